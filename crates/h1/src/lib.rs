@@ -1,0 +1,43 @@
+//! HTTP/1.1 without I/O: one connection as a state machine that wants exactly one thing at a time.
+//!
+//! This crate never opens a socket or a file, never reads a clock and never logs. Whoever drives a
+//! [`Connection`] asks what it wants, performs that in its own way, and tells it so:
+//!
+//! 1. [`Connection::want`] says what is to be done next; asking changes nothing.
+//! 2. `Recv`: hand over bytes with [`Connection::received`], or the end with [`Connection::ended`].
+//! 3. `Find`: look the request up in memory, answer with [`Connection::found`].
+//! 4. `Load`: do what may touch the disk, answer with [`Connection::loaded`].
+//! 5. `Send`: put bytes on the wire, report how many with [`Connection::sent`].
+//! 6. `Shut`: send FIN, then call [`Connection::shut`]; the connection then reads away what comes.
+//! 7. `Close`: drop the connection.
+//!
+//! At any time: [`Connection::failed`] when the peer or the machine broke it off,
+//! [`Connection::refuse`] to answer with a status and close, [`Connection::drain`] to finish what
+//! is in hand and close, [`Connection::expired`] when [`Connection::deadline`] has passed.
+//!
+//! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It is
+//! wrong for HTTP/2 and for proxying, which will be other kinds of session.
+#![forbid(unsafe_code)]
+
+pub mod body;
+pub mod compose;
+pub mod conditional;
+mod connection;
+mod head;
+mod limits;
+pub mod negotiation;
+mod now;
+pub mod range;
+pub mod state;
+mod status;
+mod want;
+
+pub use connection::{Connection, Deadline, Fault, Reply, Timeout};
+pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
+pub use limits::Limits;
+pub use negotiation::{Coding, Codings};
+pub use now::{Date, Now};
+pub use status::Status;
+pub use want::{
+    Answer, Chunk, Content, FilePart, Found, Loaded, Lookup, Miss, Representation, Shared, Want,
+};

@@ -1,0 +1,53 @@
+use measure::Duration;
+
+/// What a client may ask of a connection. Every limit is a knob of the server; its reason stands in
+/// the table of knobs.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of a request line's target; more is 414.
+    pub target_bytes_max: usize,
+    /// Bytes of a whole head; more is 431.
+    pub head_bytes_max: usize,
+    /// Header fields of a head; more is 431.
+    pub fields_max: usize,
+    /// Bytes of a request's body that are read away; more is 413.
+    pub body_bytes_max: u64,
+    /// Ranges of one request after which `Range` is ignored.
+    pub ranges_max: usize,
+    /// Bytes of a file sent before its next pages are wanted.
+    pub window_bytes: u64,
+    /// Bytes read away after a refusal.
+    pub linger_bytes_max: u64,
+    /// From the first byte of a head (or from accept) to its last, in total.
+    pub head_timeout: Duration,
+    /// Between two requests.
+    pub idle_timeout: Duration,
+    /// Without a single byte while a body is received or an answer is sent.
+    pub stall_timeout: Duration,
+    /// How often the rate of a body or an answer is judged.
+    pub rate_window: Duration,
+    /// Bytes per second that a body or an answer must make, judged per window from the second on.
+    pub rate_min: u64,
+    /// How long bytes are read away after a refusal.
+    pub linger_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            target_bytes_max: 8 << 10,
+            head_bytes_max: 16 << 10,
+            fields_max: 100,
+            body_bytes_max: 64 << 10,
+            ranges_max: 16,
+            window_bytes: 1 << 20,
+            linger_bytes_max: 64 << 10,
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(60),
+            rate_window: Duration::from_secs(5),
+            rate_min: 500,
+            linger_timeout: Duration::from_secs(1),
+        }
+    }
+}

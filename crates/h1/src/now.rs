@@ -1,0 +1,45 @@
+use measure::Instant;
+
+/// The present, as handed to every method that needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// For deadlines.
+    pub at: Instant,
+    /// For the `Date` field; formatted once a second, not once a reply (JAWS97 3.2.2).
+    pub date: Date,
+}
+
+/// An IMF-fixdate (RFC 9110 section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, and the second it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Date {
+    /// Seconds since 1970.
+    pub seconds: u64,
+    text: [u8; 29],
+}
+
+impl Date {
+    /// Formats `seconds` since 1970. Years beyond 9999 are not expressible and become 9999.
+    #[must_use]
+    pub fn new(seconds: u64) -> Self {
+        const YEAR_9999_ENDS: u64 = 253_402_300_799;
+        let seconds = seconds.min(YEAR_9999_ENDS);
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        let mut text = [0; 29];
+        text.copy_from_slice(httpdate::fmt_http_date(time).as_bytes());
+        Self { seconds, text }
+    }
+
+    /// The 29 bytes.
+    #[must_use]
+    pub const fn text(&self) -> &[u8; 29] {
+        &self.text
+    }
+
+    /// Reads any of the three formats of RFC 9110 section 5.6.7 as seconds since 1970; nothing for
+    /// a date before 1970 or one that is malformed.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<u64> {
+        let time = httpdate::parse_http_date(str::from_utf8(text).ok()?).ok()?;
+        Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
+    }
+}

@@ -1,0 +1,45 @@
+/// A status code (RFC 9110 section 15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Status(pub u16);
+
+macro_rules! statuses {
+    ($($code:literal $name:ident $phrase:literal,)*) => {
+        impl Status {
+            $(#[doc = $phrase] pub const $name: Self = Self($code);)*
+
+            /// The reason phrase; empty for a code that this server never sends by itself.
+            #[must_use]
+            pub const fn phrase(self) -> &'static str {
+                match self.0 {
+                    $($code => $phrase,)*
+                    _ => "",
+                }
+            }
+        }
+    };
+}
+
+statuses! {
+    100 CONTINUE "Continue",
+    200 OK "OK",
+    204 NO_CONTENT "No Content",
+    206 PARTIAL_CONTENT "Partial Content",
+    301 MOVED_PERMANENTLY "Moved Permanently",
+    304 NOT_MODIFIED "Not Modified",
+    400 BAD_REQUEST "Bad Request",
+    403 FORBIDDEN "Forbidden",
+    404 NOT_FOUND "Not Found",
+    405 METHOD_NOT_ALLOWED "Method Not Allowed",
+    408 REQUEST_TIMEOUT "Request Timeout",
+    412 PRECONDITION_FAILED "Precondition Failed",
+    413 CONTENT_TOO_LARGE "Content Too Large",
+    414 URI_TOO_LONG "URI Too Long",
+    416 RANGE_NOT_SATISFIABLE "Range Not Satisfiable",
+    417 EXPECTATION_FAILED "Expectation Failed",
+    421 MISDIRECTED_REQUEST "Misdirected Request",
+    431 REQUEST_HEADER_FIELDS_TOO_LARGE "Request Header Fields Too Large",
+    500 INTERNAL_SERVER_ERROR "Internal Server Error",
+    501 NOT_IMPLEMENTED "Not Implemented",
+    503 SERVICE_UNAVAILABLE "Service Unavailable",
+    505 HTTP_VERSION_NOT_SUPPORTED "HTTP Version Not Supported",
+}

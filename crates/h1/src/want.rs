@@ -1,0 +1,208 @@
+use crate::{Coding, Codings, Head, Status};
+
+/// A counted handle: what an answer is made of stays until its last user is done with it, also
+/// when the cache has long evicted it.
+pub type Shared<T> = std::sync::Arc<T>;
+
+/// What a connection wants next. Exactly one thing at a time; asking again gives the same answer.
+///
+/// `F` is whatever the driver takes for an open file; this crate never looks into it.
+#[derive(Debug)]
+pub enum Want<'c, F> {
+    /// Bytes from the peer.
+    Recv,
+    /// A lookup that reads memory only: answer with [`Found`].
+    Find(Head<'c>),
+    /// Work that may touch the disk: answer with [`Loaded`].
+    Load(Miss<F>),
+    /// Bytes for the peer: all of the chunk, then all of the file part.
+    Send(&'c Chunk, Option<&'c FilePart<F>>),
+    /// A FIN for the peer; what it still sends is then wanted by `Recv` and thrown away.
+    Shut,
+    /// To be dropped.
+    Close,
+}
+
+/// What is not in memory, or may not be. Owned, because it may cross to a helper or a stage.
+#[derive(Debug)]
+pub enum Miss<F> {
+    /// A path to translate, open and stat.
+    Path(Lookup),
+    /// Pages of a file that are about to be sent from it: answer with [`Loaded::Pages`] once they
+    /// are in memory, or at once where blocking in `Send` is accepted.
+    Pages(FilePart<F>),
+    /// Bytes of a file that must pass through memory before they can be sent, because something
+    /// re-codes them: answer with [`Loaded::More`].
+    More(FilePart<F>),
+}
+
+/// What names an answer: the key under which `site` keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// Which root of the site, by index.
+    pub root: u32,
+    /// The decoded, normalised path: starts with a slash, holds no empty, `.` or `..` segment, no
+    /// NUL; ends with a slash where a directory is meant.
+    pub path: Shared<[u8]>,
+    /// The content codings that the client takes.
+    pub codings: Codings,
+}
+
+/// A piece of shared memory to be sent: bytes `at..end` of `of`.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    /// The memory.
+    pub of: Shared<[u8]>,
+    /// First byte still to be sent.
+    pub at: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// A piece of a file: bytes `at..end`.
+#[derive(Debug)]
+pub struct FilePart<F> {
+    /// The open file.
+    pub file: Shared<F>,
+    /// First byte still to be sent.
+    pub at: u64,
+    /// One past the last byte.
+    pub end: u64,
+}
+
+/// The answer to [`Want::Find`].
+#[derive(Debug)]
+pub enum Found<F> {
+    /// In memory, ready to be sent.
+    Answer(Answer<F>),
+    /// Not in memory: the connection will want it loaded.
+    Miss(Lookup),
+    /// Refused without looking, the connection stays usable.
+    Status(Status),
+}
+
+/// The answer to [`Want::Load`].
+#[derive(Debug)]
+pub enum Loaded<F> {
+    /// For [`Miss::Path`]: what the path leads to.
+    Answer(Answer<F>),
+    /// For [`Miss::Path`]: nothing that may be served, and why.
+    Status(Status),
+    /// For [`Miss::Pages`]: they can be sent.
+    Pages,
+    /// For [`Miss::More`]: the bytes. Fewer than asked for means that the file shrank.
+    More(Chunk),
+}
+
+/// What answers a request.
+#[derive(Debug)]
+pub struct Answer<F> {
+    /// What is served.
+    pub representation: Shared<Representation<F>>,
+    /// The whole 200 answer to a plain HTTP/1.1 GET on a connection that stays open, made by
+    /// [`crate::compose::prebuilt`] within the current second: head, and the content where that is
+    /// `Bytes`.
+    pub prebuilt: Option<Shared<[u8]>>,
+}
+
+/// One representation of a resource (RFC 9110 section 3.2), with all that its answers need.
+#[derive(Debug)]
+pub struct Representation<F> {
+    /// 200 for files; 301 and the like for answers made by the site. Only a 200 is subject to
+    /// conditions and ranges.
+    pub status: Status,
+    /// `Content-Type` without the name, e.g. `text/html; charset=utf-8`. Empty: none is sent.
+    pub media_type: Box<str>,
+    /// Of a precompressed sibling.
+    pub coding: Option<Coding>,
+    /// With its quotes; always strong.
+    pub etag: Option<Box<str>>,
+    /// Seconds since 1970.
+    pub modified: Option<u64>,
+    /// Whether `Vary: Accept-Encoding` belongs on it.
+    pub varies: bool,
+    /// Further header lines, each ended by CRLF: `Location`, say.
+    pub fields: Box<[u8]>,
+    /// The bytes themselves.
+    pub content: Content<F>,
+}
+
+/// Where the bytes of a representation are.
+#[derive(Debug)]
+pub enum Content<F> {
+    /// In memory.
+    Bytes(Shared<[u8]>),
+    /// In a file.
+    File {
+        /// The open file.
+        file: Shared<F>,
+        /// Its length in bytes when it was opened; exactly so many are announced and sent.
+        length: u64,
+    },
+}
+
+impl Chunk {
+    /// All of `of`.
+    #[must_use]
+    pub fn whole(of: Shared<[u8]>) -> Self {
+        let end = of.len();
+        Self { of, at: 0, end }
+    }
+
+    /// What is still to be sent.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.of[self.at..self.end]
+    }
+}
+
+impl<F> FilePart<F> {
+    /// Bytes still to be sent.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.end - self.at
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.at == self.end
+    }
+}
+
+impl<F> Content<F> {
+    /// Length in bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File { length, .. } => *length,
+        }
+    }
+}
+
+// Derived clones would ask that `F` be `Clone`; a handle needs no such thing.
+impl<F> Clone for FilePart<F> {
+    fn clone(&self) -> Self {
+        Self { file: Shared::clone(&self.file), at: self.at, end: self.end }
+    }
+}
+
+impl<F> Clone for Miss<F> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Path(lookup) => Self::Path(lookup.clone()),
+            Self::Pages(part) => Self::Pages(part.clone()),
+            Self::More(part) => Self::More(part.clone()),
+        }
+    }
+}
+
+impl<F> Clone for Answer<F> {
+    fn clone(&self) -> Self {
+        Self {
+            representation: Shared::clone(&self.representation),
+            prebuilt: self.prebuilt.clone(),
+        }
+    }
+}
