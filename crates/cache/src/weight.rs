@@ -1,0 +1,33 @@
+use core::ops::{AddAssign, SubAssign};
+
+/// What an entry takes, what all entries take, or what they may take: the two things that a cache
+/// of open files runs out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Weight {
+    /// Bytes of memory.
+    pub bytes: u64,
+    /// Open file descriptors.
+    pub descriptors: u64,
+}
+
+impl Weight {
+    /// Whether neither bytes nor descriptors exceed those of `bounds`.
+    #[must_use]
+    pub const fn fits(self, bounds: Self) -> bool {
+        self.bytes <= bounds.bytes && self.descriptors <= bounds.descriptors
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.descriptors += other.descriptors;
+    }
+}
+
+impl SubAssign for Weight {
+    fn sub_assign(&mut self, other: Self) {
+        self.bytes -= other.bytes;
+        self.descriptors -= other.descriptors;
+    }
+}
