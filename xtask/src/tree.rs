@@ -1,0 +1,73 @@
+use std::{fs, io, path::Path};
+
+use crate::{lengths::RATCHET, source::Source};
+
+/// The files that the rules speak of, read once.
+pub(crate) struct Tree {
+    /// Rust sources, manifests and documents, by path.
+    pub(crate) files: Vec<File>,
+    /// The text of [`RATCHET`].
+    pub(crate) ratchet: String,
+}
+
+/// A text file of the tree.
+pub(crate) struct File {
+    /// From the root, with slashes.
+    pub(crate) path: String,
+    /// All of it.
+    pub(crate) text: String,
+    /// Its parts, for Rust sources.
+    pub(crate) source: Option<Source>,
+}
+
+impl Tree {
+    /// Reads what lies under `root`, apart from what is built or fetched.
+    pub(crate) fn read(root: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        collect(root, "", &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self { files, ratchet: fs::read_to_string(root.join(RATCHET))? })
+    }
+
+    /// The Rust sources, each with its parts.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, &Source)> {
+        self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
+    }
+
+    /// The Markdown files.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".md"))
+    }
+}
+
+impl File {
+    /// A file as it would be read from disk.
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        let source = path.ends_with(".rs").then(|| Source::split(text));
+        Self { path: path.into(), text: text.into(), source }
+    }
+}
+
+fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if entry.file_type()?.is_dir() {
+            if !name.starts_with('.') && !["target", "corpus", "artifacts"].contains(&&*name) {
+                collect(root, &path, files)?;
+            }
+        } else if [".rs", ".md", ".toml"].iter().any(|suffix| name.ends_with(suffix)) {
+            files.push(File::new(&path, &fs::read_to_string(entry.path())?));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+impl Tree {
+    /// A tree of one file.
+    pub(crate) fn of(path: &str, text: &str) -> Self {
+        Self { files: vec![File::new(path, text)], ratchet: String::new() }
+    }
+}
