@@ -1,0 +1,452 @@
+//! Replies: what is sent for an answer, as few pieces as possible (RFC 9110 sections 8, 13, 14, 15).
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Range,
+};
+
+use crate::{
+    Answer, Chunk, Content, Date, FilePart, Head, Limits, Method, Now, Persistence, Representation,
+    Shared, Status,
+    conditional::{self, Validators, Verdict},
+    range::{self, Selection},
+};
+
+/// Content in memory up to so many bytes is copied behind its head: copying them costs less than a
+/// second `send` would. A reply of 1 KB is a tenth faster for it.
+const COPIED_BYTES_MAX: u64 = 16 << 10;
+
+/// The whole 200 reply to a plain HTTP/1.1 GET on a connection that stays: head, and the content
+/// where that is in memory. Good for [`Answer::prebuilt`] as long as `date` is the present second.
+#[must_use]
+pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u8]> {
+    let mut text = head_of_whole(representation, Persistence::Stays, date);
+    if let Content::Bytes(bytes) = &representation.content {
+        text.extend_from_slice(bytes);
+    }
+    Shared::from(text)
+}
+
+/// What answers a GET or HEAD: the representation, parts of it, or the news that the client's copy
+/// is current or is not what the client thinks.
+#[must_use]
+pub fn answer<F>(
+    head: &Head<'_>,
+    answer: &Answer<F>,
+    persistence: Persistence,
+    limits: &Limits,
+    now: &Now,
+) -> Composed<F> {
+    let representation = &*answer.representation;
+    let reply = Reply { representation, persistence, date: &now.date };
+    let has_content = head.method() == Method::Get;
+    if representation.status != Status::OK || !head.is_conditional() {
+        return match &answer.prebuilt {
+            Some(prebuilt) if has_content && persistence == Persistence::Stays => {
+                reply.prebuilt(prebuilt)
+            }
+            _ => reply.whole(has_content),
+        };
+    }
+    let current =
+        Validators { etag: representation.etag.as_deref(), modified: representation.modified };
+    match conditional::judge(head, current) {
+        Verdict::NotModified => return reply.not_modified(),
+        Verdict::Failed => return reply.refusal(Status::PRECONDITION_FAILED, b"", has_content),
+        Verdict::Proceed => {}
+    }
+    // Ranges are defined for GET only (RFC 9110 section 14.2).
+    if !has_content || !conditional::range_holds(head, current, &now.date) {
+        return reply.whole(has_content);
+    }
+    let length = representation.content.length();
+    match range::select(head.values("range"), length, limits.ranges_max) {
+        Selection::Whole => reply.whole(has_content),
+        Selection::Unsatisfiable => {
+            let line = [b"Content-Range: bytes */", Decimal::of(length).digits(), b"\r\n"].concat();
+            reply.refusal(Status::RANGE_NOT_SATISFIABLE, &line, has_content)
+        }
+        Selection::Part(part) => reply.part(part),
+        Selection::Parts(parts) => reply.parts(&parts),
+    }
+}
+
+/// A small reply of the server's own, all of it: the status is its text. A 204 or 304 has neither
+/// text nor length; with `content` false, for HEAD, only the length that GET would see is left.
+#[must_use]
+pub fn status(
+    status: Status,
+    persistence: Persistence,
+    allow: bool,
+    content: bool,
+    date: &Date,
+) -> Chunk {
+    let line: &[u8] = if allow { b"Allow: GET, HEAD, OPTIONS\r\n" } else { b"" };
+    small(status, persistence, line, content, date)
+}
+
+/// The interim reply to `Expect: 100-continue` (RFC 9110 section 15.2.1).
+#[must_use]
+pub fn continue_() -> Chunk {
+    Chunk::whole(Shared::from(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]))
+}
+
+/// A reply ready to be sent.
+#[derive(Debug)]
+pub struct Composed<F> {
+    /// Its status.
+    pub status: Status,
+    /// Its bytes.
+    pub pieces: Pieces<F>,
+}
+
+/// What one send takes: the chunk, then the part of a file.
+pub type Piece<F> = (Chunk, Option<FilePart<F>>);
+
+/// The sends of a reply, in order. One piece, the usual case, needs no list on the heap.
+#[derive(Debug)]
+pub struct Pieces<F> {
+    first: Option<Piece<F>>,
+    others: std::vec::IntoIter<Piece<F>>,
+    remaining: u64,
+}
+
+impl<F> Pieces<F> {
+    /// One piece.
+    #[must_use]
+    pub fn one(chunk: Chunk, part: Option<FilePart<F>>) -> Self {
+        [(chunk, part)].into_iter().collect()
+    }
+
+    /// Bytes of the pieces that have not been taken yet.
+    #[must_use]
+    pub const fn remaining(&self) -> u64 {
+        self.remaining
+    }
+}
+
+impl<F> FromIterator<Piece<F>> for Pieces<F> {
+    fn from_iter<I: IntoIterator<Item = Piece<F>>>(pieces: I) -> Self {
+        let mut pieces = pieces.into_iter();
+        let first = pieces.next();
+        let others = pieces.collect::<Vec<_>>();
+        let remaining = first.iter().chain(&others).map(bytes_of).sum();
+        Self { first, others: others.into_iter(), remaining }
+    }
+}
+
+impl<F> Iterator for Pieces<F> {
+    type Item = Piece<F>;
+
+    fn next(&mut self) -> Option<Piece<F>> {
+        let piece = self.first.take().or_else(|| self.others.next())?;
+        self.remaining -= bytes_of(&piece);
+        Some(piece)
+    }
+}
+
+fn bytes_of<F>((chunk, part): &Piece<F>) -> u64 {
+    chunk.bytes().len() as u64 + part.as_ref().map_or(0, FilePart::len)
+}
+
+/// What all replies made of a representation depend on.
+struct Reply<'r, F> {
+    representation: &'r Representation<F>,
+    persistence: Persistence,
+    date: &'r Date,
+}
+
+impl<F> Reply<'_, F> {
+    fn prebuilt(&self, prebuilt: &Shared<[u8]>) -> Composed<F> {
+        let part = match &self.representation.content {
+            Content::File { file, length } if *length > 0 => {
+                Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
+            }
+            _ => None,
+        };
+        let pieces = Pieces::one(Chunk::whole(Shared::clone(prebuilt)), part);
+        Composed { status: self.representation.status, pieces }
+    }
+
+    fn whole(&self, has_content: bool) -> Composed<F> {
+        let text = head_of_whole(self.representation, self.persistence, self.date);
+        let length = if has_content { self.representation.content.length() } else { 0 };
+        self.composed(self.representation.status, Row::of_one(text, 0..length))
+    }
+
+    fn part(&self, part: Range<u64>) -> Composed<F> {
+        let status = Status::PARTIAL_CONTENT;
+        let mut lines = Lines::begin(status, self.date);
+        lines.add_unless_empty("Content-Type: ", &self.representation.media_type);
+        lines.add(&[b"Content-Length: ", Decimal::of(part.end - part.start).digits()]);
+        lines.add_content_range(&part, self.representation.content.length());
+        lines.add_representation(self.representation, self.date);
+        self.composed(status, Row::of_one(lines.end(self.persistence), part))
+    }
+
+    /// A multipart/byteranges reply (RFC 9110 section 14.6); everything, where that is shorter, and
+    /// where the parts would be parts of something encoded, whose encoding no field could tell.
+    fn parts(&self, parts: &[Range<u64>]) -> Composed<F> {
+        let boundary = self.boundary(parts);
+        let body = self.body_of_parts(parts, &boundary);
+        if self.representation.coding.is_some()
+            || body.bytes() > self.representation.content.length()
+        {
+            return self.whole(true);
+        }
+        let status = Status::PARTIAL_CONTENT;
+        let mut lines = Lines::begin(status, self.date);
+        lines.add(&[b"Content-Type: multipart/byteranges; boundary=", boundary.as_bytes()]);
+        lines.add(&[b"Content-Length: ", Decimal::of(body.bytes()).digits()]);
+        lines.add_representation(self.representation, self.date);
+        self.composed(status, body.behind(lines.end(self.persistence)))
+    }
+
+    fn body_of_parts(&self, parts: &[Range<u64>], boundary: &str) -> Row {
+        let length = self.representation.content.length();
+        let mut lines = Lines { text: Vec::new() };
+        let mut cuts = Vec::with_capacity(parts.len());
+        for part in parts {
+            lines.add(&[b"\r\n--", boundary.as_bytes()]);
+            lines.add_unless_empty("Content-Type: ", &self.representation.media_type);
+            lines.add_content_range(part, length);
+            lines.add(&[]);
+            cuts.push((lines.text.len(), part.clone()));
+        }
+        lines.add(&[b"\r\n--", boundary.as_bytes(), b"--"]);
+        Row { text: lines.text, cuts }
+    }
+
+    // The same request for the same state gets the same bytes, and no counter has to be kept.
+    fn boundary(&self, parts: &[Range<u64>]) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.representation.etag.hash(&mut hasher);
+        self.representation.modified.hash(&mut hasher);
+        parts.hash(&mut hasher);
+        format!("weir-{:016x}", hasher.finish())
+    }
+
+    /// RFC 9110 section 15.4.5: what a cache needs to go on using what it has.
+    fn not_modified(&self) -> Composed<F> {
+        let status = Status::NOT_MODIFIED;
+        let mut lines = Lines::begin(status, self.date);
+        lines.add_validators(self.representation, self.date);
+        lines.add_variance(self.representation);
+        self.composed(status, Row::of_one(lines.end(self.persistence), 0..0))
+    }
+
+    fn refusal(&self, status: Status, line: &[u8], has_content: bool) -> Composed<F> {
+        let chunk = small(status, self.persistence, line, has_content, self.date);
+        Composed { status, pieces: Pieces::one(chunk, None) }
+    }
+
+    fn composed(&self, status: Status, row: Row) -> Composed<F> {
+        Composed { status, pieces: row.pieces(&self.representation.content) }
+    }
+}
+
+/// Text with parts of the content in between.
+struct Row {
+    text: Vec<u8>,
+    /// Before which byte of the text which part belongs.
+    cuts: Vec<(usize, Range<u64>)>,
+}
+
+impl Row {
+    fn of_one(text: Vec<u8>, part: Range<u64>) -> Self {
+        let cuts = if part.is_empty() { Vec::new() } else { vec![(text.len(), part)] };
+        Self { text, cuts }
+    }
+
+    fn behind(self, mut head: Vec<u8>) -> Self {
+        let shift = head.len();
+        head.extend_from_slice(&self.text);
+        let cuts = self.cuts.into_iter().map(|(at, part)| (at + shift, part)).collect();
+        Self { text: head, cuts }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.text.len() as u64 + self.bytes_of_parts()
+    }
+
+    fn bytes_of_parts(&self) -> u64 {
+        self.cuts.iter().map(|(_, part)| part.end - part.start).sum()
+    }
+
+    fn pieces<F>(self, content: &Content<F>) -> Pieces<F> {
+        if let Content::Bytes(bytes) = content
+            && self.bytes_of_parts() <= COPIED_BYTES_MAX
+        {
+            return Pieces::one(Chunk::whole(Shared::from(self.copied(bytes))), None);
+        }
+        let of = Shared::<[u8]>::from(self.text);
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for (end, part) in self.cuts {
+            let text = Chunk { of: Shared::clone(&of), at: from, end };
+            match content {
+                Content::Bytes(bytes) => {
+                    let (at, end) = (part.start as usize, part.end as usize);
+                    let bytes = Chunk { of: Shared::clone(bytes), at, end };
+                    pieces.extend([(text, None), (bytes, None)]);
+                }
+                Content::File { file, .. } => {
+                    let (at, end) = (part.start, part.end);
+                    pieces.push((text, Some(FilePart { file: Shared::clone(file), at, end })));
+                }
+            }
+            from = end;
+        }
+        if from < of.len() {
+            let end = of.len();
+            pieces.push((Chunk { of, at: from, end }, None));
+        }
+        pieces.into_iter().collect()
+    }
+
+    fn copied(self, bytes: &[u8]) -> Vec<u8> {
+        let mut copy = Vec::with_capacity(self.bytes() as usize);
+        let mut from = 0;
+        for (at, part) in self.cuts {
+            copy.extend_from_slice(&self.text[from..at]);
+            copy.extend_from_slice(&bytes[part.start as usize..part.end as usize]);
+            from = at;
+        }
+        copy.extend_from_slice(&self.text[from..]);
+        copy
+    }
+}
+
+fn head_of_whole<F>(
+    representation: &Representation<F>,
+    persistence: Persistence,
+    date: &Date,
+) -> Vec<u8> {
+    let mut lines = Lines::begin(representation.status, date);
+    lines.add_unless_empty("Content-Type: ", &representation.media_type);
+    lines.add(&[b"Content-Length: ", Decimal::of(representation.content.length()).digits()]);
+    lines.add_representation(representation, date);
+    lines.end(persistence)
+}
+
+fn small(
+    status: Status,
+    persistence: Persistence,
+    line: &[u8],
+    content: bool,
+    date: &Date,
+) -> Chunk {
+    let has_length = !matches!(status, Status::NO_CONTENT | Status::NOT_MODIFIED);
+    let code = Decimal::of(status.0.into());
+    let content_text = [code.digits(), b" ", status.phrase().as_bytes(), b"\n"].concat();
+    let mut lines = Lines::begin(status, date);
+    if has_length {
+        lines.add(&[b"Content-Type: text/plain"]);
+        lines.add(&[b"Content-Length: ", Decimal::of(content_text.len() as u64).digits()]);
+    }
+    lines.text.extend_from_slice(line);
+    let mut text = lines.end(persistence);
+    if has_length && content {
+        text.extend_from_slice(&content_text);
+    }
+    Chunk::whole(Shared::from(text))
+}
+
+/// A head, or the head of a part, while it is written.
+struct Lines {
+    text: Vec<u8>,
+}
+
+impl Lines {
+    fn begin(status: Status, date: &Date) -> Self {
+        /// Room for the usual head, so that the text grows once.
+        const HEAD_BYTES: usize = 400;
+        let mut lines = Self { text: Vec::with_capacity(HEAD_BYTES) };
+        let code = Decimal::of(status.0.into());
+        lines.add(&[b"HTTP/1.1 ", code.digits(), b" ", status.phrase().as_bytes()]);
+        lines.add(&[b"Date: ", date.text()]);
+        lines.add(&[b"Server: weir"]);
+        lines
+    }
+
+    fn add(&mut self, pieces: &[&[u8]]) {
+        for piece in pieces {
+            self.text.extend_from_slice(piece);
+        }
+        self.text.extend_from_slice(b"\r\n");
+    }
+
+    fn add_unless_empty(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.add(&[name.as_bytes(), value.as_bytes()]);
+        }
+    }
+
+    fn add_content_range(&mut self, part: &Range<u64>, length: u64) {
+        let (first, last) = (Decimal::of(part.start), Decimal::of(part.end - 1));
+        let length = Decimal::of(length);
+        let range = [b"Content-Range: bytes ", first.digits(), b"-", last.digits()];
+        self.add(&[range[0], range[1], range[2], range[3], b"/", length.digits()]);
+    }
+
+    fn add_representation<F>(&mut self, representation: &Representation<F>, date: &Date) {
+        self.add_validators(representation, date);
+        if representation.status == Status::OK {
+            self.add(&[b"Accept-Ranges: bytes"]);
+        }
+        if let Some(coding) = representation.coding {
+            self.add(&[b"Content-Encoding: ", coding.token().as_bytes()]);
+        }
+        self.add_variance(representation);
+    }
+
+    fn add_validators<F>(&mut self, representation: &Representation<F>, date: &Date) {
+        if let Some(modified) = representation.modified {
+            // A file of the future was last modified now (RFC 9110 section 8.8.2.1).
+            let modified = Date::new(modified.min(date.seconds));
+            self.add(&[b"Last-Modified: ", modified.text()]);
+        }
+        self.add_unless_empty("ETag: ", representation.etag.as_deref().unwrap_or_default());
+    }
+
+    fn add_variance<F>(&mut self, representation: &Representation<F>) {
+        if representation.varies {
+            self.add(&[b"Vary: Accept-Encoding"]);
+        }
+        self.text.extend_from_slice(&representation.fields);
+    }
+
+    fn end(mut self, persistence: Persistence) -> Vec<u8> {
+        match persistence {
+            Persistence::Stays => {}
+            Persistence::StaysByRequest => self.add(&[b"Connection: keep-alive"]),
+            Persistence::Closes => self.add(&[b"Connection: close"]),
+        }
+        self.add(&[]);
+        self.text
+    }
+}
+
+/// A number as text, without the heap and the formatter: there are several in each head.
+struct Decimal {
+    text: [u8; 20],
+    at: usize,
+}
+
+impl Decimal {
+    fn of(mut number: u64) -> Self {
+        let mut text = [b'0'; 20];
+        let mut at = text.len() - 1;
+        text[at] += (number % 10) as u8;
+        while number >= 10 {
+            number /= 10;
+            at -= 1;
+            text[at] += (number % 10) as u8;
+        }
+        Self { text, at }
+    }
+
+    fn digits(&self) -> &[u8] {
+        &self.text[self.at..]
+    }
+}

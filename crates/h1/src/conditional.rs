@@ -1,0 +1,140 @@
+//! Conditional requests (RFC 9110 section 13): whether the client's copy is still the current one.
+
+use crate::{Date, Head, Method};
+
+/// What identifies the current state of a representation.
+#[derive(Debug, Clone, Copy)]
+pub struct Validators<'r> {
+    /// With its quotes; always strong.
+    pub etag: Option<&'r str>,
+    /// Seconds since 1970.
+    pub modified: Option<u64>,
+}
+
+/// What becomes of a conditional request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is answered as if it had no condition.
+    Proceed,
+    /// 304: the client has what it asks for.
+    NotModified,
+    /// 412: the client has something else than it thinks.
+    Failed,
+}
+
+/// Judges a request for a representation that would be answered by 200, in the order of RFC 9110
+/// section 13.2.2. `If-Range` is not among the conditions: see [`range_holds`].
+#[must_use]
+pub fn judge(head: &Head<'_>, current: Validators<'_>) -> Verdict {
+    let reads = matches!(head.method(), Method::Get | Method::Head);
+    if is_present(head, "if-match") {
+        if !any_matches(head.values("if-match"), current.etag, Comparison::Strong) {
+            return Verdict::Failed;
+        }
+    } else if let Some(seen) = single_date(head.values("if-unmodified-since"))
+        && current.modified.is_some_and(|modified| modified > seen)
+    {
+        return Verdict::Failed;
+    }
+    if is_present(head, "if-none-match") {
+        return match any_matches(head.values("if-none-match"), current.etag, Comparison::Weak) {
+            false => Verdict::Proceed,
+            true if reads => Verdict::NotModified,
+            true => Verdict::Failed,
+        };
+    }
+    if reads
+        && let Some(seen) = single_date(head.values("if-modified-since"))
+        && current.modified.is_some_and(|modified| modified <= seen)
+    {
+        return Verdict::NotModified;
+    }
+    Verdict::Proceed
+}
+
+/// Whether `Range` is to be honoured: there is no `If-Range`, or it names the current state by a
+/// strong validator (RFC 9110 section 13.1.5). A date is one once the file has been left alone for
+/// a whole second (section 8.8.2.2): before that it may have changed twice within its second.
+#[must_use]
+pub fn range_holds(head: &Head<'_>, current: Validators<'_>, date: &Date) -> bool {
+    let mut values = head.values("if-range");
+    let value = match (values.next(), values.next()) {
+        (None, _) => return true,
+        (Some(value), None) => value.trim_ascii(),
+        (Some(_), Some(_)) => return false,
+    };
+    if value.ends_with(b"\"") {
+        return current.etag.is_some_and(|etag| etag.as_bytes() == value);
+    }
+    current.modified.is_some_and(|modified| {
+        modified < date.seconds && Date::parse(value).is_some_and(|seen| seen == modified)
+    })
+}
+
+fn is_present(head: &Head<'_>, name: &str) -> bool {
+    head.values(name).next().is_some()
+}
+
+/// How entity tags are compared (RFC 9110 section 8.8.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// Weak tags equal nothing.
+    Strong,
+    /// Weak or not makes no difference.
+    Weak,
+}
+
+fn any_matches<'v>(
+    mut values: impl Iterator<Item = &'v [u8]>,
+    current: Option<&str>,
+    comparison: Comparison,
+) -> bool {
+    values.any(|value| {
+        value.trim_ascii() == b"*"
+            || current.is_some_and(|current| {
+                Tags { rest: value }.any(|tag| {
+                    tag.text == current.as_bytes()
+                        && (!tag.is_weak || comparison == Comparison::Weak)
+                })
+            })
+    })
+}
+
+struct Tag<'v> {
+    is_weak: bool,
+    /// With its quotes.
+    text: &'v [u8],
+}
+
+/// The entity tags of a list. A comma may stand inside a tag, so the list cannot just be split; it
+/// ends where it stops making sense.
+struct Tags<'v> {
+    rest: &'v [u8],
+}
+
+impl<'v> Iterator for Tags<'v> {
+    type Item = Tag<'v>;
+
+    fn next(&mut self) -> Option<Tag<'v>> {
+        while let [b' ' | b'\t' | b',', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+        let (is_weak, quoted) = match self.rest {
+            [b'W', b'/', rest @ ..] => (true, rest),
+            rest => (false, rest),
+        };
+        let inside = quoted.strip_prefix(b"\"")?;
+        let end = memchr::memchr(b'"', inside)? + 2;
+        let (text, rest) = quoted.split_at(end);
+        self.rest = rest;
+        Some(Tag { is_weak, text })
+    }
+}
+
+/// A date that is malformed or one of several is no condition (RFC 9110 sections 13.1.3, 13.1.4).
+fn single_date<'v>(mut values: impl Iterator<Item = &'v [u8]>) -> Option<u64> {
+    match (values.next(), values.next()) {
+        (Some(value), None) => Date::parse(value.trim_ascii()),
+        _ => None,
+    }
+}
