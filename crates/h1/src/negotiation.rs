@@ -165,9 +165,11 @@ fn weight(text: &[u8]) -> Option<u16> {
         [b'.', digits @ ..] if digits.len() <= 3 => digits,
         _ => return None,
     };
-    let mut thousandths = u16::from(whole - b'0') * 1000;
-    for (digit, worth) in digits.iter().zip([100, 10, 1]) {
-        thousandths += u16::from(char::from(*digit).to_digit(10)? as u8) * worth;
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
     }
+    let worth = |(digit, worth): (&u8, u16)| u16::from(digit - b'0') * worth;
+    let thousandths =
+        u16::from(whole - b'0') * 1000 + digits.iter().zip([100, 10, 1]).map(worth).sum::<u16>();
     (thousandths <= 1000).then_some(thousandths)
 }
