@@ -1,4 +1,4 @@
-//! Replies: what is sent for an answer, as few pieces as possible (RFC 9110 sections 8, 13, 14, 15).
+//! Replies: what is sent for an answer, in as few pieces as possible (RFC 9110 13, 14 and 15).
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
