@@ -1,0 +1,94 @@
+//! The table of HTTP dialogs: what a client sends, byte for byte, and what it must hear. Every row
+//! runs over real sockets on every architecture and poller that the binary lists, then once more on
+//! a transport that re-codes every byte, so that no part of a file can be sent directly.
+//!
+//! Rows stand in the files beside this one, by topic. "9112" and "9110" are the numbers of RFCs.
+#![forbid(unsafe_code)]
+
+mod coding;
+mod conditional;
+mod connection;
+mod content;
+mod framing;
+mod head;
+mod limits;
+mod methods;
+mod paths;
+mod range;
+mod row;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::io::Write;
+
+use row::Row;
+use support::fixture::Fixture;
+use support::server::{Combination, Program, on_every};
+
+/// Short, so that rows about patience do not need much of it; still long enough for a machine that
+/// does other things.
+const FLAGS: &[&str] = &["--head-timeout-ms", "1500", "--idle-timeout-ms", "3000"];
+
+fn rows() -> Vec<&'static Row> {
+    let topics = [
+        head::ROWS,
+        framing::ROWS,
+        connection::ROWS,
+        limits::ROWS,
+        methods::ROWS,
+        conditional::ROWS,
+        range::ROWS,
+        coding::ROWS,
+        content::ROWS,
+        content::MEDIA,
+        paths::SERVED,
+        paths::ABSENT,
+        paths::TRAVERSAL,
+        paths::MALFORMED,
+    ];
+    topics.concat()
+}
+
+#[test]
+fn rows_have_names_of_their_own_and_cite_a_section() {
+    let rows = rows();
+    for (at, row) in rows.iter().enumerate() {
+        assert!(!row.cites.is_empty(), "{} cites nothing", row.name);
+        assert!(rows[..at].iter().all(|earlier| earlier.name != row.name), "{} twice", row.name);
+    }
+}
+
+#[test]
+fn every_dialog_on_every_architecture_and_poller() {
+    run(Program::Weir);
+}
+
+#[test]
+fn every_dialog_on_a_transport_that_recodes_every_byte() {
+    run(Program::Recoded);
+}
+
+fn run(program: Program) {
+    let site = Fixture::new();
+    let rows = rows();
+    let combinations = on_every(program, |combination| hold(combination, &rows, &site));
+    let (rows, dialogs) = (rows.len(), rows.len() * combinations);
+    // Not by `println`, which a test that passes swallows.
+    let _ = writeln!(
+        std::io::stdout(),
+        "dialogs: {rows} rows x {combinations} combinations = {dialogs} dialogs passed ({program:?})"
+    );
+}
+
+/// All rows, one after the other, each on a connection of its own.
+fn hold(combination: &Combination, rows: &[&Row], site: &Fixture) {
+    let server = combination.start(&site.root(), FLAGS);
+    let mut failures = Vec::new();
+    for row in rows {
+        if let Err(fault) = row::check(row, &mut server.connect(), site) {
+            failures.push(format!("{combination}: {} ({}): {fault}", row.name, row.cites));
+        }
+    }
+    server.stop();
+    assert!(failures.is_empty(), "{} dialogs failed\n{}", failures.len(), failures.join("\n"));
+}

@@ -1,0 +1,97 @@
+//! A few clients that ask as fast as they are answered, and count how each request ended.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use super::wire::Wire;
+
+/// Clients that run until [`Load::stop`].
+pub(crate) struct Load {
+    counts: Arc<Counts>,
+    stop: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+/// How requests ended.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Answered whole.
+    pub(crate) answered: AtomicUsize,
+    /// The connection ended before the first byte of a reply.
+    pub(crate) unanswered: AtomicUsize,
+    /// The connection ended within a reply, or the reply was wrong.
+    pub(crate) broken: AtomicUsize,
+    /// No connection was to be had.
+    pub(crate) refused: AtomicUsize,
+}
+
+impl Load {
+    /// `clients` threads ask for `target` over and over; a new connection for each request, or one
+    /// kept for as long as the server keeps it.
+    pub(crate) fn start(to: SocketAddr, target: &'static str, clients: usize, keep: bool) -> Self {
+        let counts = Arc::new(Counts::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let clients = (0..clients)
+            .map(|_| {
+                let (counts, stop) = (Arc::clone(&counts), Arc::clone(&stop));
+                std::thread::spawn(move || ask(to, target, keep, &counts, &stop))
+            })
+            .collect();
+        Self { counts, stop, clients }
+    }
+
+    pub(crate) fn answered(&self) -> usize {
+        self.counts.answered.load(Ordering::Relaxed)
+    }
+
+    /// Lets every client finish the request it is at.
+    pub(crate) fn stop(self) -> Arc<Counts> {
+        self.stop.store(true, Ordering::Relaxed);
+        for client in self.clients {
+            client.join().expect("a client that does not panic");
+        }
+        self.counts
+    }
+}
+
+impl Counts {
+    pub(crate) fn of(count: &AtomicUsize) -> usize {
+        count.load(Ordering::Relaxed)
+    }
+}
+
+fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicBool) {
+    let add = |count: &AtomicUsize| {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let fields = if keep { "" } else { "Connection: close\r\n" };
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut wire) = Wire::connect(to, 0) else {
+            add(&counts.refused);
+            // A server that is gone refuses a million times a second.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            continue;
+        };
+        let mut kept = true;
+        while kept && !stop.load(Ordering::Relaxed) {
+            kept = false;
+            if wire.get(target, fields).is_err() {
+                add(&counts.unanswered);
+                continue;
+            }
+            match wire.head() {
+                Err(_) if wire.has_kept() => add(&counts.broken),
+                Err(_) => add(&counts.unanswered),
+                Ok(head) => match head.length().and_then(|length| wire.bytes(length)) {
+                    Ok(_) if head.status == 200 => {
+                        add(&counts.answered);
+                        kept = !head.closes();
+                    }
+                    _ => add(&counts.broken),
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What the tests of the binary share: a site made for them, a server started for them, and a
+//! client that trusts nothing.
+#![allow(dead_code, reason = "each test program takes the part it needs")]
+
+pub(crate) mod fixture;
+pub(crate) mod load;
+pub(crate) mod processes;
+pub(crate) mod server;
+pub(crate) mod wire;
+
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes on a busy machine. No test measures it: it turns a hang into a
+/// failure that says what was waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Asks again and again until `done` has something; tells nothing once `bound` has passed.
+pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = done() {
+            return Some(found);
+        }
+        if started.elapsed() > bound {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The same for a condition.
+pub(crate) fn await_true(bound: Duration, mut is: impl FnMut() -> bool) -> bool {
+    await_some(bound, || is().then_some(())).is_some()
+}

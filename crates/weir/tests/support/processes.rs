@@ -1,0 +1,72 @@
+//! What /proc tells of a running server: its workers, their threads, time and sockets.
+
+use std::collections::HashSet;
+use std::fs;
+use std::net::SocketAddr;
+
+/// The processes that `parent` started, in order.
+pub(crate) fn children(parent: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = fs::read_dir("/proc")
+        .expect("/proc")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == parent && stat.state != 'Z'))
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+/// Clock ticks that these processes have run, in user and system mode.
+pub(crate) fn ticks(pids: &[u32]) -> u64 {
+    pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum()
+}
+
+/// The threads of a process, as (number, name).
+pub(crate) fn threads(pid: u32) -> Vec<(u32, String)> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let numbers = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+    numbers
+        .filter_map(|tid: u32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+            Some((tid, name.trim_end().to_owned()))
+        })
+        .collect()
+}
+
+/// The inode numbers of the sockets that a process holds open.
+pub(crate) fn sockets(pid: u32) -> HashSet<u64> {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
+    descriptors
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+        .collect()
+}
+
+/// The inode number of the server's end of a connection over IPv4, while it exists.
+pub(crate) fn server_end(server: SocketAddr, client_port: u16) -> Option<u64> {
+    let table = fs::read_to_string("/proc/net/tcp").expect("/proc/net/tcp");
+    table.lines().skip(1).find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
+        let is_it =
+            port(columns.get(1)?)? == server.port() && port(columns.get(2)?)? == client_port;
+        is_it.then(|| columns.get(9)?.parse().ok()).flatten()
+    })
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+    ticks: u64,
+}
+
+/// See proc_pid_stat(5); the name in parentheses may hold anything.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let columns: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+    let number = |at: usize| columns.get(at)?.parse::<u64>().ok();
+    Some(Stat {
+        state: columns.first()?.chars().next()?,
+        parent: u32::try_from(number(1)?).ok()?,
+        ticks: number(11)? + number(12)?,
+    })
+}

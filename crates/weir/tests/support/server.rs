@@ -1,0 +1,248 @@
+//! Starting the server as its operator would, and stopping it again.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::wire::Wire;
+use super::{PATIENCE, await_some};
+
+/// What serves: the binary itself, or the example whose transport re-codes every byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Weir,
+    Recoded,
+}
+
+/// One way to serve: an architecture and, where it has a choice, a poller.
+#[derive(Debug, Clone)]
+pub(crate) struct Combination {
+    pub(crate) program: Program,
+    pub(crate) architecture: String,
+    pub(crate) poller: Option<String>,
+    /// The architecture's row in the registry.
+    pub(crate) row: Value,
+}
+
+/// A running server; killed when dropped before it was stopped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    key: u8,
+    /// Kept open, or the server's next line would break a pipe.
+    _stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Program {
+    /// With which every byte on the wire is combined.
+    pub(crate) const fn key(self) -> u8 {
+        match self {
+            Self::Weir => 0,
+            Self::Recoded => 0x5a,
+        }
+    }
+
+    pub(crate) fn path(self) -> &'static Path {
+        match self {
+            Self::Weir => Path::new(env!("CARGO_BIN_EXE_weir")),
+            Self::Recoded => recoded(),
+        }
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.architecture)?;
+        if let Some(poller) = &self.poller {
+            write!(f, " with {poller}")?;
+        }
+        if self.program == Program::Recoded { write!(f, ", re-coded") } else { Ok(()) }
+    }
+}
+
+/// Every architecture and poller that the binary itself says it has.
+pub(crate) fn combinations(program: Program) -> Vec<Combination> {
+    let said = Command::new(Program::Weir.path())
+        .args(["serve", "--list-architectures", "--json"])
+        .output()
+        .expect("the binary runs");
+    assert!(said.status.success(), "--list-architectures: {said:?}");
+    let rows: Vec<Value> = serde_json::from_slice(&said.stdout).expect("a list in JSON");
+    let mut all = Vec::new();
+    for row in rows {
+        let architecture = row["name"].as_str().expect("every architecture has a name").to_owned();
+        let pollers: Vec<_> = row["pollers"].as_array().into_iter().flatten().collect();
+        let chosen = |poller: Option<&Value>| Combination {
+            program,
+            architecture: architecture.clone(),
+            poller: poller.map(|name| name.as_str().expect("a poller's name").to_owned()),
+            row: row.clone(),
+        };
+        match pollers.as_slice() {
+            [] => all.push(chosen(None)),
+            several => all.extend(several.iter().map(|poller| chosen(Some(poller)))),
+        }
+    }
+    assert!(!all.is_empty(), "no architecture at all");
+    all
+}
+
+/// Runs `test` for each combination, all at the same time, and tells every failure.
+pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    let all = combinations(program);
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let runs: Vec<_> = all
+            .iter()
+            .map(|combination| (combination, scope.spawn(|| test(combination))))
+            .collect();
+        let ended = runs.into_iter().map(|(combination, run)| (combination, run.join()));
+        ended.filter(|(_, end)| end.is_err()).map(|(which, _)| which.to_string()).collect()
+    });
+    assert!(failed.is_empty(), "failed on: {}", failed.join("; "));
+    all.len()
+}
+
+impl Combination {
+    /// The command that serves `root` in this way on a port of the kernel's choice.
+    pub(crate) fn command(&self, root: &Path, flags: &[&str]) -> Command {
+        let mut command = Command::new(self.program.path());
+        command.args(self.arguments(root, flags));
+        command
+    }
+
+    pub(crate) fn arguments(&self, root: &Path, flags: &[&str]) -> Vec<String> {
+        let root = root.to_str().expect("a root in UTF-8");
+        let mut all = vec!["serve", root, "--architecture", &self.architecture];
+        if let Some(poller) = &self.poller {
+            all.extend(["--poller", poller]);
+        }
+        all.extend(["--listen", "127.0.0.1:0"]);
+        all.extend(flags);
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
+        Server::start(self.command(root, flags), self.program.key())
+    }
+}
+
+impl Server {
+    /// Starts `command` and reads from its output where it listens.
+    pub(crate) fn start(mut command: Command, key: u8) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+        let mut said = String::new();
+        loop {
+            let before = said.len();
+            let read = stdout.read_line(&mut said).expect("its output in UTF-8");
+            if let Some(address) = address(&said[before..]) {
+                return Self { child, address, key, _stdout: stdout };
+            }
+            if read == 0 {
+                let _ = child.kill();
+                panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
+            }
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Wire {
+        Wire::connect(self.address, self.key).expect("a connection")
+    }
+
+    /// One GET on a connection of its own: the content, or why there is none.
+    pub(crate) fn fetch(&self, target: &str) -> Result<Vec<u8>, String> {
+        let mut wire = Wire::connect(self.address, self.key).map_err(|e| e.to_string())?;
+        wire.get(target, "Connection: close\r\n")?;
+        let (head, body) = wire.reply(false)?;
+        if head.status == 200 { Ok(body) } else { Err(format!("status {}", head.status)) }
+    }
+
+    /// The process that was started: the supervisor.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(self.child.id(), signal);
+    }
+
+    /// How it ended, if it did within `bound`.
+    pub(crate) fn ended(&mut self, bound: std::time::Duration) -> Option<ExitStatus> {
+        await_some(bound, || self.child.try_wait().expect("a child to wait for"))
+    }
+
+    /// SIGTERM; it has to end with 0.
+    pub(crate) fn stop(mut self) {
+        self.signal(Signal::TERM);
+        match self.ended(PATIENCE) {
+            Some(status) => assert_eq!(status.code(), Some(0), "after SIGTERM"),
+            None => panic!("still there {PATIENCE:?} after SIGTERM"),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+pub(crate) fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a process number that is not 0");
+    kill_process(pid, signal).expect("a process to signal");
+}
+
+/// The first `http://host:port` of a line.
+fn address(line: &str) -> Option<SocketAddr> {
+    let (_, after) = line.split_once("http://")?;
+    let end = after.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(after.len());
+    after[..end].parse().ok()
+}
+
+/// The example `recoded` of crate `servers`, built in the profile of this test.
+fn recoded() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
+        let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(name) => name,
+        };
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--offline", "-p", "servers", "--example", "recoded"])
+            .args(["--profile", profile, "--target-dir"])
+            .arg(profile_dir.parent().expect("a target directory"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the example `recoded` does not build");
+        profile_dir.join("examples/recoded")
+    })
+}
+
+/// Runs a command to its end: its status, output and errors.
+pub(crate) fn run(command: &mut Command) -> io::Result<(Option<i32>, String, String)> {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut errors = child.stderr.take().expect("its errors");
+    let errors = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = errors.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut output = Vec::new();
+    child.stdout.take().expect("its output").read_to_end(&mut output)?;
+    let status = child.wait()?.code();
+    let errors = errors.join().expect("a reader of errors");
+    Ok((status, String::from_utf8_lossy(&output).into_owned(), errors))
+}
