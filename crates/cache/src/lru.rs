@@ -4,9 +4,9 @@ use crate::list::{Link, List};
 /// Least recently used: who was asked for last stays longest.
 ///
 /// Idea: entries stand in a row; whoever is asked for goes to the front, whoever stands last goes.
-/// Source: the replacement of file caches and mapped chunks in Pai99 (Flash) section 5.4 and of the
-/// simulated caches in Choi05 section 5. What it is bad at: one pass over many files pushes
-/// everything else out.
+/// Source: Pai99 (Flash) section 5.4, which keeps mapped files that nobody uses in such a row; the
+/// first of the caching strategies that JAWS97 names. What it is bad at: one pass over many files
+/// pushes everything else out.
 #[derive(Debug, Default)]
 pub struct Lru {
     /// The most recently used first.

@@ -1,1 +1,26 @@
-//! To be filled.
+//! What is served: the files beneath a root, and the answers made of them.
+//!
+//! The work falls apart into what reads memory and what may touch the disk, because architectures
+//! put these in different places:
+//!
+//! 1. [`Site::find`] reads memory only, and answers from the cache or says what is to be loaded.
+//! 2. [`Site::open`] asks the disk; any thread may do it, for as long as it takes.
+//! 3. [`Site::keep`] puts what was opened into the cache and answers with it; memory only again.
+//!
+//! [`Site::load`] is 2 and 3 at once. A cached answer is compared with the disk again before it is
+//! a second old. What the comparison finds unchanged is kept without being read again.
+//!
+//! This crate never touches a socket, never reads a clock, and knows nothing of requests but their
+//! path and what codings they take.
+#![forbid(unsafe_code)]
+
+mod answers;
+mod disk;
+mod entries;
+pub mod mime;
+pub mod path;
+mod settings;
+mod site;
+
+pub use settings::{Error, Settings};
+pub use site::{Opening, Site, Statistics};

@@ -1,0 +1,245 @@
+use std::hash::{BuildHasher, Hasher};
+use std::mem::size_of;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+use cache::Weight;
+use foldhash::fast::RandomState;
+use h1::{Answer, Codings, Content, Found, Loaded, Lookup, Now, Representation, Shared, Status};
+use measure::Instant;
+use os::File;
+
+use crate::Statistics;
+use crate::disk::Loading;
+use crate::entries::{Entries, Entry, Key};
+
+/// How long an answer is given without asking the disk again. A change shows within one second;
+/// a tenth of it is left for the way from the disk to here, which may lead through a helper.
+const CHECK_EVERY: Duration = Duration::from_millis(900);
+
+/// The part of the bytes that refusals may take: names that do not exist are for clients to
+/// invent, and must not push files out.
+const REFUSALS_SHARE: u64 = 16;
+
+/// Bytes that a head takes, guessed: with the longest fields that files get.
+const HEAD_BYTES: usize = 350;
+
+/// The answer cache: what was found of late, in shards with a lock of their own each.
+pub(crate) struct Answers {
+    hasher: RandomState,
+    /// A power of two.
+    shards: Box<[Mutex<Shard>]>,
+}
+
+struct Shard {
+    kept: Entries<Kept>,
+    refused: Entries<Status>,
+    hits: u64,
+    misses: u64,
+}
+
+/// An answer that was found.
+struct Kept {
+    loading: Loading,
+    /// Whether an unchanged source proves unchanged content; see [`crate::disk::Source`].
+    settled: bool,
+    prebuilt: Shared<[u8]>,
+    /// The second that `prebuilt` names in `Date`.
+    second: u64,
+}
+
+impl Answers {
+    pub(crate) fn new(bounds: Weight, shards: usize) -> Self {
+        let count = shards.max(1).next_power_of_two();
+        let each = |total: u64| total / count as u64;
+        let refused = each(bounds.bytes / REFUSALS_SHARE);
+        let kept =
+            Weight { bytes: each(bounds.bytes) - refused, descriptors: each(bounds.descriptors) };
+        let shard = || Shard {
+            kept: Entries::new(kept),
+            refused: Entries::new(Weight { bytes: refused, descriptors: 0 }),
+            hits: 0,
+            misses: 0,
+        };
+        let shards = (0..count).map(|_| Mutex::new(shard())).collect();
+        Self { hasher: RandomState::default(), shards }
+    }
+
+    /// What is known of a path; reads memory only.
+    pub(crate) fn find(
+        &self,
+        path: &[u8],
+        codings: impl Fn() -> Codings,
+        now: &Now,
+    ) -> Found<File> {
+        let key = self.key(0, path, codings);
+        let mut shard = self.shard(key.hash);
+        let mut known = None;
+        if let Some(index) = shard.kept.find(&key) {
+            let entry = shard.kept.entry(index);
+            if is_fresh(entry.checked, now) {
+                let answer = entry.value.answer(now);
+                shard.kept.touch(index);
+                shard.hits += 1;
+                return Found::Answer(answer);
+            }
+            known = Some(Shared::clone(&entry.path));
+        } else if let Some(index) = shard.refused.find(&key) {
+            let entry = shard.refused.entry(index);
+            if is_fresh(entry.checked, now) {
+                let status = entry.value;
+                shard.refused.touch(index);
+                shard.hits += 1;
+                return Found::Status(status);
+            }
+        }
+        shard.misses += 1;
+        drop(shard);
+        let path = known.unwrap_or_else(|| Shared::from(path));
+        Found::Miss(Lookup { root: key.root, path, codings: (key.codings)() })
+    }
+
+    /// What is to be compared with the disk before anything is read again.
+    pub(crate) fn known(&self, lookup: &Lookup) -> Option<Loading> {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        let index = shard.kept.find(&key)?;
+        let kept = &shard.kept.entry(index).value;
+        kept.settled.then(|| kept.loading.clone())
+    }
+
+    /// Keeps what was loaded and answers with it.
+    pub(crate) fn keep(&self, lookup: &Lookup, loading: Loading, now: &Now) -> Loaded<File> {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        if let Some(index) = shard.kept.find(&key) {
+            let entry = shard.kept.entry(index);
+            if entry.value.loading.is(&loading) {
+                entry.checked = now.at;
+                let answer = entry.value.answer(now);
+                shard.kept.touch(index);
+                return Loaded::Answer(answer);
+            }
+        }
+        let mut kept = Kept::new(loading, now);
+        let answer = kept.answer(now);
+        let weight = kept.weight();
+        let codings = kept.loading.representation.varies.then_some(lookup.codings);
+        let entry = Entry::new(&key, Shared::clone(&lookup.path), codings, now.at, kept);
+        let old = shard.forget(&key);
+        let gone = shard.kept.insert(entry, weight);
+        // Closing files takes a while: nobody shall wait for it.
+        drop(shard);
+        drop((old, gone));
+        Loaded::Answer(answer)
+    }
+
+    /// Remembers that there is nothing to be served, where asking again would say the same; a
+    /// fault of the machine may pass.
+    pub(crate) fn keep_refusal(&self, lookup: &Lookup, status: Status, now: &Now) -> Loaded<File> {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        let old = shard.forget(&key);
+        if matches!(status, Status::NOT_FOUND | Status::FORBIDDEN) {
+            let path = Shared::clone(&lookup.path);
+            let entry = Entry::new(&key, path, None, now.at, status);
+            shard.refused.insert(entry, Weight::default());
+        }
+        drop(shard);
+        drop(old);
+        Loaded::Status(status)
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            sum.hits += shard.hits;
+            sum.misses += shard.misses;
+            sum.entries += (shard.kept.len() + shard.refused.len()) as u64;
+            let mut used = shard.kept.used();
+            used += shard.refused.used();
+            sum.bytes += used.bytes;
+            sum.descriptors += used.descriptors;
+        }
+        sum
+    }
+
+    fn key_of<'k>(&self, lookup: &'k Lookup) -> Key<'k, impl Fn() -> Codings + use<>> {
+        let codings = lookup.codings;
+        self.key(lookup.root, &lookup.path, move || codings)
+    }
+
+    /// The codings are no part of the hash: most answers are good for all of them.
+    fn key<'k, C: Fn() -> Codings>(&self, root: u32, path: &'k [u8], codings: C) -> Key<'k, C> {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(path);
+        hasher.write_u32(root);
+        Key { hash: hasher.finish(), root, path, codings }
+    }
+
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        // The table takes the lowest and the highest bits.
+        lock(&self.shards[(hash >> 32) as usize & (self.shards.len() - 1)])
+    }
+}
+
+impl Shard {
+    /// Takes out whatever would be found under this name. More than one entry can be, when what
+    /// had siblings has none any more.
+    fn forget<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>) -> Vec<Entry<Kept>> {
+        if let Some(index) = self.refused.find(key) {
+            self.refused.remove(index);
+        }
+        let mut old = Vec::new();
+        while let Some(index) = self.kept.find(key) {
+            old.push(self.kept.remove(index));
+        }
+        old
+    }
+}
+
+impl Kept {
+    fn new(loading: Loading, now: &Now) -> Self {
+        let settled = loading.source.is_settled(now.date.seconds);
+        let prebuilt = h1::compose::prebuilt(&loading.representation, &now.date);
+        Self { loading, settled, prebuilt, second: now.date.seconds }
+    }
+
+    /// The head names the date, so it is made anew with the first answer of each second.
+    fn answer(&mut self, now: &Now) -> Answer<File> {
+        let representation = &self.loading.representation;
+        if self.second != now.date.seconds {
+            self.second = now.date.seconds;
+            self.prebuilt = h1::compose::prebuilt(representation, &now.date);
+        }
+        Answer {
+            representation: Shared::clone(representation),
+            prebuilt: Some(Shared::clone(&self.prebuilt)),
+        }
+    }
+
+    /// Content in memory is there twice: by itself, and behind its head.
+    fn weight(&self) -> Weight {
+        let representation = &*self.loading.representation;
+        let (content, descriptors) = match &representation.content {
+            Content::Bytes(bytes) => (2 * bytes.len(), 0),
+            Content::File { .. } => (size_of::<File>(), 1),
+        };
+        let bytes = size_of::<Representation<File>>()
+            + representation.media_type.len()
+            + representation.etag.as_ref().map_or(0, |etag| etag.len())
+            + representation.fields.len()
+            + HEAD_BYTES
+            + content;
+        Weight { bytes: bytes as u64, descriptors }
+    }
+}
+
+fn is_fresh(checked: Instant, now: &Now) -> bool {
+    now.at.since(checked) < CHECK_EVERY
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().expect("nobody panics while holding it")
+}

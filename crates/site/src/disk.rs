@@ -1,0 +1,288 @@
+//! What a path leads to on the disk. Everything here may block; nothing here touches the cache.
+
+use std::io;
+use std::path::PathBuf;
+
+use h1::{Coding, Codings, Content, Lookup, Representation, Shared, Status};
+use os::{Directory, File, Kind, Opened, Stat};
+
+use crate::mime::{self, Media};
+use crate::path;
+
+/// Times that a file which changes while it is being read is read again, before it is sent from
+/// its descriptor instead. One that is appended to all the time would never come out whole.
+const READS_MAX: u32 = 3;
+
+/// Every coding that a sibling can have; `coding as usize` is its place.
+const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
+
+/// The files beneath a root.
+pub(crate) struct Disk {
+    pub(crate) root: PathBuf,
+    pub(crate) small_bytes_max: u64,
+    pub(crate) index_files: Vec<String>,
+}
+
+/// What a lookup came to.
+#[derive(Clone)]
+pub(crate) struct Loading {
+    pub(crate) representation: Shared<Representation<File>>,
+    pub(crate) source: Source,
+}
+
+/// What a representation was made of: as long as the disk gives the same source, the
+/// representation holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file of the site, or its sibling with that coding.
+    File { stat: Stat, coding: Option<Coding>, varies: bool },
+    /// A directory that was named without its slash.
+    Directory,
+}
+
+/// Where a lookup leads, before anything is opened.
+struct Target {
+    /// Relative to the root; without the ending that the coding adds.
+    name: Vec<u8>,
+    media: Media,
+    source: Source,
+}
+
+impl Disk {
+    /// Looks the path up and opens what it leads to, unless that is what `before` was made of.
+    ///
+    /// The root is found anew by its own path each time: a deploy that swaps a symbolic link shows
+    /// at once, and no handle can point into a tree that is gone.
+    pub(crate) fn open(
+        &self,
+        lookup: &Lookup,
+        before: Option<Loading>,
+    ) -> Result<Loading, Status> {
+        let root = Directory::open(&self.root).map_err(|e| status_of(&e))?;
+        let target = self.resolve(&root, lookup)?;
+        match before {
+            Some(before) if before.source == target.source => Ok(before),
+            _ => match target.source {
+                Source::Directory => Ok(redirect(&lookup.path)),
+                Source::File { coding, varies, .. } => self.load(&root, &target, coding, varies),
+            },
+        }
+    }
+
+    fn resolve(&self, root: &Directory, lookup: &Lookup) -> Result<Target, Status> {
+        let path = &lookup.path[1..];
+        if path.is_empty() || path.ends_with(b"/") {
+            return self.resolve_index(root, path, lookup.codings);
+        }
+        let stat = root.stat_beneath(path).map_err(|e| status_of(&e))?;
+        match stat.kind {
+            Kind::File => Ok(choose(root, path.to_vec(), stat, lookup.codings)),
+            Kind::Directory => {
+                let media = mime::of(path);
+                Ok(Target { name: path.to_vec(), media, source: Source::Directory })
+            }
+            Kind::Other => Err(Status::NOT_FOUND),
+        }
+    }
+
+    /// The first index file of the directory that there is. A directory without one has nothing to
+    /// show, and a file that is named with a slash behind it is no directory.
+    fn resolve_index(
+        &self,
+        root: &Directory,
+        directory: &[u8],
+        codings: Codings,
+    ) -> Result<Target, Status> {
+        for index in &self.index_files {
+            let name = [directory, index.as_bytes()].concat();
+            match root.stat_beneath(&name) {
+                Ok(stat) if stat.kind == Kind::File => {
+                    return Ok(choose(root, name, stat, codings));
+                }
+                Ok(_) => {}
+                Err(e) => match status_of(&e) {
+                    Status::NOT_FOUND => {}
+                    status => return Err(status),
+                },
+            }
+        }
+        Err(Status::NOT_FOUND)
+    }
+
+    fn load(
+        &self,
+        root: &Directory,
+        target: &Target,
+        coding: Option<Coding>,
+        varies: bool,
+    ) -> Result<Loading, Status> {
+        let ending = coding.map_or("", Coding::suffix).as_bytes();
+        let opened = root.open_beneath(&[&target.name, ending].concat());
+        let Opened::File(file, stat) = opened.map_err(|e| status_of(&e))? else {
+            return Err(Status::NOT_FOUND);
+        };
+        let (content, stat) = self.content(file, stat).map_err(|e| status_of(&e))?;
+        let representation = Shared::new(Representation {
+            status: Status::OK,
+            media_type: target.media.text.into(),
+            coding,
+            etag: Some(etag(&stat, coding)),
+            modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
+            varies,
+            fields: Box::default(),
+            content,
+        });
+        Ok(Loading { representation, source: Source::File { stat, coding, varies } })
+    }
+
+    /// A small file is read; it counts as read only if it was the same before and after.
+    fn content(&self, file: File, mut stat: Stat) -> io::Result<(Content<File>, Stat)> {
+        for _ in 0..READS_MAX {
+            if stat.size > self.small_bytes_max {
+                break;
+            }
+            let bytes = read(&file, stat.size)?;
+            let after = file.stat()?;
+            match bytes {
+                Some(bytes) if after == stat => return Ok((Content::Bytes(bytes), stat)),
+                _ => stat = after,
+            }
+        }
+        Ok((Content::File { file: Shared::new(file), length: stat.size }, stat))
+    }
+}
+
+impl Loading {
+    /// Whether both are the very same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Shared::ptr_eq(&self.representation, &other.representation)
+    }
+}
+
+impl Source {
+    /// Whether a later change of the file will show in its times: one that happens within the same
+    /// tick of the kernel's clock as the last does not. A tick is 1 to 10 ms long; whole seconds
+    /// are what there is to compare with.
+    pub(crate) fn is_settled(&self, seconds: u64) -> bool {
+        match self {
+            Self::File { stat, .. } => {
+                let changed = stat.ctime_ns.max(stat.mtime_ns).div_euclid(NS_PER_SECOND);
+                i128::from(changed) + 1 < i128::from(seconds)
+            }
+            Self::Directory => true,
+        }
+    }
+}
+
+const NS_PER_SECOND: i64 = 1_000_000_000;
+
+/// Picks the precompressed sibling that suits the client best. A sibling older than its original
+/// was made of something else and is passed over. Whether the answer varies depends on what there
+/// is, not on who asks: a cache between us must hear it also with the plain bytes.
+fn choose(root: &Directory, name: Vec<u8>, original: Stat, codings: Codings) -> Target {
+    let media = mime::of(&name);
+    let present = CODINGS.map(|coding| {
+        if !media.compresses {
+            return None;
+        }
+        let sibling = root.stat_beneath(&[&name, coding.suffix().as_bytes()].concat()).ok()?;
+        let suits = sibling.kind == Kind::File && sibling.mtime_ns >= original.mtime_ns;
+        suits.then_some(sibling)
+    });
+    let varies = present.iter().any(Option::is_some);
+    let best = codings.iter().find_map(|coding| Some((present[coding as usize]?, coding)));
+    let source = match best {
+        Some((stat, coding)) => Source::File { stat, coding: Some(coding), varies },
+        None => Source::File { stat: original, coding: None, varies },
+    };
+    Target { name, media, source }
+}
+
+/// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2). The query is not known
+/// here and gets lost: a directory's index is a file and has no use for it.
+fn redirect(path: &[u8]) -> Loading {
+    let fields = [b"Location: ", path::escape(path).as_slice(), b"/\r\n"].concat();
+    let representation = Shared::new(Representation {
+        status: Status::MOVED_PERMANENTLY,
+        media_type: Box::default(),
+        coding: None,
+        etag: None,
+        modified: None,
+        varies: false,
+        fields: fields.into(),
+        content: Content::Bytes(Shared::from([])),
+    });
+    Loading { representation, source: Source::Directory }
+}
+
+/// The first `size` bytes; nothing if the file has become shorter.
+fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
+    let mut bytes: Shared<[u8]> = std::iter::repeat_n(0, size as usize).collect();
+    let buffer = Shared::get_mut(&mut bytes).expect("nobody else has it yet");
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], filled as u64)? {
+            0 => return Ok(None),
+            n => filled += n,
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// Strong (RFC 9110 section 8.8.1): the inode tells files apart whose times were set by hand, as
+/// reproducible builds do; the coding tells siblings' tags from their original's at sight.
+fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
+    let coding = coding.map_or(String::new(), |coding| format!("-{}", coding.token()));
+    format!("\"{:x}-{:x}-{:x}{coding}\"", stat.ino, stat.size, stat.mtime_ns).into()
+}
+
+/// What the client hears when the disk says no.
+fn status_of(error: &io::Error) -> Status {
+    /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
+    const ELOOP: i32 = 40;
+    use io::ErrorKind::{
+        CrossesDevices, InvalidFilename, IsADirectory, NotADirectory, NotFound, OutOfMemory,
+        PermissionDenied, WouldBlock,
+    };
+    if os::is_out_of_descriptors(error) {
+        return Status::SERVICE_UNAVAILABLE;
+    }
+    match error.kind() {
+        // The third stands for a symbolic link that leads out of the root.
+        NotFound | NotADirectory | CrossesDevices | InvalidFilename | IsADirectory => {
+            Status::NOT_FOUND
+        }
+        PermissionDenied => Status::FORBIDDEN,
+        OutOfMemory | WouldBlock => Status::SERVICE_UNAVAILABLE,
+        _ if error.raw_os_error() == Some(ELOOP) => Status::NOT_FOUND,
+        _ => Status::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_statuses() {
+        // Numbers of Linux, asm-generic/errno.h.
+        let rows = [
+            ("ENOENT", 2, Status::NOT_FOUND),
+            ("EIO", 5, Status::INTERNAL_SERVER_ERROR),
+            ("EAGAIN", 11, Status::SERVICE_UNAVAILABLE),
+            ("ENOMEM", 12, Status::SERVICE_UNAVAILABLE),
+            ("EACCES", 13, Status::FORBIDDEN),
+            ("EPERM", 1, Status::FORBIDDEN),
+            ("EXDEV", 18, Status::NOT_FOUND),
+            ("ENOTDIR", 20, Status::NOT_FOUND),
+            ("ENFILE", 23, Status::SERVICE_UNAVAILABLE),
+            ("EMFILE", 24, Status::SERVICE_UNAVAILABLE),
+            ("ENAMETOOLONG", 36, Status::NOT_FOUND),
+            ("ENOSYS", 38, Status::INTERNAL_SERVER_ERROR),
+            ("ELOOP", 40, Status::NOT_FOUND),
+        ];
+        for (name, number, status) in rows {
+            assert_eq!(status_of(&io::Error::from_raw_os_error(number)), status, "{name}");
+        }
+    }
+}

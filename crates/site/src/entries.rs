@@ -1,0 +1,112 @@
+use std::mem::size_of;
+
+use cache::{Slab, Weight};
+use h1::{Codings, Shared};
+use hashbrown::HashTable;
+use measure::Instant;
+
+/// Answers of one kind under their names, bounded by weight; the least recently used goes.
+pub(crate) struct Entries<T> {
+    /// Indices into the slab, by hash.
+    table: HashTable<u32>,
+    slab: Slab<Entry<T>>,
+}
+
+pub(crate) struct Entry<T> {
+    hash: u64,
+    root: u32,
+    pub(crate) path: Shared<[u8]>,
+    /// The client's codings that it answers; nothing: it answers whatever they are.
+    pub(crate) codings: Option<Codings>,
+    /// When the disk was last asked.
+    pub(crate) checked: Instant,
+    pub(crate) value: T,
+}
+
+/// What an entry is looked up by.
+pub(crate) struct Key<'k, C: Fn() -> Codings> {
+    pub(crate) hash: u64,
+    pub(crate) root: u32,
+    pub(crate) path: &'k [u8],
+    /// Asked only where an answer depends on it: most do not, and reading them costs time.
+    pub(crate) codings: C,
+}
+
+impl<T> Entries<T> {
+    pub(crate) fn new(bounds: Weight) -> Self {
+        Self { table: HashTable::new(), slab: Slab::new(bounds) }
+    }
+
+    pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<u32> {
+        let is_meant = |index: &u32| {
+            let entry = &self.slab[*index];
+            entry.path[..] == *key.path
+                && entry.root == key.root
+                && entry.codings.is_none_or(|codings| codings == (key.codings)())
+        };
+        self.table.find(key.hash, is_meant).copied()
+    }
+
+    pub(crate) fn entry(&mut self, index: u32) -> &mut Entry<T> {
+        &mut self.slab[index]
+    }
+
+    /// The entry was asked for.
+    pub(crate) fn touch(&mut self, index: u32) {
+        self.slab.touch(index);
+    }
+
+    /// Takes an entry in, if it fits at all, and lets go who must go for it. What has gone is
+    /// returned, so that the caller can drop it where no lock is held.
+    pub(crate) fn insert(&mut self, entry: Entry<T>, weight: Weight) -> Vec<Entry<T>> {
+        let weight = Weight { bytes: weight.bytes + entry.bytes(), ..weight };
+        if !self.slab.admits(weight) {
+            return vec![entry];
+        }
+        let hash = entry.hash;
+        let index = self.slab.insert(entry, weight);
+        self.table.insert_unique(hash, index, |index| self.slab[*index].hash);
+        let mut gone = Vec::new();
+        while let Some((index, entry)) = self.slab.evict() {
+            self.unname(entry.hash, index);
+            gone.push(entry);
+        }
+        gone
+    }
+
+    pub(crate) fn remove(&mut self, index: u32) -> Entry<T> {
+        let entry = self.slab.remove(index);
+        self.unname(entry.hash, index);
+        entry
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    pub(crate) fn used(&self) -> Weight {
+        self.slab.used()
+    }
+
+    fn unname(&mut self, hash: u64, index: u32) {
+        let named = self.table.find_entry(hash, |other| *other == index);
+        named.expect("what the slab holds has a name").remove();
+    }
+}
+
+impl<T> Entry<T> {
+    pub(crate) fn new<C: Fn() -> Codings>(
+        key: &Key<'_, C>,
+        path: Shared<[u8]>,
+        codings: Option<Codings>,
+        checked: Instant,
+        value: T,
+    ) -> Self {
+        Self { hash: key.hash, root: key.root, path, codings, checked, value }
+    }
+
+    /// Memory that its name takes.
+    fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.path.len()) as u64
+    }
+}

@@ -1,0 +1,178 @@
+//! Media types by the ending of a file's name (IANA's registry of media types).
+
+/// What is known of a kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Media {
+    /// For `Content-Type`.
+    pub text: &'static str,
+    /// Whether it is worth compressing, so that precompressed siblings are looked for.
+    pub compresses: bool,
+}
+
+/// The kind of the file with this name, or with this path. A name without a known ending is bytes
+/// that nobody should guess at.
+#[must_use]
+pub fn of(name: &[u8]) -> Media {
+    const UNKNOWN: Media = Media { text: "application/octet-stream", compresses: false };
+    let name = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+    let Some(dot) = name.iter().rposition(|&byte| byte == b'.') else { return UNKNOWN };
+    let ending = &name[dot + 1..];
+    let mut lower = [0; ENDING_BYTES_MAX];
+    let Some(lower) = lower.get_mut(..ending.len()) else { return UNKNOWN };
+    lower.copy_from_slice(ending);
+    lower.make_ascii_lowercase();
+    match TABLE.binary_search_by_key(&&*lower, |(ending, ..)| ending.as_bytes()) {
+        Ok(place) => Media { text: TABLE[place].1, compresses: TABLE[place].2 },
+        Err(_) => UNKNOWN,
+    }
+}
+
+/// Bytes of the longest ending in the table.
+const ENDING_BYTES_MAX: usize = 11;
+
+const COMPRESSES: bool = true;
+const DENSE: bool = false;
+
+/// Sorted by ending. Everything that is text says so in UTF-8: a page in another charset names it
+/// in itself, and a browser told nothing would guess.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, bool)] = &[
+    ("3gp", "video/3gpp", DENSE),
+    ("7z", "application/x-7z-compressed", DENSE),
+    ("aac", "audio/aac", DENSE),
+    ("apk", "application/vnd.android.package-archive", DENSE),
+    ("atom", "application/atom+xml; charset=utf-8", COMPRESSES),
+    ("avi", "video/x-msvideo", DENSE),
+    ("avif", "image/avif", DENSE),
+    ("bin", "application/octet-stream", DENSE),
+    ("bmp", "image/bmp", COMPRESSES),
+    ("br", "application/octet-stream", DENSE),
+    ("bz2", "application/x-bzip2", DENSE),
+    ("c", "text/plain; charset=utf-8", COMPRESSES),
+    ("conf", "text/plain; charset=utf-8", COMPRESSES),
+    ("cpp", "text/plain; charset=utf-8", COMPRESSES),
+    ("css", "text/css; charset=utf-8", COMPRESSES),
+    ("csv", "text/csv; charset=utf-8", COMPRESSES),
+    ("cur", "image/vnd.microsoft.icon", COMPRESSES),
+    ("deb", "application/vnd.debian.binary-package", DENSE),
+    ("doc", "application/msword", DENSE),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", DENSE),
+    ("eot", "application/vnd.ms-fontobject", COMPRESSES),
+    ("eps", "application/postscript", COMPRESSES),
+    ("epub", "application/epub+zip", DENSE),
+    ("flac", "audio/flac", DENSE),
+    ("geojson", "application/geo+json; charset=utf-8", COMPRESSES),
+    ("gif", "image/gif", DENSE),
+    ("gz", "application/gzip", DENSE),
+    ("h", "text/plain; charset=utf-8", COMPRESSES),
+    ("heic", "image/heic", DENSE),
+    ("htm", "text/html; charset=utf-8", COMPRESSES),
+    ("html", "text/html; charset=utf-8", COMPRESSES),
+    ("ico", "image/vnd.microsoft.icon", COMPRESSES),
+    ("ics", "text/calendar; charset=utf-8", COMPRESSES),
+    ("ini", "text/plain; charset=utf-8", COMPRESSES),
+    ("iso", "application/x-iso9660-image", DENSE),
+    ("jar", "application/java-archive", DENSE),
+    ("jpeg", "image/jpeg", DENSE),
+    ("jpg", "image/jpeg", DENSE),
+    ("js", "text/javascript; charset=utf-8", COMPRESSES),
+    ("json", "application/json; charset=utf-8", COMPRESSES),
+    ("jsonld", "application/ld+json; charset=utf-8", COMPRESSES),
+    ("jxl", "image/jxl", DENSE),
+    ("log", "text/plain; charset=utf-8", COMPRESSES),
+    ("m3u8", "application/vnd.apple.mpegurl; charset=utf-8", COMPRESSES),
+    ("m4a", "audio/mp4", DENSE),
+    ("m4v", "video/mp4", DENSE),
+    ("map", "application/json; charset=utf-8", COMPRESSES),
+    ("markdown", "text/markdown; charset=utf-8", COMPRESSES),
+    ("md", "text/markdown; charset=utf-8", COMPRESSES),
+    ("mid", "audio/midi", COMPRESSES),
+    ("midi", "audio/midi", COMPRESSES),
+    ("mjs", "text/javascript; charset=utf-8", COMPRESSES),
+    ("mkv", "video/matroska", DENSE),
+    ("mov", "video/quicktime", DENSE),
+    ("mp3", "audio/mpeg", DENSE),
+    ("mp4", "video/mp4", DENSE),
+    ("mpd", "application/dash+xml; charset=utf-8", COMPRESSES),
+    ("mpeg", "video/mpeg", DENSE),
+    ("mpg", "video/mpeg", DENSE),
+    ("odp", "application/vnd.oasis.opendocument.presentation", DENSE),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet", DENSE),
+    ("odt", "application/vnd.oasis.opendocument.text", DENSE),
+    ("oga", "audio/ogg", DENSE),
+    ("ogg", "audio/ogg", DENSE),
+    ("ogv", "video/ogg", DENSE),
+    ("opus", "audio/ogg", DENSE),
+    ("otf", "font/otf", COMPRESSES),
+    ("pdf", "application/pdf", DENSE),
+    ("png", "image/png", DENSE),
+    ("ppt", "application/vnd.ms-powerpoint", DENSE),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", DENSE),
+    ("ps", "application/postscript", COMPRESSES),
+    ("py", "text/plain; charset=utf-8", COMPRESSES),
+    ("rar", "application/vnd.rar", DENSE),
+    ("rs", "text/plain; charset=utf-8", COMPRESSES),
+    ("rss", "application/rss+xml; charset=utf-8", COMPRESSES),
+    ("rtf", "application/rtf", COMPRESSES),
+    ("sh", "text/plain; charset=utf-8", COMPRESSES),
+    ("svg", "image/svg+xml; charset=utf-8", COMPRESSES),
+    ("tar", "application/x-tar", DENSE),
+    ("tgz", "application/gzip", DENSE),
+    ("tif", "image/tiff", DENSE),
+    ("tiff", "image/tiff", DENSE),
+    ("toml", "application/toml; charset=utf-8", COMPRESSES),
+    ("ts", "video/mp2t", DENSE),
+    ("ttf", "font/ttf", COMPRESSES),
+    ("txt", "text/plain; charset=utf-8", COMPRESSES),
+    ("vtt", "text/vtt; charset=utf-8", COMPRESSES),
+    ("wasm", "application/wasm", COMPRESSES),
+    ("wav", "audio/wav", DENSE),
+    ("weba", "audio/webm", DENSE),
+    ("webm", "video/webm", DENSE),
+    ("webmanifest", "application/manifest+json; charset=utf-8", COMPRESSES),
+    ("webp", "image/webp", DENSE),
+    ("woff", "font/woff", DENSE),
+    ("woff2", "font/woff2", DENSE),
+    ("xhtml", "application/xhtml+xml; charset=utf-8", COMPRESSES),
+    ("xls", "application/vnd.ms-excel", DENSE),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", DENSE),
+    ("xml", "text/xml; charset=utf-8", COMPRESSES),
+    ("xsl", "text/xml; charset=utf-8", COMPRESSES),
+    ("xz", "application/x-xz", DENSE),
+    ("yaml", "application/yaml; charset=utf-8", COMPRESSES),
+    ("yml", "application/yaml; charset=utf-8", COMPRESSES),
+    ("zip", "application/zip", DENSE),
+    ("zst", "application/zstd", DENSE),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_can_be_searched() {
+        assert!(TABLE.is_sorted_by(|(one, ..), (other, ..)| one < other));
+        assert_eq!(TABLE.iter().map(|(ending, ..)| ending.len()).max(), Some(ENDING_BYTES_MAX));
+        for (ending, text, _) in TABLE {
+            assert_eq!(of(format!("/a.b/c.{ending}").as_bytes()).text, *text);
+        }
+    }
+
+    #[test]
+    fn names_have_kinds() {
+        let rows = [
+            ("/index.html", "text/html; charset=utf-8"),
+            ("/INDEX.HTML", "text/html; charset=utf-8"),
+            ("/a.min.js", "text/javascript; charset=utf-8"),
+            ("/photo.Jpeg", "image/jpeg"),
+            ("/archive.tar.gz", "application/gzip"),
+            ("/README", "application/octet-stream"),
+            ("/dir.html/README", "application/octet-stream"),
+            ("/dot.", "application/octet-stream"),
+            ("/a.verylongending", "application/octet-stream"),
+        ];
+        for (name, text) in rows {
+            assert_eq!(of(name.as_bytes()).text, text, "{name}");
+        }
+    }
+}

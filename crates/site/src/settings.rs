@@ -1,0 +1,63 @@
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// What the operator decides about a site.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bytes of memory for answers: names, heads and small files. 64 MiB hold the hot part of most
+    /// sites and are little beside the page cache, which serves the rest.
+    pub cache_bytes: u64,
+    /// Open files that are kept. They are taken from what RLIMIT_NOFILE leaves for connections;
+    /// 1,024 go beside several thousand connections within the usual limits.
+    pub cache_files: usize,
+    /// Locks over which the cache is spread, rounded up to a power of two; the bounds are split
+    /// among them. One where one thread asks; more than cores where many do.
+    pub shards: usize,
+    /// Bytes up to which a file is kept in memory instead of open. Copying so much costs about
+    /// what `sendfile` costs on top of `send`: 64 KiB.
+    pub small_bytes_max: u64,
+    /// Names that are tried, in order, where a directory is asked for.
+    pub index_files: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 64 << 20,
+            cache_files: 1024,
+            shards: 1,
+            small_bytes_max: 64 << 10,
+            index_files: vec!["index.html".into()],
+        }
+    }
+}
+
+/// Why a root cannot be served: a line for the operator.
+#[derive(Debug)]
+pub struct Error {
+    pub(crate) root: PathBuf,
+    pub(crate) source: io::Error,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.root.display();
+        match self.source.kind() {
+            io::ErrorKind::NotFound => write!(f, "no such directory: {root}"),
+            io::ErrorKind::NotADirectory => write!(f, "not a directory: {root}"),
+            io::ErrorKind::PermissionDenied => write!(
+                f,
+                "no permission to look into {root}: this user needs search (x) permission on it \
+                 and on every directory above it"
+            ),
+            _ => write!(f, "cannot serve {root}: {}", self.source),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
