@@ -127,6 +127,14 @@ impl Combination {
         all.into_iter().map(str::to_owned).collect()
     }
 
+    /// Whether it takes `--processes`: the binary itself says so, by not calling it wrong usage.
+    pub(crate) fn takes_processes(&self) -> bool {
+        let flags = ["--processes", "2"];
+        let mut command = self.command(Path::new("/no/such/directory"), &flags);
+        let (_, _, errors) = run(&mut command).expect("the binary runs");
+        !errors.contains("--processes")
+    }
+
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
         Server::start(self.command(root, flags), self.program.key())
     }

@@ -1,0 +1,148 @@
+//! Files that change while they are sent, and after.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::await_true;
+use crate::support::fixture::{Fixture, pattern};
+use crate::support::server::{Combination, Program, Server, on_every};
+
+const BYTES: usize = 48 << 20;
+
+/// The announced second of the issue, and what a busy machine may add to it.
+const SHOWS_WITHIN: Duration = Duration::from_secs(5);
+
+#[test]
+fn a_file_that_shrinks_while_sent_is_never_passed_off_as_complete() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let path = own(&site, combination, "shrinks.bin");
+        File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = server.connect();
+        wire.get(&target(combination, "shrinks.bin"), "").expect("sent");
+        assert_eq!(wire.head().expect("a head").length(), Ok(BYTES));
+        wire.bytes(1 << 20).expect("the first bytes");
+        let file = File::options().write(true).open(&path).expect("the file");
+        file.set_len(1 << 20).expect("cut off");
+        // By FIN or by reset, but before the announced length.
+        let came = wire.rest();
+        assert!(came.as_ref().map_or(true, |more| more + (1 << 20) < BYTES), "{combination}");
+        assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served any more");
+        server.stop();
+    });
+}
+
+#[test]
+fn of_a_file_that_grows_exactly_the_announced_bytes_are_sent() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let path = own(&site, combination, "grows.bin");
+        File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = server.connect();
+        wire.get(&target(combination, "grows.bin"), "").expect("sent");
+        assert_eq!(wire.head().expect("a head").length(), Ok(BYTES));
+        let mut file = File::options().append(true).open(&path).expect("the file");
+        file.write_all(&[b'+'; 100_000]).expect("grown");
+        let body = wire.bytes(BYTES).expect("the announced bytes");
+        assert!(body.iter().all(|byte| *byte == 0), "{combination}: other bytes");
+        wire.get("/digits.txt", "").expect("sent");
+        assert_eq!(wire.reply(false).expect("in step").0.status, 200, "{combination}");
+        server.stop();
+    });
+}
+
+#[test]
+fn a_file_that_is_replaced_shows_soon() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        let mut kept = server.connect();
+        for (name, bytes) in [("small.txt", 100), ("big.bin", 1 << 20)] {
+            let path = own(&site, combination, name);
+            let target = target(combination, name);
+            replace(&path, &vec![b'1'; bytes]);
+            assert_eq!(server.fetch(&target), Ok(vec![b'1'; bytes]), "{combination}");
+            // The same length, and within the same second perhaps: only the file is another.
+            replace(&path, &vec![b'2'; bytes]);
+            shows(combination, &server, &target, &vec![b'2'; bytes]);
+            fs::write(&path, vec![b'3'; bytes + 1]).expect("written in place");
+            shows(combination, &server, &target, &vec![b'3'; bytes + 1]);
+            kept.get(&target, "").expect("sent");
+            assert!(kept.reply(false).expect("answered").1 == vec![b'3'; bytes + 1]);
+            fs::remove_file(&path).expect("removed");
+            let gone = await_true(SHOWS_WITHIN, || {
+                server.fetch(&target).is_err_and(|fault| fault == "status 404")
+            });
+            assert!(gone, "{combination}: {target} is served though it is gone");
+            replace(&path, b"back");
+            shows(combination, &server, &target, b"back");
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn a_root_that_is_swapped_by_its_link_shows_soon() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = site.beside(&format!("releases-{}", slug(combination)));
+        for release in ["one", "two"] {
+            fs::create_dir_all(home.join(release)).expect("a release");
+            fs::write(home.join(release).join("index.html"), release).expect("its index");
+        }
+        let current = home.join("current");
+        symlink("one", &current).expect("a link");
+        let server = combination.start(&current, &[]);
+        assert_eq!(server.fetch("/"), Ok(b"one".to_vec()), "{combination}");
+        symlink("two", home.join("next")).expect("the next link");
+        fs::rename(home.join("next"), &current).expect("swapped");
+        shows(combination, &server, "/", b"two");
+        server.stop();
+    });
+}
+
+#[test]
+fn a_huge_file_is_whole() {
+    let site = Fixture::new();
+    let content = pattern(20 << 20);
+    fs::write(site.root().join("whole.bin"), &content).expect("a file");
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        for _ in 0..2 {
+            assert!(server.fetch("/whole.bin").as_ref() == Ok(&content), "{combination}");
+        }
+        server.stop();
+    });
+}
+
+fn shows(combination: &Combination, server: &Server, target: &str, content: &[u8]) {
+    let shows = await_true(SHOWS_WITHIN, || {
+        server.fetch(target).is_ok_and(|fetched| fetched == content)
+    });
+    assert!(shows, "{combination}: {target} is still the old one after {SHOWS_WITHIN:?}");
+}
+
+/// As an editor or a deployment does it: a new file takes the name.
+fn replace(path: &Path, content: &[u8]) {
+    let new = path.with_extension("new");
+    fs::write(&new, content).expect("a new file");
+    fs::rename(&new, path).expect("renamed");
+}
+
+/// A file of this combination's own, since all run at once.
+fn own(site: &Fixture, combination: &Combination, name: &str) -> std::path::PathBuf {
+    site.root().join(format!("{}-{name}", slug(combination)))
+}
+
+fn target(combination: &Combination, name: &str) -> String {
+    format!("/{}-{name}", slug(combination))
+}
+
+fn slug(combination: &Combination) -> String {
+    combination.to_string().replace(' ', "-")
+}

@@ -1,0 +1,13 @@
+//! What goes wrong in operation: workers that die, signals, files that change while they are sent,
+//! descriptors that run out, clients that are slow, operators who mistype. Every test runs on every
+//! architecture and poller that the binary lists.
+#![forbid(unsafe_code)]
+
+mod descriptors;
+mod files;
+mod operator;
+mod signals;
+mod slow;
+#[path = "../support/mod.rs"]
+mod support;
+mod workers;

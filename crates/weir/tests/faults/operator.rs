@@ -1,0 +1,131 @@
+//! Mistakes of the operator: one line that says what would do, and the right exit status.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::Command;
+
+use crate::support::fixture::Fixture;
+use crate::support::server::{Program, Server, run};
+
+/// Wrong usage or configuration.
+const USAGE: i32 = 2;
+/// The machine refuses.
+const MACHINE: i32 = 3;
+
+fn check(arguments: &[&str], status: i32, says: &[&str]) {
+    let mut command = Command::new(Program::Weir.path());
+    let (code, output, errors) = run(command.args(arguments)).expect("the binary runs");
+    assert_eq!(code, Some(status), "{arguments:?}: {output}{errors}");
+    assert_eq!(errors.lines().count(), 1, "{arguments:?}: one line, not {errors:?}");
+    for word in says {
+        assert!(errors.contains(word), "{arguments:?}: {errors:?} does not name {word:?}");
+    }
+    assert!(!errors.contains("panicked"), "{errors}");
+}
+
+#[test]
+fn wrong_usage_is_told_in_one_line() {
+    check(&[], USAGE, &["serve"]);
+    check(&["swerve"], USAGE, &["swerve"]);
+    check(&["serve", "--no-such-flag"], USAGE, &["--no-such-flag"]);
+    check(&["serve", ".", "another"], USAGE, &["another"]);
+    check(&["serve", "--architecture", "apache"], USAGE, &["apache", "sped", "mt", "proactor"]);
+    check(&["serve", "--poller", "kqueue"], USAGE, &["kqueue", "epoll"]);
+    check(&["serve", "--accept-limit", "0"], USAGE, &["--accept-limit"]);
+    check(&["serve", "--head-timeout-ms", "soon"], USAGE, &["--head-timeout-ms", "soon"]);
+    check(&["serve", "--cache-mb", "-1"], USAGE, &["--cache-mb"]);
+    check(&["serve", "--listen", "nonsense:port"], USAGE, &["nonsense:port"]);
+    check(&["serve", "--json"], USAGE, &["--list-architectures"]);
+}
+
+#[test]
+fn a_knob_that_the_architecture_does_not_take_is_wrong_usage() {
+    check(&["serve", "--architecture", "mt", "--poller", "epoll"], USAGE, &["--poller", "mt"]);
+    check(&["serve", "--architecture", "sped", "--threads", "4"], USAGE, &["--threads", "sped"]);
+}
+
+#[test]
+fn a_directory_that_is_none_is_told() {
+    let site = Fixture::new();
+    let listen = ["--listen", "127.0.0.1:0"];
+    check(&[&["serve", "/no/such/directory"][..], &listen].concat(), USAGE, &["/no/such/directory"]);
+    let file = site.root().join("digits.txt");
+    let file = file.to_str().expect("UTF-8");
+    check(&[&["serve", file][..], &listen].concat(), USAGE, &[file]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let site = Fixture::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let root = site.root();
+    let root = root.to_str().expect("UTF-8");
+    check(&["serve", root, "--listen", &address], MACHINE, &[&address]);
+}
+
+#[test]
+fn an_address_that_is_not_here_is_told() {
+    // A network set aside for documentation (RFC 5737): on no interface of any machine.
+    check(&["serve", ".", "--listen", "192.0.2.1:0"], MACHINE, &["192.0.2.1"]);
+}
+
+/// Run as a user without rights; root may read everything.
+#[test]
+fn a_directory_that_may_not_be_read_is_told() {
+    let (code, errors) = as_nobody(&["--listen", "127.0.0.1:0"], 0o700);
+    assert!(matches!(code, Some(USAGE | MACHINE)), "{code:?} {errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}
+
+#[test]
+fn a_port_without_the_right_to_it_is_told() {
+    let start = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    let start: u16 = start.expect("the first port for all").trim().parse().expect("a number");
+    if start == 0 {
+        // On such a machine every port is for all; there is nothing to be refused.
+        return;
+    }
+    let (code, errors) = as_nobody(&["--listen", &format!("127.0.0.1:{}", start - 1)], 0o755);
+    assert_eq!(code, Some(MACHINE), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}
+
+/// Serves a directory of the given mode as user 65534, from a copy of the binary that it may run.
+fn as_nobody(flags: &[&str], mode: u32) -> (Option<i32>, String) {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
+    let binary = home.path().join("weir");
+    fs::copy(Program::Weir.path(), &binary).expect("a copy");
+    let root = home.path().join("root");
+    fs::create_dir(&root).expect("a root");
+    fs::set_permissions(&root, fs::Permissions::from_mode(mode)).expect("its mode");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+    command.arg(&binary).arg("serve").arg(&root).args(flags);
+    let (code, _, errors) = run(&mut command)
+        .unwrap_or_else(|error| panic!("setpriv: {error}; apt install util-linux (needs root)"));
+    (code, errors)
+}
+
+#[test]
+fn nothing_but_serve_serves_the_current_directory() {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::write(home.path().join("index.html"), "here").expect("an index");
+    // Whether port 8080 is free on this machine is not for this test to say.
+    let is_free = TcpListener::bind("0.0.0.0:8080").is_ok();
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").current_dir(home.path());
+    if is_free {
+        let mut server = Server::start(command, 0);
+        server.address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        assert_eq!(server.address.port(), 8080);
+        assert_eq!(server.fetch("/"), Ok(b"here".to_vec()));
+        server.stop();
+    } else {
+        let (code, _, errors) = run(&mut command).expect("the binary runs");
+        assert_eq!(code, Some(MACHINE), "{errors}");
+        assert!(errors.contains("8080"), "{errors}");
+    }
+}

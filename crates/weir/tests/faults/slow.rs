@@ -1,0 +1,114 @@
+//! Clients that are slow on purpose.
+
+use std::time::Duration;
+
+use crate::support::fixture::Fixture;
+use crate::support::processes::{children, server_end, sockets};
+use crate::support::server::{Program, on_every};
+use crate::support::{PATIENCE, await_true};
+
+#[test]
+fn a_head_that_is_trickled_is_cut_off_in_total_and_told_so() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &["--head-timeout-ms", "600"]);
+        let mut wire = server.connect();
+        // Never a pause as long as the timeout: what counts is the whole.
+        let head = b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: ".iter().chain([&b'x'; 200]);
+        let mut reply = None;
+        wire.set_patience(Duration::from_millis(50));
+        for byte in head {
+            if wire.send(&[*byte]).is_err() {
+                break;
+            }
+            if let Ok(head) = wire.head() {
+                reply = Some(head);
+                break;
+            }
+        }
+        let reply = reply.unwrap_or_else(|| panic!("{combination}: no reply to a trickled head"));
+        assert_eq!(reply.status, 408, "{combination}");
+        assert!(reply.closes(), "{combination}: 408 without an announced end");
+        server.stop();
+    });
+}
+
+#[test]
+fn an_idle_connection_is_closed_quietly() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &["--idle-timeout-ms", "300"]);
+        let mut wire = server.connect();
+        wire.get("/digits.txt", "").expect("sent");
+        wire.reply(false).expect("answered");
+        assert_eq!(wire.end(), Ok(()), "{combination}");
+        server.stop();
+    });
+}
+
+#[test]
+fn a_body_that_is_trickled_is_cut_off() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "5000"];
+        let server = combination.start(&site.root(), &flags);
+        let mut wire = server.connect();
+        wire.get("/digits.txt", "Content-Length: 60000\r\n").expect("sent");
+        wire.set_patience(Duration::from_millis(50));
+        let cut = await_true(PATIENCE, || {
+            wire.send(b"x").is_err()
+                || match wire.head() {
+                    Ok(head) => head.status == 408,
+                    Err(fault) => !fault.starts_with("nothing came"),
+                }
+        });
+        assert!(cut, "{combination}: 20 bytes a second are let through");
+        server.stop();
+    });
+}
+
+/// A client that reads nothing: its window closes, the server's buffer fills, and then not one byte
+/// is sent.
+#[test]
+fn a_client_that_does_not_read_is_cut_off() {
+    let site = Fixture::new();
+    let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
+    file.set_len(48 << 20).expect("its length");
+    on_every(Program::Weir, |combination| {
+        let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "900"];
+        let server = combination.start(&site.root(), &flags);
+        let mut wire = server.connect();
+        wire.get("/huge.bin", "").expect("sent");
+        wire.head().expect("a head");
+        let inode = server_end(server.address, wire.local_port()).expect("the server's end");
+        let held = || children(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
+        assert!(held(), "{combination}: the connection is not found");
+        let cut = await_true(PATIENCE, || !held());
+        assert!(cut, "{combination}: a client that reads nothing is waited for");
+        assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
+        server.stop();
+    });
+}
+
+/// A slow client that does read gets everything.
+#[test]
+fn a_client_that_reads_slowly_but_steadily_is_served() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "1000"];
+        let server = combination.start(&site.root(), &flags);
+        let mut wire = server.connect();
+        wire.get("/large.bin", "").expect("sent");
+        let length = wire.head().expect("a head").length().expect("a length");
+        let mut left = length;
+        while left > 0 {
+            let part = left.min(300_000);
+            wire.bytes(part).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
+            left -= part;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        wire.get("/digits.txt", "").expect("sent");
+        assert_eq!(wire.reply(false).expect("in step").0.status, 200, "{combination}");
+        server.stop();
+    });
+}

@@ -1,0 +1,87 @@
+//! A worker that is killed costs its own connections and no others.
+
+use rustix::process::Signal;
+
+use crate::support::await_true;
+use crate::support::fixture::Fixture;
+use crate::support::load::{Counts, Load};
+use crate::support::processes::{children, server_end, sockets};
+use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_some};
+
+#[test]
+fn a_worker_killed_under_load_costs_only_its_own_connections() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let several = combination.takes_processes();
+        let flags: &[&str] = if several { &["--processes", "2"] } else { &[] };
+        let server = combination.start(&site.root(), flags);
+        let clients = 8;
+        let load = Load::start(server.address, "/digits.txt", clients, true);
+        let mut idle: Vec<Wire> = (0..12).map(|_| asked(&server)).collect();
+
+        let workers = children(server.pid());
+        assert_eq!(workers.len(), if several { 2 } else { 1 }, "{combination}: workers");
+        let killed = workers[0];
+        let its_sockets = sockets(killed);
+        let is_its = |wire: &Wire| {
+            let inode = server_end(server.address, wire.local_port());
+            inode.is_some_and(|inode| its_sockets.contains(&inode))
+        };
+        let lost: Vec<bool> = idle.iter().map(is_its).collect();
+        send(killed, Signal::KILL);
+
+        judge(combination, &mut idle, &lost);
+        served_again(combination, &server, &load);
+        let counts = load.stop();
+        let broken = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
+        assert!(broken <= clients, "{combination}: {counts:?}, more than one loss for a client");
+        assert_eq!(Counts::of(&counts.refused), 0, "{combination}: a connection was refused");
+        assert!(!children(server.pid()).contains(&killed));
+        server.stop();
+    });
+}
+
+/// A connection on which one request has been answered.
+fn asked(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.get("/digits.txt", "").expect("sent");
+    wire.reply(false).expect("answered");
+    wire
+}
+
+/// The connections of the worker that was killed end; the others go on.
+fn judge(combination: &Combination, idle: &mut [Wire], lost: &[bool]) {
+    for (wire, lost) in idle.iter_mut().zip(lost) {
+        let answered = wire.get("/probe.txt", "").and_then(|()| wire.reply(false));
+        assert_eq!(answered.is_err(), *lost, "{combination}: {answered:?}");
+    }
+    assert!(lost.contains(&true), "{combination}: nobody was on the worker that was killed");
+}
+
+fn served_again(combination: &Combination, server: &Server, load: &Load) {
+    let fetched = server.fetch("/digits.txt");
+    assert!(fetched.is_ok(), "{combination}: after the kill {fetched:?}");
+    let before = load.answered();
+    let goes_on = await_true(PATIENCE, || load.answered() > before + 100);
+    assert!(goes_on, "{combination}: the load does not go on");
+}
+
+#[test]
+fn a_worker_that_dies_again_and_again_is_started_again() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        let mut before = 0;
+        for _ in 0..3 {
+            let other = || children(server.pid()).into_iter().find(|pid| *pid != before);
+            before = await_some(PATIENCE, other).expect("a worker");
+            send(before, Signal::KILL);
+            let gone = await_true(PATIENCE, || !children(server.pid()).contains(&before));
+            assert!(gone, "{combination}: not dead");
+        }
+        assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served again");
+        server.stop();
+    });
+}
