@@ -171,20 +171,24 @@ fn a_browser_loads_the_example_site_with_all_its_parts() {
         let profile = tempfile::tempdir().expect("a directory");
         let profile = format!("--user-data-dir={}", profile.path().display());
         let url = format!("http://{}/", server.address);
-        let document = client("chromium", "chromium", &[
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            &profile,
-            "--virtual-time-budget=5000",
-            "--dump-dom",
-            &url,
-        ]);
+        let document = client(
+            "chromium",
+            "chromium",
+            &[
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                &profile,
+                "--virtual-time-budget=5000",
+                "--dump-dom",
+                &url,
+            ],
+        );
         assert!(document.contains("data-loaded=\"all\""), "{combination}: {document}");
         server.stop();
         seen.push(combination.architecture);

@@ -33,7 +33,8 @@ fn more_clients_than_descriptors_neither_crash_nor_spin() {
         let mut answered = 0;
         for mut wire in clients.drain(..) {
             if wire.get("/digits.txt", "Connection: close\r\n").is_ok() {
-                answered += usize::from(wire.reply(false).is_ok_and(|(head, _)| head.status == 200));
+                answered +=
+                    usize::from(wire.reply(false).is_ok_and(|(head, _)| head.status == 200));
             }
         }
         // The head deadline may have cut off a few that had waited long on a busy machine.

@@ -121,9 +121,8 @@ fn a_huge_file_is_whole() {
 }
 
 fn shows(combination: &Combination, server: &Server, target: &str, content: &[u8]) {
-    let shows = await_true(SHOWS_WITHIN, || {
-        server.fetch(target).is_ok_and(|fetched| fetched == content)
-    });
+    let shows =
+        await_true(SHOWS_WITHIN, || server.fetch(target).is_ok_and(|fetched| fetched == content));
     assert!(shows, "{combination}: {target} is still the old one after {SHOWS_WITHIN:?}");
 }
 

@@ -48,7 +48,11 @@ fn a_knob_that_the_architecture_does_not_take_is_wrong_usage() {
 fn a_directory_that_is_none_is_told() {
     let site = Fixture::new();
     let listen = ["--listen", "127.0.0.1:0"];
-    check(&[&["serve", "/no/such/directory"][..], &listen].concat(), USAGE, &["/no/such/directory"]);
+    check(
+        &[&["serve", "/no/such/directory"][..], &listen].concat(),
+        USAGE,
+        &["/no/such/directory"],
+    );
     let file = site.root().join("digits.txt");
     let file = file.to_str().expect("UTF-8");
     check(&[&["serve", file][..], &listen].concat(), USAGE, &[file]);

@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 pub(crate) mod load;
 pub(crate) mod processes;
 pub(crate) mod server;
+pub(crate) mod slow;
 pub(crate) mod wire;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,150 @@
+//! A file system whose files are slow: a read of one waits until the test lets it go on. Opening and
+//! looking up are quick. Nothing of it stays in the page cache from one opening to the next.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation,
+    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, Request,
+};
+
+use super::PATIENCE;
+use super::fixture::pattern;
+
+/// More than the server keeps in memory, so that it is sent from the file.
+pub(crate) const SLOW_BYTES: usize = 256 << 10;
+
+/// The files, which all have the same content.
+const NAMES: [&str; 4] = ["a.bin", "b.bin", "c.bin", "d.bin"];
+
+pub(crate) struct SlowFiles {
+    gate: Arc<Gate>,
+    begun: Receiver<()>,
+    /// Unmounts when dropped, after the gate has been opened.
+    _session: BackgroundSession,
+}
+
+impl SlowFiles {
+    /// Mounts them at `at`, with reads that wait.
+    pub(crate) fn mount(at: &Path) -> Self {
+        std::fs::create_dir_all(at).expect("where to mount");
+        let (begins, begun) = channel();
+        let gate = Arc::new(Gate::default());
+        let files = Files { gate: Arc::clone(&gate), begins: Mutex::new(begins) };
+        let mut config = Config::default();
+        config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
+        let session = fuser::spawn_mount(files, at, &config).unwrap_or_else(|error| {
+            panic!(
+                "no file system can be mounted: {error}; this test needs root or the Debian package \
+                 `fuse3`, and /dev/fuse (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
+            )
+        });
+        Self { gate, begun, _session: session }
+    }
+
+    /// Waits until somebody reads who has not been let go on.
+    pub(crate) fn await_read(&self) {
+        self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file");
+    }
+
+    /// Lets all go on, from now on.
+    pub(crate) fn release(&self) {
+        self.gate.open();
+    }
+}
+
+impl Drop for SlowFiles {
+    fn drop(&mut self) {
+        self.gate.open();
+    }
+}
+
+/// What every content is compared with.
+pub(crate) fn content() -> Vec<u8> {
+    pattern(SLOW_BYTES)
+}
+
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self) {
+        *self.is_open.lock().expect("a gate") = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let is_open = self.is_open.lock().expect("a gate");
+        drop(self.opened.wait_while(is_open, |is_open| !*is_open).expect("a gate"));
+    }
+}
+
+struct Files {
+    gate: Arc<Gate>,
+    begins: Mutex<Sender<()>>,
+}
+
+impl Filesystem for Files {
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match NAMES.iter().position(|known| name == OsStr::new(known)) {
+            Some(at) => reply.entry(&Duration::ZERO, &attributes(2 + at as u64), Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&Duration::from_secs(60), &attributes(node.into()));
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        at: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        // Whether anybody still listens is not the file system's business.
+        let _ = self.begins.lock().expect("a sender").send(());
+        let gate = Arc::clone(&self.gate);
+        // On a thread of its own: other requests are to be answered meanwhile.
+        std::thread::spawn(move || {
+            gate.pass();
+            let content = content();
+            let at = (at as usize).min(content.len());
+            let end = (at + size as usize).min(content.len());
+            reply.data(&content[at..end]);
+        });
+    }
+}
+
+fn attributes(node: u64) -> FileAttr {
+    let is_root = node == u64::from(INodeNo::ROOT);
+    FileAttr {
+        ino: INodeNo(node),
+        size: if is_root { 0 } else { SLOW_BYTES as u64 },
+        blocks: 0,
+        atime: UNIX_EPOCH,
+        mtime: UNIX_EPOCH + Duration::from_secs(784_111_777),
+        ctime: UNIX_EPOCH,
+        crtime: UNIX_EPOCH,
+        kind: if is_root { FileType::Directory } else { FileType::RegularFile },
+        perm: if is_root { 0o755 } else { 0o644 },
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 4096,
+        flags: 0,
+    }
+}

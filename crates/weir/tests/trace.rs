@@ -1,0 +1,129 @@
+//! Proof that a name is true, from inside: with `--trace` the server tells which process and thread
+//! performed each step of a request. That is compared with the registry's row, and with /proc.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use support::fixture::Fixture;
+use support::processes::{children, threads};
+use support::server::{Combination, Program, Server, on_every};
+use support::slow::SlowFiles;
+use support::wire::Wire;
+use support::{PATIENCE, await_some};
+
+/// The steps of a request, in the names of the trace and of the registry.
+const STEPS: [&str; 5] = ["accept", "receive", "path", "pages", "send"];
+
+#[test]
+fn each_step_is_performed_by_whom_the_registry_names() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        // Not in the page cache: pages are what somebody has to wait for.
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        slow.release();
+        let file = site.beside("trace");
+        let path = file.to_str().expect("UTF-8");
+        let server = combination.start(&site.root(), &["--trace", path]);
+        let mut wires = [server.connect(), server.connect()];
+        for wire in &mut wires {
+            for target in ["/digits.txt", "/digits.txt", "/slow/a.bin", "/missing"] {
+                wire.get(target, "").expect("sent");
+                wire.reply(false).expect("answered");
+            }
+        }
+        let lines = lines(&file, 8);
+        for line in &lines {
+            judge_steps(combination, &server, line);
+        }
+        judge_needed(combination, &lines);
+        judge_threads(combination, &server, &lines, &wires);
+        // The connections are open until here, so that each holds its thread.
+        drop(wires);
+        server.stop();
+    });
+}
+
+/// The trace, once it has as many lines as there were requests.
+fn lines(file: &Path, count: usize) -> Vec<Value> {
+    let read = || {
+        let text = std::fs::read_to_string(file).ok()?;
+        (text.lines().count() >= count).then_some(text)
+    };
+    let text = await_some(PATIENCE, read).expect("a line for each request");
+    assert_eq!(text.lines().count(), count, "{text}");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// Everything that a line says is so: by the registry, and by /proc.
+fn judge_steps(combination: &Combination, server: &Server, line: &Value) {
+    let workers = children(server.pid());
+    let steps = line["steps"].as_object().expect("steps");
+    for (step, who) in steps {
+        let by = who["by"].as_str().expect("by whom");
+        let pid = u32::try_from(who["pid"].as_u64().expect("a process")).expect("32 bits");
+        let tid = u32::try_from(who["tid"].as_u64().expect("a thread")).expect("32 bits");
+        let name = who["thread"].as_str().expect("a thread's name");
+        if let Some(row) = combination.row.get(step) {
+            // Only waiting is handed over: what a helper has already read is sent at once.
+            assert_eq!(row, by, "{combination}: {step} in {line}");
+        }
+        assert!(workers.contains(&pid), "{combination}: {pid} is no worker, {line}");
+        let threads = threads(pid);
+        assert!(threads.contains(&(tid, name.to_owned())), "{combination}: {threads:?}, {line}");
+        // A ring has no thread of its own: the loop's submits.
+        let is = if by == "ring" { "loop" } else { by };
+        assert_eq!(name, format!("weir-{is}"), "{combination}: {step} in {line}");
+    }
+}
+
+/// Every step that the registry names occurs, and none where it is not needed.
+fn judge_needed(combination: &Combination, lines: &[Value]) {
+    for step in STEPS {
+        let occurs = lines.iter().any(|line| line["steps"].get(step).is_some());
+        assert!(occurs, "{combination}: no {step} in {lines:?}");
+    }
+    for line in lines {
+        for step in ["accept", "receive", "find", "send"] {
+            assert!(line["steps"].get(step).is_some(), "{combination}: no {step} in {line}");
+        }
+    }
+    let second = &lines[1]["steps"];
+    assert!(second.get("path").is_none(), "{combination}: what is cached needs no path, {second}");
+    assert!(second.get("pages").is_none(), "{combination}: nor pages, {second}");
+}
+
+/// The threads there are, and how the two connections are spread over them.
+fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _: &[Wire; 2]) {
+    let tids_of = |by: &str| -> HashSet<u64> {
+        let steps = lines.iter().flat_map(|line| line["steps"].as_object().expect("steps"));
+        steps
+            .filter(|(_, who)| who["by"] == by)
+            .filter_map(|(_, who)| who["tid"].as_u64())
+            .collect()
+    };
+    let workers = children(server.pid());
+    assert_eq!(workers.len(), 1, "{combination}: one process unless more are asked for");
+    let named = |name: &str| -> usize {
+        threads(workers[0]).iter().filter(|(_, this)| this.as_str() == name).count()
+    };
+    match combination.row["receive"].as_str() {
+        Some("thread") => {
+            assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
+            assert!(named("weir-thread") >= 2, "{combination}");
+            assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");
+        }
+        _ => {
+            assert_eq!(tids_of("loop").union(&tids_of("ring")).count(), 1, "{combination}");
+            assert_eq!(named("weir-loop"), 1, "{combination}: one loop");
+            assert_eq!(named("weir-thread"), 0, "{combination}: threads beside a loop");
+        }
+    }
+    let has_helpers = combination.row["pages"] == "helper";
+    assert_eq!(named("weir-helper") > 0, has_helpers, "{combination}: helpers");
+    assert!(tids_of("helper").is_disjoint(&tids_of("loop")), "{combination}: a helper that loops");
+}
