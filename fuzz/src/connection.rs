@@ -123,16 +123,23 @@ impl<'d> Driver<'d> {
     fn make_trouble(&mut self) {
         let Some(trouble) = &mut self.trouble else { return };
         match trouble.below(40) {
-            0 => self.connection.expired(&self.now),
+            0 => self.expire(),
             1 => self.connection.drain(),
             2 => self.connection.refuse(Status::SERVICE_UNAVAILABLE, &self.now),
             3 => self.connection.failed(Fault::Peer),
-            4 => self.connection.ended(&self.now),
-            _ => return,
+            4 if !self.ended => {
+                self.ended = true;
+                self.connection.ended(&self.now);
+            }
+            _ => {}
         }
-        // Whether bytes of the old reply are given up is the connection's business; the framing of
-        // what has been sent is judged in the runs without trouble.
-        self.ended |= matches!(self.connection.want(), Want::Close);
+    }
+
+    fn expire(&mut self) {
+        if let Some(deadline) = self.connection.deadline() {
+            self.now.at = deadline.at;
+            self.connection.expired(&self.now);
+        }
     }
 }
 

@@ -49,9 +49,9 @@ fn decode(raw: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = parts.next().unwrap_or_default().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
-        let value = digits.iter().try_fold(0, |value, &digit| {
-            Some(value * 16 + char::from(digit).to_digit(16)?)
-        })?;
+        let value = digits
+            .iter()
+            .try_fold(0, |value, &digit| Some(value * 16 + char::from(digit).to_digit(16)?))?;
         let byte = u8::try_from(value).ok().filter(|&byte| byte != b'/')?;
         decoded.push(byte);
         decoded.extend_from_slice(rest);

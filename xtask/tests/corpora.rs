@@ -64,7 +64,19 @@ fn mutated(corpus: &[Vec<u8>], draws: &mut Draws) -> Vec<u8> {
 fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], draws: &mut Draws) {
     /// What parsers of this protocol stumble over.
     const TOKENS: [&[u8]; 14] = [
-        b"\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b",", b"/", b"..", b"%2e", b"0", b"\x80",
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\0",
+        b" ",
+        b"\t",
+        b":",
+        b",",
+        b"/",
+        b"..",
+        b"%2e",
+        b"0",
+        b"\x80",
         b"18446744073709551615",
     ];
     let at = draws.below(input.len() + 1);
