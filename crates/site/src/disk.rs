@@ -53,11 +53,7 @@ impl Disk {
     ///
     /// The root is found anew by its own path each time: a deploy that swaps a symbolic link shows
     /// at once, and no handle can point into a tree that is gone.
-    pub(crate) fn open(
-        &self,
-        lookup: &Lookup,
-        before: Option<Loading>,
-    ) -> Result<Loading, Status> {
+    pub(crate) fn open(&self, lookup: &Lookup, before: Option<Loading>) -> Result<Loading, Status> {
         let root = Directory::open(&self.root).map_err(|e| status_of(&e))?;
         let target = self.resolve(&root, lookup)?;
         match before {
@@ -167,14 +163,14 @@ impl Source {
         match self {
             Self::File { stat, .. } => {
                 let changed = stat.ctime_ns.max(stat.mtime_ns).div_euclid(NS_PER_SECOND);
-                i128::from(changed) + 1 < i128::from(seconds)
+                changed + 1 < i128::from(seconds)
             }
             Self::Directory => true,
         }
     }
 }
 
-const NS_PER_SECOND: i64 = 1_000_000_000;
+const NS_PER_SECOND: i128 = 1_000_000_000;
 
 /// Picks the precompressed sibling that suits the client best. A sibling older than its original
 /// was made of something else and is passed over. Whether the answer varies depends on what there

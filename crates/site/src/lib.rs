@@ -17,7 +17,7 @@
 mod answers;
 mod disk;
 mod entries;
-pub mod mime;
+mod mime;
 pub mod path;
 mod settings;
 mod site;

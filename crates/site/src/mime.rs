@@ -2,17 +2,16 @@
 
 /// What is known of a kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Media {
+pub(crate) struct Media {
     /// For `Content-Type`.
-    pub text: &'static str,
+    pub(crate) text: &'static str,
     /// Whether it is worth compressing, so that precompressed siblings are looked for.
-    pub compresses: bool,
+    pub(crate) compresses: bool,
 }
 
 /// The kind of the file with this name, or with this path. A name without a known ending is bytes
 /// that nobody should guess at.
-#[must_use]
-pub fn of(name: &[u8]) -> Media {
+pub(crate) fn of(name: &[u8]) -> Media {
     const UNKNOWN: Media = Media { text: "application/octet-stream", compresses: false };
     let name = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
     let Some(dot) = name.iter().rposition(|&byte| byte == b'.') else { return UNKNOWN };

@@ -9,7 +9,8 @@ pub struct Settings {
     /// sites and are little beside the page cache, which serves the rest.
     pub cache_bytes: u64,
     /// Open files that are kept. They are taken from what RLIMIT_NOFILE leaves for connections;
-    /// 1,024 go beside several thousand connections within the usual limits.
+    /// 1,024 go beside several thousand connections within the usual limits. What is let go while
+    /// it is being sent stays open until then, on top of this: at most one file a connection.
     pub cache_files: usize,
     /// Locks over which the cache is spread, rounded up to a power of two; the bounds are split
     /// among them. One where one thread asks; more than cores where many do.

@@ -1,0 +1,128 @@
+//! The cache keeps within its bounds, and threads share it.
+
+mod town;
+
+use h1::Status;
+use site::{Settings, Statistics};
+use town::{Got, Town};
+
+fn many(count: usize) -> Vec<(String, String)> {
+    (0..count).map(|n| (format!("f{n}"), format!("{n:01000}"))).collect()
+}
+
+fn town(settings: &Settings, files: &[(String, String)]) -> Town {
+    let files: Vec<_> = files.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+    Town::with(settings, &files)
+}
+
+#[test]
+fn an_empty_cache_holds_nothing() {
+    let town = Town::new(&[]);
+    assert_eq!(town.site.statistics(), Statistics::default());
+}
+
+#[test]
+fn bytes_are_bounded_and_the_least_recently_used_go() {
+    let settings = Settings { cache_bytes: 32 << 10, ..Settings::default() };
+    let files = many(40);
+    let town = town(&settings, &files);
+    for (name, text) in &files {
+        assert_eq!(town.get(&format!("/{name}")).text(), *text);
+        assert!(town.site.statistics().bytes <= 32 << 10);
+        // Asked for all the time, so it stays.
+        town.get("/f0");
+    }
+    assert!(town.get("/f0").page().hit);
+    assert!(town.get("/f39").page().hit);
+    assert!(!town.get("/f1").page().hit);
+    assert!(town.site.statistics().entries > 5);
+}
+
+#[test]
+fn descriptors_are_bounded() {
+    for cache_files in [0, 1, 7] {
+        let settings = Settings { cache_files, small_bytes_max: 10, ..Settings::default() };
+        let files = many(20);
+        let town = town(&settings, &files);
+        for (name, text) in files.iter().chain(&files) {
+            assert_eq!(town.get(&format!("/{name}")).text(), *text);
+            let held = town.site.statistics().descriptors;
+            assert!(held <= cache_files as u64, "{held} of {cache_files}");
+        }
+        assert_eq!(town.site.statistics().entries, cache_files as u64);
+        let open = town.get("/f19").page();
+        assert_eq!(open.hit, cache_files > 0);
+    }
+}
+
+#[test]
+fn a_file_outlives_its_eviction_while_it_is_sent() {
+    let settings = Settings { cache_files: 1, small_bytes_max: 0, ..Settings::default() };
+    let town = Town::with(&settings, &[("a", "first"), ("b", "second")]);
+    let lookup = town.lookup("/a");
+    let h1::Loaded::Answer(answer) = town.site.load(&lookup, &town.now) else { panic!() };
+    town.get("/b");
+    let h1::Content::File { file, .. } = &answer.representation.content else { panic!() };
+    let mut bytes = [0; 5];
+    assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 5);
+    assert_eq!(&bytes, b"first");
+}
+
+#[test]
+fn invented_names_push_no_file_out() {
+    let settings = Settings { cache_bytes: 64 << 10, ..Settings::default() };
+    let town = Town::with(&settings, &[("a", "text")]);
+    town.get("/a");
+    for n in 0..1000 {
+        assert_eq!(town.get(&format!("/none{n}")), Got::Status(Status::NOT_FOUND));
+    }
+    assert!(town.get("/a").page().hit);
+    let statistics = town.site.statistics();
+    assert!(statistics.bytes <= 64 << 10);
+    assert!(statistics.entries > 1);
+}
+
+#[test]
+fn a_cache_of_nothing_still_serves() {
+    let settings = Settings { cache_bytes: 0, cache_files: 0, shards: 0, ..Settings::default() };
+    let town = Town::with(&settings, &[("a", "text")]);
+    for _ in 0..3 {
+        let page = town.get("/a").page();
+        assert_eq!((&page.text[..], page.hit), ("text", false));
+        assert_eq!(town.get("/b"), Got::Status(Status::NOT_FOUND));
+    }
+    assert_eq!(town.site.statistics().entries, 0);
+}
+
+#[test]
+fn eight_threads_share_one_site() {
+    const ROUNDS: u64 = 30;
+    let settings = Settings {
+        cache_bytes: 128 << 10,
+        cache_files: 8,
+        small_bytes_max: 500,
+        shards: 4,
+        ..Settings::default()
+    };
+    let mut files = many(16);
+    files.extend((0..16).map(|n| (format!("s{n}"), format!("small {n}"))));
+    let mut town = town(&settings, &files);
+    for round in 0..ROUNDS {
+        town.at(round * 500);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (town, files) = (&town, &files);
+                scope.spawn(move || {
+                    for step in 0..files.len() {
+                        let (name, text) = &files[(step * 7 + thread) % files.len()];
+                        assert_eq!(town.get(&format!("/{name}")).text(), *text);
+                    }
+                });
+            }
+        });
+    }
+    let statistics = town.site.statistics();
+    assert_eq!(statistics.hits + statistics.misses, ROUNDS * 8 * files.len() as u64);
+    assert!(statistics.bytes <= 128 << 10);
+    assert!(statistics.descriptors <= 8);
+}
