@@ -59,7 +59,10 @@ fn curl_resumes() {
         let file = work.join("large.bin");
         std::fs::write(&file, &large[..1_000_000]).expect("the first part");
         let name = file.to_str().expect("UTF-8");
-        curl(&["--continue-at", "-", "--output", name, &format!("{url}/large.bin")]);
+        let large_url = format!("{url}/large.bin");
+        let code = ["--write-out", "%{http_code}"];
+        let said = curl(&[&["-C", "-", "--output", name, &large_url][..], &code].concat());
+        assert_eq!(said, "206");
         assert!(std::fs::read(&file).expect("the file") == large, "another content");
     });
 }
@@ -113,14 +116,14 @@ fn wget_resumes() {
         let large = pattern(LARGE_BYTES);
         let file = work.join("large.bin");
         std::fs::write(&file, &large[..2_000_001]).expect("the first part");
-        let directory = work.to_str().expect("UTF-8");
+        let directory = format!("--directory-prefix={}", work.display());
+        let log = work.join("log");
+        let log_flag = format!("--output-file={}", log.display());
         let large_url = format!("{url}/large.bin");
-        client(
-            "wget",
-            "wget",
-            &["--quiet", "--no-proxy", "-c", "--directory-prefix", directory, &large_url],
-        );
+        client("wget", "wget", &["--no-proxy", "-c", &directory, &log_flag, &large_url]);
         assert!(std::fs::read(&file).expect("the file") == large, "another content");
+        let log = std::fs::read_to_string(log).expect("what it did");
+        assert!(log.contains("206 Partial Content"), "it did not resume: {log}");
     });
 }
 

@@ -50,7 +50,6 @@ fn rows() -> Vec<&'static Row> {
         content::MEDIA,
         paths::SERVED,
         paths::ABSENT,
-        paths::TRAVERSAL,
         paths::MALFORMED,
     ];
     topics.concat()
