@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-/// When every file was last changed: 1994-11-06 08:49:37, the date that RFC 9110 section 5.6.7 uses.
+/// When every file was last changed: the date that RFC 9110 section 5.6.7 uses.
 pub(crate) const MODIFIED: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const MODIFIED_SECONDS: u64 = 784_111_777;
 

@@ -1,5 +1,5 @@
-//! A file system whose files are slow: a read of one waits until the test lets it go on. Opening and
-//! looking up are quick. Nothing of it stays in the page cache from one opening to the next.
+//! A file system whose files are slow: a read of one waits until the test lets it go on. Looking up
+//! and opening are quick. Nothing of it stays in the page cache from one opening to the next.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -39,8 +39,8 @@ impl SlowFiles {
         config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
         let session = fuser::spawn_mount(files, at, &config).unwrap_or_else(|error| {
             panic!(
-                "no file system can be mounted: {error}; this test needs root or the Debian package \
-                 `fuse3`, and /dev/fuse (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
+                "no file system can be mounted: {error}; this test needs root or the Debian \
+                 package `fuse3`, and /dev/fuse (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
             )
         });
         Self { gate, begun, _session: session }
