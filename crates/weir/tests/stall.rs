@@ -1,6 +1,6 @@
 //! Proof that a name is true, from outside: one client asks for a file that is slow to read, and
-//! the others show who waits with it. Everybody where the loop itself reads; one of N where threads do;
-//! nobody else where helpers or the kernel's ring do.
+//! the others show who waits with it. Everybody where the loop itself reads; one of N where threads
+//! do; nobody else where helpers or the kernel's ring do.
 //!
 //! No duration is judged. The slow file lies on a file system that answers when this test lets it,
 //! so "is served meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait.

@@ -146,14 +146,9 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
-        let mut said = String::new();
-        loop {
-            let before = said.len();
-            let read = stdout.read_line(&mut said).expect("its output in UTF-8");
-            if let Some(address) = address(&said[before..]) {
-                return Self { child, address, key, _stdout: stdout };
-            }
-            if read == 0 {
+        match listening(&mut stdout) {
+            Ok(address) => Self { child, address, key, _stdout: stdout },
+            Err(said) => {
                 let _ = child.kill();
                 panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
             }
@@ -208,6 +203,20 @@ impl Drop for Server {
 pub(crate) fn send(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.cast_signed()).expect("a process number that is not 0");
     kill_process(pid, signal).expect("a process to signal");
+}
+
+/// Where it says that it listens, or else all that it said.
+fn listening(output: &mut impl BufRead) -> Result<SocketAddr, String> {
+    let mut said = String::new();
+    loop {
+        let before = said.len();
+        let read = output.read_line(&mut said).expect("its output in UTF-8");
+        match address(&said[before..]) {
+            Some(address) => return Ok(address),
+            None if read == 0 => return Err(said),
+            None => {}
+        }
+    }
 }
 
 /// The first `http://host:port` of a line.

@@ -40,7 +40,8 @@ impl SlowFiles {
         let session = fuser::spawn_mount(files, at, &config).unwrap_or_else(|error| {
             panic!(
                 "no file system can be mounted: {error}; this test needs root or the Debian \
-                 package `fuse3`, and /dev/fuse (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
+                 package `fuse3`, and /dev/fuse \
+                 (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
             )
         });
         Self { gate, begun, _session: session }
