@@ -71,7 +71,7 @@ pub fn range_holds(head: &Head<'_>, current: Validators<'_>, date: &Date) -> boo
     })
 }
 
-fn is_present(head: &Head<'_>, name: &str) -> bool {
+fn is_present(head: &Head<'_>, name: &'static str) -> bool {
     head.values(name).next().is_some()
 }
 

@@ -1,8 +1,8 @@
 //! Replies byte by byte, and the promise that whatever ranges are asked for, the bytes are right.
 
 use h1::{
-    Answer, Chunk, Coding, Connection, Content, Date, FilePart, Limits, Now, Persistence,
-    Representation, Shared, Status, Want,
+    Answer, Chunk, Coding, Content, Date, FilePart, Head, Limits, Now, Persistence, Representation,
+    Request, Shared, Status,
     compose::{self, Composed},
 };
 use measure::Instant;
@@ -306,12 +306,9 @@ fn answered(request: &str, answer: &Answer<()>) -> Composed<()> {
     let request = crlf(&format!("{line}\nHost: a\n{fields}\n"));
     let now = Now { at: Instant::ORIGIN, date: Date::new(SECONDS) };
     let limits = Limits::default();
-    let mut connection = Connection::<()>::new(Shared::new(limits.clone()), now.at);
-    connection.received(request.as_bytes(), &now);
-    match connection.want() {
-        Want::Find(head) => compose::answer(&head, answer, head.persistence(), &limits, &now),
-        want => panic!("{want:?} for {request}"),
-    }
+    let judged = Request::judge(request.as_bytes(), &limits).expect("a good request");
+    let head = Head::new(request.as_bytes(), &judged);
+    compose::answer(&head, answer, judged.persistence, &limits, &now)
 }
 
 /// All bytes of a reply about the first `length` bytes of the text.

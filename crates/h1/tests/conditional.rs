@@ -1,14 +1,13 @@
 //! Conditions in the order of RFC 9110 section 13.2.2, and lists of entity tags against a model.
 
 use h1::{
-    Connection, Date, Head, Limits, Now, Shared, Want,
+    Date, Head, Limits, Request,
     conditional::{
         Validators,
         Verdict::{self, Failed, NotModified, Proceed},
         judge, range_holds,
     },
 };
-use measure::Instant;
 use proptest::prelude::*;
 
 const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
@@ -123,13 +122,8 @@ fn check_range(fields: &str, current: Validators<'_>, seconds: u64, expected: bo
 fn with_head<T>(method: &str, fields: &str, look: impl FnOnce(&Head<'_>) -> T) -> T {
     let end = if fields.is_empty() { "\r\n" } else { "\r\n\r\n" };
     let request = format!("{method} / HTTP/1.1\r\nhost: a\r\n{fields}{end}");
-    let now = Now { at: Instant::ORIGIN, date: Date::new(MODIFIED_SECONDS) };
-    let mut connection = Connection::<()>::new(Shared::new(Limits::default()), now.at);
-    connection.received(request.as_bytes(), &now);
-    match connection.want() {
-        Want::Find(head) => look(&head),
-        want => panic!("{want:?} for {request}"),
-    }
+    let judged = Request::judge(request.as_bytes(), &Limits::default()).expect("a good request");
+    look(&Head::new(request.as_bytes(), &judged))
 }
 
 /// Whether a tag is weak, and its text between the quotes.
