@@ -1,71 +1,156 @@
-use core::fmt;
-use core::str::FromStr;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-/// Where to listen: `host:port`, `[v6]:port`, `:port`, `unix:PATH`, or `fd:N`, a listening socket
-/// that was inherited.
+/// Where to listen, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// TCP.
+    /// `127.0.0.1:8080`, `[::1]:8080`.
     Inet(SocketAddr),
-    /// A Unix socket.
+    /// `localhost:8080`: looked up when bound, and the first address that can be bound is taken.
+    Name(String, u16),
+    /// `8080` or `:8080`: all addresses, of IPv6 and IPv4 where both are there.
+    Port(u16),
+    /// `unix:/run/weir.sock`.
     Unix(PathBuf),
-    /// An inherited descriptor.
+    /// `fd:3`: a listening socket that was handed to this process.
     Fd(RawFd),
 }
 
-impl FromStr for Address {
-    type Err = String;
+/// A text is no [`Address`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressError {
+    text: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Address {
+    /// Every address, IPv6 first: its socket takes IPv4 as well.
+    pub(crate) fn all(port: u16) -> [SocketAddr; 2] {
+        [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()]
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
-            return match path {
-                "" => Err(String::from("unix:PATH with a path")),
-                path => Ok(Self::Unix(path.into())),
-            };
+            return (!path.is_empty()).then(|| Self::Unix(path.into()));
         }
         if let Some(fd) = text.strip_prefix("fd:") {
-            let fd = fd.parse().ok().filter(|&fd: &RawFd| fd >= 0);
-            return fd.map(Self::Fd).ok_or_else(|| String::from("fd:N with a descriptor's number"));
+            return number(fd).map(Self::Fd);
         }
-        let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.into() };
-        let mut found = whole.to_socket_addrs().map_err(|_| {
-            String::from(
-                "host:port, [v6]:port, unix:PATH or fd:N, of a host that this machine knows",
-            )
-        })?;
-        found.next().map(Self::Inet).ok_or_else(|| String::from("a host with an address"))
+        if let Some(port) = number(text.strip_prefix(':').unwrap_or(text)) {
+            return Some(Self::Port(port));
+        }
+        if let Ok(address) = text.parse() {
+            return Some(Self::Inet(address));
+        }
+        let (name, port) = text.rsplit_once(':')?;
+        let is_name = name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
+            // All digits and dots is a mistyped IPv4 address, which a resolver may complete oddly.
+            && name.bytes().any(|b| b.is_ascii_alphabetic());
+        is_name.then_some(())?;
+        Some(Self::Name(name.to_owned(), number(port)?))
+    }
+}
+
+/// Digits alone: `parse` would take a sign, too.
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::parse(text).ok_or_else(|| AddressError { text: text.to_owned() })
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Inet(address) => write!(f, "{address}"),
+            Self::Inet(address) => address.fmt(f),
+            Self::Name(name, port) => write!(f, "{name}:{port}"),
+            Self::Port(port) => write!(f, ":{port}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Fd(fd) => write!(f, "fd:{fd}"),
         }
     }
 }
 
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        write!(f, "{text:?} is no address: write host:port, [v6]:port, port, unix:PATH or fd:N")
+    }
+}
+
+impl std::error::Error for AddressError {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn addresses_read_as_written() {
-        let check = |text: &str, shown: &str| {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), shown);
-        };
-        check("127.0.0.1:80", "127.0.0.1:80");
-        check(":8080", "0.0.0.0:8080");
-        check("[::1]:443", "[::1]:443");
-        check("unix:/run/weir.sock", "unix:/run/weir.sock");
-        check("fd:3", "fd:3");
-        for bad in ["", "80", "127.0.0.1", "127.0.0.1:70000", "unix:", "fd:x", "fd:-1"] {
-            assert!(bad.parse::<Address>().is_err(), "{bad}");
+    fn addresses_are_read_and_written() {
+        let inet = |text: &str| Some(Address::Inet(text.parse().unwrap()));
+        let rows = [
+            ("127.0.0.1:8080", inet("127.0.0.1:8080"), "127.0.0.1:8080"),
+            ("0.0.0.0:0", inet("0.0.0.0:0"), "0.0.0.0:0"),
+            ("[::1]:80", inet("[::1]:80"), "[::1]:80"),
+            ("[0:0::1]:80", inet("[::1]:80"), "[::1]:80"),
+            ("localhost:80", Some(Address::Name("localhost".into(), 80)), "localhost:80"),
+            ("a-b.example:1", Some(Address::Name("a-b.example".into(), 1)), "a-b.example:1"),
+            ("8080", Some(Address::Port(8080)), ":8080"),
+            (":8080", Some(Address::Port(8080)), ":8080"),
+            ("unix:/run/a b", Some(Address::Unix("/run/a b".into())), "unix:/run/a b"),
+            ("unix:relative", Some(Address::Unix("relative".into())), "unix:relative"),
+            ("fd:3", Some(Address::Fd(3)), "fd:3"),
+        ];
+        for (text, expected, written) in rows {
+            let address = text.parse::<Address>().ok();
+            assert_eq!(address, expected, "{text}");
+            assert_eq!(address.unwrap().to_string(), written);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let texts = [
+            "",
+            ":",
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "::1:80",
+            "[::1]",
+            "[::1]:",
+            "[localhost]:80",
+            "localhost:",
+            "localhost:65536",
+            "localhost:-1",
+            "localhost:+1",
+            "65536",
+            "+80",
+            "-80",
+            " 80",
+            "http://localhost:80",
+            "user@localhost:80",
+            "-a:80",
+            "1.2.3:80",
+            "256.0.0.1:80",
+            "unix:",
+            "fd:",
+            "fd:-1",
+            "fd:x",
+            "fd:2147483648",
+            "a b:80",
+            "caf\u{e9}:80",
+        ];
+        for text in texts {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(error.starts_with(&format!("{text:?} is no address")), "{error}");
         }
     }
 }

@@ -1,31 +1,43 @@
-//! Every system call of the server, and all of its `unsafe`.
+//! Every system call of Weir, and all of its `unsafe`: descriptors, sockets, pollers, rings,
+//! processes, threads, shared memory, signals, clocks. No policy: who does what, when and how often
+//! is decided elsewhere.
 //!
-//! This crate holds mechanism and no policy: it accepts, receives, sends, opens, waits and forks,
-//! and leaves to others when and how much. What it hands out is safe to use in any way.
-#![deny(unsafe_op_in_unsafe_fn)]
+//! What is safe to call stays safe whatever a caller does: descriptors are owned, memory that the
+//! kernel writes to is owned or borrowed for the length of the call. A call that a signal
+//! interrupts is made again, or says that nothing happened.
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod address;
-mod cachestat;
 pub mod clock;
+mod directory;
+mod errors;
 mod file;
 pub mod limits;
 mod listener;
+mod page_cache;
 pub mod poller;
 pub mod process;
-mod shm;
+pub mod queue_drops;
+mod readable;
+pub mod ring;
+mod shared_words;
 pub mod signals;
 mod socket;
 mod spare;
+mod stat;
 pub mod thread;
-mod wait;
 mod wake;
 
-pub use address::Address;
-pub use file::{Directory, File, Kind, Opened, Stat, stat_path};
+pub use address::{Address, AddressError};
+pub use directory::{Directory, Opened};
+pub use errors::{is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
+pub use file::File;
 pub use listener::{Blocking, Listener, Queue};
 pub use poller::Poller;
-pub use shm::SharedWords;
-pub use socket::{Socket, is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
+pub use readable::wait_readable;
+pub use shared_words::SharedWords;
+pub use signals::{Signal, Signals};
+pub use socket::Socket;
 pub use spare::SpareDescriptor;
-pub use wait::wait_readable;
+pub use stat::{Kind, Stat};
 pub use wake::Wake;

@@ -1,196 +1,250 @@
 use std::io;
-use std::mem::size_of;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::{Address, Socket};
 
-/// A listening stream socket, non-blocking.
+/// A listening stream socket, TCP or Unix. Itself it never blocks, so that several may share it.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct Listener {
+    fd: OwnedFd,
+    is_tcp: bool,
+}
 
-/// Whether an accepted socket's calls wait.
+/// Whether calls on an accepted socket wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocking {
-    /// They say `WouldBlock`.
+    /// They fail with `WouldBlock` instead.
     No,
     /// They wait.
     Yes,
 }
 
-/// The accept queue, as the kernel tells it.
+/// The queue of connections that nobody has accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queue {
-    /// Connections that wait to be accepted.
+    /// Connections in it.
     pub length: u32,
-    /// How many may.
+    /// Connections that it takes; one more may get in.
     pub max: u32,
-    /// Packets dropped at this listener since it was made.
+    /// Connections, and attempts at one, dropped since it was made.
     pub drops: u32,
 }
 
 impl Listener {
-    /// Binds and listens, or takes over an inherited listening socket.
+    /// Listens. A Unix socket's file that nobody listens on any more is replaced. A descriptor is
+    /// used through a duplicate, and its original kept from programs started later.
     ///
     /// # Errors
-    /// The address is in use, not permitted, not this machine's; `InvalidInput` for a descriptor
-    /// that is no listening stream socket.
+    /// The address is in use, not this machine's, not permitted, or a name nobody knows;
+    /// `InvalidInput` for a descriptor that is no listening stream socket.
     pub fn bind(address: &Address, backlog: u32) -> io::Result<Self> {
-        let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
-        let fd = match address {
-            Address::Inet(to) => bind_inet(*to)?,
-            Address::Unix(path) => bind_unix(path)?,
-            Address::Fd(fd) => return take_over(*fd),
+        let listener = match address {
+            Address::Inet(address) => Self::bind_inet(*address, address.is_ipv6())?,
+            Address::Name(name, port) => {
+                bind_first((name.as_str(), *port).to_socket_addrs()?, true)?
+            }
+            Address::Port(port) => bind_first(Address::all(*port), false)?,
+            Address::Unix(path) => Self::bind_unix(path)?,
+            Address::Fd(fd) => Self::inherit(*fd)?,
         };
-        rustix::net::listen(&fd, backlog)?;
-        Ok(Self(fd))
+        listener.set_backlog(backlog)?;
+        Ok(listener)
     }
 
-    /// Takes the next connection that waits.
+    /// Takes the connection that has waited longest.
     ///
     /// # Errors
-    /// `WouldBlock` when none waits; see [`is_out_of_descriptors`](crate::is_out_of_descriptors).
+    /// `WouldBlock` when none waits; EMFILE and ENFILE, see [`crate::is_out_of_descriptors`]; or
+    /// what befell the network while it waited.
     pub fn accept(&self, blocking: Blocking) -> io::Result<Socket> {
         let flags = match blocking {
             Blocking::No => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             Blocking::Yes => SocketFlags::CLOEXEC,
         };
-        // ECONNABORTED: it left while it waited; the next may still be there.
         loop {
-            match retry_on_intr(|| rustix::net::accept_with(&self.0, flags)) {
-                Err(Errno::CONNABORTED) => {}
+            match rustix::net::accept_with(&self.fd, flags) {
+                // The second: it left while it waited. There are fewer of them than the queue has.
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
                 accepted => return Ok(Socket::from(accepted?)),
             }
         }
     }
 
-    /// Changes how many connections may wait, at once.
+    /// How many connections may wait; the kernel caps it at [`crate::limits::somaxconn`].
     ///
     /// # Errors
-    /// The socket is no longer listening.
-    pub fn set_backlog(&self, connections: u32) -> io::Result<()> {
-        Ok(rustix::net::listen(&self.0, i32::try_from(connections).unwrap_or(i32::MAX))?)
+    /// None that is known.
+    pub fn set_backlog(&self, n: u32) -> io::Result<()> {
+        Ok(rustix::net::listen(&self.fd, i32::try_from(n).unwrap_or(i32::MAX))?)
     }
 
-    /// Lets the kernel hold connections back until bytes have come or `seconds` have passed.
+    /// Where it listens: `127.0.0.1:8080`, `[::1]:80` or `unix:/run/weir.sock`.
     ///
     /// # Errors
-    /// Not a TCP socket.
-    pub fn defer_accept(&self, seconds: u32) -> io::Result<()> {
-        let seconds = seconds as libc::c_int;
-        // SAFETY: the option reads an int, which lives through the call.
-        let set = unsafe {
-            libc::setsockopt(
-                self.0.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_DEFER_ACCEPT,
-                (&raw const seconds).cast(),
-                size_of::<libc::c_int>() as libc::socklen_t,
-            )
-        };
-        if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// The address that it was bound to, port 0 replaced by the port it got.
-    ///
-    /// # Errors
-    /// Neither TCP nor Unix.
+    /// None that is known.
     pub fn local_address(&self) -> io::Result<String> {
-        let address = rustix::net::getsockname(&self.0)?;
-        if let Ok(address) = SocketAddr::try_from(address.clone()) {
+        let name = rustix::net::getsockname(&self.fd)?;
+        if let Ok(address) = SocketAddr::try_from(name.clone()) {
             return Ok(address.to_string());
         }
-        let address = SocketAddrUnix::try_from(address)?;
-        let path = address.path().map(|path| path.to_string_lossy().into_owned());
-        Ok(format!("unix:{}", path.unwrap_or_default()))
+        let unix = SocketAddrUnix::try_from(name)?;
+        let path = unix.path_bytes().unwrap_or_default();
+        Ok(format!("unix:{}", String::from_utf8_lossy(path)))
     }
 
-    /// The accept queue; all zero on a Unix socket.
+    /// What its queue holds and has dropped; zeros for a Unix socket, whose queue drops nothing: a
+    /// peer waits.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// None that is known.
     pub fn queue(&self) -> io::Result<Queue> {
-        if sockopt::socket_domain(&self.0)? == AddressFamily::UNIX {
+        if !self.is_tcp {
             return Ok(Queue::default());
         }
-        let mut memory = [0_u32; 9];
-        option(self.0.as_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, &mut memory)?;
-        let mut info = [0_u32; 26];
-        option(self.0.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-        // Of a listening socket tcpi_unacked and tcpi_sacked are the queue's length and bound.
+        // struct tcp_info of linux/tcp.h: of a listening socket, tcpi_unacked and tcpi_sacked are
+        // its queue's length and bound.
+        let info: [u32; 8] = self.option(libc::IPPROTO_TCP, libc::TCP_INFO)?;
+        // SK_MEMINFO_DROPS of linux/sock_diag.h.
+        let memory: [u32; 9] = self.option(libc::SOL_SOCKET, libc::SO_MEMINFO)?;
         Ok(Queue { length: info[6], max: info[7], drops: memory[8] })
+    }
+
+    /// Leaves a connection in the kernel until its first bytes have come, for about `seconds`. A
+    /// Unix socket has no handshake to wait behind and takes no notice.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn defer_accept(&self, seconds: u32) -> io::Result<()> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+        // SAFETY: the kernel reads one integer, which outlives the call.
+        let done = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_DEFER_ACCEPT,
+                std::ptr::from_ref(&seconds).cast(),
+                size_of_val(&seconds) as libc::socklen_t,
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// The descriptor, to wait for.
+    #[must_use]
+    pub fn as_fd_ref(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn bind_inet(address: SocketAddr, v6_only: bool) -> io::Result<Self> {
+        let fd = stream_socket(family(&address))?;
+        sockopt::set_socket_reuseaddr(&fd, true)?;
+        if address.is_ipv6() {
+            // So that 0.0.0.0:80 and [::]:80 can be given side by side.
+            sockopt::set_ipv6_v6only(&fd, v6_only)?;
+        }
+        rustix::net::bind(&fd, &address)?;
+        Self::new(fd)
+    }
+
+    fn bind_unix(path: &Path) -> io::Result<Self> {
+        let fd = stream_socket(AddressFamily::UNIX)?;
+        let address = SocketAddrUnix::new(path)?;
+        match rustix::net::bind(&fd, &address) {
+            Err(Errno::ADDRINUSE) if is_stale(path, &address)? => {
+                std::fs::remove_file(path)?;
+                rustix::net::bind(&fd, &address)?;
+            }
+            bound => bound?,
+        }
+        Self::new(fd)
+    }
+
+    fn inherit(fd: RawFd) -> io::Result<Self> {
+        if fd < 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: not -1. Whether it is open at all the kernel checks in the first call that uses
+        // it, and afterwards only the duplicate is used.
+        let inherited = unsafe { BorrowedFd::borrow_raw(fd) };
+        let no_listener = |_| io::Error::from(io::ErrorKind::InvalidInput);
+        let is_stream = sockopt::socket_type(inherited).map_err(no_listener)? == SocketType::STREAM;
+        if !is_stream || !sockopt::socket_acceptconn(inherited)? {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        fcntl_setfd(inherited, FdFlags::CLOEXEC)?;
+        fcntl_setfl(inherited, fcntl_getfl(inherited)? | OFlags::NONBLOCK)?;
+        Self::new(fcntl_dupfd_cloexec(inherited, 3)?)
+    }
+
+    fn new(fd: OwnedFd) -> io::Result<Self> {
+        let family = sockopt::socket_domain(&fd)?;
+        let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
+        if is_tcp {
+            // Accepted sockets inherit it, so it costs no call for each.
+            sockopt::set_tcp_nodelay(&fd, true)?;
+        }
+        Ok(Self { fd, is_tcp })
+    }
+
+    /// The first words of what getsockopt(2) answers.
+    fn option<const N: usize>(&self, level: i32, name: i32) -> io::Result<[u32; N]> {
+        let mut words = [0; N];
+        let mut bytes = size_of_val(&words) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `bytes` bytes to `words`; both outlive the call.
+        let done = unsafe {
+            let words = words.as_mut_ptr().cast();
+            libc::getsockopt(self.fd.as_raw_fd(), level, name, words, &raw mut bytes)
+        };
+        if done == 0 { Ok(words) } else { Err(io::Error::last_os_error()) }
     }
 }
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 
-fn option<const N: usize>(
-    fd: BorrowedFd<'_>,
-    level: libc::c_int,
-    name: libc::c_int,
-    words: &mut [u32; N],
-) -> io::Result<()> {
-    let mut length = size_of::<[u32; N]>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into `words`, which lives through the call.
-    let got = unsafe {
-        libc::getsockopt(fd.as_raw_fd(), level, name, words.as_mut_ptr().cast(), &raw mut length)
-    };
-    if got == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    rustix::net::socket_with(family, SocketType::STREAM, flags, None)
 }
 
-const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
-
-fn bind_inet(to: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let fd = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
-    sockopt::set_socket_reuseaddr(&fd, true)?;
-    // Accepted sockets inherit it, which saves a call for each.
-    sockopt::set_tcp_nodelay(&fd, true)?;
-    rustix::net::bind(&fd, &to)?;
-    Ok(fd)
-}
-
-/// A socket file that a dead server left behind is replaced; a live server's is not.
-fn bind_unix(path: &Path) -> io::Result<OwnedFd> {
-    let address = SocketAddrUnix::new(path)?;
-    let socket = || rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
-    let fd = socket()?;
-    match rustix::net::bind(&fd, &address) {
-        Err(Errno::ADDRINUSE)
-            if rustix::net::connect(&socket()?, &address) == Err(Errno::CONNREFUSED) =>
-        {
-            std::fs::remove_file(path)?;
-            rustix::net::bind(&fd, &address)?;
+fn bind_first(
+    addresses: impl IntoIterator<Item = SocketAddr>,
+    v6_only: bool,
+) -> io::Result<Listener> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match Listener::bind_inet(address, v6_only) {
+            Ok(listener) => return Ok(listener),
+            // Somebody else has it: the next address would not be what was asked for.
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(e),
+            Err(e) => last = e,
         }
-        bound => bound?,
     }
-    Ok(fd)
+    Err(last)
 }
 
-fn take_over(fd: RawFd) -> io::Result<Listener> {
-    let wrong = || io::Error::from(io::ErrorKind::InvalidInput);
-    // SAFETY: F_GETFD reads nothing but the number, which names an open descriptor or fails.
-    if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
-        return Err(wrong());
+/// Whether a socket's file is left over from a process that is gone.
+fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
+    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+        return Ok(false);
     }
-    // SAFETY: the descriptor is open, and the operator gave it to this server to own.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    let listens = sockopt::socket_acceptconn(&fd).unwrap_or(false);
-    if !listens || sockopt::socket_type(&fd)? != SocketType::STREAM {
-        // It belongs to somebody else.
-        std::mem::forget(fd);
-        return Err(wrong());
-    }
-    rustix::io::ioctl_fionbio(&fd, true)?;
-    rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
-    let _ = sockopt::set_tcp_nodelay(&fd, true);
-    Ok(Listener(fd))
+    let fd = stream_socket(AddressFamily::UNIX)?;
+    Ok(rustix::net::connect(&fd, address) == Err(Errno::CONNREFUSED))
+}
+
+fn family(address: &SocketAddr) -> AddressFamily {
+    if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
 }

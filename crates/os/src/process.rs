@@ -1,104 +1,154 @@
-//! Processes: fork, wait, kill.
+//! Processes: fork, wait, kill, end.
 
-use core::fmt;
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{WaitOptions, WaitStatus};
 
-/// A process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use crate::Signal;
+pub use crate::thread::set_name;
+
+/// The number of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pid(rustix::process::Pid);
 
-/// Which side of a fork this is.
-#[derive(Debug)]
+/// On which side of a fork the caller is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fork {
-    /// The parent, with its child.
+    /// The one that was there before, with the number of the other.
     Parent(Pid),
-    /// The child.
+    /// The new one.
     Child,
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy)]
-pub struct Exit(WaitStatus);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this status.
+    Status(i32),
+    /// By a signal of this number.
+    Killed(i32),
+}
 
-/// Makes a copy of this process.
+/// In a child: who forked it.
+static FORKED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Forks.
 ///
 /// # Errors
-/// The machine has no room for another; or this process has other threads, of which a copy would
-/// have the locks and not the threads.
+/// No memory, a limit on processes, or no /proc to count threads by.
+///
+/// # Panics
+/// The process has more than one thread: in the child, locks that the others hold would never be
+/// let go.
 pub fn fork() -> io::Result<Fork> {
-    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("a process with several threads cannot be forked"));
-    }
-    // SAFETY: there is one thread, so no lock is held by another and the child may do whatever the
-    // parent may.
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    assert_eq!(threads, 1, "only a process with a single thread may fork");
+    // What is buffered would be written by both.
+    io::stdout().flush()?;
+    FORKED_BY.store(id(), Ordering::Relaxed);
+    // SAFETY: the only thread calls, by the assertion, so the child's memory is in a state that
+    // this thread has left it in: no lock is held by a thread that is not there.
     match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
         0 => {
             crate::thread::forget_id();
             Ok(Fork::Child)
         }
-        pid => match rustix::process::Pid::from_raw(pid) {
-            Some(pid) if !pid.is_init() => Ok(Fork::Parent(Pid(pid))),
-            _ => Err(io::Error::last_os_error()),
-        },
+        child => {
+            let child = rustix::process::Pid::from_raw(child);
+            Ok(Fork::Parent(Pid(child.ok_or(io::ErrorKind::InvalidData)?)))
+        }
     }
 }
 
-/// Lets the kernel kill this process when its parent dies.
-pub fn die_with_parent() {
-    let signal = Some(rustix::process::Signal::KILL);
-    // A kernel without it leaves the process to be ended by hand.
-    let _ = rustix::process::set_parent_process_death_signal(signal);
-}
-
-/// A child that has ended, if one has.
+/// Buries a child that has ended; `None`: none has.
 ///
 /// # Errors
-/// Never, but for a kernel out of its mind.
+/// None that is known.
 pub fn wait_any_exited() -> io::Result<Option<(Pid, Exit)>> {
-    match rustix::process::wait(WaitOptions::NOHANG) {
-        Ok(Some((pid, status))) => Ok(Some((Pid(pid), Exit(status)))),
-        Ok(None) | Err(rustix::io::Errno::CHILD) => Ok(None),
+    match retry_on_intr(|| rustix::process::wait(WaitOptions::NOHANG)) {
+        Ok(Some((pid, status))) => Ok(Some((Pid(pid), Exit::from(status)))),
+        Ok(None) | Err(Errno::CHILD) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }
 
-/// Ends a process at once.
+/// Ends a process at once (SIGKILL), unless it has ended.
 ///
 /// # Errors
 /// It is somebody else's.
 pub fn kill(pid: Pid) -> io::Result<()> {
     match rustix::process::kill_process(pid.0, rustix::process::Signal::KILL) {
-        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
         Err(e) => Err(e.into()),
     }
 }
 
-/// This process's number.
+/// Sends a process a signal.
+///
+/// # Errors
+/// There is no such process, or it is somebody else's.
+pub fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
+    Ok(rustix::process::kill_process(pid.0, signal.raw())?)
+}
+
+/// In a child: from now on the kernel kills it when its parent ends. Ends it here if that has
+/// happened already.
+pub fn die_with_parent() {
+    let with = Some(rustix::process::Signal::KILL);
+    // Refused only for a number that is no signal.
+    let _ = rustix::process::set_parent_process_death_signal(with);
+    let forked_by = FORKED_BY.load(Ordering::Relaxed);
+    if forked_by != 0 && parent() != forked_by {
+        exit(1);
+    }
+}
+
+/// Ends the process without running destructors, which are the parent's in a child. What was
+/// printed is written first.
+pub fn exit(status: i32) -> ! {
+    // Nobody is left to be told of a failure.
+    let _ = io::stdout().flush();
+    // SAFETY: ends the process; runs no code of it.
+    unsafe { libc::_exit(status) }
+}
+
+/// The calling process.
 #[must_use]
 pub fn id() -> u32 {
     std::process::id()
 }
 
-/// Ends this process without running what a parent has registered for its own end.
-pub fn exit(status: i32) -> ! {
-    // SAFETY: _exit takes any number, runs nothing and does not return.
-    unsafe { libc::_exit(status) }
+/// The calling process's parent; 0 where that is outside of what this process can see.
+#[must_use]
+pub fn parent() -> u32 {
+    let parent = rustix::process::getppid();
+    parent.map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned())
 }
 
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.as_raw_nonzero())
+        self.0.as_raw_nonzero().fmt(f)
+    }
+}
+
+impl From<WaitStatus> for Exit {
+    fn from(status: WaitStatus) -> Self {
+        match status.terminating_signal() {
+            Some(signal) => Self::Killed(signal),
+            None => Self::Status(status.exit_status().unwrap_or_default()),
+        }
     }
 }
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0.exit_status(), self.0.terminating_signal()) {
-            (Some(status), _) => write!(f, "ended with status {status}"),
-            (_, Some(signal)) => write!(f, "was killed by signal {signal}"),
-            _ => write!(f, "ended"),
+        match self {
+            Self::Status(status) => write!(f, "ended with status {status}"),
+            Self::Killed(signal) => write!(f, "was killed by signal {signal}"),
         }
     }
 }

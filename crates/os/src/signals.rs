@@ -1,79 +1,140 @@
-//! Signals as something to wait for, not as something that interrupts.
+//! Signals as something to read, in place of handlers that interrupt.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use measure::Duration;
 
-/// The signals a server knows.
+use crate::readable::is_readable;
+
+/// Signals that are read from a descriptor (signalfd(2)) and otherwise have no effect.
+///
+/// They stay blocked in children, which this wants: the supervisor decides what a signal to the
+/// whole group of processes means. Dropping it does not unblock them, [`Signals::release`] does.
+pub struct Signals {
+    fd: OwnedFd,
+    taken: Mask,
+}
+
+/// The signals Weir has a use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM.
+    /// SIGTERM: stop.
     Term,
-    /// SIGINT.
+    /// SIGINT: stop, from the keyboard.
     Int,
-    /// SIGCHLD.
+    /// SIGHUP: read the configuration again.
+    Hup,
+    /// SIGUSR1: open the logs again.
+    Usr1,
+    /// SIGUSR2: replace the program.
+    Usr2,
+    /// SIGCHLD: a child has ended; several may be one signal.
     Child,
 }
 
-/// Signals that are blocked and waited for; a forked child inherits that they are blocked.
-#[derive(Debug)]
-pub struct Signals(OwnedFd);
-
-const NUMBERS: [(Signal, libc::c_int); 3] =
-    [(Signal::Term, libc::SIGTERM), (Signal::Int, libc::SIGINT), (Signal::Child, libc::SIGCHLD)];
-
 impl Signals {
-    /// Blocks `signals` in this thread and those it makes later, to be waited for here.
+    /// Takes signals from now on, for the calling thread and those it starts later; threads that
+    /// are there already have to block them themselves. SIGPIPE is ignored from now on, too.
     ///
     /// # Errors
     /// No descriptor is left.
     pub fn take(signals: &[Signal]) -> io::Result<Self> {
-        let mut set = MaybeUninit::uninit();
-        // SAFETY: sigemptyset initialises the set; the others get it initialised, and numbers that
-        // name signals; a null pointer asks for no old mask.
-        let fd = unsafe {
-            libc::sigemptyset(set.as_mut_ptr());
-            for (_, number) in NUMBERS.iter().filter(|(signal, _)| signals.contains(signal)) {
-                libc::sigaddset(set.as_mut_ptr(), *number);
-            }
-            if libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
-        };
+        let taken = Mask::of(signals);
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        // SAFETY: the mask is read during the call; -1 asks for a new descriptor.
+        let fd = unsafe { libc::signalfd(-1, &raw const taken.0, flags) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: signalfd has just returned it, and nobody else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        // SAFETY: the descriptor is new, and nobody else has it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        taken.apply(libc::SIG_BLOCK)?;
+        // SAFETY: ignoring a signal runs no code in its place.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        Ok(Self { fd, taken })
     }
 
-    /// Waits for the next; nothing when the time has passed.
+    /// The next signal that has come; `None`: none has.
     ///
     /// # Errors
-    /// Never, but for a kernel out of its mind.
-    pub fn wait(&self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
-        if let Some(signal) = self.next()? {
-            return Ok(Some(signal));
+    /// None that is known.
+    pub fn next(&self) -> io::Result<Option<Signal>> {
+        let mut info = [0; size_of::<libc::signalfd_siginfo>()];
+        match rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut info)) {
+            // `ssi_signo` is the first field, a u32.
+            Ok(_) => {
+                Ok(info.first_chunk().and_then(|n| Signal::from_number(u32::from_ne_bytes(*n))))
+            }
+            Err(rustix::io::Errno::AGAIN) => Ok(None),
+            Err(e) => Err(e.into()),
         }
-        crate::wait_readable([self.0.as_fd()], timeout)?;
-        self.next()
     }
 
-    fn next(&self) -> io::Result<Option<Signal>> {
-        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
-        let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: the kernel writes at most `size` bytes into `info`, which lives through the call.
-        let n = unsafe { libc::read(self.0.as_raw_fd(), info.as_mut_ptr().cast(), size) };
-        if n < 0 {
-            let error = io::Error::last_os_error();
-            let nothing = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-            return if nothing.contains(&error.kind()) { Ok(None) } else { Err(error) };
+    /// Waits for the next signal; `None`: none has come within the timeout.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn wait(&self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        if is_readable(&self.fd, timeout)? { self.next() } else { Ok(None) }
+    }
+
+    /// Lets the signals have their usual effect again, in the calling thread; for a child that
+    /// starts another program.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn release(&self) -> io::Result<()> {
+        self.taken.apply(libc::SIG_UNBLOCK)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Signal {
+    const ALL: [Self; 6] = [Self::Term, Self::Int, Self::Hup, Self::Usr1, Self::Usr2, Self::Child];
+
+    pub(crate) const fn raw(self) -> rustix::process::Signal {
+        match self {
+            Self::Term => rustix::process::Signal::TERM,
+            Self::Int => rustix::process::Signal::INT,
+            Self::Hup => rustix::process::Signal::HUP,
+            Self::Usr1 => rustix::process::Signal::USR1,
+            Self::Usr2 => rustix::process::Signal::USR2,
+            Self::Child => rustix::process::Signal::CHILD,
         }
-        // SAFETY: signalfd reads whole records, so `info` has been written.
-        let number = unsafe { info.assume_init() }.ssi_signo as libc::c_int;
-        Ok(NUMBERS.iter().find(|(_, n)| *n == number).map(|(signal, _)| *signal))
+    }
+
+    fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.raw().as_raw().cast_unsigned() == number)
+    }
+}
+
+/// A set of signals.
+struct Mask(libc::sigset_t);
+
+impl Mask {
+    fn of(signals: &[Signal]) -> Self {
+        let mut mask = MaybeUninit::uninit();
+        // SAFETY: `sigemptyset` initialises the whole set; `sigaddset` refuses numbers that are no
+        // signals.
+        unsafe {
+            libc::sigemptyset(mask.as_mut_ptr());
+            for signal in signals {
+                libc::sigaddset(mask.as_mut_ptr(), signal.raw().as_raw());
+            }
+            Self(mask.assume_init())
+        }
+    }
+
+    fn apply(&self, how: libc::c_int) -> io::Result<()> {
+        // SAFETY: the mask is read during the call; the one before is not asked for.
+        let error = unsafe { libc::pthread_sigmask(how, &raw const self.0, std::ptr::null_mut()) };
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 }

@@ -1,128 +1,134 @@
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
-use measure::Duration;
-use rustix::io::{Errno, retry_on_intr};
-use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::io::retry_on_intr;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 
 use crate::File;
 
-/// A connected stream socket; closed when dropped.
+/// A connected stream socket, TCP or Unix; closed when dropped.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket {
+    fd: OwnedFd,
+}
 
-/// The kernel's bound on one sendfile(2).
-const SENDFILE_MAX: u64 = 0x7fff_f000;
+/// What one sendfile(2) transfers at most: the kernel cuts there.
+const SEND_FILE_MAX: u64 = 0x7fff_f000;
 
 impl Socket {
-    /// Receives what is there; 0 is the peer's FIN.
+    /// Receives up to `buffer.len()` bytes; 0: the peer has sent FIN.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is there, or the socket's timeout has passed; see
-    /// [`is_peer_gone`](crate::is_peer_gone) for the others.
+    /// `WouldBlock` when there is nothing, or nothing came within the receive timeout; or the
+    /// connection's own error.
+    #[inline]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (n, _) =
-            retry_on_intr(|| rustix::net::recv(&self.0, &mut *buffer, RecvFlags::empty()))?;
-        Ok(n)
+        let received = retry_on_intr(|| {
+            rustix::net::recv(&self.fd, &mut *buffer, RecvFlags::empty()).map(|(n, _)| n)
+        });
+        Ok(received?)
     }
 
-    /// Sends as much as goes; `more` says that the rest of the answer follows at once.
+    /// Sends the beginning of `bytes`, as much as fits; `more`: more follows at once, so a packet
+    /// that is not full is held back (MSG_MORE).
     ///
     /// # Errors
-    /// As [`Socket::recv`].
+    /// `WouldBlock` when nothing fits, or nothing went within the send timeout; or the
+    /// connection's own error.
+    #[inline]
     pub fn send(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
         let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
-        Ok(retry_on_intr(|| rustix::net::send(&self.0, bytes, flags))?)
+        Ok(retry_on_intr(|| rustix::net::send(&self.fd, bytes, flags))?)
     }
 
-    /// Sends up to `n` bytes of a file from `at`; 0 means that the file ends there.
+    /// Sends up to `n` bytes of a file, from byte `at` on, without copying them (sendfile(2)); 0:
+    /// the file ends at or before `at`.
     ///
     /// # Errors
-    /// As [`Socket::recv`]; also those of the disk.
+    /// As [`Self::send`], and the disk's.
+    #[inline]
     pub fn send_file(&self, file: &File, at: u64, n: u64) -> io::Result<u64> {
-        let most = n.min(SENDFILE_MAX) as usize;
-        let sent = retry_on_intr(|| rustix::fs::sendfile(&self.0, file, Some(&mut { at }), most))?;
-        Ok(sent as u64)
+        let n = n.min(SEND_FILE_MAX) as usize;
+        let sent = retry_on_intr(|| {
+            let mut at = at;
+            rustix::fs::sendfile(&self.fd, file, Some(&mut at), n)
+        });
+        Ok(sent? as u64)
     }
 
-    /// Sends FIN.
+    /// Sends FIN, after what was sent before.
     ///
     /// # Errors
-    /// The peer has already gone.
+    /// The connection is gone.
     pub fn shutdown_write(&self) -> io::Result<()> {
-        Ok(rustix::net::shutdown(&self.0, Shutdown::Write)?)
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Write)?)
     }
 
-    /// Ends receiving: whoever waits for bytes receives an end.
+    /// Makes a receive that waits in another thread end, as if the peer had sent FIN.
     ///
     /// # Errors
-    /// The peer has already gone.
+    /// The connection is gone.
     pub fn shutdown_read(&self) -> io::Result<()> {
-        Ok(rustix::net::shutdown(&self.0, Shutdown::Read)?)
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Read)?)
     }
 
-    /// How long a blocking receive or send waits before it says `WouldBlock`.
+    /// Both of the above.
     ///
     /// # Errors
-    /// A time of zero.
-    pub fn set_timeouts(&self, recv: Option<Duration>, send: Option<Duration>) -> io::Result<()> {
-        sockopt::set_socket_timeout(&self.0, Timeout::Recv, recv)?;
-        Ok(sockopt::set_socket_timeout(&self.0, Timeout::Send, send)?)
+    /// The connection is gone.
+    pub fn shutdown_both(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Both)?)
     }
 
-    /// The peer's address; none on a Unix socket, or when the peer has gone.
+    /// How long a blocking receive or send waits before it fails with `WouldBlock`; `None`: for
+    /// ever. Less than a microsecond counts as one.
+    ///
+    /// # Errors
+    /// More than 292 billion years.
+    pub fn set_timeouts(&self, recv: Option<Duration>, send: Option<Duration>) -> io::Result<()> {
+        // The kernel takes zero for no timeout at all.
+        let least = |timeout: Duration| timeout.max(Duration::from_micros(1));
+        sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Recv, recv.map(least))?;
+        Ok(sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Send, send.map(least))?)
+    }
+
+    /// Makes the close drop what was not sent yet and tell the peer by a reset.
+    pub fn reset_on_close(&self) {
+        // Refused only for what is no socket.
+        let _ = sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO));
+    }
+
+    /// Who is at the other end; `None` on a Unix socket and for a connection that is gone.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        let peer = rustix::net::getpeername(&self.fd).ok()??;
+        SocketAddr::try_from(peer).ok()
+    }
+
+    /// The other end's address; IPv4 as such, also when it came through a socket for both.
     #[must_use]
     pub fn peer_ip(&self) -> Option<IpAddr> {
-        let address = rustix::net::getpeername(&self.0).ok()??;
-        std::net::SocketAddr::try_from(address).ok().map(|address| address.ip())
+        self.peer().map(|peer| peer.ip().to_canonical())
     }
 
-    /// The descriptor's number: small, and no other open descriptor has it.
+    /// The number of the descriptor: small, and unique among all that are open.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.0.as_raw_fd().unsigned_abs()
+        self.fd.as_raw_fd().cast_unsigned()
+    }
+}
+
+impl From<OwnedFd> for Socket {
+    /// Takes a connected stream socket over.
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd }
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
-}
-
-impl From<OwnedFd> for Socket {
-    fn from(fd: OwnedFd) -> Self {
-        Self(fd)
-    }
-}
-
-/// No descriptor is left, in the process or in the machine.
-#[must_use]
-pub fn is_out_of_descriptors(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
-}
-
-/// No buffer is left for a receive through a ring.
-#[must_use]
-pub fn is_out_of_buffers(error: &io::Error) -> bool {
-    Errno::from_io_error(error) == Some(Errno::NOBUFS)
-}
-
-/// The peer reset the connection, closed it, or cannot be reached any more.
-#[must_use]
-pub fn is_peer_gone(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(
-            Errno::CONNRESET
-                | Errno::PIPE
-                | Errno::NOTCONN
-                | Errno::TIMEDOUT
-                | Errno::CONNABORTED
-                | Errno::HOSTUNREACH
-                | Errno::NETUNREACH
-        )
-    )
 }

@@ -1,34 +1,41 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::{Blocking, Listener};
 
-/// A descriptor kept for the moment when there is no other, so that whoever waits to be accepted
-/// can be turned away instead of making the loop spin.
+/// A descriptor kept for the day that none is left.
+///
+/// A connection that waits while it cannot be accepted keeps its listening socket readable, and the
+/// loop busy with nothing. So the spare one is given up, the connection accepted with it and closed,
+/// and the spare one taken again.
 #[derive(Debug)]
-pub struct SpareDescriptor(Option<OwnedFd>);
+pub struct SpareDescriptor {
+    kept: Option<OwnedFd>,
+}
 
 impl SpareDescriptor {
-    /// Takes one.
+    /// Sets one aside.
     ///
     /// # Errors
-    /// None is left.
+    /// None is left already.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Some(null()?)))
+        Ok(Self { kept: Some(take()?) })
     }
 
-    /// Gives it up for one connection, which is accepted and closed, and takes it back; whether
-    /// there was such a connection.
+    /// Turns away the connection that has waited longest; `false`: none waited, or another thread
+    /// was faster to take the descriptor.
     pub fn refuse(&mut self, listener: &Listener) -> bool {
-        self.0 = None;
+        self.kept = None;
         let refused = listener.accept(Blocking::No).is_ok();
-        self.0 = null().ok();
+        // If another thread has just taken it there will be none next time, unless one comes free.
+        self.kept = take().ok();
         refused
     }
 }
 
-fn null() -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+fn take() -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::io::retry_on_intr(|| openat(CWD, "/dev/null", flags, Mode::empty()))?)
 }

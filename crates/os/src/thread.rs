@@ -2,32 +2,64 @@
 
 use std::cell::Cell;
 
+use rustix::thread::{gettid, sched_getaffinity};
+
 thread_local! {
     static ID: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Its number in the kernel, as under `/proc/PID/task`.
+/// The kernel's number of the calling thread; asked once.
 #[must_use]
 pub fn id() -> u32 {
     ID.with(|id| {
         if id.get() == 0 {
-            id.set(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
+            id.set(gettid().as_raw_nonzero().get().cast_unsigned());
         }
         id.get()
     })
 }
 
-/// Forgets the number: a forked child is another thread.
+/// In a child: its only thread has the memory of the parent's, but another number.
 pub(crate) fn forget_id() {
     ID.with(|id| id.set(0));
 }
 
-/// Names it for `ps` and `/proc`; the kernel keeps 15 bytes.
+/// Names the calling thread, and the process if it is its first, for ps(1) and top(1). The kernel
+/// keeps 15 bytes.
 pub fn set_name(name: &str) {
-    let mut short = name.as_bytes()[..name.len().min(15)].to_vec();
-    short.push(0);
-    if let Ok(name) = std::ffi::CStr::from_bytes_with_nul(&short) {
-        // A thread without its name works as well.
-        let _ = rustix::thread::set_name(name);
+    let bytes = name.bytes().take_while(|&b| b != 0).take(NAME_BYTES_MAX).collect::<Vec<u8>>();
+    if let Ok(name) = std::ffi::CString::new(bytes) {
+        // Refused only for memory that cannot be read.
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
+const NAME_BYTES_MAX: usize = 15;
+
+/// How many processors the calling thread may run on; at least 1.
+#[must_use]
+pub fn cpu_affinity_count() -> usize {
+    // Refused on machines with more than 1,024 processors.
+    let count = sched_getaffinity(None).map_or(1024, |cpus| cpus.count());
+    count.max(1) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_numbers_and_names() {
+        let here = id();
+        assert_eq!(here, id());
+        let there = std::thread::spawn(|| {
+            for (name, kept) in [("short", "short"), ("longer than fifteen", "longer than fif")] {
+                set_name(name);
+                assert_eq!(rustix::thread::name().unwrap().to_str(), Ok(kept));
+            }
+            id()
+        });
+        assert_ne!(here, there.join().unwrap());
+        assert!(cpu_affinity_count() >= 1);
     }
 }

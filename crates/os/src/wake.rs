@@ -2,36 +2,47 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::retry_on_intr;
 
-/// A descriptor that becomes readable when somebody says so: another thread, or another process
-/// that shares it across a fork.
+/// Wakes whoever waits for descriptors: readable from [`Wake::wake`] until [`Wake::clear`]. Shared
+/// with processes forked later (eventfd(2)).
 #[derive(Debug)]
-pub struct Wake(OwnedFd);
+pub struct Wake {
+    fd: OwnedFd,
+}
 
 impl Wake {
-    /// Not readable yet.
+    /// One that is not readable.
     ///
     /// # Errors
     /// No descriptor is left.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        Ok(Self { fd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
     }
 
     /// Makes it readable.
     pub fn wake(&self) {
-        // Fails only when 2^64 - 2 wake-ups are pending: then it is readable anyway.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+        // Fails only when it is readable 2^64 - 2 times over, and then it is readable.
+        let _ = retry_on_intr(|| rustix::io::write(&self.fd, &1_u64.to_ne_bytes()));
     }
 
-    /// Makes it unreadable until the next wake-up.
+    /// Makes it unreadable. Clear first, then look at what the wake-up was for: one that comes in
+    /// between is not lost.
     pub fn clear(&self) {
-        // Fails only when there is nothing to clear.
-        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+        let mut count = [0; 8];
+        // Fails only when it is unreadable already.
+        let _ = retry_on_intr(|| rustix::io::read(&self.fd, &mut count));
+    }
+
+    /// The descriptor, to wait for.
+    #[must_use]
+    pub fn as_fd_ref(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 
 impl AsFd for Wake {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }

@@ -1,16 +1,17 @@
-//! Readiness: which descriptors can be read or written without waiting.
+//! Which descriptors are ready: select(2), poll(2) and epoll(7) behind one interface.
 //!
-//! Three mechanisms with the same methods, each in its file. Epoll reports a connection's edges, set
-//! once; select and poll report levels and are told what is of interest.
+//! What differs shows where it matters: select and poll are told before each wait what a
+//! connection waits for and report as long as it is so; epoll is told once, edge-triggered, and
+//! reports changes (Brecht04 section 4.1 runs the first two; epoll came after).
 
 mod epoll;
 mod poll;
 mod select;
 
-use core::fmt;
-use core::str::FromStr;
+use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
+use std::str::FromStr;
 
 use measure::Duration;
 
@@ -18,10 +19,23 @@ use epoll::Epoll;
 use poll::Poll;
 use select::Select;
 
-/// How a loop waits.
+/// A set of descriptors to wait for.
+pub struct Poller {
+    set: Set,
+    /// What the last wait has found; the allocation serves the next.
+    events: Vec<Event>,
+}
+
+enum Set {
+    Select(Select),
+    Poll(Poll),
+    Epoll(Epoll),
+}
+
+/// How the kernel is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
-    /// select(2), without its bound of 1,024 descriptors.
+    /// select(2), beyond 1,024 descriptors.
     Select,
     /// poll(2).
     Poll,
@@ -29,115 +43,148 @@ pub enum Mechanism {
     Epoll,
 }
 
-/// What is waited for.
+/// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interest {
-    /// Bytes or an end to receive.
+    /// Bytes, or their end.
     pub read: bool,
-    /// Room to send.
+    /// Room for bytes.
     pub write: bool,
 }
 
-/// What can be done with a descriptor.
+/// A descriptor is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// Its name.
+    /// What it was added with.
     pub token: u64,
-    /// There are bytes, or an end, to receive.
+    /// There are bytes, or their end, or a connection to accept.
     pub readable: bool,
-    /// There is room to send.
+    /// There is room for bytes.
     pub writable: bool,
-    /// FIN or an error has come, perhaps behind bytes. Select does not tell.
+    /// The peer has sent FIN, maybe behind bytes, or the connection is broken: the next receive or
+    /// send tells. select cannot say so and reports a readable descriptor.
     pub ended: bool,
 }
 
-/// One of the mechanisms.
-pub enum Poller {
-    /// See [`Mechanism::Select`].
-    Select(Select),
-    /// See [`Mechanism::Poll`].
-    Poll(Poll),
-    /// See [`Mechanism::Epoll`].
-    Epoll(Epoll),
-}
-
-macro_rules! each {
-    ($poller:expr, $inner:ident => $call:expr) => {
-        match $poller {
-            Poller::Select($inner) => $call,
-            Poller::Poll($inner) => $call,
-            Poller::Epoll($inner) => $call,
-        }
-    };
-}
-
 impl Poller {
-    /// A poller that reports at most `events_max` events at once, where the mechanism can be told.
+    /// An empty set. One wait reports at most `events_max` descriptors with epoll, all that are
+    /// ready with the others.
     ///
     /// # Errors
     /// No descriptor is left.
     pub fn new(mechanism: Mechanism, events_max: usize) -> io::Result<Self> {
-        Ok(match mechanism {
-            Mechanism::Select => Self::Select(Select::new()),
-            Mechanism::Poll => Self::Poll(Poll::new()),
-            Mechanism::Epoll => Self::Epoll(Epoll::new(events_max)?),
-        })
+        let set = match mechanism {
+            Mechanism::Select => Set::Select(Select::new()),
+            Mechanism::Poll => Set::Poll(Poll::new()),
+            Mechanism::Epoll => Set::Epoll(Epoll::new(events_max)?),
+        };
+        Ok(Self { set, events: Vec::new() })
     }
 
-    /// Watches a listener or a wake-up: readable for as long as something waits there.
+    /// Whether only changes are reported, so that a connection must be worked on until it would
+    /// block.
+    #[must_use]
+    pub const fn is_edge_triggered(&self) -> bool {
+        matches!(self.set, Set::Epoll(_))
+    }
+
+    /// Adds a listening socket or a wake-up descriptor: reported for as long as it is readable.
     ///
     /// # Errors
-    /// The kernel has no memory, or watches no more.
-    pub fn add_level(&mut self, fd: &impl AsFd, token: u64) -> io::Result<()> {
-        each!(self, poller => poller.add_level(fd.as_fd(), token))
+    /// No memory, or a limit of epoll.
+    pub fn add_level(&mut self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        match &mut self.set {
+            Set::Select(select) => select.add(fd.as_fd(), token, Interest::READ),
+            Set::Poll(poll) => poll.add(fd.as_fd(), token, Interest::READ),
+            Set::Epoll(epoll) => return epoll.add_level(fd.as_fd(), token),
+        }
+        Ok(())
     }
 
-    /// Watches no more what [`Poller::add_level`] watched.
-    pub fn remove_level(&mut self, fd: &impl AsFd) {
-        each!(self, poller => poller.remove_level(fd.as_fd()));
-    }
-
-    /// Watches a connection.
+    /// Adds a connection. epoll takes no notice of `interest` and reports every change.
     ///
     /// # Errors
-    /// As [`Poller::add_level`].
-    pub fn add(&mut self, fd: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        each!(self, poller => poller.add(fd.as_fd(), token, interest))
+    /// No memory, or a limit of epoll.
+    pub fn add(&mut self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        match &mut self.set {
+            Set::Select(select) => select.add(fd.as_fd(), token, interest),
+            Set::Poll(poll) => poll.add(fd.as_fd(), token, interest),
+            Set::Epoll(epoll) => return epoll.add(fd.as_fd(), token),
+        }
+        Ok(())
     }
 
-    /// Changes what is of interest; nothing to do where edges are reported.
-    pub fn set(&mut self, fd: &impl AsFd, interest: Interest) {
-        each!(self, poller => poller.set(fd.as_fd(), interest));
-    }
-
-    /// Watches a connection no more; before it is closed.
-    pub fn remove(&mut self, fd: &impl AsFd) {
-        each!(self, poller => poller.remove(fd.as_fd()));
-    }
-
-    /// Waits for events, for ever without a timeout. A signal ends it with none.
+    /// Says what a connection waits for from now on; nothing to do for epoll.
     ///
     /// # Errors
-    /// The kernel has no memory.
+    /// `NotFound`: it was not added.
+    pub fn set(&mut self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
+        let known = match &mut self.set {
+            Set::Select(select) => select.set(fd.as_fd(), interest),
+            Set::Poll(poll) => poll.set(fd.as_fd(), interest),
+            Set::Epoll(_) => true,
+        };
+        if known { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// Takes a listening socket or wake-up descriptor out; none that was not added is harmed.
+    pub fn pause_level(&mut self, fd: impl AsFd) {
+        match &mut self.set {
+            Set::Select(select) => select.remove(fd.as_fd()),
+            Set::Poll(poll) => poll.remove(fd.as_fd()),
+            Set::Epoll(epoll) => epoll.remove_level(fd.as_fd()),
+        }
+    }
+
+    /// Puts it in again.
+    ///
+    /// # Errors
+    /// As [`Self::add_level`].
+    pub fn resume_level(&mut self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        self.add_level(fd, token)
+    }
+
+    /// Takes a connection out, which has to happen before it is closed; epoll sees the close.
+    pub fn remove(&mut self, fd: impl AsFd) {
+        match &mut self.set {
+            Set::Select(select) => select.remove(fd.as_fd()),
+            Set::Poll(poll) => poll.remove(fd.as_fd()),
+            Set::Epoll(_) => {}
+        }
+    }
+
+    /// Waits until something is ready, the time is over (`None`: never) or a signal comes, and says
+    /// what is ready. A descriptor is reported once.
+    ///
+    /// # Errors
+    /// No memory; for select, a descriptor that was closed before it was removed.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<&[Event]> {
-        each!(self, poller => poller.wait(timeout))
+        self.events.clear();
+        let waited = match &mut self.set {
+            Set::Select(select) => select.wait(timeout, &mut self.events),
+            Set::Poll(poll) => poll.wait(timeout, &mut self.events),
+            Set::Epoll(epoll) => epoll.wait(timeout, &mut self.events),
+        };
+        match waited {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
+            _ => Ok(&self.events),
+        }
     }
-}
 
-impl Interest {
-    /// Nothing: a helper has the connection.
-    pub const NONE: Self = Self { read: false, write: false };
-    /// To receive.
-    pub const READ: Self = Self { read: true, write: false };
-    /// To send.
-    pub const WRITE: Self = Self { read: false, write: true };
+    /// What the last wait has found.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
 }
 
 impl Mechanism {
-    /// All of them.
+    /// All there are.
     pub const ALL: [Self; 3] = [Self::Select, Self::Poll, Self::Epoll];
 
-    const fn name(self) -> &'static str {
+    /// `select`, `poll` or `epoll`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Select => "select",
             Self::Poll => "poll",
@@ -146,16 +193,53 @@ impl Mechanism {
     }
 }
 
-impl fmt::Display for Mechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+impl FromStr for Mechanism {
+    type Err = io::Error;
+
+    fn from_str(name: &str) -> io::Result<Self> {
+        let found = Self::ALL.into_iter().find(|mechanism| mechanism.name() == name);
+        found.ok_or_else(|| {
+            let text = format!("{name:?} is none of select, poll, epoll");
+            io::Error::new(io::ErrorKind::InvalidInput, text)
+        })
     }
 }
 
-impl FromStr for Mechanism {
-    type Err = ();
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.name() == text).ok_or(())
+impl Interest {
+    /// Nothing: a helper has the connection.
+    pub const NONE: Self = Self { read: false, write: false };
+    /// Bytes, or their end.
+    pub const READ: Self = Self { read: true, write: false };
+    /// Room for bytes.
+    pub const WRITE: Self = Self { read: false, write: true };
+    /// Either.
+    pub const BOTH: Self = Self { read: true, write: true };
+}
+
+/// A timeout as select and poll take it. Longer than a clock can say is for ever.
+fn timespec(timeout: Option<Duration>) -> Option<libc::timespec> {
+    let timeout = timeout?;
+    let tv_sec = libc::time_t::try_from(timeout.as_secs()).ok()?;
+    Some(libc::timespec { tv_sec, tv_nsec: timeout.subsec_nanos().into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mechanisms_have_names() {
+        for mechanism in Mechanism::ALL {
+            assert_eq!(mechanism.to_string().parse::<Mechanism>().unwrap(), mechanism);
+        }
+        for name in ["", "Epoll", "kqueue"] {
+            assert!(name.parse::<Mechanism>().is_err(), "{name}");
+        }
     }
 }

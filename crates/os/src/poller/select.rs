@@ -1,140 +1,142 @@
+//! select(2): the set is a bit for each descriptor, handed to the kernel whole, each time.
+//!
+//! The library's `fd_set` ends at 1,024; the kernel's does not, so the call is made without the
+//! library, with as many bits as there are descriptors.
+
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use measure::Duration;
 
-use super::{Event, Interest};
+use super::{Event, Interest, timespec};
 
-/// select(2): three sets of bits. The bound of 1,024 is the C library's; the kernel takes sets of
-/// any size, so these grow with the highest descriptor.
-pub struct Select {
-    read: Vec<u64>,
-    write: Vec<u64>,
-    /// What the kernel overwrites.
-    read_ready: Vec<u64>,
-    write_ready: Vec<u64>,
-    tokens: Vec<u64>,
-    /// One past the highest descriptor ever watched.
-    end: usize,
-    events: Vec<Event>,
+#[derive(Default)]
+pub(super) struct Select {
+    /// What is asked.
+    asked: Bits,
+    /// The kernel's answer, over a copy of the question.
+    ready: Bits,
+    /// By descriptor.
+    tokens: Vec<Option<u64>>,
 }
 
-const BITS: usize = u64::BITS as usize;
+/// One bit for each descriptor, in words of the kernel's size; both of one length.
+#[derive(Default)]
+struct Bits {
+    read: Vec<libc::c_ulong>,
+    write: Vec<libc::c_ulong>,
+}
+
+const WORD_BITS: usize = libc::c_ulong::BITS as usize;
 
 impl Select {
-    pub(super) const fn new() -> Self {
-        Self {
-            read: Vec::new(),
-            write: Vec::new(),
-            read_ready: Vec::new(),
-            write_ready: Vec::new(),
-            tokens: Vec::new(),
-            end: 0,
-            events: Vec::new(),
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn add(&mut self, fd: BorrowedFd<'_>, token: u64, interest: Interest) {
+        let at = fd.as_raw_fd() as usize;
+        if self.tokens.len() <= at {
+            self.tokens.resize(at + 1, None);
+            let words = (at + 1).div_ceil(WORD_BITS);
+            self.asked.resize(words);
+            self.ready.resize(words);
         }
+        self.tokens[at] = Some(token);
+        self.asked.set(at, interest);
     }
 
-    pub(super) fn add_level(&mut self, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.add(fd, token, Interest::READ)
-    }
-
-    pub(super) fn remove_level(&mut self, fd: BorrowedFd<'_>) {
-        self.remove(fd);
-    }
-
-    pub(super) fn add(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        token: u64,
-        interest: Interest,
-    ) -> io::Result<()> {
-        let at = number(fd);
-        if self.end <= at {
-            self.end = at + 1;
-            let words = self.end.div_ceil(BITS);
-            self.read.resize(words, 0);
-            self.write.resize(words, 0);
-            self.tokens.resize(self.end, 0);
+    /// `false`: it is not there.
+    pub(super) fn set(&mut self, fd: BorrowedFd<'_>, interest: Interest) -> bool {
+        let at = fd.as_raw_fd() as usize;
+        let known = self.tokens.get(at).is_some_and(Option::is_some);
+        if known {
+            self.asked.set(at, interest);
         }
-        self.tokens[at] = token;
-        self.set(fd, interest);
-        Ok(())
-    }
-
-    pub(super) fn set(&mut self, fd: BorrowedFd<'_>, interest: Interest) {
-        let at = number(fd);
-        if at < self.end {
-            let (word, bit) = (at / BITS, 1 << (at % BITS));
-            put(&mut self.read[word], bit, interest.read);
-            put(&mut self.write[word], bit, interest.write);
-        }
+        known
     }
 
     pub(super) fn remove(&mut self, fd: BorrowedFd<'_>) {
-        self.set(fd, Interest::NONE);
+        if self.set(fd, Interest::NONE) {
+            self.tokens[fd.as_raw_fd() as usize] = None;
+        }
     }
 
-    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<&[Event]> {
-        self.events.clear();
-        self.read_ready.clone_from(&self.read);
-        self.write_ready.clone_from(&self.write);
-        let mut time = timeout.map(|time| libc::timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let time = time.as_mut().map_or(core::ptr::null_mut(), core::ptr::from_mut);
-        // SAFETY: both sets hold `end` bits in whole words, as the kernel reads and writes them; the
-        // time is null or lives through the call; there is no third set and no signal mask.
-        let ready = unsafe {
+    pub(super) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        events: &mut Vec<Event>,
+    ) -> io::Result<()> {
+        let words = self.asked.words();
+        self.ready.copy(&self.asked, words);
+        let mut bits = self.ready.select(words, timeout)?;
+        // The kernel says how many bits are set, so the search may end with the last.
+        for (n, (&read, &write)) in self.ready.read.iter().zip(&self.ready.write).enumerate() {
+            if bits == 0 {
+                break;
+            }
+            bits -= (read.count_ones() + write.count_ones()) as usize;
+            let mut both = read | write;
+            while both != 0 {
+                let bit = both.trailing_zeros() as usize;
+                both &= both - 1;
+                let is_set = |word: libc::c_ulong| word >> bit & 1 != 0;
+                let Some(token) = self.tokens[n * WORD_BITS + bit] else { continue };
+                let (readable, writable) = (is_set(read), is_set(write));
+                events.push(Event { token, readable, writable, ended: false });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Bits {
+    fn resize(&mut self, words: usize) {
+        self.read.resize(words, 0);
+        self.write.resize(words, 0);
+    }
+
+    fn set(&mut self, at: usize, interest: Interest) {
+        let (word, bit) = (at / WORD_BITS, 1 << (at % WORD_BITS));
+        let put =
+            |word: &mut libc::c_ulong, on| *word = if on { *word | bit } else { *word & !bit };
+        put(&mut self.read[word], interest.read);
+        put(&mut self.write[word], interest.write);
+    }
+
+    /// How many words there are up to the last bit that is set.
+    fn words(&self) -> usize {
+        let words = self.read.iter().zip(&self.write);
+        words.rev().position(|(read, write)| read | write != 0).map_or(0, |n| self.read.len() - n)
+    }
+
+    fn copy(&mut self, from: &Self, words: usize) {
+        self.read[..words].copy_from_slice(&from.read[..words]);
+        self.write[..words].copy_from_slice(&from.write[..words]);
+        // Answers of an earlier, longer question.
+        self.read[words..].fill(0);
+        self.write[words..].fill(0);
+    }
+
+    /// Leaves the bits of what is ready, and says how many there are.
+    fn select(&mut self, words: usize, timeout: Option<Duration>) -> io::Result<usize> {
+        assert!(words <= self.read.len() && words <= self.write.len(), "words beyond the sets");
+        let mut timeout = timespec(timeout);
+        let timeout = timeout.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        let none = std::ptr::null_mut::<libc::c_ulong>();
+        // SAFETY: the kernel reads and writes `words` words of each set, which both have, and the
+        // timeout; all outlive the call. The sets of exceptions and of signals are left out.
+        let found = unsafe {
             libc::syscall(
                 libc::SYS_pselect6,
-                self.end,
-                self.read_ready.as_mut_ptr(),
-                self.write_ready.as_mut_ptr(),
-                core::ptr::null_mut::<u64>(),
-                time,
-                core::ptr::null::<u8>(),
+                words * WORD_BITS,
+                self.read.as_mut_ptr(),
+                self.write.as_mut_ptr(),
+                none,
+                timeout,
+                none,
             )
         };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted {
-                return Ok(&self.events);
-            }
-            return Err(error);
-        }
-        if ready > 0 {
-            self.collect();
-        }
-        Ok(&self.events)
-    }
-
-    fn collect(&mut self) {
-        for (n, (&read, &write)) in self.read_ready.iter().zip(&self.write_ready).enumerate() {
-            let mut either = read | write;
-            while either != 0 {
-                let bit = either & either.wrapping_neg();
-                either ^= bit;
-                let at = n * BITS + bit.trailing_zeros() as usize;
-                self.events.push(Event {
-                    token: self.tokens[at],
-                    readable: read & bit != 0,
-                    writable: write & bit != 0,
-                    ended: false,
-                });
-            }
-        }
-    }
-}
-
-fn number(fd: BorrowedFd<'_>) -> usize {
-    fd.as_raw_fd().unsigned_abs() as usize
-}
-
-fn put(word: &mut u64, bit: u64, on: bool) {
-    if on {
-        *word |= bit;
-    } else {
-        *word &= !bit;
+        if found < 0 { Err(io::Error::last_os_error()) } else { Ok(found as usize) }
     }
 }

@@ -1,0 +1,88 @@
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fcntl_setfl, openat, openat2};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::{File, Kind, Stat};
+
+/// A directory from which names are resolved, and which they never leave.
+#[derive(Debug)]
+pub struct Directory {
+    fd: OwnedFd,
+}
+
+/// What a name stood for.
+#[derive(Debug)]
+pub enum Opened {
+    /// A regular file.
+    File(File, Stat),
+    /// A directory.
+    Directory(Stat),
+    /// A pipe, a device, a socket.
+    Other,
+}
+
+/// Times that a name is looked up again because something was renamed meanwhile: openat2(2) cannot
+/// vouch for a `..` then and asks for another attempt. An attacker may rename without end.
+const ATTEMPTS_MAX: u32 = 8;
+
+impl Directory {
+    /// Opens a directory; follows symbolic links.
+    ///
+    /// # Errors
+    /// There is no such directory, or this process may not look into it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?;
+        Ok(Self { fd })
+    }
+
+    /// Opens a relative name for reading (empty: the directory itself). Follows symbolic links as
+    /// long as they stay beneath the directory. Never waits for a pipe's other end.
+    ///
+    /// # Errors
+    /// ENOENT, EACCES and so on; EXDEV for a name that leads out; ENOSYS or EPERM from a kernel
+    /// that cannot resolve beneath a directory: nothing is opened another way.
+    pub fn open_beneath(&self, name: &[u8]) -> io::Result<Opened> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let fd = match self.resolve(name, flags) {
+            Ok(fd) => fd,
+            // A socket, or a device without a driver.
+            Err(Errno::NXIO | Errno::NODEV) => return Ok(Opened::Other),
+            Err(e) => return Err(e.into()),
+        };
+        let stat = Stat::of(fd.as_fd())?;
+        match stat.kind {
+            Kind::File => {
+                // A ring would take the flag for an order never to wait for the disk.
+                fcntl_setfl(&fd, OFlags::empty())?;
+                Ok(Opened::File(File::new(fd), stat))
+            }
+            Kind::Directory => Ok(Opened::Directory(stat)),
+            Kind::Other => Ok(Opened::Other),
+        }
+    }
+
+    /// What a name stands for, by the rules of [`Self::open_beneath`], without opening it.
+    ///
+    /// # Errors
+    /// As [`Self::open_beneath`], except that a file need not be readable.
+    pub fn stat_beneath(&self, name: &[u8]) -> io::Result<Stat> {
+        Stat::of(self.resolve(name, OFlags::PATH | OFlags::CLOEXEC)?.as_fd())
+    }
+
+    fn resolve(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let name = if name.is_empty() { b"." } else { name };
+        let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut attempts = 1;
+        loop {
+            match openat2(&self.fd, name, flags, Mode::empty(), rules) {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if attempts < ATTEMPTS_MAX => attempts += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+}

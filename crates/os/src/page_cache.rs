@@ -1,0 +1,102 @@
+//! Whether pages of a file are in memory: asked, not guessed.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use crate::File;
+
+/// The page cache's part that belongs to one file.
+pub(crate) struct PageCache<'f> {
+    file: BorrowedFd<'f>,
+}
+
+/// Bytes between two probes. Pages come from the disk in runs: cachestat(2) finds the holes, and
+/// one page of each run tells whether the run has arrived.
+const PROBE_BYTES: u64 = 64 << 10;
+
+impl<'f> PageCache<'f> {
+    pub(crate) fn of(file: &'f File) -> Self {
+        Self { file: file.as_fd() }
+    }
+
+    /// Whether all pages of bytes `at..end` are there and filled.
+    ///
+    /// cachestat(2) alone would not do: it counts a page from the moment it is asked for, while
+    /// the disk has yet to fill it, so that a second reader of a file that is just being fetched
+    /// would wait with the first.
+    pub(crate) fn holds(&self, at: u64, end: u64) -> bool {
+        if at >= end {
+            return true;
+        }
+        let Ok(none_missing) = self.has_all_pages(at, end).or_else(unknown) else { return false };
+        none_missing
+            && (at..end).step_by(PROBE_BYTES as usize).all(|at| self.has_byte(at))
+            && self.has_byte(end - 1)
+    }
+
+    /// cachestat(2), Linux 6.5.
+    fn has_all_pages(&self, at: u64, end: u64) -> io::Result<bool> {
+        let page = rustix::param::page_size() as u64;
+        let range = Range { at, bytes: end - at };
+        let mut counts = Counts::default();
+        // SAFETY: both structures have the kernel's layout, live during the call, and only the
+        // second is written to.
+        let done = unsafe {
+            libc::syscall(
+                SYS_CACHESTAT,
+                self.file.as_raw_fd(),
+                std::ptr::from_ref(&range),
+                std::ptr::from_mut(&mut counts),
+                0,
+            )
+        };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(counts.cached == (end - 1) / page - at / page + 1)
+    }
+
+    /// Whether a byte can be read without waiting.
+    fn has_byte(&self, at: u64) -> bool {
+        let mut byte = [0];
+        loop {
+            let mut slices = [IoSliceMut::new(&mut byte)];
+            match preadv2(self.file, &mut slices, at, ReadWriteFlags::NOWAIT) {
+                Ok(n) => return n == 1,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// A kernel without cachestat, or a sandbox: the probes have to do.
+fn unknown(error: io::Error) -> io::Result<bool> {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP) => Ok(true),
+        _ => Err(error),
+    }
+}
+
+/// The same number on every architecture that Rust's standard library knows (linux/unistd.h).
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// `struct cachestat_range` of linux/mman.h.
+#[repr(C)]
+struct Range {
+    at: u64,
+    bytes: u64,
+}
+
+/// `struct cachestat` of linux/mman.h: numbers of pages.
+#[repr(C)]
+#[derive(Default)]
+struct Counts {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}

@@ -1,0 +1,31 @@
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use measure::Duration;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+/// Waits until one of a few descriptors is readable, for threads that otherwise block (poll(2)).
+/// The answer has one entry for each, all `false` after the timeout or a signal.
+///
+/// # Errors
+/// No memory.
+pub fn wait_readable<'f>(
+    fds: impl IntoIterator<Item = BorrowedFd<'f>>,
+    timeout: Option<Duration>,
+) -> io::Result<Vec<bool>> {
+    let watched = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+    let mut fds: Vec<PollFd<'f>> = fds.into_iter().map(watched).collect();
+    // Longer than a clock can say is for ever.
+    let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
+        Err(Errno::INTR) => Ok(vec![false; fds.len()]),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether one descriptor becomes readable within the timeout.
+pub(crate) fn is_readable(fd: impl AsFd, timeout: Option<Duration>) -> io::Result<bool> {
+    Ok(wait_readable([fd.as_fd()], timeout)?[0])
+}

@@ -1,0 +1,57 @@
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::FileType;
+
+/// What the file system says about a file. Two that are equal are of the same file with the same
+/// content, unless it was changed twice within one tick of the kernel's clock (1 to 10 ms).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// The device it is on.
+    pub dev: u64,
+    /// Its number there.
+    pub ino: u64,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Last change of the content, nanoseconds since 1970; anybody may set it.
+    pub mtime_ns: i128,
+    /// Last change of content or attributes, nanoseconds since 1970; set by the kernel alone.
+    pub ctime_ns: i128,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A pipe, a device, a socket.
+    Other,
+}
+
+impl Stat {
+    /// fstat(2).
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        let stat = rustix::fs::fstat(fd)?;
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            _ => Kind::Other,
+        };
+        Ok(Self {
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+            size: stat.st_size.cast_unsigned(),
+            mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+            ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+            kind,
+        })
+    }
+}
+
+fn nanoseconds(seconds: i64, rest: u64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(rest)
+}
