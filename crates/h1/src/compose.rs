@@ -100,6 +100,13 @@ pub struct Composed<F> {
     pub pieces: Pieces<F>,
 }
 
+impl<F> Composed<F> {
+    /// A reply that is one chunk.
+    pub(crate) fn of_chunk(status: Status, chunk: Chunk) -> Self {
+        Self { status, pieces: Pieces::one(chunk, None) }
+    }
+}
+
 /// What one send takes: the chunk, then the part of a file.
 pub type Piece<F> = (Chunk, Option<FilePart<F>>);
 

@@ -15,8 +15,8 @@
 //! [`Connection::refuse`] to answer with a status and close, [`Connection::drain`] to finish what
 //! is in hand and close, [`Connection::expired`] when [`Connection::deadline`] has passed.
 //!
-//! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It is
-//! wrong for HTTP/2 and for proxying, which will be other kinds of session.
+//! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It
+//! is wrong for HTTP/2 and for proxying, which will be other kinds of session.
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -28,6 +28,7 @@ mod limits;
 pub mod negotiation;
 mod now;
 pub mod range;
+mod reply;
 pub mod state;
 mod status;
 mod want;

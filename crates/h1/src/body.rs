@@ -1,0 +1,237 @@
+//! Bodies of requests, read away: this server serves files, so no body means anything to it, but
+//! where one ends decides where the next request begins (RFC 9112 sections 6 and 7).
+
+use crate::{Framing, Refusal, Status};
+
+/// Bytes of a chunk's size line (extensions are read away) and of the trailer section, in total for
+/// one body. The precedent is a head's bound.
+const OVERHEAD_BYTES_MAX: u64 = 16 << 10;
+
+/// Finds the end of one body.
+#[derive(Debug)]
+pub struct Body {
+    state: State,
+    /// Content that may still come.
+    content_left: u64,
+    /// Size lines and trailers that may still come.
+    overhead_left: u64,
+}
+
+/// Where in the body the next byte lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In content without chunks.
+    Sized { left: u64 },
+    /// In a chunk's size; `digits` of it have come.
+    Size { value: u64, digits: u8 },
+    /// In blanks behind a size.
+    Blank { value: u64 },
+    /// In a chunk's extension, before its CR.
+    Extension { value: u64 },
+    /// Before the LF of the size line.
+    SizeLf { value: u64 },
+    /// In a chunk's content.
+    Data { left: u64 },
+    /// Before the CR that ends a chunk.
+    DataCr,
+    /// Before the LF that ends a chunk.
+    DataLf,
+    /// At the start of a line of the trailer section.
+    TrailerStart,
+    /// In the name of a field of it.
+    TrailerName,
+    /// In the value of one, before its CR.
+    Trailer,
+    /// Before the LF of such a line.
+    TrailerLf,
+    /// Before the LF of the empty line that ends it all.
+    LastLf,
+    /// Behind the body.
+    Done,
+}
+
+impl Body {
+    /// A body so framed, of at most `content_max` bytes.
+    ///
+    /// # Errors
+    /// 413 for one that says it is longer.
+    pub fn new(framing: Framing, content_max: u64) -> Result<Self, Refusal> {
+        let state = match framing {
+            Framing::None | Framing::Sized(0) => State::Done,
+            Framing::Sized(left) if left > content_max => {
+                return Err(Refusal(Status::CONTENT_TOO_LARGE));
+            }
+            Framing::Sized(left) => State::Sized { left },
+            Framing::Chunked => State::Size { value: 0, digits: 0 },
+        };
+        Ok(Self { state, content_left: content_max, overhead_left: OVERHEAD_BYTES_MAX })
+    }
+
+    /// Whether its end has come.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes bytes up to the end of the body; returns how many were its own.
+    ///
+    /// # Errors
+    /// 400 for malformed chunks, 413 for more than was agreed, 431 for too much around it.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
+        let mut at = 0;
+        while at < bytes.len() && !self.is_done() {
+            at += match self.state {
+                State::Sized { left } | State::Data { left } => {
+                    let n = left.min((bytes.len() - at) as u64);
+                    self.skip(left - n);
+                    n as usize
+                }
+                _ => {
+                    let left = self.overhead_left.checked_sub(1);
+                    self.overhead_left =
+                        left.ok_or(Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE))?;
+                    self.state = self.byte(bytes[at])?;
+                    1
+                }
+            };
+        }
+        Ok(at)
+    }
+
+    fn skip(&mut self, left: u64) {
+        self.state = match (self.state, left) {
+            (State::Sized { .. }, 0) => State::Done,
+            (State::Sized { .. }, left) => State::Sized { left },
+            (_, 0) => State::DataCr,
+            (_, left) => State::Data { left },
+        };
+    }
+
+    /// One byte between the chunks' contents. Only CRLF ends a line: what some recipients take for
+    /// an end and others do not is how requests are smuggled.
+    fn byte(&mut self, byte: u8) -> Result<State, Refusal> {
+        let bad = Err(Refusal(Status::BAD_REQUEST));
+        Ok(match (self.state, byte) {
+            (State::Size { value, digits }, _) if byte.is_ascii_hexdigit() => {
+                // Sixteen digits are the most that a u64 holds.
+                if digits == 16 {
+                    return bad;
+                }
+                let digit = char::from(byte).to_digit(16).unwrap_or_default();
+                State::Size { value: value << 4 | u64::from(digit), digits: digits + 1 }
+            }
+            (State::Size { digits: 0, .. }, _) => return bad,
+            (State::Size { value, .. }, b'\r') => State::SizeLf { value },
+            (State::Size { value, .. } | State::Blank { value }, b' ' | b'\t') => {
+                State::Blank { value }
+            }
+            (State::Size { value, .. } | State::Blank { value }, b';') => {
+                State::Extension { value }
+            }
+            (State::Blank { value }, b'\r') => State::SizeLf { value },
+            (State::Extension { value }, b'\r') => State::SizeLf { value },
+            (State::Extension { .. } | State::Trailer, _) if is_text(byte) => self.state,
+            (State::SizeLf { value: 0 }, b'\n') => State::TrailerStart,
+            (State::SizeLf { value }, b'\n') => {
+                let Some(left) = self.content_left.checked_sub(value) else {
+                    return Err(Refusal(Status::CONTENT_TOO_LARGE));
+                };
+                self.content_left = left;
+                State::Data { left: value }
+            }
+            (State::DataCr, b'\r') => State::DataLf,
+            (State::DataLf, b'\n') => State::Size { value: 0, digits: 0 },
+            (State::TrailerStart, b'\r') => State::LastLf,
+            (State::TrailerStart | State::TrailerName, _) if is_token(byte) => State::TrailerName,
+            (State::TrailerName, b':') => State::Trailer,
+            (State::Trailer, b'\r') => State::TrailerLf,
+            (State::TrailerLf, b'\n') => State::TrailerStart,
+            (State::LastLf, b'\n') => State::Done,
+            _ => return bad,
+        })
+    }
+}
+
+/// What a line may hold: no controls but the tab.
+const fn is_text(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+/// What a field's name may hold (RFC 9110 section 5.6.2).
+pub(crate) const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_'
+        )
+        || matches!(byte, b'`' | b'|' | b'~')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds `bytes` whole and byte by byte; says how many were the body's.
+    fn check(framing: Framing, bytes: &[u8], expected: Result<usize, u16>) {
+        let whole = Body::new(framing, 64).and_then(|mut body| {
+            let n = body.take(bytes)?;
+            Ok((n, body.is_done()))
+        });
+        let bytewise = Body::new(framing, 64).and_then(|mut body| {
+            let mut n = 0;
+            for byte in bytes {
+                n += body.take(core::slice::from_ref(byte))?;
+            }
+            Ok((n, body.is_done()))
+        });
+        let text = String::from_utf8_lossy(bytes);
+        assert_eq!(whole, bytewise, "{text:?}");
+        assert_eq!(whole.map(|(n, _)| n).map_err(|Refusal(status)| status.0), expected, "{text:?}");
+    }
+
+    #[test]
+    fn sized_bodies_end_where_they_said() {
+        check(Framing::None, b"GET /", Ok(0));
+        check(Framing::Sized(0), b"GET /", Ok(0));
+        check(Framing::Sized(3), b"abcGET /", Ok(3));
+        check(Framing::Sized(65), b"", Err(413));
+    }
+
+    #[test]
+    fn chunked_bodies_end_behind_their_trailers() {
+        check(Framing::Chunked, b"3\r\nabc\r\n0\r\n\r\nGET /", Ok(13));
+        check(Framing::Chunked, b"0\r\nA: b\r\nC: d\r\n\r\nGET /", Ok(17));
+        check(Framing::Chunked, b"003;a=\"b\"\r\nabc\r\n0\r\n\r\n", Ok(21));
+    }
+
+    #[test]
+    fn malformed_chunks_are_refused() {
+        for bad in [
+            &b"\r\n"[..],
+            b"x\r\n",
+            b"3\nabc",
+            b"3\r\nabcd\r\n",
+            b"3\r\nabc\n0\r\n\r\n",
+            b"-3\r\n",
+            b"0x3\r\n",
+            b"3\rabc",
+            b"00000000000000003\r\n",
+            b"0\r\n: x\r\n",
+            b"0\r\n\n",
+            b"3;\x00\r\n",
+            b"0\r\nA: \x01\r\n",
+            b"0\r\nA : b\r\n",
+            b"0\r\nA\r\n",
+            b"3 abc\r\n",
+            b"+3\r\n",
+            b" 3\r\n",
+            b"ffffffffffffffff0\r\n",
+        ] {
+            check(Framing::Chunked, bad, Err(400));
+        }
+        check(Framing::Chunked, b"ffffffffffffffff\r\n", Err(413));
+        check(Framing::Chunked, b"20\r\n01234567890123456789012345678901\r\n21\r\n", Err(413));
+        let endless = [b"1;".as_slice(), &vec![b'x'; 20_000]].concat();
+        check(Framing::Chunked, &endless, Err(431));
+    }
+}

@@ -1,0 +1,146 @@
+//! A reply on its way: what is to be sent now, what comes after it, how fast it goes.
+
+use measure::Instant;
+
+use crate::compose::{Composed, Pieces};
+use crate::connection::Reply;
+use crate::{Chunk, FilePart, Limits, Shared, Status};
+
+/// What becomes of a connection when the reply is out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    Stays,
+    Shuts,
+    Closes,
+}
+
+/// A reply on its way.
+#[derive(Debug)]
+pub(crate) struct Sending<F> {
+    pub(crate) chunk: Chunk,
+    /// The window of the piece's file part that is sent now.
+    pub(crate) part: Option<FilePart<F>>,
+    /// Where that file part ends.
+    part_end: u64,
+    /// The pieces of a reply that has several.
+    others: Option<Box<Pieces<F>>>,
+    pub(crate) after: After,
+    status: Status,
+    /// Bytes of content, all of it.
+    content: u64,
+    pub(crate) rate: Rate,
+}
+
+impl<F> Sending<F> {
+    pub(crate) fn new(composed: Composed<F>, after: After, limits: &Limits, now: Instant) -> Self {
+        let Composed { status, mut pieces } = composed;
+        let bytes = pieces.remaining();
+        let (chunk, part) = pieces.next().unwrap_or_else(|| (Chunk::whole(Shared::from([])), None));
+        let head = memchr::memmem::find(chunk.bytes(), b"\r\n\r\n").map_or(0, |at| at + 4);
+        let others = (pieces.remaining() > 0).then(|| Box::new(pieces));
+        let rate = Rate::new(now);
+        let content = bytes.saturating_sub(head as u64);
+        let mut sending = Self { chunk, part, part_end: 0, others, after, status, content, rate };
+        sending.begin_part(limits);
+        sending
+    }
+
+    pub(crate) fn of_chunk(chunk: Chunk, limits: &Limits, now: Instant) -> Self {
+        let composed = Composed::of_chunk(Status::CONTINUE, chunk);
+        Self::new(composed, After::Stays, limits, now)
+    }
+
+    /// Takes note of bytes that are out. `true`: all of what was wanted; what is wanted next is set
+    /// up, and without a part there is no more.
+    pub(crate) fn sent(&mut self, n: u64, limits: &Limits, now: Instant) -> bool {
+        self.rate.moved(n, now);
+        let of_chunk = n.min((self.chunk.end - self.chunk.at) as u64);
+        self.chunk.at += of_chunk as usize;
+        if let Some(part) = &mut self.part {
+            part.at = (part.at + (n - of_chunk)).min(part.end);
+        }
+        let is_out =
+            self.chunk.at == self.chunk.end && self.part.as_ref().is_none_or(FilePart::is_empty);
+        is_out && self.step(limits)
+    }
+
+    /// Whether nothing follows what is wanted now.
+    pub(crate) fn is_last(&self) -> bool {
+        self.others.is_none() && self.part.as_ref().is_none_or(|part| part.end == self.part_end)
+    }
+
+    pub(crate) fn remaining(&self) -> u64 {
+        let chunk = (self.chunk.end - self.chunk.at) as u64;
+        let part = self.part.as_ref().map_or(0, |part| self.part_end - part.at);
+        chunk + part + self.others.as_ref().map_or(0, |others| others.remaining())
+    }
+
+    pub(crate) const fn reply(&self) -> Reply {
+        Reply { status: self.status, bytes: self.content }
+    }
+
+    /// The next window, or the next piece; `false` if that is a chunk alone, wanted by the same
+    /// `Send`.
+    fn step(&mut self, limits: &Limits) -> bool {
+        if let Some(part) = &mut self.part
+            && part.end < self.part_end
+        {
+            part.end = self.part_end.min(part.end + limits.window_bytes.max(1));
+            return true;
+        }
+        self.part = None;
+        let Some(others) = &mut self.others else { return true };
+        let Some((chunk, part)) = others.next() else {
+            self.others = None;
+            return true;
+        };
+        if others.remaining() == 0 {
+            self.others = None;
+        }
+        self.chunk = chunk;
+        self.part = part;
+        self.begin_part(limits);
+        self.part.is_some()
+    }
+
+    fn begin_part(&mut self, limits: &Limits) {
+        self.part.take_if(|part| part.is_empty());
+        if let Some(part) = &mut self.part {
+            self.part_end = part.end;
+            part.end = part.end.min(part.at + limits.window_bytes.max(1));
+        }
+    }
+}
+
+/// How fast bytes move, judged window by window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rate {
+    /// When this window began.
+    pub(crate) since: Instant,
+    last: Instant,
+    bytes: u64,
+    /// Before the first window's end there is nothing to compare.
+    first: bool,
+}
+
+impl Rate {
+    pub(crate) const fn new(now: Instant) -> Self {
+        Self { since: now, last: now, bytes: 0, first: true }
+    }
+
+    pub(crate) fn moved(&mut self, bytes: u64, now: Instant) {
+        self.bytes += bytes;
+        self.last = now;
+    }
+
+    /// At a window's end: whether enough has moved; if so the next begins.
+    pub(crate) fn goes_on(&mut self, limits: &Limits, now: Instant) -> bool {
+        let asked = limits.rate_min as f64 * (now - self.since).as_secs_f64();
+        let slow = !self.first && (self.bytes as f64) < asked;
+        if slow || now - self.last >= limits.stall_timeout {
+            return false;
+        }
+        *self = Self { since: now, last: self.last, bytes: 0, first: false };
+        true
+    }
+}
