@@ -2,8 +2,14 @@
 //! panics where a promise is broken.
 #![forbid(unsafe_code)]
 
+mod body;
+mod connection;
+mod head;
 mod path;
 mod range;
 
+pub use body::body;
+pub use connection::connection;
+pub use head::head;
 pub use path::path;
 pub use range::range;

@@ -15,6 +15,21 @@ const INPUTS_MIN: usize = 30;
 const BYTES_MAX: usize = 32 << 10;
 
 #[test]
+fn head() {
+    replay("head", fuzz::head);
+}
+
+#[test]
+fn body() {
+    replay("body", fuzz::body);
+}
+
+#[test]
+fn connection() {
+    replay("connection", fuzz::connection);
+}
+
+#[test]
 fn path() {
     replay("path", fuzz::path);
 }
