@@ -1,1 +1,40 @@
-//! To be filled.
+//! The architectures: who performs which step of a request, and where.
+//!
+//! A [`Session`](session::Session) says what it wants; each architecture performs those wants in
+//! its own way, in one short file that reads like its paper. [`registry`] is the table of them,
+//! [`knobs`] the table of what an operator may change, [`counters`] the table of what is counted,
+//! `phases` and `perform` the verbs that they share. [`serve`] runs one under the supervisor.
+//!
+//! Nothing here knows a header field, opens a socket by itself or calls the kernel: `h1`, `site` and
+//! `os` do.
+#![forbid(unsafe_code)]
+
+mod amped;
+#[cfg(any())]
+mod completions;
+pub mod counters;
+mod helpers;
+mod house;
+pub mod knobs;
+mod log;
+mod mt;
+#[cfg(any())]
+mod party;
+mod peer;
+mod perform;
+mod phases;
+mod pool;
+#[cfg(any())]
+mod proactor;
+pub mod registry;
+pub mod session;
+pub mod settings;
+mod slots;
+mod sped;
+mod start;
+mod supervisor;
+mod timers;
+mod trace;
+
+pub use house::House;
+pub use supervisor::{Failure, plain, serve};

@@ -1,1 +1,57 @@
-fn main() {}
+//! `weir`: flags to one of its tools.
+#![forbid(unsafe_code)]
+
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Arg, Command};
+
+/// Wrong usage or configuration.
+const USAGE: u8 = 2;
+/// The machine refuses: port, permission, limit.
+const MACHINE: u8 = 3;
+
+fn main() -> ExitCode {
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(e) if e.use_stderr() => return usage(&first_line(&e.to_string())),
+        Err(help) => {
+            print!("{help}");
+            return ExitCode::SUCCESS;
+        }
+    };
+    match matches.subcommand() {
+        Some(("serve", flags)) => serve::serve(flags),
+        _ => usage("say what to do: weir serve [DIR], or weir --help"),
+    }
+}
+
+fn command() -> Command {
+    Command::new("weir")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A web server for static sites whose concurrency architecture is a choice")
+        .disable_help_subcommand(true)
+        .subcommand(serve::command())
+}
+
+/// A flag as the table of knobs describes it.
+fn flag(knob: &'static servers::knobs::Knob, default: String) -> Arg {
+    let help = format!("{} [default: {default}]", knob.reason);
+    Arg::new(knob.name).long(knob.name).value_name(knob.value).help(help).allow_hyphen_values(true)
+}
+
+fn usage(what: &str) -> ExitCode {
+    eprintln!("weir: {what}");
+    ExitCode::from(USAGE)
+}
+
+fn machine(what: &str) -> ExitCode {
+    eprintln!("weir: {what}");
+    ExitCode::from(MACHINE)
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    format!("{}; see weir serve --help", line.trim_start_matches("error: "))
+}

@@ -1,0 +1,365 @@
+//! The verbs of the completion loops: accept, submit_and_wait, complete, start, expire.
+//!
+//! A connection has at most one receive in flight, which stays armed while it sends, and at most
+//! one other operation. It is freed when the last of them has come back.
+
+use std::io;
+
+use h1::{Chunk, Deadline, Fault, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
+use os::File;
+use os::ring::{Done, Handle, Ring, RingSettings};
+
+use crate::House;
+use crate::counters::{Counter, Tally};
+use crate::house::Clock;
+use crate::log::AccessLog;
+use crate::party::Party;
+use crate::peer::count;
+use crate::perform::{fault, step_of};
+use crate::registry::Performer;
+use crate::settings::ACCEPT_INF;
+use crate::slots::{Slots, TOKENS_END};
+use crate::timers::Timers;
+use crate::trace::Step;
+
+/// Tokens that are no connection's.
+const ORDER: u64 = u64::MAX;
+const IGNORED: u64 = u64::MAX - 1;
+const LISTENER_0: u64 = TOKENS_END;
+
+/// Bytes of a file that one read brings: most files in one, and no reader far behind.
+const READ_BYTES: u64 = 128 << 10;
+/// Provided buffers: as many receives as may complete in one round, each one head large.
+const BUFFERS: u16 = 4096;
+const BUFFER_BYTES: u32 = 2048;
+/// Wants performed for one connection in a round without an operation in between.
+const WANTS_MAX: u32 = 64;
+
+/// A completion loop's state.
+pub(crate) struct Completions<'h> {
+    house: &'h House,
+    worker: usize,
+    ring: Ring,
+    clock: Clock,
+    now: Now,
+    parties: Slots<Party>,
+    timers: Timers,
+    /// Connections for which something completed in this round.
+    touched: Vec<u64>,
+    /// Accepts that have not come back for the last time.
+    accepting: u32,
+    listening: bool,
+    draining: bool,
+    tally: Tally,
+    log: Option<AccessLog>,
+}
+
+impl<'h> Completions<'h> {
+    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+        os::thread::set_name("weir-loop");
+        let settings = &house.settings;
+        let mut ring = Ring::new(&RingSettings {
+            entries: settings.events_max.next_power_of_two().clamp(64, 4096),
+            completions: 16_384,
+            buffers: BUFFERS,
+            buffer_bytes: BUFFER_BYTES,
+            handles: u32::try_from(house.connections_max).unwrap_or(u32::MAX),
+        })?;
+        ring.poll(house.orders.wake(), ORDER)?;
+        let mut clock = Clock::new();
+        Ok(Self {
+            house,
+            worker,
+            ring,
+            now: clock.now(),
+            clock,
+            parties: Slots::new(),
+            timers: Timers::new(),
+            touched: Vec::new(),
+            accepting: 0,
+            listening: true,
+            draining: false,
+            tally: Tally::default(),
+            log: settings.access_log.as_deref().map(crate::log::start).transpose()?,
+        })
+    }
+
+    /// Until drained.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.draining || !self.parties.is_empty()
+    }
+
+    /// Submits what takes connections, unless that is still in flight.
+    pub(crate) fn accept(&mut self, limit: u32) -> io::Result<()> {
+        if self.accepting > 0 || !self.listening || self.draining {
+            return Ok(());
+        }
+        self.tally.add(Counter::AcceptPhases, 1);
+        let house = self.house;
+        for (n, listener) in house.listeners.iter().enumerate() {
+            let shots = if limit == ACCEPT_INF { 1 } else { limit.min(1024) };
+            for _ in 0..shots {
+                self.ring.accept(listener, LISTENER_0 + n as u64, limit == ACCEPT_INF)?;
+                self.accepting += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
+    pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
+        let before = self.now.at;
+        let timeout = self.timers.earliest().map(|at| at - self.now.at);
+        self.ring.submit_and_wait(1, timeout)?;
+        self.now = self.clock.now();
+        self.tally.add(Counter::GeteventsCalls, 1);
+        self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
+        Ok(())
+    }
+
+    /// Takes one completion to the connection it belongs to; `false`: there are no more.
+    pub(crate) fn complete(&mut self) -> bool {
+        let Some(completion) = self.ring.next() else { return false };
+        self.tally.add(Counter::Events, 1);
+        let token = completion.token;
+        let more = completion.more;
+        match completion.done {
+            Done::Accepted(accepted) => {
+                self.accepting -= u32::from(!more);
+                self.accepted(accepted);
+            }
+            Done::Ready(_) => self.draining = true,
+            Done::Received(received) => {
+                let Some(party) = self.parties.named(token) else { return true };
+                party.receiving = more;
+                match received {
+                    Ok([]) => party.session.ended(&self.now),
+                    Ok(bytes) => {
+                        party.session.received(bytes, &self.now);
+                        party.mark(Step::Receive, Performer::Ring);
+                    }
+                    // No buffer was free: armed again when bytes are wanted.
+                    Err(e) if os::is_out_of_buffers(&e) => {}
+                    Err(e) => party.session.failed(fault(&e)),
+                }
+                self.touched.push(token);
+            }
+            Done::Sent(sent) => self.sent(token, sent),
+            Done::Read(read) => self.read(token, read),
+            _ => {}
+        }
+        true
+    }
+
+    /// Starts what every connection of this round wants next.
+    pub(crate) fn start_all(&mut self) -> io::Result<()> {
+        if self.draining && self.listening {
+            self.drain()?;
+        }
+        let mut touched = core::mem::take(&mut self.touched);
+        self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
+        self.tally.add(Counter::Worked, touched.len() as u64);
+        for token in touched.drain(..) {
+            self.start(token)?;
+        }
+        self.touched = touched;
+        Ok(())
+    }
+
+    /// Lets deadlines that have passed take effect, and publishes what was counted.
+    pub(crate) fn expire(&mut self) -> io::Result<()> {
+        while let Some(slot) = self.timers.passed(self.now.at) {
+            let Some((token, party)) = self.parties.at(slot) else { continue };
+            self.tally.add(Counter::Timeouts, 1);
+            if party.closing {
+                // Its peer does not close either.
+                self.ring.shutdown(party.handle, os::ring::How::Both, IGNORED)?;
+            } else {
+                party.session.expired(&self.now);
+                self.start(token)?;
+            }
+        }
+        if let Some(log) = &mut self.log {
+            log.flush_if_due(&self.now, &mut self.tally);
+        }
+        self.tally.publish(&self.house.counters, self.worker);
+        Ok(())
+    }
+
+    fn accepted(&mut self, accepted: io::Result<Handle>) {
+        let Ok(handle) = accepted else {
+            // No slot is free: the kernel's queue holds the rest until one is.
+            self.listening &= self.parties.is_empty();
+            return;
+        };
+        self.tally.add(Counter::Accepted, 1);
+        let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
+        if self.draining {
+            party.session.drain();
+        }
+        let token = self.parties.insert(handle.slot(), party);
+        self.touched.push(token);
+    }
+
+    fn sent(&mut self, token: u64, sent: io::Result<usize>) {
+        let Some(party) = self.parties.named(token) else { return };
+        party.busy = false;
+        self.touched.push(token);
+        match sent {
+            Ok(n) => {
+                self.tally.add(Counter::Bytes, n as u64);
+                let Some(reply) = party.session.sent(n as u64, &self.now) else { return };
+                count(reply, &mut self.tally);
+                if let Some(witness) = &mut party.witness {
+                    let log = self.log.as_mut();
+                    witness.finish(reply, self.house, log, &self.now, &mut self.tally);
+                }
+            }
+            Err(e) => party.session.failed(fault(&e)),
+        }
+    }
+
+    /// Bytes of a file: for the session that asked for them, or to be sent as they are.
+    fn read(&mut self, token: u64, read: io::Result<Shared<[u8]>>) {
+        let Some(party) = self.parties.named(token) else { return };
+        party.busy = false;
+        self.touched.push(token);
+        party.mark(Step::Pages, Performer::Ring);
+        match read {
+            Ok(bytes) if matches!(party.session.want(), Want::Load(_)) => {
+                party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
+            }
+            Ok(bytes) if bytes.is_empty() => party.session.failed(Fault::Shrank),
+            Ok(bytes) => {
+                let end = bytes.len();
+                party.busy = self.ring.send(party.handle, bytes, 0, end, false, token).is_ok();
+            }
+            Err(_) => party.session.failed(Fault::Machine),
+        }
+    }
+
+    /// Performs what needs no waiting, until an operation is in flight or bytes are awaited.
+    fn start(&mut self, token: u64) -> io::Result<()> {
+        for _ in 0..WANTS_MAX {
+            let Some(party) = self.parties.named(token) else { return Ok(()) };
+            if party.busy {
+                break;
+            }
+            match party.session.want() {
+                Want::Recv => {
+                    if !party.receiving {
+                        self.ring.recv(party.handle, token)?;
+                        party.receiving = true;
+                    }
+                    break;
+                }
+                Want::Find(head) => {
+                    let found = self.house.site.find(&head, &self.now);
+                    self.tally.add(Counter::Requests, 1);
+                    if let Some(witness) = &mut party.witness {
+                        witness.note(&*party.session);
+                        witness.mark(Step::Find, Performer::Loop);
+                    }
+                    party.session.found(found, &self.now);
+                }
+                Want::Load(Miss::More(part)) => read_part(&mut self.ring, party, &part, token)?,
+                Want::Load(miss) => {
+                    self.tally.add(Counter::Loads, 1);
+                    let loaded = self.house.load(&miss, &self.now);
+                    party.mark(step_of(&miss), Performer::Loop);
+                    party.session.loaded(loaded, &self.now);
+                }
+                Want::Send(..) => send(&mut self.ring, party, token)?,
+                Want::Shut => {
+                    if !core::mem::replace(&mut party.shut, true) {
+                        self.ring.shutdown(party.handle, os::ring::How::Write, IGNORED)?;
+                    }
+                    party.session.shut(&self.now);
+                }
+                Want::Close => return self.close(token),
+            }
+        }
+        if let Some(party) = self.parties.named(token) {
+            self.timers.set(token as u32, party.session.deadline());
+        }
+        Ok(())
+    }
+
+    /// Closes once nothing is in flight. An armed receive holds the socket: it ends with the peer's
+    /// FIN, which ours mostly brings about, or is made to end.
+    fn close(&mut self, token: u64) -> io::Result<()> {
+        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        if party.receiving {
+            if core::mem::replace(&mut party.closing, true) {
+                return Ok(());
+            }
+            if party.shut {
+                let at = self.now.at + self.house.limits.linger_timeout;
+                let deadline = Deadline { timeout: Timeout::Linger, at };
+                self.timers.set(token as u32, Some(deadline));
+            } else {
+                self.timers.set(token as u32, None);
+                self.ring.shutdown(party.handle, os::ring::How::Both, IGNORED)?;
+            }
+            return Ok(());
+        }
+        self.timers.set(token as u32, None);
+        if let Some(party) = self.parties.remove(token) {
+            self.ring.close(party.handle)?;
+            self.tally.add(Counter::Closed, 1);
+        }
+        let open = self.parties.len();
+        self.listening |= !self.draining && open < self.house.connections_max * 8 / 9;
+        Ok(())
+    }
+
+    /// Accepts no more; every connection ends after what it has.
+    fn drain(&mut self) -> io::Result<()> {
+        self.listening = false;
+        for n in 0..self.house.listeners.len() {
+            self.ring.cancel(LISTENER_0 + n as u64)?;
+        }
+        for token in self.parties.tokens() {
+            if let Some(party) = self.parties.named(token) {
+                party.session.drain();
+                self.touched.push(token);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn send(ring: &mut Ring, party: &mut Party, token: u64) -> io::Result<()> {
+    if let Some(witness) = &mut party.witness {
+        witness.note(&*party.session);
+        witness.mark(Step::Send, Performer::Ring);
+    }
+    let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
+    let part = part.filter(|part| !part.is_empty()).cloned();
+    if chunk.bytes().is_empty() {
+        let Some(part) = part else { return Ok(()) };
+        return read_part(ring, party, &part, token);
+    }
+    let bytes = Shared::clone(&chunk.of);
+    let (at, end) = (chunk.at, chunk.end);
+    if part.is_none() && party.session.closes() {
+        party.shut = true;
+        ring.send_then_shut(party.handle, bytes, at, end, token)?;
+    } else {
+        ring.send(party.handle, bytes, at, end, part.is_some(), token)?;
+    }
+    party.busy = true;
+    Ok(())
+}
+
+fn read_part(
+    ring: &mut Ring,
+    party: &mut Party,
+    part: &FilePart<File>,
+    token: u64,
+) -> io::Result<()> {
+    let bytes = part.len().min(READ_BYTES) as usize;
+    ring.read(&part.file, part.at, bytes, token)?;
+    party.busy = true;
+    Ok(())
+}

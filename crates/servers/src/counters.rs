@@ -1,0 +1,106 @@
+//! Statistics: plain words in memory that workers and supervisor share, under the papers' names.
+//!
+//! Reading them costs the workers nothing and goes on working under overload. A worker counts in a
+//! [`Tally`] of its own and publishes it once a round (loops) or once a reply (threads).
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use os::SharedWords;
+
+macro_rules! counters {
+    ($($name:ident $text:literal $unit:literal $meaning:literal,)*) => {
+        /// What is counted.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Counter {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        /// Every counter with its name, its unit and its meaning.
+        pub const COUNTERS: &[(Counter, &str, &str, &str)] =
+            &[$((Counter::$name, $text, $unit, $meaning),)*];
+    };
+}
+
+counters! {
+    GeteventsCalls "getevents_calls" "calls" "Times a loop asked for events (Brecht04 4.1)",
+    Events "events" "events" "Events those calls returned",
+    AcceptPhases "accept_phases" "phases" "Accept phases, N_phases of Brecht04 equation 1",
+    Accepted "accepted" "connections" "Connections accepted; divided by the phases it is C_avg",
+    WorkPhases "work_phases" "phases" "Work phases with at least one connection to work on",
+    Worked "worked" "connections" "Connections worked on in those phases",
+    GeteventsNs "getevents_ns" "ns" "Time in getevents phases, waiting included",
+    AcceptNs "accept_ns" "ns" "Time in accept phases",
+    WorkNs "work_ns" "ns" "Time in work phases",
+    Closed "closed" "connections" "Connections closed; accepted minus closed are open",
+    Requests "requests" "requests" "Requests looked up",
+    Replies "replies" "replies" "Replies sent whole",
+    Refusals "refusals" "replies" "Of these, with a status of 400 and above",
+    Bytes "bytes" "bytes" "Bytes sent, heads included",
+    Loads "loads" "loads" "Lookups that had to touch the disk",
+    HandOvers "hand_overs" "loads" "Of these, handed to a helper or to the ring",
+    Blocked "blocked_ns" "ns" "Time a loop or a thread spent in loads of its own",
+    Timeouts "timeouts" "timeouts" "Deadlines that passed",
+    PeerFaults "peer_faults" "connections" "Connections that a peer reset or left",
+    FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
+    MachineFaults "machine_faults" "faults" "Errors of the machine: no descriptor, no memory, disk",
+    Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
+    Evicted "evicted" "connections" "Idle connections closed to free a thread",
+    LogDrops "log_drops" "lines" "Lines of the access log dropped because the disk was slow",
+}
+
+/// The shared words: one row for each worker.
+pub struct Counters {
+    words: SharedWords,
+}
+
+impl Counters {
+    /// Rows for `workers` workers.
+    ///
+    /// # Errors
+    /// The machine has no memory to share.
+    pub fn new(workers: usize) -> io::Result<Self> {
+        Ok(Self { words: SharedWords::new(workers.max(1) * COUNTERS.len())? })
+    }
+
+    /// The sum of a counter over all workers.
+    #[must_use]
+    pub fn total(&self, counter: Counter) -> u64 {
+        let rows = self.words.chunks_exact(COUNTERS.len());
+        rows.map(|row| row[counter as usize].load(Relaxed)).sum()
+    }
+}
+
+/// What one thread has counted since it last published.
+#[derive(Default)]
+pub struct Tally {
+    counts: [u64; COUNTERS.len()],
+}
+
+impl Tally {
+    /// Counts `n` more.
+    pub fn add(&mut self, counter: Counter, n: u64) {
+        self.counts[counter as usize] += n;
+    }
+
+    /// Adds all to a worker's row and starts anew.
+    pub fn publish(&mut self, counters: &Counters, worker: usize) {
+        let row = &counters.words[worker * COUNTERS.len()..][..COUNTERS.len()];
+        for (count, word) in self.counts.iter_mut().zip(row) {
+            if *count > 0 {
+                word.fetch_add(*count, Relaxed);
+                *count = 0;
+            }
+        }
+    }
+}
+
+/// The table of counters as Markdown.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = String::from("| counter | unit | meaning |\n|---|---|---|\n");
+    for (_, name, unit, meaning) in COUNTERS {
+        text.push_str(&format!("| `{name}` | {unit} | {meaning} |\n"));
+    }
+    text
+}

@@ -1,0 +1,114 @@
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use os::{File, Listener, SharedWords, Wake};
+use site::Site;
+
+use crate::counters::Counters;
+use crate::session::Sessions;
+use crate::settings::Settings;
+use crate::trace::TraceFile;
+
+/// What all workers share: made once by the supervisor, before the first fork.
+pub struct House {
+    /// The operator's decisions.
+    pub settings: Settings,
+    /// What is served.
+    pub site: Site,
+    /// What a client may ask.
+    pub limits: Shared<Limits>,
+    /// Owned by the supervisor; a worker only accepts from them.
+    pub listeners: Vec<Arc<Listener>>,
+    /// The statistics.
+    pub counters: Counters,
+    /// From the supervisor to its workers.
+    pub orders: Orders,
+    /// Open connections a worker holds at most.
+    pub connections_max: usize,
+    /// Makes a session for each connection.
+    pub sessions: Sessions,
+    /// Where traces go.
+    pub trace: Option<TraceFile>,
+}
+
+/// Bytes of a file that pass through memory at once, where they must.
+pub(crate) const PIECE_BYTES: u64 = 64 << 10;
+
+impl House {
+    /// Does what may touch the disk here and now, and blocks for as long as that takes.
+    pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
+        match miss {
+            Miss::Path(lookup) => self.site.load(lookup, now),
+            Miss::Pages(_) => Loaded::Pages,
+            Miss::More(part) => piece(part)
+                .map_or_else(|_| Loaded::Status(Status::INTERNAL_SERVER_ERROR), Loaded::More),
+        }
+    }
+}
+
+/// Reads the next piece of a file into memory; shorter than asked for when the file ends.
+pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
+    let mut bytes = vec![0; part.len().min(PIECE_BYTES) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match part.file.read_at(&mut bytes[filled..], part.at + filled as u64)? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(Chunk::whole(bytes.into()))
+}
+
+/// The one order that workers obey: to drain.
+pub struct Orders {
+    words: SharedWords,
+    wake: Wake,
+}
+
+impl Orders {
+    /// Nothing ordered.
+    ///
+    /// # Errors
+    /// The machine has no memory or descriptor for it.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { words: SharedWords::new(1)?, wake: Wake::new()? })
+    }
+
+    /// Orders every worker to finish what it has and to end.
+    pub fn drain(&self) {
+        self.words[0].store(1, Release);
+        self.wake.wake();
+    }
+
+    /// Whether that was ordered.
+    pub fn is_draining(&self) -> bool {
+        self.words[0].load(Acquire) != 0
+    }
+
+    /// Becomes readable with the first order, and stays so: every worker waits for it.
+    pub fn wake(&self) -> &Wake {
+        &self.wake
+    }
+}
+
+/// Reads the clocks; formats the date once a second (JAWS97 3.2.2).
+pub(crate) struct Clock {
+    date: Date,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self { date: Date::new(os::clock::wall_seconds()) }
+    }
+
+    pub(crate) fn now(&mut self) -> Now {
+        let seconds = os::clock::wall_seconds();
+        if seconds != self.date.seconds {
+            self.date = Date::new(seconds);
+        }
+        Now { at: os::clock::monotonic(), date: self.date }
+    }
+}

@@ -1,0 +1,208 @@
+//! MT: a pool of kernel threads, each with one connection in hand (JAWS, Apache's worker).
+//!
+//! Paper: JAWS97 section 3.2.3 (thread pool); Choi05 section 2, figure 1 (b).
+//!
+//! Same: threads are spawned before the first connection; each accepts for itself, performs every
+//! step with blocking calls, and shares one cache with the others. There is a minimum and a maximum
+//! of active threads.
+//!
+//! Different: a thread waits for connections with poll and then accepts up to accept-limit of them,
+//! serving one after the other (Brecht04 4.2), because several listening sockets may be waited for
+//! and a drain must end the wait. Keep-alive, which JAWS97's clients did not use, holds a thread for
+//! an idle connection: when no thread is free the connection idle for longest is closed. Patience is
+//! a timeout of the socket, looked at again after each call, so that a trickle does not renew it.
+
+use std::io;
+use std::sync::Arc;
+
+use h1::{Fault, Loaded, Miss, Now, Want};
+use measure::Duration;
+use os::{Blocking, File, Socket};
+
+use crate::House;
+use crate::counters::{Counter, Tally};
+use crate::house::Clock;
+use crate::log::AccessLog;
+use crate::peer::{Peer, count};
+use crate::perform::{fault, send_part, step_of};
+use crate::pool::{Member, Pool};
+use crate::registry::Performer;
+use crate::trace::Step;
+
+/// Serves until drained.
+///
+/// # Errors
+/// The machine refuses the first threads or a descriptor.
+pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
+    let log = house.settings.access_log.as_deref().map(crate::log::start).transpose()?;
+    Pool::new(house)?.run(|member| serve(member, house, worker, log.clone()))
+}
+
+/// A thread's life: accept, then serve one after the other.
+fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLog>) {
+    let mut thread = Thread { house, clock: Clock::new(), tally: Tally::default(), log };
+    while member.wait_for_connections() {
+        let mut taken = Vec::new();
+        for listener in &house.listeners {
+            while (taken.len() as u32) < house.settings.accept_limit() {
+                match listener.accept(Blocking::Yes) {
+                    Ok(socket) => taken.push(Arc::new(socket)),
+                    Err(e) => {
+                        if os::is_out_of_descriptors(&e) {
+                            thread.tally.add(Counter::MachineFaults, 1);
+                            let shed = member.shed(listener);
+                            thread.tally.add(Counter::Shed, u64::from(shed));
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        thread.tally.add(Counter::AcceptPhases, u64::from(!taken.is_empty()));
+        thread.tally.add(Counter::Accepted, taken.len() as u64);
+        for socket in taken {
+            thread.serve_one(member, socket);
+            thread.tally.add(Counter::Closed, 1);
+            thread.tally.publish(&house.counters, worker);
+        }
+        let now = thread.clock.now();
+        if let Some(log) = &mut thread.log {
+            log.flush(&now, &mut thread.tally);
+        }
+        thread.tally.publish(&house.counters, worker);
+    }
+}
+
+struct Thread<'h> {
+    house: &'h House,
+    clock: Clock,
+    tally: Tally,
+    log: Option<AccessLog>,
+}
+
+/// Bytes received per call.
+const BUFFER_BYTES: usize = 8 << 10;
+
+impl Thread<'_> {
+    /// One connection, from accept to close.
+    fn serve_one(&mut self, member: &Member<'_>, socket: Arc<Socket>) {
+        let held = member.hold(Arc::clone(&socket));
+        let mut now = self.clock.now();
+        let logs = self.log.is_some();
+        let mut peer = Peer::new(socket, self.house, Performer::Thread, logs, &now);
+        let mut patience = None;
+        loop {
+            held.idle(peer.session.is_idle(), now.at);
+            if held.is_draining() {
+                peer.session.drain();
+            }
+            self.set_patience(&peer, &now, &mut patience);
+            if !self.perform(&mut peer, &mut now) {
+                return;
+            }
+            if peer.session.deadline().is_some_and(|due| due.at <= now.at) {
+                self.tally.add(Counter::Timeouts, 1);
+                peer.session.expired(&now);
+            }
+        }
+    }
+
+    /// Sets the socket's timeout to what the session's patience is, where that has changed: mostly
+    /// it has not, so a request costs no call.
+    fn set_patience(&self, peer: &Peer<Arc<Socket>>, now: &Now, set: &mut Option<Duration>) {
+        let Some(due) = peer.session.deadline() else { return };
+        let limits = &self.house.limits;
+        let patience = match due.timeout {
+            h1::Timeout::Head | h1::Timeout::Idle => limits.idle_timeout.min(limits.head_timeout),
+            h1::Timeout::Rate => limits.rate_window.min(limits.head_timeout),
+            h1::Timeout::Linger => (due.at - now.at).max(Duration::from_millis(1)),
+        };
+        if *set != Some(patience)
+            && peer.socket.set_timeouts(Some(patience), Some(patience)).is_ok()
+        {
+            *set = Some(patience);
+        }
+    }
+
+    /// Performs what the peer wants, blocking; `false`: it is to be dropped.
+    fn perform(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) -> bool {
+        match peer.session.want() {
+            Want::Recv => self.receive(peer, now),
+            Want::Find(head) => {
+                let found = self.house.site.find(&head, now);
+                self.tally.add(Counter::Requests, 1);
+                self.tally.add(Counter::Loads, u64::from(matches!(found, h1::Found::Miss(_))));
+                if let Some(witness) = &mut peer.witness {
+                    witness.note(&*peer.session);
+                    witness.mark(Step::Find, Performer::Thread);
+                }
+                peer.session.found(found, now);
+            }
+            Want::Load(miss) => {
+                let loaded = self.load(&miss, now);
+                peer.mark(step_of(&miss), Performer::Thread);
+                peer.session.loaded(loaded, now);
+            }
+            Want::Send(..) => self.send(peer, now),
+            Want::Shut => match peer.socket.shutdown_write() {
+                Ok(()) => peer.session.shut(now),
+                Err(_) => return false,
+            },
+            Want::Close => return false,
+        }
+        true
+    }
+
+    fn receive(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) {
+        let mut buffer = [0; BUFFER_BYTES];
+        let received = peer.socket.recv(&mut buffer);
+        *now = self.clock.now();
+        match received {
+            Ok(0) => peer.session.ended(now),
+            Ok(n) => {
+                peer.session.received(&buffer[..n], now);
+                peer.mark(Step::Receive, Performer::Thread);
+            }
+            // The socket's patience is over; whether the session's is, its deadline says.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => peer.session.failed(fault(&e)),
+        }
+    }
+
+    fn load(&mut self, miss: &Miss<File>, now: &mut Now) -> Loaded<File> {
+        let loaded = self.house.load(miss, now);
+        let before = now.at;
+        *now = self.clock.now();
+        self.tally.add(Counter::Blocked, (now.at - before).as_nanos() as u64);
+        loaded
+    }
+
+    fn send(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) {
+        if let Some(witness) = &mut peer.witness {
+            witness.note(&*peer.session);
+            witness.mark(Step::Send, Performer::Thread);
+        }
+        let Want::Send(chunk, part) = peer.session.want() else { return };
+        let sent = match part {
+            Some(part) if chunk.bytes().is_empty() => {
+                send_part(&peer.socket, part, part.len(), self.house.settings.sendfile)
+            }
+            _ => peer.socket.send(chunk.bytes(), part.is_some()).map(|n| n as u64),
+        };
+        match sent {
+            Ok(0) => peer.session.failed(Fault::Shrank),
+            Ok(n) => {
+                self.tally.add(Counter::Bytes, n);
+                if let Some(reply) = peer.session.sent(n, now) {
+                    count(reply, &mut self.tally);
+                    if let Some(witness) = &mut peer.witness {
+                        let log = self.log.as_mut();
+                        witness.finish(reply, self.house, log, now, &mut self.tally);
+                    }
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => *now = self.clock.now(),
+            Err(e) => peer.session.failed(fault(&e)),
+        }
+    }
+}

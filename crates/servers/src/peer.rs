@@ -1,0 +1,123 @@
+use std::borrow::Borrow;
+use std::net::IpAddr;
+
+use h1::{Now, Reply, Status};
+use os::Socket;
+
+use crate::House;
+use crate::counters::{Counter, Tally};
+use crate::log::AccessLog;
+use crate::registry::Performer;
+use crate::session::Session;
+use crate::trace::{Step, Trace, Who, quoted};
+
+/// One connection as the loop or the thread that serves it holds it.
+pub(crate) struct Peer<S = Socket> {
+    pub(crate) socket: S,
+    pub(crate) session: Box<dyn Session>,
+    /// There may be bytes, or a FIN, to receive.
+    pub(crate) readable: bool,
+    /// The socket may take bytes.
+    pub(crate) writable: bool,
+    /// FIN or an error was signalled: the next receive must see it.
+    pub(crate) ended: bool,
+    /// A helper works for it; until it comes back nothing else touches it.
+    pub(crate) away: bool,
+    pub(crate) witness: Option<Box<Witness>>,
+}
+
+/// What a connection's log line and trace need; there only if one of the two is on.
+pub(crate) struct Witness {
+    ip: Option<IpAddr>,
+    request: String,
+    trace: Option<Trace>,
+}
+
+impl<S: Borrow<Socket>> Peer<S> {
+    pub(crate) fn new(
+        socket: S,
+        house: &House,
+        accepted_by: Performer,
+        logs: bool,
+        now: &Now,
+    ) -> Self {
+        let witness = (logs || house.trace.is_some())
+            .then(|| Witness::new(socket.borrow().peer_ip(), house.trace.is_some(), accepted_by));
+        Self {
+            socket,
+            session: (house.sessions)(now),
+            readable: false,
+            writable: true,
+            ended: false,
+            away: false,
+            witness,
+        }
+    }
+
+    /// A step of its request was just performed by the calling thread.
+    pub(crate) fn mark(&mut self, step: Step, by: Performer) {
+        if let Some(trace) = self.witness.as_mut().and_then(|witness| witness.trace.as_mut()) {
+            trace.mark(step, by);
+        }
+    }
+
+    /// A step of its request was performed elsewhere.
+    pub(crate) fn mark_who(&mut self, step: Step, who: Option<Who>) {
+        let trace = self.witness.as_mut().and_then(|witness| witness.trace.as_mut());
+        if let (Some(trace), Some(who)) = (trace, who) {
+            trace.mark_who(step, who);
+        }
+    }
+}
+
+impl Witness {
+    pub(crate) fn new(ip: Option<IpAddr>, traces: bool, accepted_by: Performer) -> Box<Self> {
+        let trace = traces.then(|| {
+            let mut trace = Trace::default();
+            trace.mark(Step::Accept, accepted_by);
+            trace
+        });
+        Box::new(Self { ip, request: String::new(), trace })
+    }
+
+    /// Keeps the request line while it is there.
+    pub(crate) fn note(&mut self, session: &dyn Session) {
+        if self.request.is_empty()
+            && let Some(line) = session.request_line()
+        {
+            self.request = quoted(line);
+        }
+    }
+
+    pub(crate) fn mark(&mut self, step: Step, by: Performer) {
+        if let Some(trace) = &mut self.trace {
+            trace.mark(step, by);
+        }
+    }
+
+    /// A reply is out: into the log and the trace.
+    pub(crate) fn finish(
+        &mut self,
+        reply: Reply,
+        house: &House,
+        log: Option<&mut AccessLog>,
+        now: &Now,
+        tally: &mut Tally,
+    ) {
+        if let (Some(trace), Some(file)) = (&mut self.trace, &house.trace) {
+            trace.finish(&self.request, reply.status, file);
+        }
+        if let Some(log) = log {
+            log.line(self.ip, &self.request, reply, now, tally);
+        }
+        self.request.clear();
+    }
+}
+
+/// Counts a reply.
+pub(crate) fn count(reply: Reply, tally: &mut Tally) {
+    tally.add(Counter::Replies, 1);
+    if reply.status >= Status::BAD_REQUEST {
+        tally.add(Counter::Refusals, 1);
+    }
+}

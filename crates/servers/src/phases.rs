@@ -1,0 +1,352 @@
+//! The verbs of the readiness loops: get_events, accept, work, flush, expire, drain.
+//!
+//! Loops are written out in full in each architecture's file; what is shared is only how one phase
+//! is done. A connection is named by a token, its descriptor and a generation, so that an event or
+//! a helper's answer that comes late never meets another connection.
+
+use std::io;
+
+use h1::Now;
+use measure::{Duration, Instant};
+use os::poller::{Interest, Poller};
+use os::{Blocking, Listener, SpareDescriptor};
+
+use crate::House;
+use crate::counters::{Counter, Tally};
+use crate::house::Clock;
+use crate::log::AccessLog;
+use crate::peer::Peer;
+use crate::perform::{Hands, Loads, Progress};
+use crate::registry::Performer;
+use crate::slots::{Slots, TOKENS_END};
+use crate::timers::Timers;
+
+/// Token of the supervisor's order; connections have lower ones than these three.
+const ORDER: u64 = u64::MAX;
+const LISTENER_0: u64 = TOKENS_END;
+/// Token of whatever an architecture adds: AMPED's helpers.
+pub(crate) const EXTRA: u64 = u64::MAX - 1;
+
+/// Bytes received per call: the head limit fits, and so do several pipelined requests.
+const BUFFER_BYTES: usize = 16 << 10;
+/// Wants of one connection performed in a turn, so that a flood of pipelined requests cannot keep
+/// the loop to itself.
+const WANTS_MAX: u32 = 64;
+
+/// A readiness loop's state between its phases.
+pub(crate) struct Loop<'h> {
+    house: &'h House,
+    worker: usize,
+    poller: Poller,
+    clock: Clock,
+    pub(crate) now: Now,
+    peers: Slots<Peer>,
+    timers: Timers,
+    /// Connections to be worked on in this round.
+    ready: Vec<u64>,
+    /// Connections whose turn was cut short by their budget.
+    carried: Vec<u64>,
+    listener_ready: bool,
+    listening: bool,
+    draining: bool,
+    extra_ready: bool,
+    buffer: Vec<u8>,
+    spare: SpareDescriptor,
+    tally: Tally,
+    log: Option<AccessLog>,
+}
+
+/// How far a connection is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Until it has something to send.
+    Send,
+    /// Until it would block.
+    Blocked,
+}
+
+impl<'h> Loop<'h> {
+    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+        os::thread::set_name("weir-loop");
+        let settings = &house.settings;
+        let mut poller = Poller::new(settings.poller, settings.events_max as usize)?;
+        poller.add_level(house.orders.wake(), ORDER)?;
+        for (n, listener) in house.listeners.iter().enumerate() {
+            poller.add_level(&**listener, LISTENER_0 + n as u64)?;
+        }
+        let mut clock = Clock::new();
+        Ok(Self {
+            house,
+            worker,
+            poller,
+            now: clock.now(),
+            clock,
+            peers: Slots::new(),
+            timers: Timers::new(),
+            ready: Vec::new(),
+            carried: Vec::new(),
+            listener_ready: false,
+            listening: true,
+            draining: false,
+            extra_ready: false,
+            buffer: vec![0; BUFFER_BYTES],
+            spare: SpareDescriptor::new()?,
+            tally: Tally::default(),
+            log: settings.access_log.as_deref().map(crate::log::start).transpose()?,
+        })
+    }
+
+    /// Also waits for a descriptor of the architecture's own.
+    pub(crate) fn add_extra(&mut self, wake: &os::Wake) -> io::Result<()> {
+        self.poller.add_level(wake, EXTRA)
+    }
+
+    /// Whether that became readable in this round.
+    pub(crate) const fn is_extra_ready(&self) -> bool {
+        self.extra_ready
+    }
+
+    /// Until drained.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.draining || !self.peers.is_empty()
+    }
+
+    /// getevents-phase: which connections can be worked on without blocking.
+    pub(crate) fn get_events(&mut self) -> io::Result<()> {
+        let before = self.now.at;
+        let timeout = self.patience();
+        self.ready.clear();
+        self.ready.append(&mut self.carried);
+        self.listener_ready = false;
+        self.extra_ready = false;
+        let events = self.poller.wait(timeout)?;
+        self.tally.add(Counter::GeteventsCalls, 1);
+        self.tally.add(Counter::Events, events.len() as u64);
+        let mut ordered = false;
+        for event in events {
+            match event.token {
+                ORDER => ordered = true,
+                EXTRA => self.extra_ready = true,
+                LISTENER_0.. => self.listener_ready = true,
+                token => {
+                    let Some(peer) = self.peers.named(token) else { continue };
+                    peer.readable |= event.readable || event.ended;
+                    peer.writable |= event.writable || event.ended;
+                    peer.ended |= event.ended;
+                    self.ready.push(token);
+                }
+            }
+        }
+        self.now = self.clock.now();
+        self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
+        if ordered && !self.draining {
+            self.drain();
+        }
+        Ok(())
+    }
+
+    /// Whether connections wait to be accepted.
+    pub(crate) const fn is_listener_ready(&self) -> bool {
+        self.listener_ready
+    }
+
+    /// accept-phase: takes up to `limit` connections from each listening socket.
+    pub(crate) fn accept(&mut self, limit: u32) {
+        self.tally.add(Counter::AcceptPhases, 1);
+        let house = self.house;
+        for listener in &house.listeners {
+            for _ in 0..limit {
+                if !self.accept_one(listener) {
+                    break;
+                }
+            }
+        }
+        let before = self.now.at;
+        self.now = self.clock.now();
+        self.tally.add(Counter::AcceptNs, (self.now.at - before).as_nanos() as u64);
+    }
+
+    /// The connections that this round works on.
+    pub(crate) fn ready(&mut self) -> Vec<u64> {
+        self.tally.add(Counter::WorkPhases, u64::from(!self.ready.is_empty()));
+        self.tally.add(Counter::Worked, self.ready.len() as u64);
+        core::mem::take(&mut self.ready)
+    }
+
+    /// work-phase, for one connection: performs its wants until `until`.
+    pub(crate) fn work(&mut self, token: u64, until: Until, loads: &mut dyn Loads) {
+        let Some(peer) = self.peers.named(token) else { return };
+        if peer.away {
+            return;
+        }
+        let mut hands = Hands {
+            house: self.house,
+            now: &self.now,
+            buffer: &mut self.buffer,
+            tally: &mut self.tally,
+            log: self.log.as_mut(),
+            loads,
+            budget: self.house.settings.work_bytes_max,
+        };
+        for _ in 0..WANTS_MAX {
+            if until == Until::Send && matches!(peer.session.want(), h1::Want::Send(..)) {
+                return;
+            }
+            match hands.perform(token, peer) {
+                Progress::Went if hands.budget > 0 => {}
+                Progress::Went => break,
+                Progress::Over => return self.close(token),
+                Progress::Blocked(interest) => return self.rest(token, interest),
+                Progress::Away => return self.rest(token, Interest::NONE),
+            }
+        }
+        self.carried.push(token);
+    }
+
+    /// The second pass of a round: sends for all that the first has made ready.
+    pub(crate) fn flush(&mut self, round: Vec<u64>, loads: &mut dyn Loads) {
+        for &token in &round {
+            self.work(token, Until::Blocked, loads);
+        }
+        let before = self.now.at;
+        self.now = self.clock.now();
+        self.tally.add(Counter::WorkNs, (self.now.at - before).as_nanos() as u64);
+        // The allocation serves the next round.
+        if self.ready.is_empty() {
+            self.ready = round;
+            self.ready.clear();
+        }
+    }
+
+    /// Hands a helper's answer to the connection it was for, which then joins the round.
+    pub(crate) fn come_back(&mut self, token: u64, apply: impl FnOnce(&mut Peer, &Now)) {
+        if let Some(peer) = self.peers.named(token) {
+            peer.away = false;
+            apply(peer, &self.now);
+            self.ready.push(token);
+        }
+    }
+
+    /// Lets deadlines that have passed take effect, and publishes what was counted.
+    pub(crate) fn expire(&mut self, loads: &mut dyn Loads) {
+        while let Some(slot) = self.timers.passed(self.now.at) {
+            let Some((token, peer)) = self.peers.at(slot) else { continue };
+            peer.session.expired(&self.now);
+            self.tally.add(Counter::Timeouts, 1);
+            self.work(token, Until::Blocked, loads);
+        }
+        if let Some(log) = &mut self.log {
+            log.flush_if_due(&self.now, &mut self.tally);
+        }
+        self.tally.publish(&self.house.counters, self.worker);
+    }
+
+    fn accept_one(&mut self, listener: &Listener) -> bool {
+        match listener.accept(Blocking::No) {
+            Ok(socket) => {
+                self.tally.add(Counter::Accepted, 1);
+                let logs = self.log.is_some();
+                let mut peer = Peer::new(socket, self.house, Performer::Loop, logs, &self.now);
+                // Where the poller may stay silent about what is there already, try.
+                peer.readable = self.house.settings.work_on_accepted;
+                self.admit(peer);
+                self.hold_back();
+                self.listening
+            }
+            Err(e) if os::is_out_of_descriptors(&e) => {
+                self.tally.add(Counter::MachineFaults, 1);
+                self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));
+                self.stop_listening();
+                false
+            }
+            // WouldBlock: the queue is empty. Anything else is that one connection's misfortune,
+            // and the level-triggered listener will say if there are more.
+            Err(_) => false,
+        }
+    }
+
+    fn admit(&mut self, peer: Peer) {
+        let deadline = peer.session.deadline();
+        let wanted = self.house.settings.work_on_accepted;
+        let token = self.peers.insert(peer.socket.id(), peer);
+        let added = self
+            .peers
+            .named(token)
+            .map(|peer| self.poller.add(&peer.socket, token, Interest::READ));
+        if !matches!(added, Some(Ok(()))) {
+            self.tally.add(Counter::MachineFaults, 1);
+            self.peers.remove(token);
+            return;
+        }
+        self.timers.set(token as u32, deadline);
+        if wanted {
+            self.ready.push(token);
+        }
+    }
+
+    fn rest(&mut self, token: u64, interest: Interest) {
+        let Some(peer) = self.peers.named(token) else { return };
+        self.timers.set(token as u32, peer.session.deadline());
+        // Only select and poll have something to change; a refusal there would show at the next
+        // round as silence, which the deadline ends.
+        let _ = self.poller.set(&peer.socket, interest);
+    }
+
+    fn close(&mut self, token: u64) {
+        let Some(peer) = self.peers.remove(token) else { return };
+        self.timers.set(token as u32, None);
+        self.poller.remove(&peer.socket);
+        self.tally.add(Counter::Closed, 1);
+        if !self.listening
+            && !self.draining
+            && self.peers.len() < self.house.connections_max * 8 / 9
+        {
+            self.listening = true;
+            for (n, listener) in self.house.listeners.iter().enumerate() {
+                let _ = self.poller.resume_level(&**listener, LISTENER_0 + n as u64);
+            }
+        }
+    }
+
+    /// At nine tenths of the descriptors the listening sockets rest until eight tenths: the house's
+    /// maximum is the nine tenths (lighttpd's hysteresis).
+    fn hold_back(&mut self) {
+        if self.peers.len() >= self.house.connections_max {
+            self.stop_listening();
+        }
+    }
+
+    fn stop_listening(&mut self) {
+        if core::mem::replace(&mut self.listening, false) {
+            for listener in &self.house.listeners {
+                self.poller.pause_level(&**listener);
+            }
+        }
+    }
+
+    /// Takes what waits to be accepted, then no more; every connection ends after what it has.
+    fn drain(&mut self) {
+        self.draining = true;
+        self.poller.pause_level(self.house.orders.wake());
+        self.listener_ready = false;
+        let house = self.house;
+        for listener in &house.listeners {
+            while self.listening && self.accept_one(listener) {}
+        }
+        self.stop_listening();
+        for token in self.peers.tokens() {
+            if let Some(peer) = self.peers.named(token) {
+                peer.session.drain();
+                self.ready.push(token);
+            }
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        if !self.carried.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let now: Instant = self.now.at;
+        self.timers.earliest().map(|at| at - now)
+    }
+}

@@ -1,0 +1,220 @@
+//! MT's pool: how many threads there are, which connection each holds, and whom to close when none
+//! is free.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope};
+
+use measure::{Duration, Instant};
+use os::{Listener, Socket, SpareDescriptor, Wake};
+
+use crate::House;
+
+/// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
+const STACK_BYTES: usize = 128 << 10;
+/// How long a thread above the minimum waits for a connection before it ends.
+const SPARE_FOR: Duration = Duration::from_secs(10);
+/// How often the pool looks again for an idle connection to close while no thread is free.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const BUSY: u64 = u64::MAX;
+
+/// The pool.
+pub(crate) struct Pool<'h> {
+    house: &'h House,
+    threads: AtomicU32,
+    free: AtomicU32,
+    draining: AtomicBool,
+    /// Tells the pool that the last free thread was taken.
+    wake: Wake,
+    spare: Mutex<SpareDescriptor>,
+    /// By descriptor.
+    held: Mutex<HashMap<u32, Arc<Hold>>>,
+}
+
+/// A connection that a thread holds.
+struct Hold {
+    socket: Arc<Socket>,
+    /// Nanoseconds since when it has been idle, or [`BUSY`].
+    idle_since: AtomicU64,
+}
+
+/// A thread of the pool.
+pub(crate) struct Member<'p> {
+    pool: &'p Pool<'p>,
+}
+
+/// A thread's hold on its connection; let go when dropped.
+pub(crate) struct Held<'p> {
+    pool: &'p Pool<'p>,
+    hold: Arc<Hold>,
+}
+
+impl<'h> Pool<'h> {
+    pub(crate) fn new(house: &'h House) -> io::Result<Self> {
+        Ok(Self {
+            house,
+            threads: AtomicU32::new(0),
+            free: AtomicU32::new(0),
+            draining: AtomicBool::new(false),
+            wake: Wake::new()?,
+            spare: Mutex::new(SpareDescriptor::new()?),
+            held: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Runs `serve` on as many threads as are needed, until drained.
+    pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
+        os::thread::set_name("weir-pool");
+        std::thread::scope(|scope| {
+            for _ in 0..self.house.settings.threads_min {
+                self.spawn(scope, &serve)?;
+            }
+            while !self.house.orders.is_draining() {
+                self.look_after(scope, &serve)?;
+            }
+            self.drain();
+            Ok(())
+        })
+    }
+
+    /// Waits for an order or for the last free thread to be taken; then makes another, or where
+    /// that may not be, closes who has been idle for longest.
+    fn look_after<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) -> io::Result<()> {
+        let exhausted = self.free.load(Acquire) == 0;
+        let patience = exhausted.then_some(LOOK_AGAIN);
+        let ready = os::wait_readable(
+            [self.house.orders.wake().as_fd_ref(), self.wake.as_fd_ref()],
+            patience,
+        )?;
+        if ready[1] {
+            self.wake.clear();
+        }
+        if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
+            return Ok(());
+        }
+        if self.threads.load(Acquire) < self.house.settings.threads {
+            // No memory for another thread: those that there are go on.
+            let _ = self.spawn(scope, serve);
+        } else if self.is_waited_for() {
+            self.close_longest_idle();
+        }
+        Ok(())
+    }
+
+    fn spawn<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) -> io::Result<()> {
+        self.threads.fetch_add(1, Release);
+        self.free.fetch_add(1, Release);
+        let thread = Builder::new().name(String::from("weir-thread")).stack_size(STACK_BYTES);
+        let spawned = thread.spawn_scoped(scope, move || {
+            serve(&Member { pool: self });
+            self.threads.fetch_sub(1, Release);
+        });
+        if let Err(e) = spawned {
+            self.threads.fetch_sub(1, Release);
+            self.free.fetch_sub(1, Release);
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    fn is_waited_for(&self) -> bool {
+        let listeners = self.house.listeners.iter();
+        os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
+            .is_ok_and(|ready| ready.iter().any(|&ready| ready))
+    }
+
+    fn close_longest_idle(&self) {
+        let held = locked(&self.held);
+        let idle = held.values().filter(|hold| hold.idle_since.load(SeqCst) != BUSY);
+        if let Some(hold) = idle.min_by_key(|hold| hold.idle_since.load(SeqCst)) {
+            // Its thread receives an end, as if the peer had closed.
+            let _ = hold.socket.shutdown_read();
+        }
+    }
+
+    /// Ends the wait of every thread whose connection is idle; the others end after their reply.
+    fn drain(&self) {
+        self.draining.store(true, SeqCst);
+        for hold in locked(&self.held).values() {
+            if hold.idle_since.load(SeqCst) != BUSY {
+                let _ = hold.socket.shutdown_read();
+            }
+        }
+    }
+}
+
+impl Member<'_> {
+    /// Waits until there is somebody to accept; `false`: this thread is to end.
+    pub(crate) fn wait_for_connections(&self) -> bool {
+        let pool = self.pool;
+        let listeners = pool.house.listeners.iter().map(|listener| listener.as_fd_ref());
+        let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
+        match os::wait_readable(waited_for, Some(SPARE_FOR)) {
+            // An order to drain: whoever waits to be accepted is still served, and nobody after.
+            Ok(ready) if ready[0] => pool.is_waited_for() || self.leave(),
+            Ok(ready) if ready.iter().any(|&ready| ready) => true,
+            Ok(_) => pool.threads.load(Acquire) <= pool.house.settings.threads_min || self.leave(),
+            Err(_) => self.leave(),
+        }
+    }
+
+    /// Out of descriptors: turns one connection away.
+    pub(crate) fn shed(&self, listener: &Listener) -> bool {
+        locked(&self.pool.spare).refuse(listener)
+    }
+
+    /// The thread takes a connection in hand.
+    pub(crate) fn hold(&self, socket: Arc<Socket>) -> Held<'_> {
+        let hold = Arc::new(Hold { socket, idle_since: AtomicU64::new(BUSY) });
+        locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
+        if self.pool.free.fetch_sub(1, Release) == 1 {
+            self.pool.wake.wake();
+        }
+        Held { pool: self.pool, hold }
+    }
+
+    fn leave(&self) -> bool {
+        self.pool.free.fetch_sub(1, Release);
+        false
+    }
+}
+
+impl Held<'_> {
+    /// Says whether the connection is between two requests. Told before asking
+    /// [`Held::is_draining`], so that a drain either is seen or sees.
+    pub(crate) fn idle(&self, idle: bool, now: Instant) {
+        let was_idle = self.hold.idle_since.load(SeqCst) != BUSY;
+        if idle != was_idle {
+            self.hold.idle_since.store(if idle { now.ns } else { BUSY }, SeqCst);
+        }
+    }
+
+    /// Whether the reply in hand is the last.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.pool.draining.load(SeqCst)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Before the descriptor is closed, so that no later connection has it yet.
+        locked(&self.pool.held).remove(&self.hold.socket.id());
+        self.pool.free.fetch_add(1, Release);
+    }
+}
+
+// A thread that panicked has not left these half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! What an architecture drives.
+
+use std::sync::Arc;
+
+use h1::{Connection, Deadline, Fault, Found, Loaded, Now, Reply, Status, Want};
+use os::File;
+
+/// What an architecture drives: one conversation with one peer, without I/O.
+///
+/// [`h1::Connection`] is one; a session that re-codes every byte (TLS, say) wraps another. The
+/// architectures know no other type, so that neither adds a line to them. The methods mean what
+/// they mean in [`h1::Connection`].
+pub trait Session: Send {
+    /// What is to be done next.
+    fn want(&self) -> Want<'_, File>;
+    /// Bytes from the peer; `false`: enough for now.
+    fn received(&mut self, bytes: &[u8], now: &Now) -> bool;
+    /// FIN from the peer.
+    fn ended(&mut self, now: &Now);
+    /// Answers `Find`.
+    fn found(&mut self, found: Found<File>, now: &Now);
+    /// Answers `Load`.
+    fn loaded(&mut self, loaded: Loaded<File>, now: &Now);
+    /// So many bytes of what `Send` wants are out.
+    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply>;
+    /// FIN is out.
+    fn shut(&mut self, now: &Now);
+    /// It broke off.
+    fn failed(&mut self, fault: Fault);
+    /// To be answered with a status and closed.
+    fn refuse(&mut self, status: Status, now: &Now);
+    /// To be closed after the reply in hand.
+    fn drain(&mut self);
+    /// The deadline has passed.
+    fn expired(&mut self, now: &Now);
+    /// When `expired` is due.
+    fn deadline(&self) -> Option<Deadline>;
+    /// Whether it closes once what `Send` wants is out.
+    fn closes(&self) -> bool;
+    /// Bytes of the reply in hand still to be sent.
+    fn remaining(&self) -> u64;
+    /// Between two requests.
+    fn is_idle(&self) -> bool;
+    /// The request being answered, for logs.
+    fn request_line(&self) -> Option<&[u8]>;
+}
+
+/// Makes the session of a connection just accepted.
+pub type Sessions = Arc<dyn Fn(&Now) -> Box<dyn Session> + Send + Sync>;
+
+impl Session for Connection<File> {
+    fn want(&self) -> Want<'_, File> {
+        self.want()
+    }
+    fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
+        self.received(bytes, now)
+    }
+    fn ended(&mut self, now: &Now) {
+        self.ended(now);
+    }
+    fn found(&mut self, found: Found<File>, now: &Now) {
+        self.found(found, now);
+    }
+    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
+        self.loaded(loaded, now);
+    }
+    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply> {
+        self.sent(n, now)
+    }
+    fn shut(&mut self, now: &Now) {
+        self.shut(now);
+    }
+    fn failed(&mut self, fault: Fault) {
+        self.failed(fault);
+    }
+    fn refuse(&mut self, status: Status, now: &Now) {
+        self.refuse(status, now);
+    }
+    fn drain(&mut self) {
+        self.drain();
+    }
+    fn expired(&mut self, now: &Now) {
+        self.expired(now);
+    }
+    fn deadline(&self) -> Option<Deadline> {
+        self.deadline()
+    }
+    fn closes(&self) -> bool {
+        self.closes()
+    }
+    fn remaining(&self) -> u64 {
+        self.remaining()
+    }
+    fn is_idle(&self) -> bool {
+        self.is_idle()
+    }
+    fn request_line(&self) -> Option<&[u8]> {
+        self.request_line()
+    }
+}

@@ -1,0 +1,122 @@
+//! The operator's decisions, as values.
+
+use std::path::PathBuf;
+
+use h1::Limits;
+use measure::Duration;
+use os::Address;
+use os::poller::Mechanism;
+
+/// Everything an operator may decide; each field is the value of one knob of [`crate::knobs`].
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What is served.
+    pub root: PathBuf,
+    /// Where.
+    pub listen: Vec<Address>,
+    /// By which architecture.
+    pub architecture: String,
+    /// How a loop waits.
+    pub poller: Mechanism,
+    /// Connections taken consecutively; [`ACCEPT_INF`] is infinity. None: the architecture's own.
+    pub accept_limit: Option<u32>,
+    /// Whether a work phase also works on the connections just accepted.
+    pub work_on_accepted: bool,
+    /// Passes over the ready connections per round: 1 or 2.
+    pub passes: u32,
+    /// Events taken per getevents call.
+    pub events_max: u32,
+    /// Bytes sent to one connection before the others' turn.
+    pub work_bytes_max: u64,
+    /// Connections a listening socket may hold that nobody has accepted.
+    pub backlog: u32,
+    /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
+    pub defer_accept_s: u32,
+    /// Processes that run the architecture.
+    pub processes: u32,
+    /// Threads that serve at most.
+    pub threads: u32,
+    /// Threads that are kept ready.
+    pub threads_min: u32,
+    /// Helpers for what may touch the disk.
+    pub helpers: u32,
+    /// Loads that may wait for a helper.
+    pub helper_queue: u32,
+    /// Open connections of all workers; 0: as many as there are descriptors for.
+    pub connections_max: u32,
+    /// How file parts leave. None: as suits the architecture.
+    pub sendfile: Option<Sendfile>,
+    /// Memory for cached content.
+    pub cache_mb: u32,
+    /// Open files in the cache; 0: from the descriptors.
+    pub cache_files: u32,
+    /// Which entry leaves first.
+    pub cache_policy: String,
+    /// Largest content kept in memory.
+    pub small_file_kb: u32,
+    /// What a client may ask of a connection.
+    pub limits: Limits,
+    /// How long a drain may take.
+    pub drain_timeout: Duration,
+    /// The access log; none is off.
+    pub access_log: Option<PathBuf>,
+    /// Who did what, a line for each request; none is off.
+    pub trace: Option<PathBuf>,
+}
+
+/// `accept-limit inf`.
+pub const ACCEPT_INF: u32 = u32::MAX;
+
+/// How file parts leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sendfile {
+    /// By `sendfile` on a non-blocking socket.
+    Nonblocking,
+    /// By `sendfile` on a blocking socket: called once for a window.
+    Blocking,
+    /// Read into memory, then sent.
+    Off,
+}
+
+impl Settings {
+    /// Connections taken consecutively. By default a loop takes all that wait; a thread takes one,
+    /// because it serves one after the other.
+    #[must_use]
+    pub fn accept_limit(&self) -> u32 {
+        let own = if self.architecture == "mt" { 1 } else { ACCEPT_INF };
+        self.accept_limit.unwrap_or(own)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            root: PathBuf::from("."),
+            listen: Vec::new(),
+            architecture: String::from("sped"),
+            poller: Mechanism::Epoll,
+            accept_limit: None,
+            work_on_accepted: false,
+            passes: 2,
+            events_max: 1024,
+            work_bytes_max: 256 << 10,
+            backlog: 4096,
+            defer_accept_s: 0,
+            processes: 1,
+            threads: 1024,
+            threads_min: 16,
+            helpers: 4,
+            helper_queue: 4096,
+            connections_max: 0,
+            sendfile: None,
+            cache_mb: 64,
+            cache_files: 0,
+            cache_policy: String::from("lru"),
+            small_file_kb: 32,
+            limits: Limits::default(),
+            drain_timeout: Duration::from_secs(30),
+            access_log: None,
+            trace: None,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What happens before the first fork: the settings are judged, the listening sockets bound, the
+//! descriptors shared out, and the operator is told.
+
+use std::io;
+use std::sync::Arc;
+
+use h1::{Limits, Shared};
+use os::{Address, Listener};
+use site::Site;
+
+use crate::House;
+use crate::counters::Counters;
+use crate::house::Orders;
+use crate::knobs;
+use crate::registry::{self, Architecture};
+use crate::session::Sessions;
+use crate::settings::{Sendfile, Settings};
+use crate::supervisor::Failure;
+use crate::trace::TraceFile;
+
+/// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
+const DESCRIPTORS_SPARE: u64 = 64;
+const PORT_DEFAULT: &str = "0.0.0.0:8080";
+
+/// Makes the house that the workers will share.
+pub(crate) fn house(
+    mut settings: Settings,
+    sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
+    say: &mut dyn FnMut(&str),
+) -> Result<(House, &'static Architecture), Failure> {
+    judge(&settings)?;
+    let architecture = fall_back(&mut settings, say);
+    let listeners = bind(&mut settings)?;
+    let split = Split::new(&settings, architecture)?;
+    let site_settings = site::Settings {
+        cache_bytes: u64::from(settings.cache_mb) << 20,
+        cache_files: split.files as usize,
+        shards: if architecture.connection_per_thread { 16 } else { 1 },
+        small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        ..site::Settings::default()
+    };
+    let site =
+        Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
+    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let limits = Shared::new(settings.limits.clone());
+    let trace = settings.trace.as_deref().map(|path| {
+        TraceFile::open(path).map_err(|e| {
+            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
+        })
+    });
+    check_log(&settings)?;
+    announce(&settings, architecture, &listeners, &split, say);
+    let house = House {
+        site,
+        sessions: sessions(&limits),
+        limits,
+        listeners,
+        counters: Counters::new(settings.processes as usize).map_err(refused)?,
+        orders: Orders::new().map_err(refused)?,
+        connections_max: split.connections as usize,
+        trace: trace.transpose()?,
+        settings,
+    };
+    Ok((house, architecture))
+}
+
+/// What a single knob cannot judge by itself.
+fn judge(settings: &Settings) -> Result<(), Failure> {
+    let name = settings.architecture.as_str();
+    let wrong = |what: String| Err(Failure::Operator(what));
+    match (name, settings.sendfile) {
+        ("mt", Some(Sendfile::Nonblocking)) => {
+            wrong(String::from("--sendfile: mt takes blocking or off"))
+        }
+        ("sped" | "amped", Some(Sendfile::Blocking)) => {
+            wrong(format!("--sendfile: {name} takes nonblocking or off"))
+        }
+        _ if settings.threads_min > settings.threads => wrong(format!(
+            "--threads-min {} is more than --threads {}",
+            settings.threads_min, settings.threads
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Where rings are forbidden one line says so, and `sped` serves.
+fn fall_back(settings: &mut Settings, say: &mut dyn FnMut(&str)) -> &'static Architecture {
+    if settings.architecture == "proactor"
+        && let Err(why) = Err::<(), _>(String::new())
+    {
+        say(&format!("proactor needs io_uring: {why}; sped serves in its place"));
+        settings.architecture = String::from("sped");
+    }
+    let found = registry::architecture(&settings.architecture);
+    found.unwrap_or(&registry::ARCHITECTURES[0])
+}
+
+fn bind(settings: &mut Settings) -> Result<Vec<Arc<Listener>>, Failure> {
+    if settings.listen.is_empty() {
+        settings.listen.extend(PORT_DEFAULT.parse::<Address>());
+    }
+    let mut listeners = Vec::new();
+    for address in &settings.listen {
+        let listener =
+            Listener::bind(address, settings.backlog).map_err(|e| refusal(address, &e))?;
+        if settings.defer_accept_s > 0 {
+            let deferred = listener.defer_accept(settings.defer_accept_s);
+            deferred.map_err(|e| Failure::Machine(format!("--defer-accept-s: {e}")))?;
+        }
+        listeners.push(Arc::new(listener));
+    }
+    Ok(listeners)
+}
+
+fn refusal(address: &Address, error: &io::Error) -> Failure {
+    let mend = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
+        io::ErrorKind::PermissionDenied => {
+            "not permitted; choose a port from 1024 or start as root"
+        }
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address",
+        io::ErrorKind::InvalidInput => "not an address: host:port, [v6]:port, unix:PATH or fd:N",
+        _ => "choose another address",
+    };
+    Failure::Machine(format!("cannot listen on {address}: {error}; {mend}"))
+}
+
+fn check_log(settings: &Settings) -> Result<(), Failure> {
+    let Some(path) = &settings.access_log else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|e| {
+        Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
+    })
+}
+
+/// How one worker's descriptors are shared out.
+struct Split {
+    descriptors: u64,
+    files: u64,
+    connections: u64,
+}
+
+impl Split {
+    fn new(settings: &Settings, architecture: &Architecture) -> Result<Self, Failure> {
+        let descriptors = os::limits::descriptors();
+        let too_few = || {
+            Failure::Machine(format!(
+                "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
+            ))
+        };
+        let usable = descriptors.checked_sub(spare(descriptors)).filter(|&n| n >= 4);
+        let usable = usable.ok_or_else(too_few)?;
+        let files = match settings.cache_files {
+            0 => usable / 4,
+            n => u64::from(n).min(usable / 2),
+        };
+        let mut connections = (usable - files) * 9 / 10;
+        if settings.connections_max > 0 {
+            let each = settings.connections_max.div_ceil(settings.processes);
+            connections = connections.min(u64::from(each));
+        }
+        if architecture.connection_per_thread {
+            connections = connections.min(u64::from(settings.threads));
+        }
+        Ok(Self { descriptors, files, connections: connections.max(1) })
+    }
+}
+
+const fn spare(descriptors: u64) -> u64 {
+    if descriptors / 4 < DESCRIPTORS_SPARE { descriptors / 4 } else { DESCRIPTORS_SPARE }
+}
+
+fn announce(
+    settings: &Settings,
+    architecture: &Architecture,
+    listeners: &[Arc<Listener>],
+    split: &Split,
+    say: &mut dyn FnMut(&str),
+) {
+    for listener in listeners {
+        let address = listener.local_address().unwrap_or_default();
+        let scheme = if address.starts_with("unix:") { "" } else { "http://" };
+        let slash = if scheme.is_empty() { "" } else { "/" };
+        say(&format!("listening on {scheme}{address}{slash}"));
+    }
+    let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
+    let poller =
+        if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
+    say(&format!("serving {} by {}{poller}", root.display(), architecture.name));
+    let each = if settings.processes > 1 {
+        format!("{} processes, each with ", settings.processes)
+    } else {
+        String::new()
+    };
+    say(&format!(
+        "limits: {each}{} connections and {} cached files of {} descriptors, {} MiB of cache",
+        split.connections, split.files, split.descriptors, settings.cache_mb
+    ));
+    let defaults = Settings::default();
+    let changed =
+        knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
+    let told = ["listen", "architecture", "poller"];
+    let changed: Vec<String> = changed
+        .filter(|knob| !told.contains(&knob.name))
+        .map(|knob| format!("{} {}", knob.name, (knob.show)(settings)))
+        .collect();
+    if !changed.is_empty() {
+        say(&format!("changed: {}", changed.join(", ")));
+    }
+}

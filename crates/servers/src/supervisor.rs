@@ -1,0 +1,212 @@
+//! The supervisor: owns the listening sockets, starts workers, restarts one that died, drains.
+//!
+//! It has one thread and never touches a request, so that it may fork at any time and goes on
+//! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
+//! shares with the supervisor are the listening sockets, the counters and the order to drain.
+
+use std::io;
+use std::sync::Arc;
+
+use h1::{Limits, Shared};
+use measure::{Duration, Instant};
+use os::process::{self, Fork, Pid};
+use os::signals::{Signal, Signals};
+
+use crate::House;
+use crate::counters::{Counter, Counters};
+use crate::registry::Architecture;
+use crate::session::Sessions;
+use crate::settings::Settings;
+use crate::start;
+
+/// Why nothing is served, or no longer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The operator asked for what cannot be: says what, and what would do.
+    Operator(String),
+    /// The machine refuses: says what, and what to do about it.
+    Machine(String),
+}
+
+/// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
+/// at once. `sessions` makes what speaks with each connection; `say` gets lines for the operator.
+///
+/// # Errors
+/// Nothing could be served: see [`Failure`].
+pub fn serve(
+    settings: Settings,
+    sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
+    let (house, architecture) = start::house(settings, sessions, say)?;
+    let refused = |e: io::Error| Failure::Machine(format!("cannot wait for signals: {e}"));
+    let signals = Signals::take(&[Signal::Term, Signal::Int, Signal::Child]).map_err(refused)?;
+    let mut supervisor = Supervisor::new(&house, architecture, &signals);
+    supervisor.start_all()?;
+    supervisor.supervise(say).map_err(refused)?;
+    supervisor.drain(say).map_err(refused)?;
+    say(&summary(&house.counters));
+    Ok(())
+}
+
+/// How long a worker waits to be started again: at once the first time, then ever longer, because
+/// one that dies at once would otherwise keep a processor busy with dying.
+const BACK_OFF_FIRST: Duration = Duration::from_millis(100);
+const BACK_OFF_MAX: Duration = Duration::from_secs(10);
+/// A worker that lived so long is again started at once.
+const LIVED_LONG: Duration = Duration::from_secs(60);
+
+struct Supervisor<'h> {
+    house: &'h House,
+    architecture: &'static Architecture,
+    signals: &'h Signals,
+    workers: Vec<Worker>,
+}
+
+struct Worker {
+    state: State,
+    started: Instant,
+    back_off: Duration,
+}
+
+enum State {
+    Runs(Pid),
+    Waits { until: Instant },
+    Ended,
+}
+
+impl<'h> Supervisor<'h> {
+    fn new(house: &'h House, architecture: &'static Architecture, signals: &'h Signals) -> Self {
+        let worker =
+            || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
+        let workers = (0..house.settings.processes).map(|_| worker()).collect();
+        Self { house, architecture, signals, workers }
+    }
+
+    fn start_all(&mut self) -> Result<(), Failure> {
+        for n in 0..self.workers.len() {
+            self.start(n).map_err(|e| Failure::Machine(format!("cannot start a worker: {e}")))?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, n: usize) -> io::Result<()> {
+        match process::fork()? {
+            Fork::Parent(pid) => {
+                self.workers[n].state = State::Runs(pid);
+                self.workers[n].started = os::clock::monotonic();
+                Ok(())
+            }
+            Fork::Child => {
+                // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
+                // supervisor who decides what it means.
+                process::die_with_parent();
+                let ran = (self.architecture.run)(self.house, n);
+                if let Err(e) = &ran {
+                    eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
+                }
+                process::exit(i32::from(ran.is_err()))
+            }
+        }
+    }
+
+    /// Until the first signal to end.
+    fn supervise(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+        loop {
+            let now = os::clock::monotonic();
+            let due = self.workers.iter().filter_map(|worker| match worker.state {
+                State::Waits { until } => Some(until - now),
+                _ => None,
+            });
+            match self.signals.wait(due.min())? {
+                Some(Signal::Term | Signal::Int) => return Ok(()),
+                Some(_) => self.bury(say)?,
+                None => self.start_due(),
+            }
+        }
+    }
+
+    /// Takes note of workers that have ended, and starts them again or says when.
+    fn bury(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+        while let Some((pid, exit)) = process::wait_any_exited()? {
+            let runs = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
+            let Some(n) = self.workers.iter().position(runs) else { continue };
+            let now = os::clock::monotonic();
+            let worker = &mut self.workers[n];
+            if now - worker.started >= LIVED_LONG {
+                worker.back_off = Duration::ZERO;
+            }
+            let wait = worker.back_off;
+            worker.back_off = (wait * 2).clamp(BACK_OFF_FIRST, BACK_OFF_MAX);
+            worker.state = State::Waits { until: now + wait };
+            say(&format!("worker {n} (process {pid}) {exit}; started again in {wait:?}"));
+        }
+        self.start_due();
+        Ok(())
+    }
+
+    fn start_due(&mut self) {
+        let now = os::clock::monotonic();
+        for n in 0..self.workers.len() {
+            let State::Waits { until } = self.workers[n].state else { continue };
+            if until <= now && self.start(n).is_err() {
+                self.workers[n].state = State::Waits { until: now + BACK_OFF_MAX };
+            }
+        }
+    }
+
+    /// Lets the workers finish what they have; kills those that take too long.
+    fn drain(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+        let patience = self.house.settings.drain_timeout;
+        say(&format!("draining for at most {} s", patience.as_secs()));
+        for listener in &self.house.listeners {
+            // What waits is still accepted; who comes now is not made to wait for nothing.
+            let _ = listener.set_backlog(0);
+        }
+        self.house.orders.drain();
+        let end = os::clock::monotonic() + patience;
+        loop {
+            while let Some((pid, _)) = process::wait_any_exited()? {
+                for worker in &mut self.workers {
+                    if matches!(worker.state, State::Runs(p) if p == pid) {
+                        worker.state = State::Ended;
+                    }
+                }
+            }
+            let running = self.workers.iter().filter_map(|worker| match worker.state {
+                State::Runs(pid) => Some(pid),
+                _ => None,
+            });
+            let running: Vec<Pid> = running.collect();
+            if running.is_empty() {
+                return Ok(());
+            }
+            let now = os::clock::monotonic();
+            let signal = if now >= end { None } else { self.signals.wait(Some(end - now))? };
+            if !matches!(signal, Some(Signal::Child)) {
+                say("stopping at once");
+                for pid in running {
+                    process::kill(pid)?;
+                }
+            }
+        }
+    }
+}
+
+fn summary(counters: &Counters) -> String {
+    let total = |counter| counters.total(counter);
+    format!(
+        "stopped: {} connections, {} replies, {} bytes, {} timeouts",
+        total(Counter::Accepted),
+        total(Counter::Replies),
+        total(Counter::Bytes),
+        total(Counter::Timeouts),
+    )
+}
+
+/// Sessions that speak HTTP/1.1 as it is on the wire.
+#[must_use]
+pub fn plain(limits: &Shared<Limits>) -> Sessions {
+    let limits = Shared::clone(limits);
+    Arc::new(move |now| Box::new(h1::Connection::new(Shared::clone(&limits), now.at)))
+}

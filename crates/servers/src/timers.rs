@@ -1,0 +1,129 @@
+//! Deadlines of connections: one doubly linked first-in-first-out list for each kind of patience.
+//!
+//! All deadlines of a kind lie equally far ahead when they are set, so appending keeps a list in
+//! order, and setting, clearing and finding the earliest are O(1) whatever the number of
+//! connections.
+
+use h1::{Deadline, Timeout};
+use measure::Instant;
+
+const NONE: u32 = u32::MAX;
+const KINDS: usize = 4;
+
+/// The lists; connections are named by slot.
+pub(crate) struct Timers {
+    entries: Vec<Entry>,
+    lists: [List; KINDS],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    at: Instant,
+    previous: u32,
+    next: u32,
+    set: Option<Timeout>,
+}
+
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl Timers {
+    /// No deadlines.
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), lists: [List { first: NONE, last: NONE }; KINDS] }
+    }
+
+    /// Sets, moves or clears the deadline of a slot.
+    pub(crate) fn set(&mut self, slot: u32, deadline: Option<Deadline>) {
+        if self.entries.len() <= slot as usize {
+            let unset = Entry { at: Instant::ORIGIN, previous: NONE, next: NONE, set: None };
+            self.entries.resize(slot as usize + 1, unset);
+        }
+        let entry = self.entries[slot as usize];
+        match deadline {
+            Some(to) if entry.set == Some(to.timeout) && entry.at == to.at => {}
+            Some(to) => {
+                self.unlink(slot);
+                self.append(slot, to);
+            }
+            None => self.unlink(slot),
+        }
+    }
+
+    /// The earliest deadline of all.
+    pub(crate) fn earliest(&self) -> Option<Instant> {
+        let firsts = self.lists.iter().filter(|list| list.first != NONE);
+        firsts.map(|list| self.entries[list.first as usize].at).min()
+    }
+
+    /// Takes out a slot whose deadline has passed.
+    pub(crate) fn passed(&mut self, now: Instant) -> Option<u32> {
+        let slot = self
+            .lists
+            .iter()
+            .map(|list| list.first)
+            .find(|&first| first != NONE && self.entries[first as usize].at <= now)?;
+        self.unlink(slot);
+        Some(slot)
+    }
+
+    fn append(&mut self, slot: u32, to: Deadline) {
+        let list = &mut self.lists[to.timeout as usize];
+        let last = core::mem::replace(&mut list.last, slot);
+        if last == NONE {
+            list.first = slot;
+        } else {
+            self.entries[last as usize].next = slot;
+        }
+        self.entries[slot as usize] =
+            Entry { at: to.at, previous: last, next: NONE, set: Some(to.timeout) };
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let entry = self.entries[slot as usize];
+        let Some(timeout) = entry.set else { return };
+        let list = &mut self.lists[timeout as usize];
+        if entry.previous == NONE {
+            list.first = entry.next;
+        } else {
+            self.entries[entry.previous as usize].next = entry.next;
+        }
+        if entry.next == NONE {
+            list.last = entry.previous;
+        } else {
+            self.entries[entry.next as usize].previous = entry.previous;
+        }
+        self.entries[slot as usize].set = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(timeout: Timeout, ms: u64) -> Option<Deadline> {
+        Some(Deadline { timeout, at: Instant::from_ms(ms) })
+    }
+
+    #[test]
+    fn deadlines_pass_in_order_whatever_was_moved() {
+        let mut timers = Timers::new();
+        timers.set(7, at(Timeout::Head, 10));
+        timers.set(3, at(Timeout::Head, 20));
+        timers.set(5, at(Timeout::Head, 30));
+        timers.set(9, at(Timeout::Idle, 15));
+        timers.set(3, at(Timeout::Head, 40));
+        timers.set(9, None);
+        assert_eq!(timers.earliest(), Some(Instant::from_ms(10)));
+        let mut passed = Vec::new();
+        while let Some(slot) = timers.passed(Instant::from_ms(35)) {
+            passed.push(slot);
+        }
+        assert_eq!(passed, [7, 5]);
+        assert_eq!(timers.passed(Instant::from_ms(40)), Some(3));
+        assert_eq!(timers.earliest(), None);
+    }
+}

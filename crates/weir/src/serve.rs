@@ -1,0 +1,103 @@
+//! `weir serve`: the table of knobs as flags, then the server.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
+use servers::Failure;
+use servers::knobs::KNOBS;
+use servers::registry::{ARCHITECTURES, Performer};
+use servers::settings::Settings;
+
+use crate::{flag, machine, usage};
+
+pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
+    if flags.get_flag("list-architectures") {
+        return list(flags.get_flag("json"));
+    }
+    let settings = match settings(flags) {
+        Ok(settings) => settings,
+        Err(what) => return usage(&what),
+    };
+    // Who reads these lines may have gone; the server stays.
+    let mut say = |line: &str| {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+    };
+    match servers::serve(settings, servers::plain, &mut say) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Operator(what)) => usage(&what),
+        Err(Failure::Machine(what)) => machine(&what),
+    }
+}
+
+pub(crate) fn command() -> Command {
+    let defaults = Settings::default();
+    let knobs = KNOBS.iter().map(|knob| {
+        let action = if knob.name == "listen" { ArgAction::Append } else { ArgAction::Set };
+        flag(knob, (knob.show)(&defaults)).action(action)
+    });
+    let switch = |name, help| Arg::new(name).long(name).help(help).action(ArgAction::SetTrue);
+    Command::new("serve")
+        .about("Serves a directory")
+        .arg(Arg::new("dir").value_name("DIR").help("What to serve [default: .]"))
+        .args(knobs)
+        .arg(switch("list-architectures", "Lists the architectures and ends"))
+        .arg(switch("json", "With --list-architectures: as JSON").requires("list-architectures"))
+}
+
+/// What the flags say, each value judged by its knob.
+fn settings(flags: &ArgMatches) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    if let Some(dir) = flags.get_one::<String>("dir") {
+        settings.root = PathBuf::from(dir);
+    }
+    for knob in KNOBS {
+        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
+            (knob.set)(&mut settings, value)
+                .map_err(|told| format!("--{} {value}: must be {told}", knob.name))?;
+        }
+    }
+    for knob in KNOBS {
+        if flags.contains_id(knob.name) && !knob.is_taken_by(&settings.architecture) {
+            return Err(format!("--{}: {} does not take it", knob.name, settings.architecture));
+        }
+    }
+    Ok(settings)
+}
+
+fn list(as_json: bool) -> ExitCode {
+    if as_json {
+        let pollers = ["select", "poll", "epoll"];
+        let rows: Vec<Value> = ARCHITECTURES
+            .iter()
+            .map(|row| {
+                json!({
+                    "name": row.name,
+                    "is": row.is,
+                    "paper": row.paper,
+                    "pollers": if row.polls { &pollers[..] } else { &[] },
+                    "accept": row.accept.name(),
+                    "receive": row.transfer.name(),
+                    "send": row.transfer.name(),
+                    "path": row.path.name(),
+                    "pages": row.pages.name(),
+                })
+            })
+            .collect();
+        println!("{:#}", Value::from(rows));
+    } else {
+        for row in ARCHITECTURES {
+            let who = [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
+            let [accept, transfer, path, pages] = who;
+            println!("{:<10} {}", row.name, row.is);
+            println!(
+                "{:<10} accept {accept}; receive, send {transfer}; path {path}; pages {pages} ({})",
+                "", row.paper
+            );
+        }
+    }
+    ExitCode::SUCCESS
+}
