@@ -19,12 +19,6 @@ pub enum Address {
     Fd(RawFd),
 }
 
-/// A text is no [`Address`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddressError {
-    text: String,
-}
-
 impl Address {
     /// Every address, IPv6 first: its socket takes IPv4 as well.
     pub(crate) fn all(port: u16) -> [SocketAddr; 2] {
@@ -60,10 +54,11 @@ fn number<N: FromStr>(text: &str) -> Option<N> {
 }
 
 impl FromStr for Address {
-    type Err = AddressError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        Self::parse(text).ok_or_else(|| AddressError { text: text.to_owned() })
+    /// The error says what would be an address.
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| "host:port, [v6]:port, port, unix:PATH or fd:N".to_owned())
     }
 }
 
@@ -78,15 +73,6 @@ impl fmt::Display for Address {
         }
     }
 }
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.text;
-        write!(f, "{text:?} is no address: write host:port, [v6]:port, port, unix:PATH or fd:N")
-    }
-}
-
-impl std::error::Error for AddressError {}
 
 #[cfg(test)]
 mod tests {
@@ -149,8 +135,7 @@ mod tests {
             "caf\u{e9}:80",
         ];
         for text in texts {
-            let error = text.parse::<Address>().expect_err(text).to_string();
-            assert!(error.starts_with(&format!("{text:?} is no address")), "{error}");
+            text.parse::<Address>().expect_err(text);
         }
     }
 }

@@ -28,7 +28,7 @@ mod stat;
 pub mod thread;
 mod wake;
 
-pub use address::{Address, AddressError};
+pub use address::Address;
 pub use directory::{Directory, Opened};
 pub use errors::{is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
 pub use file::File;

@@ -58,3 +58,7 @@ impl Epoll {
         Ok(())
     }
 }
+
+// SAFETY: what is reported are numbers; that the kernel's structure could also hold a pointer is no
+// concern of anybody's here.
+unsafe impl Send for Epoll {}

@@ -194,14 +194,12 @@ impl Mechanism {
 }
 
 impl FromStr for Mechanism {
-    type Err = io::Error;
+    type Err = String;
 
-    fn from_str(name: &str) -> io::Result<Self> {
+    /// The error says which names there are.
+    fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|mechanism| mechanism.name() == name);
-        found.ok_or_else(|| {
-            let text = format!("{name:?} is none of select, poll, epoll");
-            io::Error::new(io::ErrorKind::InvalidInput, text)
-        })
+        found.ok_or_else(|| "select, poll or epoll".to_owned())
     }
 }
 
