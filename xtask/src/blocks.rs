@@ -5,7 +5,12 @@
 type Make = fn() -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 0] = [];
+const BLOCKS: [(&str, Make); 4] = [
+    ("architectures", servers::registry::markdown),
+    ("knobs", servers::knobs::markdown),
+    ("state-diagram", h1::state::diagram),
+    ("statistics", servers::counters::markdown),
+];
 
 const BEGINS: &str = "<!-- generated: ";
 const BEGINS_ENDS: &str = " -->";

@@ -281,4 +281,31 @@ mod tests {
             assert_eq!(status_of(&io::Error::from_raw_os_error(number)), status, "{name}");
         }
     }
+
+    /// What a file was when it was opened may no longer hold when it is read.
+    #[test]
+    fn a_file_that_changes_meanwhile_is_never_passed_off_as_complete() {
+        let place = tempfile::TempDir::new().unwrap();
+        std::fs::write(place.path().join("a"), "12345").unwrap();
+        let root = Directory::open(place.path()).unwrap();
+        let opened = || match root.open_beneath(b"a").unwrap() {
+            Opened::File(file, stat) => (file, stat),
+            other => panic!("{other:?}"),
+        };
+        let (file, stat) = opened();
+        assert!(read(&file, stat.size + 1).unwrap().is_none());
+
+        let disk = Disk { root: place.path().into(), small_bytes_max: 8, index_files: Vec::new() };
+        for (size, length) in [(3, 5), (9, 9)] {
+            let (file, stat) = opened();
+            let (content, read) = disk.content(file, Stat { size, ..stat }).unwrap();
+            assert_eq!((content.length(), read.size), (length, length));
+            assert_eq!(matches!(content, Content::Bytes(_)), length <= disk.small_bytes_max);
+        }
+        let (file, stat) = opened();
+        std::fs::write(place.path().join("a"), "1234567890").unwrap();
+        let (content, read) = disk.content(file, stat).unwrap();
+        assert_eq!((content.length(), read), (10, opened().1));
+        assert!(matches!(content, Content::File { .. }));
+    }
 }

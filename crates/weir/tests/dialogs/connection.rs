@@ -35,7 +35,8 @@ pub(crate) const ROWS: &[&Row] = &[
     &Row {
         name: "a request behind one with close is not processed",
         cites: "9112 9.6",
-        send: &[Get("/digits.txt", "Connection: close\r\n"), Get("/probe.txt", "")],
+        send: &[Raw(b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n\
+              GET /probe.txt HTTP/1.1\r\nHost: a\r\n\r\n")],
         expect: &[ok("/digits.txt")],
         end: End::Closes,
     },

@@ -1,0 +1,90 @@
+//! What is in flight: a slab that owns everything the kernel may still read, write or look at.
+
+use std::mem::{self, MaybeUninit};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// All operations between their submission and their last completion.
+///
+/// The kernel carries the index of an entry as its `user_data`. An index is used again only after
+/// the last completion that can name it, so it needs no generation.
+#[derive(Default)]
+pub(super) struct InFlight {
+    /// Apart from the entries, so that looking for a token reads eight bytes of each.
+    tokens: Vec<u64>,
+    entries: Vec<Entry>,
+    free: Option<u32>,
+    live: u32,
+}
+
+/// One operation.
+pub(super) struct Entry {
+    pub(super) what: What,
+    /// The slot of the socket it is on, if it is on one.
+    pub(super) on: Option<u32>,
+    pub(super) holds: Holds,
+}
+
+/// Which completion an entry gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Nothing { next_free: Option<u32> },
+    Accept,
+    Recv,
+    Send,
+    Read,
+    Ready,
+    Shut,
+    Install,
+}
+
+/// What must outlive the operation.
+pub(super) enum Holds {
+    Nothing,
+    Descriptor(Arc<dyn AsFd>),
+    Bytes(Arc<[u8]>),
+    Read(Arc<dyn AsFd>, Arc<[MaybeUninit<u8>]>),
+}
+
+impl InFlight {
+    pub(super) fn begin(&mut self, token: u64, entry: Entry) -> u32 {
+        self.live += 1;
+        let Some(index) = self.free else {
+            self.tokens.push(token);
+            self.entries.push(entry);
+            return u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 in flight");
+        };
+        let at = index as usize;
+        self.tokens[at] = token;
+        let old = mem::replace(&mut self.entries[at], entry);
+        let What::Nothing { next_free } = old.what else {
+            unreachable!("the free list holds free entries only")
+        };
+        self.free = next_free;
+        index
+    }
+
+    pub(super) fn what(&self, index: u32) -> (u64, What) {
+        (self.tokens[index as usize], self.entries[index as usize].what)
+    }
+
+    pub(super) fn end(&mut self, index: u32) -> Entry {
+        self.live -= 1;
+        let what = What::Nothing { next_free: self.free };
+        self.free = Some(index);
+        let free = Entry { what, on: None, holds: Holds::Nothing };
+        mem::replace(&mut self.entries[index as usize], free)
+    }
+
+    /// The first entry from `start` on that carries `token`.
+    pub(super) fn find(&self, token: u64, start: u32) -> Option<u32> {
+        let tokens = self.tokens.iter().zip(&self.entries).enumerate().skip(start as usize);
+        let is_free = |entry: &Entry| matches!(entry.what, What::Nothing { .. });
+        let mut found = tokens.filter(|(_, (t, entry))| **t == token && !is_free(entry));
+        found.next().map(|(index, _)| index as u32)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+}

@@ -1,0 +1,222 @@
+//! The border with the kernel: how a ring is set up, entered and left.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
+
+/// The two queues shared with the kernel, and the way to enter it.
+pub(super) struct Kernel {
+    ring: IoUring,
+    door: Door,
+    wait_flags: u32,
+}
+
+/// What io_uring_enter(2) is told to find the ring by.
+#[derive(Clone, Copy)]
+enum Door {
+    /// An index into the rings registered by this thread: saves looking the descriptor up.
+    Registered(u32),
+    Descriptor(RawFd),
+}
+
+/// How far one system call looks for completions; also how many are copied out of the shared
+/// queue at once, so that its head is stored once for all of them. 4 KiB of entries.
+pub(super) const BATCH: usize = 256;
+
+impl Kernel {
+    /// Sets up a ring for the calling thread alone.
+    pub(super) fn open(entries: u32, completions: u32, handles: u32) -> io::Result<Self> {
+        let ring = set_up(entries, completions.max(entries))?;
+        ring.submitter().register_files_sparse(handles)?;
+        let door = register(&ring).map_or(Door::Descriptor(ring.as_raw_fd()), Door::Registered);
+        let mut wait_flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
+        if ring.params().is_feature_no_iowait() {
+            wait_flags |= EnterFlags::NO_IOWAIT;
+        }
+        Ok(Self { ring, door, wait_flags: wait_flags.bits() })
+    }
+
+    /// Makes room for `n` entries in the submission queue, by submitting what is in it.
+    pub(super) fn make_room(&mut self, n: usize) -> io::Result<()> {
+        if self.has_room(n) {
+            return Ok(());
+        }
+        self.enter(0, 0, None)?;
+        if self.has_room(n) { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+
+    fn has_room(&mut self, n: usize) -> bool {
+        let queue = self.ring.submission();
+        queue.capacity() - queue.len() >= n
+    }
+
+    /// Queues one entry; [`Self::make_room`] was called for it.
+    ///
+    /// # Safety
+    /// The memory and the descriptor that the entry names stay valid until its last completion.
+    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: the caller promises what `push` asks for.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        assert!(pushed.is_ok(), "an entry was queued without room for it");
+    }
+
+    /// Submits what is queued and waits for `min` completions or the end of `timeout`.
+    pub(super) fn wait(&mut self, min: u32, timeout: Option<Duration>) -> io::Result<()> {
+        let time = timeout.map(|timeout| Time {
+            seconds: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            nanoseconds: timeout.subsec_nanos().into(),
+        });
+        let argument = WaitArgument {
+            signals: 0,
+            signals_bytes: 0,
+            min_wait_us: 0,
+            time: time.as_ref().map_or(0, |time| std::ptr::from_ref(time) as u64),
+        };
+        self.enter(min, self.wait_flags, Some(&argument))
+    }
+
+    fn enter(&mut self, min: u32, flags: u32, wait: Option<&WaitArgument>) -> io::Result<()> {
+        let queued = self.ring.submission().len();
+        let (door, flags) = match self.door {
+            Door::Registered(index) => (index, flags | EnterFlags::REGISTERED_RING.bits()),
+            Door::Descriptor(fd) => (fd.cast_unsigned(), flags),
+        };
+        let argument = wait.map_or(std::ptr::null(), std::ptr::from_ref);
+        let bytes = if wait.is_some() { size_of::<WaitArgument>() } else { 0 };
+        // SAFETY: the descriptor or index is that of `self.ring`, which lives; the argument and
+        // the time it points to outlive the call; what the queued entries name is valid by the
+        // contract of `push`.
+        let entered = unsafe {
+            libc::syscall(libc::SYS_io_uring_enter, door, queued, min, flags, argument, bytes)
+        };
+        if entered >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            // A signal, the end of the timeout, completions to be reaped first, short of memory:
+            // what was not submitted stays queued for the next call.
+            Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN) => Ok(()),
+            _ => Err(error),
+        }
+    }
+
+    /// Copies up to [`BATCH`] completions out of the shared queue.
+    pub(super) fn reap(&mut self, into: &mut Vec<cqueue::Entry>) {
+        into.extend(self.ring.completion().take(BATCH));
+    }
+
+    /// Lends `count` (a power of two) buffer descriptions at `ring` to the kernel as group 0.
+    ///
+    /// # Safety
+    /// `ring` is page-aligned and stays mapped for as long as the ring lives.
+    pub(super) unsafe fn register_buffers(&self, ring: u64, count: u16) -> io::Result<()> {
+        // SAFETY: passed on to the caller. The memory is ours: no flag asks the kernel to map its
+        // own (CVE-2024-0582 was there).
+        unsafe { self.ring.submitter().register_buf_ring_with_flags(ring, count, 0, 0) }
+    }
+
+    /// What this kernel lacks, if anything.
+    pub(super) fn missing(&self) -> io::Result<Option<&'static str>> {
+        let params = self.ring.params();
+        let features = [
+            (params.is_feature_ext_arg(), "a timeout when waiting for completions"),
+            (params.is_feature_nodrop(), "completions that are never dropped"),
+            (params.is_feature_skip_cqe_on_success(), "operations that report failure only"),
+        ];
+        let mut probe = Probe::new();
+        self.ring.submitter().register_probe(&mut probe)?;
+        let operations = [
+            (opcode::Accept::CODE, "the operation ACCEPT"),
+            (opcode::AsyncCancel::CODE, "the operation ASYNC_CANCEL"),
+            (opcode::Close::CODE, "the operation CLOSE"),
+            (opcode::PollAdd::CODE, "the operation POLL_ADD"),
+            (opcode::Read::CODE, "the operation READ"),
+            (opcode::Recv::CODE, "the operation RECV"),
+            (opcode::Send::CODE, "the operation SEND"),
+            (opcode::Shutdown::CODE, "the operation SHUTDOWN"),
+            // Linux 6.8: newer than multishot accept and receive, which no probe can see.
+            (opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL"),
+        ];
+        let operations = operations.map(|(code, name)| (probe.is_supported(code), name));
+        let mut all = features.into_iter().chain(operations);
+        Ok(all.find(|(there, _)| !there).map(|(_, name)| name))
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // A registered ring would live on until its thread ends.
+        if let Door::Registered(index) = self.door {
+            let mut update = RingUpdate { index, reserved: 0, descriptor: 0 };
+            // Nothing is left to be done when it fails: the thread's end is the second chance.
+            let _ = register_call(&self.ring, UNREGISTER_RING_FDS, &mut update);
+        }
+    }
+}
+
+/// Tries the newest flags first. DEFER_TASKRUN (Linux 6.1) runs completions only when they are
+/// waited for; COOP_TASKRUN (5.19) is what older kernels have; NO_SQARRAY (6.6) saves an
+/// indirection.
+fn set_up(entries: u32, completions: u32) -> io::Result<IoUring> {
+    let build = |shape: fn(&mut Builder) -> &mut Builder| {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp().setup_submit_all().setup_cqsize(completions);
+        shape(&mut builder).build(entries)
+    };
+    let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
+    build(|b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray())
+        .or_else(|error| match refused(&error) {
+            true => build(|b| b.setup_single_issuer().setup_defer_taskrun()),
+            false => Err(error),
+        })
+        .or_else(|error| match refused(&error) {
+            true => build(Builder::setup_coop_taskrun),
+            false => Err(error),
+        })
+}
+
+/// `struct io_uring_getevents_arg` of linux/io_uring.h.
+#[repr(C)]
+struct WaitArgument {
+    signals: u64,
+    signals_bytes: u32,
+    min_wait_us: u32,
+    time: u64,
+}
+
+/// `struct __kernel_timespec`.
+#[repr(C)]
+struct Time {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+/// `struct io_uring_rsrc_update`, as IORING_REGISTER_RING_FDS reads and fills it.
+#[repr(C)]
+struct RingUpdate {
+    index: u32,
+    reserved: u32,
+    descriptor: u64,
+}
+
+const REGISTER_RING_FDS: libc::c_uint = 20;
+const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+fn register(ring: &IoUring) -> io::Result<u32> {
+    let descriptor = u64::from(ring.as_raw_fd().cast_unsigned());
+    let mut update = RingUpdate { index: u32::MAX, reserved: 0, descriptor };
+    register_call(ring, REGISTER_RING_FDS, &mut update)?;
+    Ok(update.index)
+}
+
+fn register_call(ring: &IoUring, what: libc::c_uint, update: &mut RingUpdate) -> io::Result<()> {
+    let update = std::ptr::from_mut(update);
+    // SAFETY: both operations read and write one `io_uring_rsrc_update`, which outlives the call.
+    let done = unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), what, update, 1_u32)
+    };
+    if done == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,36 @@
+//! Whether rings can be used here.
+
+use std::io;
+
+use super::buffers::Buffers;
+use super::kernel::Kernel;
+
+/// Whether a ring can be made here and has all that [`super::Ring`] needs. Takes a fraction of a
+/// millisecond.
+///
+/// # Errors
+/// Says in words what is in the way: the kernel, its configuration, a sandbox or a limit.
+pub fn probe() -> io::Result<()> {
+    let kernel = Kernel::open(8, 16, 8).map_err(explain)?;
+    if let Some(missing) = kernel.missing().map_err(explain)? {
+        let text = format!("io_uring of this kernel lacks {missing}; Linux 6.8 has all");
+        return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+    }
+    Buffers::new(&kernel, 8, 64).map_err(explain)?;
+    Ok(())
+}
+
+/// The error of a system call, with what it means for io_uring.
+pub(super) fn explain(error: io::Error) -> io::Error {
+    let meaning = match error.raw_os_error() {
+        Some(libc::ENOSYS) => "the kernel has no io_uring, or a sandbox hides it",
+        Some(libc::EPERM | libc::EACCES) => {
+            "io_uring is forbidden here: see kernel.io_uring_disabled and seccomp filters"
+        }
+        Some(libc::EINVAL) => "io_uring of this kernel is too old; Linux 6.8 has all",
+        Some(libc::ENOMEM) => "io_uring finds no memory: RLIMIT_MEMLOCK may be too small",
+        Some(libc::EMFILE | libc::ENFILE) => "io_uring finds no descriptor: raise RLIMIT_NOFILE",
+        _ => "io_uring cannot be used",
+    };
+    io::Error::new(error.kind(), format!("{meaning} ({error})"))
+}
