@@ -6,7 +6,6 @@ use core::str::FromStr;
 use std::path::PathBuf;
 
 use measure::Duration;
-use os::AddressError;
 
 use crate::settings::{ACCEPT_INF, Sendfile, Settings};
 
@@ -62,12 +61,11 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "listen",
         value: "ADDR",
-        reason: "host:port, [v6]:port, unix:PATH or fd:N; may be given several times. \
+        reason: "host:port, [v6]:port, port, unix:PATH or fd:N; may be given several times. \
                  Port 8080 needs no privilege",
         takes: Takes::All,
         set: |s, v| {
-            let told = |_: AddressError| String::from("host:port, [v6]:port, unix:PATH or fd:N");
-            s.listen.push(v.parse().map_err(told)?);
+            s.listen.push(v.parse()?);
             Ok(())
         },
         show: |s| match s.listen.as_slice() {
