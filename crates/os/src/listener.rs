@@ -1,11 +1,11 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::{Address, Socket};
@@ -170,20 +170,27 @@ impl Listener {
     }
 
     fn inherit(fd: RawFd) -> io::Result<Self> {
-        if fd < 0 {
-            return Err(io::ErrorKind::InvalidInput.into());
+        let no_listener = || io::Error::from(io::ErrorKind::InvalidInput);
+        // SAFETY: a number goes in and a number comes out; the kernel judges whether it stands for
+        // anything.
+        let duplicate = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+        if duplicate < 0 {
+            let error = io::Error::last_os_error();
+            let is_closed = error.raw_os_error() == Some(libc::EBADF);
+            return Err(if is_closed { no_listener() } else { error });
         }
-        // SAFETY: not -1. Whether it is open at all the kernel checks in the first call that uses
-        // it, and afterwards only the duplicate is used.
-        let inherited = unsafe { BorrowedFd::borrow_raw(fd) };
-        let no_listener = |_| io::Error::from(io::ErrorKind::InvalidInput);
-        let is_stream = sockopt::socket_type(inherited).map_err(no_listener)? == SocketType::STREAM;
-        if !is_stream || !sockopt::socket_acceptconn(inherited)? {
-            return Err(io::ErrorKind::InvalidInput.into());
+        // SAFETY: the descriptor is new, and nobody else has it.
+        let duplicate = unsafe { OwnedFd::from_raw_fd(duplicate) };
+        let kind = sockopt::socket_type(&duplicate).map_err(|_| no_listener())?;
+        if kind != SocketType::STREAM || !sockopt::socket_acceptconn(&duplicate)? {
+            return Err(no_listener());
         }
-        fcntl_setfd(inherited, FdFlags::CLOEXEC)?;
-        fcntl_setfl(inherited, fcntl_getfl(inherited)? | OFlags::NONBLOCK)?;
-        Self::new(fcntl_dupfd_cloexec(inherited, 3)?)
+        // SAFETY: no memory is touched, and only a program started later can tell the difference.
+        if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        fcntl_setfl(&duplicate, fcntl_getfl(&duplicate)? | OFlags::NONBLOCK)?;
+        Self::new(duplicate)
     }
 
     fn new(fd: OwnedFd) -> io::Result<Self> {

@@ -72,7 +72,8 @@ impl<'f> PageCache<'f> {
     }
 }
 
-/// A kernel without cachestat, or a sandbox: the probes have to do.
+/// A kernel without cachestat, a sandbox, or a file that this process neither owns nor may write to
+/// (EPERM since Linux 6.14): the probes have to do.
 fn unknown(error: io::Error) -> io::Result<bool> {
     match error.raw_os_error() {
         Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP) => Ok(true),

@@ -48,12 +48,13 @@ pub fn fork() -> io::Result<Fork> {
     assert_eq!(threads, 1, "only a process with a single thread may fork");
     // What is buffered would be written by both.
     io::stdout().flush()?;
-    FORKED_BY.store(id(), Ordering::Relaxed);
+    let parent = id();
     // SAFETY: the only thread calls, by the assertion, so the child's memory is in a state that
     // this thread has left it in: no lock is held by a thread that is not there.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
+            FORKED_BY.store(parent, Ordering::Relaxed);
             crate::thread::forget_id();
             Ok(Fork::Child)
         }
