@@ -10,15 +10,15 @@ use os::{Blocking, Listener, Socket};
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Longer than anything here takes: only a failure waits so long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Connection {
-    pub ours: Socket,
-    pub peer: TcpStream,
+pub(crate) struct Connection {
+    pub(crate) ours: Socket,
+    pub(crate) peer: TcpStream,
 }
 
 impl Connection {
-    pub fn new(blocking: Blocking) -> Self {
+    pub(crate) fn new(blocking: Blocking) -> Self {
         let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 1).unwrap();
         let peer = TcpStream::connect(listener.local_address().unwrap()).unwrap();
         assert_eq!(os::wait_readable([listener.as_fd()], Some(PATIENCE)).unwrap(), [true]);
@@ -26,19 +26,19 @@ impl Connection {
     }
 
     /// The peer sends, and the bytes arrive.
-    pub fn hear(&mut self, bytes: &[u8]) {
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
         self.peer.write_all(bytes).unwrap();
         arrived(&self.ours, PollFlags::IN);
     }
 
     /// The peer sends FIN, and it arrives.
-    pub fn hear_fin(&mut self) {
+    pub(crate) fn hear_fin(&mut self) {
         self.peer.shutdown(Shutdown::Write).unwrap();
         arrived(&self.ours, PollFlags::RDHUP);
     }
 
     /// The peer resets the connection, and it arrives.
-    pub fn hear_reset(self) -> Socket {
+    pub(crate) fn hear_reset(self) -> Socket {
         rustix::net::sockopt::set_socket_linger(&self.peer, Some(Duration::ZERO)).unwrap();
         drop(self.peer);
         arrived(&self.ours, PollFlags::HUP);
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Sends until nothing more fits; says how much did.
-    pub fn fill(&self) -> usize {
+    pub(crate) fn fill(&self) -> usize {
         let mut sent = 0;
         loop {
             match self.ours.send(&[b'x'; 4096], false) {
@@ -60,7 +60,7 @@ impl Connection {
     }
 
     /// The peer receives so much.
-    pub fn drain(&mut self, bytes: usize) {
+    pub(crate) fn drain(&mut self, bytes: usize) {
         self.peer.set_read_timeout(Some(PATIENCE)).unwrap();
         self.peer.read_exact(&mut vec![0; bytes]).unwrap();
     }

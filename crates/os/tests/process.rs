@@ -1,0 +1,242 @@
+//! Processes: how they begin and end.
+
+mod alone;
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering::SeqCst;
+
+use os::process::{self, Exit, Fork, Pid};
+use os::{SharedWords, Signal, Signals, Wake};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+const SIGABRT: i32 = 6;
+
+fn main() {
+    alone::run(&[
+        ("a_process_ends_as_it_is_told", a_process_ends_as_it_is_told),
+        ("several_that_ended_are_buried_one_by_one", several_that_ended_are_buried_one_by_one),
+        ("a_child_knows_who_it_is", a_child_knows_who_it_is),
+        ("a_child_dies_with_its_parent", a_child_dies_with_its_parent),
+        ("a_child_whose_parent_is_gone_ends_itself", a_child_whose_parent_is_gone_ends_itself),
+        ("a_parent_may_be_a_child_too", a_parent_may_be_a_child_too),
+        ("what_was_printed_is_written_once", what_was_printed_is_written_once),
+        ("ends_are_told_in_words", ends_are_told_in_words),
+        // The last: its thread may take a moment longer to vanish than to be joined.
+        ("a_process_with_threads_does_not_fork", a_process_with_threads_does_not_fork),
+    ]);
+}
+
+/// How a child's life ends: what it does, what is done to it, and what is said of it.
+fn a_process_ends_as_it_is_told() {
+    let rows: [(fn(), fn(Pid), Exit); 7] = [
+        (|| process::exit(0), |_| {}, Exit::Status(0)),
+        (|| process::exit(7), |_| {}, Exit::Status(7)),
+        (|| process::exit(255), |_| {}, Exit::Status(255)),
+        (|| std::process::abort(), |_| {}, Exit::Killed(SIGABRT)),
+        (wait_for_ever, |child| process::kill(child).unwrap(), Exit::Killed(SIGKILL)),
+        (wait_for_ever, |child| process::signal(child, Signal::Term).unwrap(), TERMINATED),
+        (
+            // Taken, a signal ends nobody; told to stop, the child stops by itself.
+            || process::exit(i32::from(taken_signal() != Some(Signal::Hup))),
+            |child| process::signal(child, Signal::Hup).unwrap(),
+            Exit::Status(0),
+        ),
+    ];
+    for (n, (live, act, expected)) in rows.into_iter().enumerate() {
+        let ready = SharedWake::new();
+        let child = child(|| {
+            let signals = (n == 6).then(|| Signals::take(&[Signal::Hup]).unwrap());
+            ready.tell();
+            live();
+            drop(signals);
+        });
+        ready.wait();
+        act(child);
+        assert_eq!(next_exit(), (child, expected), "row {n}");
+        process::kill(child).expect("one that is buried is no reason to complain");
+        process::signal(child, Signal::Term).expect_err("it is not there");
+    }
+    assert_eq!(process::wait_any_exited().unwrap(), None, "no children");
+}
+
+const TERMINATED: Exit = Exit::Killed(SIGTERM);
+
+fn taken_signal() -> Option<Signal> {
+    Signals::take(&[Signal::Hup]).unwrap().wait(None).unwrap()
+}
+
+fn several_that_ended_are_buried_one_by_one() {
+    let idle = child(wait_for_ever);
+    assert_eq!(process::wait_any_exited().unwrap(), None, "it lives");
+    let mut expected: Vec<(Pid, Exit)> =
+        (1..6).map(|n| (child(|| process::exit(n)), Exit::Status(n))).collect();
+    let mut seen: Vec<(Pid, Exit)> = expected.iter().map(|_| next_exit()).collect();
+    for ends in [&mut seen, &mut expected] {
+        ends.sort_by_key(|(_, exit)| exit.to_string());
+    }
+    assert_eq!(seen, expected);
+    end(idle);
+}
+
+fn a_child_knows_who_it_is() {
+    let words = SharedWords::new(4).unwrap();
+    // Asked before the fork, so that a remembered answer would be the wrong one.
+    let (ours, thread) = (process::id(), os::thread::id());
+    let pid = child(|| {
+        let told = [process::id(), process::parent(), os::thread::id(), os::thread::id()];
+        for (word, told) in words.iter().zip(told) {
+            word.store(told.into(), SeqCst);
+        }
+        process::exit(0);
+    });
+    assert_eq!(next_exit(), (pid, Exit::Status(0)));
+    let told: Vec<u32> = words.iter().map(|word| word.load(SeqCst) as u32).collect();
+    let child: u32 = pid.to_string().parse().unwrap();
+    assert_eq!(told, [child, ours, child, child]);
+    assert_eq!((process::id(), os::thread::id()), (ours, thread));
+    assert_ne!(child, ours);
+}
+
+/// The grandchild holds one end of a connection: its end is seen at the other.
+fn a_child_dies_with_its_parent() {
+    let ready = SharedWake::new();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let middle = child(|| {
+        child(|| {
+            process::die_with_parent();
+            ready.tell();
+            wait_for_ever();
+        });
+        wait_for_ever();
+    });
+    drop(theirs);
+    ready.wait();
+    end(middle);
+    // Only the grandchild can still have it.
+    assert_eq!(ours.read(&mut [0]).unwrap(), 0);
+}
+
+fn a_child_whose_parent_is_gone_ends_itself() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let gone = SharedWake::new();
+    let words = SharedWords::new(1).unwrap();
+    let middle = child(|| {
+        child(|| {
+            gone.wait();
+            process::die_with_parent();
+            words[0].store(1, SeqCst);
+            process::exit(0);
+        });
+        process::exit(0);
+    });
+    drop(theirs);
+    assert_eq!(next_exit(), (middle, Exit::Status(0)));
+    gone.tell();
+    assert_eq!(ours.read(&mut [0]).unwrap(), 0);
+    assert_eq!(words[0].load(SeqCst), 0, "it went on");
+}
+
+/// Having forked says nothing about one's own parent.
+fn a_parent_may_be_a_child_too() {
+    let middle = child(|| {
+        let inner = child(|| process::exit(0));
+        process::die_with_parent();
+        let buried = next_exit() == (inner, Exit::Status(0));
+        process::exit(if buried { 42 } else { 1 });
+    });
+    assert_eq!(next_exit(), (middle, Exit::Status(42)));
+}
+
+/// The test runs itself as another program, whose output goes through a pipe and is buffered.
+fn what_was_printed_is_written_once() {
+    const MARK: &str = "WEIR_TEST_PRINTS";
+    if std::env::var_os(MARK).is_some() {
+        print!("before ");
+        let pid = child(|| {
+            print!("child ");
+            process::exit(0)
+        });
+        assert_eq!(next_exit(), (pid, Exit::Status(0)));
+        print!("parent");
+        process::exit(0);
+    }
+    let program = std::env::current_exe().unwrap();
+    let mut command = std::process::Command::new(program);
+    let output = command.arg("what_was_printed").env(MARK, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.ends_with("...\nbefore child parent"), "{text}");
+    assert!(output.status.success(), "{output:?}");
+}
+
+fn a_process_with_threads_does_not_fork() {
+    let (wake, ready) = (Wake::new().unwrap(), Wake::new().unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ready.wake();
+            os::wait_readable([wake.as_fd()], None).unwrap();
+        });
+        os::wait_readable([ready.as_fd()], None).unwrap();
+        let forked = std::panic::catch_unwind(process::fork);
+        wake.wake();
+        assert!(forked.is_err(), "{forked:?}");
+    });
+}
+
+fn ends_are_told_in_words() {
+    let rows = [
+        (Exit::Status(3), "ended with status 3"),
+        (Exit::Killed(SIGKILL), "was killed by signal 9"),
+    ];
+    for (exit, text) in rows {
+        assert_eq!(exit.to_string(), text);
+    }
+}
+
+/// Forks one that does `live`, and ends badly if it comes back or panics.
+fn child(live: impl FnOnce()) -> Pid {
+    match process::fork().unwrap() {
+        Fork::Parent(child) => child,
+        Fork::Child => {
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(live));
+            process::exit(99)
+        }
+    }
+}
+
+fn next_exit() -> (Pid, Exit) {
+    let without_burying = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, without_burying).unwrap();
+    process::wait_any_exited().unwrap().unwrap()
+}
+
+fn end(pid: Pid) {
+    process::kill(pid).unwrap();
+    assert_eq!(next_exit(), (pid, Exit::Killed(SIGKILL)));
+}
+
+fn wait_for_ever() {
+    loop {
+        os::wait_readable([], None).unwrap();
+    }
+}
+
+/// One process tells another that it has got so far.
+struct SharedWake(Wake);
+
+impl SharedWake {
+    fn new() -> Self {
+        Self(Wake::new().unwrap())
+    }
+
+    fn tell(&self) {
+        self.0.wake();
+    }
+
+    fn wait(&self) {
+        assert_eq!(os::wait_readable([self.0.as_fd()], None).unwrap(), [true]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Words that processes have in common.
+
+mod alone;
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use os::SharedWords;
+use os::process::{self, Exit, Fork};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+fn main() {
+    alone::run(&[
+        ("all_processes_see_all_changes", all_processes_see_all_changes),
+        ("no_count_is_lost", no_count_is_lost),
+        ("words_outlive_who_wrote_them", words_outlive_who_wrote_them),
+        ("one_process_may_forget_them", one_process_may_forget_them),
+    ]);
+}
+
+/// Sizes around those of a page of 4,096 bytes.
+fn all_processes_see_all_changes() {
+    for count in [1, 2, 511, 512, 513, 100_000] {
+        let words = SharedWords::new(count).unwrap();
+        words[count - 1].store(7, SeqCst);
+        children(1, |_| {
+            assert_eq!(words[count - 1].load(SeqCst), 7);
+            assert_eq!(words.len(), count);
+            for (n, word) in (1..).zip(words.iter()) {
+                word.store(n, SeqCst);
+            }
+        });
+        assert!((1..).zip(words.iter()).all(|(n, word)| word.load(SeqCst) == n), "{count}");
+    }
+}
+
+fn no_count_is_lost() {
+    const EACH: u64 = 10_000;
+    let words = SharedWords::new(1).unwrap();
+    children(4, |_| {
+        for _ in 0..EACH {
+            words[0].fetch_add(1, SeqCst);
+        }
+    });
+    assert_eq!(words[0].load(SeqCst), 4 * EACH);
+}
+
+fn words_outlive_who_wrote_them() {
+    let words = SharedWords::new(8).unwrap();
+    children(8, |n| words[n].store(n as u64 + 1, SeqCst));
+    let seen: Vec<u64> = words.iter().map(|word| word.load(SeqCst)).collect();
+    assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+/// Unmapped in a child, they are still there in the parent.
+fn one_process_may_forget_them() {
+    let mut words = Some(SharedWords::new(1).unwrap());
+    children(1, |_| {
+        if let Some(words) = words.take() {
+            words[0].store(5, SeqCst);
+        }
+    });
+    assert_eq!(words.map(|words| words[0].load(SeqCst)), Some(5));
+}
+
+/// Forks so many, each doing `work` with its number, and waits until they have.
+fn children(count: usize, mut work: impl FnMut(usize)) {
+    for n in 0..count {
+        if process::fork().unwrap() == Fork::Child {
+            let work = std::panic::AssertUnwindSafe(|| work(n));
+            process::exit(i32::from(std::panic::catch_unwind(work).is_err()));
+        }
+    }
+    for _ in 0..count {
+        waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        let (_, exit) = process::wait_any_exited().unwrap().unwrap();
+        assert_eq!(exit, Exit::Status(0));
+    }
+}
