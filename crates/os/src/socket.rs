@@ -83,10 +83,10 @@ impl Socket {
     }
 
     /// How long a blocking receive or send waits before it fails with `WouldBlock`; `None`: for
-    /// ever. Less than a microsecond counts as one.
+    /// ever, as is longer than a clock can say. Less than a microsecond counts as one.
     ///
     /// # Errors
-    /// More than 292 billion years.
+    /// None that is known.
     pub fn set_timeouts(&self, recv: Option<Duration>, send: Option<Duration>) -> io::Result<()> {
         // The kernel takes zero for no timeout at all.
         let least = |timeout: Duration| timeout.max(Duration::from_micros(1));

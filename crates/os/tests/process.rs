@@ -31,8 +31,10 @@ fn main() {
 }
 
 /// How a child's life ends: what it does, what is done to it, and what is said of it.
+type Life = (fn(), fn(Pid), Exit);
+
 fn a_process_ends_as_it_is_told() {
-    let rows: [(fn(), fn(Pid), Exit); 7] = [
+    let rows: [Life; 7] = [
         (|| process::exit(0), |_| {}, Exit::Status(0)),
         (|| process::exit(7), |_| {}, Exit::Status(7)),
         (|| process::exit(255), |_| {}, Exit::Status(255)),

@@ -71,3 +71,12 @@ fn arrived(socket: &Socket, what: PollFlags) {
     let patience = PATIENCE.try_into().unwrap();
     assert_eq!(poll(&mut watched, Some(&patience)), Ok(1), "{what:?}");
 }
+
+/// Waits for what no descriptor tells.
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "it never was so");
+        std::thread::yield_now();
+    }
+}
