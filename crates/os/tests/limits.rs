@@ -1,0 +1,42 @@
+//! What the machine allows, and how much of it is in use.
+
+mod alone;
+
+use os::{Wake, limits};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+fn main() {
+    alone::run(&[
+        ("the_limit_is_raised", the_limit_is_raised),
+        ("open_descriptors_are_counted", open_descriptors_are_counted),
+        ("the_longest_queue_is_told", the_longest_queue_is_told),
+    ]);
+}
+
+/// The limits before, soft and hard; the hard one is what may be had.
+fn the_limit_is_raised() {
+    let before = getrlimit(Resource::Nofile);
+    let most = before.maximum.expect("a limit");
+    for current in [0, 3, 100, most - 1, most] {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..before }).unwrap();
+        assert_eq!(limits::descriptors(), most, "from {current}");
+        assert_eq!(getrlimit(Resource::Nofile).current, Some(most));
+    }
+    setrlimit(Resource::Nofile, before).unwrap();
+}
+
+fn open_descriptors_are_counted() {
+    let before = limits::open_descriptors().unwrap();
+    let mut wakes = Vec::new();
+    for more in 1..=20 {
+        wakes.push(Wake::new().unwrap());
+        assert_eq!(limits::open_descriptors(), Some(before + more));
+    }
+    drop(wakes);
+    assert_eq!(limits::open_descriptors(), Some(before), "asking leaves none behind");
+}
+
+fn the_longest_queue_is_told() {
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    assert_eq!(limits::somaxconn().to_string(), text.trim());
+}
