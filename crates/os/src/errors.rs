@@ -14,6 +14,12 @@ pub fn is_out_of_buffers(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
+/// Whether an operation ended because it was cancelled.
+#[must_use]
+pub fn is_cancelled(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ECANCELED)
+}
+
 /// Whether the peer, or the way to it, is gone: nobody's mistake, and nothing to report.
 #[must_use]
 pub fn is_peer_gone(error: &io::Error) -> bool {

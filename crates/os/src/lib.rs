@@ -30,7 +30,7 @@ mod wake;
 
 pub use address::Address;
 pub use directory::{Directory, Opened};
-pub use errors::{is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
+pub use errors::{is_cancelled, is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
 pub use file::File;
 pub use listener::{Blocking, Listener, Queue};
 pub use poller::Poller;

@@ -3,19 +3,19 @@
 //! A connection has at most one receive in flight, which stays armed while it sends, and at most
 //! one other operation. It is freed when the last of them has come back.
 
-use std::io;
+use std::{io, mem};
 
 use h1::{Chunk, Deadline, Fault, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
-use os::File;
-use os::ring::{Done, Handle, Ring, RingSettings};
+use os::ring::{Done, Handle, How, Ring, RingSettings};
+use os::{File, Socket};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
 use crate::house::Clock;
 use crate::log::AccessLog;
-use crate::party::Party;
+use crate::party::{Party, Piece};
 use crate::peer::count;
-use crate::perform::{fault, step_of};
+use crate::perform::fault;
 use crate::registry::Performer;
 use crate::settings::ACCEPT_INF;
 use crate::slots::{Slots, TOKENS_END};
@@ -24,7 +24,6 @@ use crate::trace::Step;
 
 /// Tokens that are no connection's.
 const ORDER: u64 = u64::MAX;
-const IGNORED: u64 = u64::MAX - 1;
 const LISTENER_0: u64 = TOKENS_END;
 
 /// Bytes of a file that one read brings: most files in one, and no reader far behind.
@@ -32,8 +31,10 @@ const READ_BYTES: u64 = 128 << 10;
 /// Provided buffers: as many receives as may complete in one round, each one head large.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: u32 = 2048;
-/// Wants performed for one connection in a round without an operation in between.
-const WANTS_MAX: u32 = 64;
+/// Slots beyond the maximum of connections: for those that came while accepting was stopped.
+const SLOTS_BEYOND: usize = 1024;
+/// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
+const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
 /// A completion loop's state.
 pub(crate) struct Completions<'h> {
@@ -63,7 +64,7 @@ impl<'h> Completions<'h> {
             completions: 16_384,
             buffers: BUFFERS,
             buffer_bytes: BUFFER_BYTES,
-            handles: u32::try_from(house.connections_max).unwrap_or(u32::MAX),
+            handles: u32::try_from(house.connections_max + SLOTS_BEYOND).unwrap_or(u32::MAX),
         })?;
         ring.poll(house.orders.wake(), ORDER)?;
         let mut clock = Clock::new();
@@ -118,37 +119,29 @@ impl<'h> Completions<'h> {
     }
 
     /// Takes one completion to the connection it belongs to; `false`: there are no more.
-    pub(crate) fn complete(&mut self) -> bool {
-        let Some(completion) = self.ring.next() else { return false };
+    pub(crate) fn complete(&mut self) -> io::Result<bool> {
+        let Some(completion) = self.ring.completion() else { return Ok(false) };
         self.tally.add(Counter::Events, 1);
-        let token = completion.token;
-        let more = completion.more;
+        let (token, more) = (completion.token, completion.more);
         match completion.done {
             Done::Accepted(accepted) => {
                 self.accepting -= u32::from(!more);
-                self.accepted(accepted);
+                self.accepted(accepted)?;
             }
             Done::Ready(_) => self.draining = true,
             Done::Received(received) => {
-                let Some(party) = self.parties.named(token) else { return true };
-                party.receiving = more;
-                match received {
-                    Ok([]) => party.session.ended(&self.now),
-                    Ok(bytes) => {
-                        party.session.received(bytes, &self.now);
-                        party.mark(Step::Receive, Performer::Ring);
-                    }
-                    // No buffer was free: armed again when bytes are wanted.
-                    Err(e) if os::is_out_of_buffers(&e) => {}
-                    Err(e) => party.session.failed(fault(&e)),
-                }
+                let Some(party) = self.parties.named(token) else { return Ok(true) };
+                party.received(received, more, &self.now);
                 self.touched.push(token);
+                if party.is_far_ahead() {
+                    self.ring.cancel(token)?;
+                }
             }
             Done::Sent(sent) => self.sent(token, sent),
-            Done::Read(read) => self.read(token, read),
-            _ => {}
+            Done::Read(read) => self.read(token, read)?,
+            Done::Installed(socket) => self.introduce(token, socket),
         }
-        true
+        Ok(true)
     }
 
     /// Starts what every connection of this round wants next.
@@ -156,7 +149,7 @@ impl<'h> Completions<'h> {
         if self.draining && self.listening {
             self.drain()?;
         }
-        let mut touched = core::mem::take(&mut self.touched);
+        let mut touched = mem::take(&mut self.touched);
         self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
         self.tally.add(Counter::Worked, touched.len() as u64);
         for token in touched.drain(..) {
@@ -171,10 +164,11 @@ impl<'h> Completions<'h> {
         while let Some(slot) = self.timers.passed(self.now.at) {
             let Some((token, party)) = self.parties.at(slot) else { continue };
             self.tally.add(Counter::Timeouts, 1);
-            if party.closing {
-                // Its peer does not close either.
-                self.ring.shutdown(party.handle, os::ring::How::Both, IGNORED)?;
-            } else {
+            if party.busy || party.closing {
+                // What is in flight, or a peer that does not close either, is made to end.
+                self.ring.shutdown(party.handle, How::Both)?;
+            }
+            if !party.closing {
                 party.session.expired(&self.now);
                 self.start(token)?;
             }
@@ -186,11 +180,15 @@ impl<'h> Completions<'h> {
         Ok(())
     }
 
-    fn accepted(&mut self, accepted: io::Result<Handle>) {
-        let Ok(handle) = accepted else {
-            // No slot is free: the kernel's queue holds the rest until one is.
-            self.listening &= self.parties.is_empty();
-            return;
+    fn accepted(&mut self, accepted: io::Result<Handle>) -> io::Result<()> {
+        let handle = match accepted {
+            Ok(handle) => handle,
+            Err(e) if os::is_out_of_descriptors(&e) => {
+                self.tally.add(Counter::MachineFaults, 1);
+                return self.hold_back();
+            }
+            // That one connection's misfortune.
+            Err(_) => return Ok(()),
         };
         self.tally.add(Counter::Accepted, 1);
         let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
@@ -198,7 +196,19 @@ impl<'h> Completions<'h> {
             party.session.drain();
         }
         let token = self.parties.insert(handle.slot(), party);
+        if self.log.is_some() {
+            self.ring.install(handle, token)?;
+        }
         self.touched.push(token);
+        if self.parties.len() >= self.house.connections_max { self.hold_back() } else { Ok(()) }
+    }
+
+    /// The log names peers by address, and a slot of the ring cannot be asked for it.
+    fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
+        let party = self.parties.named(token);
+        if let (Some(party), Ok(socket)) = (party, socket) {
+            party.introduce(socket.peer_ip());
+        }
     }
 
     fn sent(&mut self, token: u64, sent: io::Result<usize>) {
@@ -209,6 +219,7 @@ impl<'h> Completions<'h> {
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n as u64);
                 let Some(reply) = party.session.sent(n as u64, &self.now) else { return };
+                party.piece = None;
                 count(reply, &mut self.tally);
                 if let Some(witness) = &mut party.witness {
                     let log = self.log.as_mut();
@@ -219,34 +230,39 @@ impl<'h> Completions<'h> {
         }
     }
 
-    /// Bytes of a file: for the session that asked for them, or to be sent as they are.
-    fn read(&mut self, token: u64, read: io::Result<Shared<[u8]>>) {
-        let Some(party) = self.parties.named(token) else { return };
+    /// Bytes of a file: for the cache, for the session, or to be sent as they are.
+    fn read(&mut self, token: u64, read: io::Result<Shared<[u8]>>) -> io::Result<()> {
+        let Some(party) = self.parties.named(token) else { return Ok(()) };
         party.busy = false;
-        self.touched.push(token);
         party.mark(Step::Pages, Performer::Ring);
-        match read {
-            Ok(bytes) if matches!(party.session.want(), Want::Load(_)) => {
-                party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
+        if let Some(mut opening) = party.opening.take() {
+            opening.read(read);
+            party.session.loaded(self.house.site.keep(*opening, &self.now), &self.now);
+        } else {
+            match (read, party.session.want()) {
+                (Err(_), _) => party.session.failed(Fault::Machine),
+                (Ok(bytes), _) if bytes.is_empty() => party.session.failed(Fault::Shrank),
+                (Ok(bytes), Want::Load(_)) => {
+                    party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
+                }
+                (Ok(bytes), Want::Send(_, Some(part))) => {
+                    party.piece = Some(Piece { at: part.at, bytes });
+                }
+                _ => {}
             }
-            Ok(bytes) if bytes.is_empty() => party.session.failed(Fault::Shrank),
-            Ok(bytes) => {
-                let end = bytes.len();
-                party.busy = self.ring.send(party.handle, bytes, 0, end, false, token).is_ok();
-            }
-            Err(_) => party.session.failed(Fault::Machine),
         }
+        self.start(token)
     }
 
     /// Performs what needs no waiting, until an operation is in flight or bytes are awaited.
     fn start(&mut self, token: u64) -> io::Result<()> {
-        for _ in 0..WANTS_MAX {
-            let Some(party) = self.parties.named(token) else { return Ok(()) };
+        while let Some(party) = self.parties.named(token) {
             if party.busy {
                 break;
             }
             match party.session.want() {
                 Want::Recv => {
+                    party.ahead_bytes = 0;
                     if !party.receiving {
                         self.ring.recv(party.handle, token)?;
                         party.receiving = true;
@@ -262,17 +278,14 @@ impl<'h> Completions<'h> {
                     }
                     party.session.found(found, &self.now);
                 }
-                Want::Load(Miss::More(part)) => read_part(&mut self.ring, party, &part, token)?,
                 Want::Load(miss) => {
                     self.tally.add(Counter::Loads, 1);
-                    let loaded = self.house.load(&miss, &self.now);
-                    party.mark(step_of(&miss), Performer::Loop);
-                    party.session.loaded(loaded, &self.now);
+                    load(&mut self.ring, party, miss, self.house, &self.now, token)?;
                 }
                 Want::Send(..) => send(&mut self.ring, party, token)?,
                 Want::Shut => {
-                    if !core::mem::replace(&mut party.shut, true) {
-                        self.ring.shutdown(party.handle, os::ring::How::Write, IGNORED)?;
+                    if !mem::replace(&mut party.shut, true) {
+                        self.ring.shutdown(party.handle, How::Write)?;
                     }
                     party.session.shut(&self.now);
                 }
@@ -290,16 +303,14 @@ impl<'h> Completions<'h> {
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(party) = self.parties.named(token) else { return Ok(()) };
         if party.receiving {
-            if core::mem::replace(&mut party.closing, true) {
+            if mem::replace(&mut party.closing, true) {
                 return Ok(());
             }
-            if party.shut {
-                let at = self.now.at + self.house.limits.linger_timeout;
-                let deadline = Deadline { timeout: Timeout::Linger, at };
-                self.timers.set(token as u32, Some(deadline));
-            } else {
-                self.timers.set(token as u32, None);
-                self.ring.shutdown(party.handle, os::ring::How::Both, IGNORED)?;
+            let at = self.now.at + self.house.limits.linger_timeout;
+            let deadline = Deadline { timeout: Timeout::Linger, at };
+            self.timers.set(token as u32, party.shut.then_some(deadline));
+            if !party.shut {
+                self.ring.shutdown(party.handle, How::Both)?;
             }
             return Ok(());
         }
@@ -313,12 +324,19 @@ impl<'h> Completions<'h> {
         Ok(())
     }
 
-    /// Accepts no more; every connection ends after what it has.
-    fn drain(&mut self) -> io::Result<()> {
+    /// At nine tenths of the descriptors no more are accepted until eight tenths: the house's
+    /// maximum is the nine tenths (lighttpd's hysteresis).
+    fn hold_back(&mut self) -> io::Result<()> {
         self.listening = false;
         for n in 0..self.house.listeners.len() {
             self.ring.cancel(LISTENER_0 + n as u64)?;
         }
+        Ok(())
+    }
+
+    /// Accepts no more; every connection ends after what it has.
+    fn drain(&mut self) -> io::Result<()> {
+        self.hold_back()?;
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
                 party.session.drain();
@@ -329,24 +347,65 @@ impl<'h> Completions<'h> {
     }
 }
 
+/// A path is translated and its file opened here; what is in the file is read by the ring.
+fn load(
+    ring: &mut Ring,
+    party: &mut Party,
+    miss: Miss<File>,
+    house: &House,
+    now: &Now,
+    token: u64,
+) -> io::Result<()> {
+    match miss {
+        Miss::Path(lookup) => {
+            let opening = house.site.open(&lookup);
+            party.mark(Step::Path, Performer::Loop);
+            match opening.unread().filter(|part| !part.is_empty()) {
+                Some(part) => {
+                    party.opening = Some(Box::new(opening));
+                    ring.read(&part.file, part.at, part.len() as usize, token)?;
+                    party.busy = true;
+                }
+                None => party.session.loaded(house.site.keep(opening, now), now),
+            }
+        }
+        // The ring waits for pages when it reads them.
+        Miss::Pages(_) => party.session.loaded(Loaded::Pages, now),
+        Miss::More(part) => read_part(ring, party, &part, token)?,
+    }
+    Ok(())
+}
+
 fn send(ring: &mut Ring, party: &mut Party, token: u64) -> io::Result<()> {
     if let Some(witness) = &mut party.witness {
         witness.note(&*party.session);
         witness.mark(Step::Send, Performer::Ring);
     }
     let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
-    let part = part.filter(|part| !part.is_empty()).cloned();
-    if chunk.bytes().is_empty() {
-        let Some(part) = part else { return Ok(()) };
-        return read_part(ring, party, &part, token);
-    }
-    let bytes = Shared::clone(&chunk.of);
-    let (at, end) = (chunk.at, chunk.end);
-    if part.is_none() && party.session.closes() {
+    let part = part.filter(|part| !part.is_empty());
+    let closes = party.session.closes();
+    let (bytes, range, last) = match (part, &party.piece) {
+        (part, _) if !chunk.bytes().is_empty() => {
+            (chunk.of.clone(), (chunk.at, chunk.end), part.is_none())
+        }
+        (Some(part), Some(piece)) if piece.covers(part.at) => {
+            let range = piece.range(part);
+            (piece.bytes.clone(), range, part.at + (range.1 - range.0) as u64 == part.end)
+        }
+        (Some(part), _) => {
+            let part = part.clone();
+            return read_part(ring, party, &part, token);
+        }
+        (None, _) => {
+            party.session.failed(Fault::Machine);
+            return Ok(());
+        }
+    };
+    if closes && last && range.1 - range.0 <= SENT_THEN_SHUT_MAX {
         party.shut = true;
-        ring.send_then_shut(party.handle, bytes, at, end, token)?;
+        ring.send_then_shut(party.handle, bytes, range, token)?;
     } else {
-        ring.send(party.handle, bytes, at, end, part.is_some(), token)?;
+        ring.send(party.handle, bytes, range, !last, token)?;
     }
     party.busy = true;
     Ok(())
@@ -358,8 +417,7 @@ fn read_part(
     part: &FilePart<File>,
     token: u64,
 ) -> io::Result<()> {
-    let bytes = part.len().min(READ_BYTES) as usize;
-    ring.read(&part.file, part.at, bytes, token)?;
+    ring.read(&part.file, part.at, part.len().min(READ_BYTES) as usize, token)?;
     party.busy = true;
     Ok(())
 }

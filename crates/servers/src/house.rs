@@ -65,7 +65,7 @@ pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
 /// The one order that workers obey: to drain.
 pub struct Orders {
     words: SharedWords,
-    wake: Wake,
+    wake: Arc<Wake>,
 }
 
 impl Orders {
@@ -74,7 +74,7 @@ impl Orders {
     /// # Errors
     /// The machine has no memory or descriptor for it.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(1)?, wake: Wake::new()? })
+        Ok(Self { words: SharedWords::new(1)?, wake: Arc::new(Wake::new()?) })
     }
 
     /// Orders every worker to finish what it has and to end.
@@ -89,7 +89,7 @@ impl Orders {
     }
 
     /// Becomes readable with the first order, and stays so: every worker waits for it.
-    pub fn wake(&self) -> &Wake {
+    pub fn wake(&self) -> &Arc<Wake> {
         &self.wake
     }
 }

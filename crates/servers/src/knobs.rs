@@ -80,7 +80,7 @@ pub const KNOBS: &[Knob] = &[
                  least CPU per reply while the files are in memory",
         takes: Takes::All,
         set: |s, v| match crate::registry::architecture(v) {
-            Some(row) => Ok(s.architecture = String::from(row.name)),
+            Some(row) => put(&mut s.architecture, Ok(String::from(row.name))),
             None => Err(format!("one of {}", crate::registry::names())),
         },
         show: |s| s.architecture.clone(),
@@ -92,7 +92,7 @@ pub const KNOBS: &[Knob] = &[
         takes: Takes::Loops,
         set: |s, v| {
             let poller = v.parse().map_err(|_| String::from("select, poll or epoll"))?;
-            Ok(s.poller = poller)
+            put(&mut s.poller, Ok(poller))
         },
         show: |s| s.poller.to_string(),
     },
@@ -125,7 +125,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "whether a work phase also tries the connections just accepted. Off as in Brecht04 \
                  4.1: their requests are mostly still on the way",
         takes: Takes::Loops,
-        set: |s, v| Ok(s.work_on_accepted = switch(v)?),
+        set: |s, v| put(&mut s.work_on_accepted, switch(v)),
         show: |s| on_off(s.work_on_accepted),
     },
     Knob {
@@ -134,7 +134,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "2: receive and find for all ready connections, then send for all, which keeps \
                  the kernel's receive and send paths warm; 1: the paper's loop",
         takes: Takes::Loops,
-        set: |s, v| Ok(s.passes = number(v, 1, 2)?),
+        set: |s, v| put(&mut s.passes, number(v, 1, 2)),
         show: |s| s.passes.to_string(),
     },
     Knob {
@@ -142,7 +142,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..65536 events",
         reason: "events taken per getevents call; bounds the length of a work phase",
         takes: LOOPS_AND_RING,
-        set: |s, v| Ok(s.events_max = number(v, 1, 65_536)?),
+        set: |s, v| put(&mut s.events_max, number(v, 1, 65_536)),
         show: |s| s.events_max.to_string(),
     },
     Knob {
@@ -151,7 +151,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "sent to one connection before the others' turn, so that one large file does not \
                  hold up the rest; the default is a socket buffer's worth",
         takes: LOOPS_AND_RING,
-        set: |s, v| Ok(s.work_bytes_max = u64::from(number(v, 4, 1 << 20)?) << 10),
+        set: |s, v| put(&mut s.work_bytes_max, Ok(u64::from(number(v, 4, 1 << 20)?) << 10)),
         show: |s| (s.work_bytes_max >> 10).to_string(),
     },
     Knob {
@@ -160,7 +160,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "that may wait in the kernel to be accepted; clipped by net.core.somaxconn, whose \
                  default it is",
         takes: Takes::All,
-        set: |s, v| Ok(s.backlog = number(v, 1, 65_535)?),
+        set: |s, v| put(&mut s.backlog, number(v, 1, 65_535)),
         show: |s| s.backlog.to_string(),
     },
     Knob {
@@ -169,7 +169,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "hold connections in the kernel until their request is there; saves CPU at one \
                  request per connection, but moves overload into the SYN queue, so it is off",
         takes: Takes::All,
-        set: |s, v| Ok(s.defer_accept_s = number(v, 0, 60)?),
+        set: |s, v| put(&mut s.defer_accept_s, number(v, 0, 60)),
         show: |s| s.defer_accept_s.to_string(),
     },
     Knob {
@@ -178,7 +178,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "copies of the architecture that share the listening sockets (N-copy); one keeps \
                  one processor busy",
         takes: LOOPS_AND_RING,
-        set: |s, v| Ok(s.processes = number(v, 1, 1024)?),
+        set: |s, v| put(&mut s.processes, number(v, 1, 1024)),
         show: |s| s.processes.to_string(),
     },
     Knob {
@@ -200,7 +200,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "threads spawned before the first connection and kept; JAWS97 3.2.3 found small \
                  pools as good as large ones, but not fewer than processors",
         takes: Takes::Only(&["mt"]),
-        set: |s, v| Ok(s.threads_min = number(v, 1, 32_768)?),
+        set: |s, v| put(&mut s.threads_min, number(v, 1, 32_768)),
         show: |s| s.threads_min.to_string(),
     },
     Knob {
@@ -209,7 +209,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "threads that do what may touch the disk (Pai99); each is one request that a disk \
                  may work on",
         takes: Takes::Only(&["amped"]),
-        set: |s, v| Ok(s.helpers = number(v, 1, 256)?),
+        set: |s, v| put(&mut s.helpers, number(v, 1, 256)),
         show: |s| s.helpers.to_string(),
     },
     Knob {
@@ -217,7 +217,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..65536 loads",
         reason: "that may wait for a helper; beyond it a request is answered 503 at once",
         takes: Takes::Only(&["amped"]),
-        set: |s, v| Ok(s.helper_queue = number(v, 1, 65_536)?),
+        set: |s, v| put(&mut s.helper_queue, number(v, 1, 65_536)),
         show: |s| s.helper_queue.to_string(),
     },
     Knob {
@@ -226,7 +226,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "open at once, over all workers; accepting stops at 90 % and starts again below \
                  80 %. 0: as many as there are descriptors (or threads) for",
         takes: Takes::All,
-        set: |s, v| Ok(s.connections_max = number(v, 0, 1_000_000)?),
+        set: |s, v| put(&mut s.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.connections_max.to_string(),
     },
     Knob {
@@ -259,7 +259,7 @@ pub const KNOBS: &[Knob] = &[
         value: "0..65536 MiB",
         reason: "memory for heads and small files; the page cache holds the large ones",
         takes: Takes::All,
-        set: |s, v| Ok(s.cache_mb = number(v, 0, 65_536)?),
+        set: |s, v| put(&mut s.cache_mb, number(v, 0, 65_536)),
         show: |s| s.cache_mb.to_string(),
     },
     Knob {
@@ -267,7 +267,7 @@ pub const KNOBS: &[Knob] = &[
         value: "0..1000000 files",
         reason: "kept open; 0: a quarter of the descriptors",
         takes: Takes::All,
-        set: |s, v| Ok(s.cache_files = number(v, 0, 1_000_000)?),
+        set: |s, v| put(&mut s.cache_files, number(v, 0, 1_000_000)),
         show: |s| s.cache_files.to_string(),
     },
     Knob {
@@ -276,7 +276,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "which entry leaves first",
         takes: Takes::All,
         set: |s, v| match v {
-            "lru" => Ok(s.cache_policy = String::from(v)),
+            "lru" => put(&mut s.cache_policy, Ok(String::from(v))),
             _ => Err(String::from("lru")),
         },
         show: |s| s.cache_policy.clone(),
@@ -287,7 +287,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "files up to this size are kept in memory and leave with their head in one send; \
                  larger ones leave by sendfile",
         takes: Takes::All,
-        set: |s, v| Ok(s.small_file_kb = number(v, 0, 1024)?),
+        set: |s, v| put(&mut s.small_file_kb, number(v, 0, 1024)),
         show: |s| s.small_file_kb.to_string(),
     },
     Knob {
@@ -295,7 +295,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..3600000 ms",
         reason: "for a whole head, in total: a trickled head must not hold a connection",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.head_timeout = millis(v)?),
+        set: |s, v| put(&mut s.limits.head_timeout, millis(v)),
         show: |s| s.limits.head_timeout.as_millis().to_string(),
     },
     Knob {
@@ -303,7 +303,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..3600000 ms",
         reason: "between two requests; browsers reuse a connection within a minute or not at all",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.idle_timeout = millis(v)?),
+        set: |s, v| put(&mut s.limits.idle_timeout, millis(v)),
         show: |s| s.limits.idle_timeout.as_millis().to_string(),
     },
     Knob {
@@ -311,7 +311,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..3600000 ms",
         reason: "without a byte while a body comes or an answer goes",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.stall_timeout = millis(v)?),
+        set: |s, v| put(&mut s.limits.stall_timeout, millis(v)),
         show: |s| s.limits.stall_timeout.as_millis().to_string(),
     },
     Knob {
@@ -319,7 +319,7 @@ pub const KNOBS: &[Knob] = &[
         value: "1..3600000 ms",
         reason: "how often the rate of a body or an answer is judged",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.rate_window = millis(v)?),
+        set: |s, v| put(&mut s.limits.rate_window, millis(v)),
         show: |s| s.limits.rate_window.as_millis().to_string(),
     },
     Knob {
@@ -328,7 +328,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "that a body or an answer must make from its second window on; the precedent for \
                  500 is Apache's MinRate",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.rate_min = u64::from(number(v, 0, 1_000_000_000)?)),
+        set: |s, v| put(&mut s.limits.rate_min, Ok(u64::from(number(v, 0, 1_000_000_000)?))),
         show: |s| s.limits.rate_min.to_string(),
     },
     Knob {
@@ -336,7 +336,7 @@ pub const KNOBS: &[Knob] = &[
         value: "64..65536 bytes",
         reason: "of a request's target; more is 414. The precedent is 8 KiB (nginx, Apache)",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.target_bytes_max = number(v, 64, 65_536)? as usize),
+        set: |s, v| put(&mut s.limits.target_bytes_max, Ok(number(v, 64, 65_536)? as usize)),
         show: |s| s.limits.target_bytes_max.to_string(),
     },
     Knob {
@@ -344,7 +344,7 @@ pub const KNOBS: &[Knob] = &[
         value: "256..65535 bytes",
         reason: "of a whole head; more is 431. The precedent is 16 KiB (Caddy)",
         takes: Takes::All,
-        set: |s, v| Ok(s.limits.head_bytes_max = number(v, 256, 65_535)? as usize),
+        set: |s, v| put(&mut s.limits.head_bytes_max, Ok(number(v, 256, 65_535)? as usize)),
         show: |s| s.limits.head_bytes_max.to_string(),
     },
     Knob {
@@ -353,7 +353,12 @@ pub const KNOBS: &[Knob] = &[
         reason: "that requests in flight get after SIGTERM or SIGINT; the usual grace of service \
                  managers is 30 s or more",
         takes: Takes::All,
-        set: |s, v| Ok(s.drain_timeout = Duration::from_millis(u64::from(number(v, 0, 3_600_000)?))),
+        set: |s, v| {
+            put(
+                &mut s.drain_timeout,
+                Ok(Duration::from_millis(u64::from(number(v, 0, 3_600_000)?))),
+            )
+        },
         show: |s| s.drain_timeout.as_millis().to_string(),
     },
     Knob {
@@ -361,7 +366,7 @@ pub const KNOBS: &[Knob] = &[
         value: "FILE|off",
         reason: "one line per reply in the common log format, written by a thread of its own",
         takes: Takes::All,
-        set: |s, v| Ok(s.access_log = path(v)),
+        set: |s, v| put(&mut s.access_log, Ok(path(v))),
         show: |s| shown(s.access_log.as_ref()),
     },
     Knob {
@@ -370,7 +375,7 @@ pub const KNOBS: &[Knob] = &[
         reason: "one line per reply that says which process and thread did which step; for \
                  learning and for tests, not for speed",
         takes: Takes::All,
-        set: |s, v| Ok(s.trace = path(v)),
+        set: |s, v| put(&mut s.trace, Ok(path(v))),
         show: |s| shown(s.trace.as_ref()),
     },
 ];
@@ -420,6 +425,12 @@ fn switch(text: &str) -> Result<bool, String> {
         "off" => Ok(false),
         _ => Err(String::from("on or off")),
     }
+}
+
+/// Sets a field to a value that was judged.
+fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *field = value?;
+    Ok(())
 }
 
 fn on_off(value: bool) -> String {

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod amped;
-#[cfg(any())]
 mod completions;
 pub mod counters;
 mod helpers;
@@ -18,13 +17,11 @@ mod house;
 pub mod knobs;
 mod log;
 mod mt;
-#[cfg(any())]
 mod party;
 mod peer;
 mod perform;
 mod phases;
 mod pool;
-#[cfg(any())]
 mod proactor;
 pub mod registry;
 pub mod session;

@@ -1,11 +1,20 @@
-use h1::Now;
+use std::io;
+use std::net::IpAddr;
+
+use h1::{FilePart, Now, Shared, Want};
+use os::File;
 use os::ring::Handle;
+use site::Opening;
 
 use crate::House;
 use crate::peer::Witness;
+use crate::perform::fault;
 use crate::registry::Performer;
 use crate::session::Session;
 use crate::trace::Step;
+
+/// Bytes received ahead of what is being answered: then receiving stops until all is answered.
+const AHEAD_BYTES_MAX: usize = 8 << 10;
 
 /// One connection as a completion loop holds it.
 pub(crate) struct Party {
@@ -19,12 +28,24 @@ pub(crate) struct Party {
     pub(crate) shut: bool,
     /// It is to be closed as soon as nothing is in flight.
     pub(crate) closing: bool,
+    /// Bytes that came while it wanted something else.
+    pub(crate) ahead_bytes: usize,
+    /// A small file on its way into the cache.
+    pub(crate) opening: Option<Box<Opening>>,
+    /// What was read of a large one, to be sent.
+    pub(crate) piece: Option<Piece>,
     pub(crate) witness: Option<Box<Witness>>,
+}
+
+/// Bytes of the file that the reply in hand sends.
+pub(crate) struct Piece {
+    /// Where in the file they begin.
+    pub(crate) at: u64,
+    pub(crate) bytes: Shared<[u8]>,
 }
 
 impl Party {
     pub(crate) fn new(handle: Handle, house: &House, logs: bool, now: &Now) -> Self {
-        // A direct descriptor has no name to ask for: logs show no address.
         let witness = (logs || house.trace.is_some())
             .then(|| Witness::new(None, house.trace.is_some(), Performer::Ring));
         Self {
@@ -34,14 +55,59 @@ impl Party {
             busy: false,
             shut: false,
             closing: false,
+            ahead_bytes: 0,
+            opening: None,
+            piece: None,
             witness,
         }
     }
 
-    /// A step of its request was performed through the ring.
+    /// Takes what a receive brought; `more`: it stays armed.
+    pub(crate) fn received(&mut self, received: io::Result<&[u8]>, more: bool, now: &Now) {
+        self.receiving = more;
+        match received {
+            Ok([]) => self.session.ended(now),
+            Ok(bytes) => {
+                self.session.received(bytes, now);
+                self.mark(Step::Receive, Performer::Ring);
+                if !matches!(self.session.want(), Want::Recv) {
+                    self.ahead_bytes += bytes.len();
+                }
+            }
+            // No buffer was free, or it was to pause: armed again when bytes are wanted.
+            Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
+            Err(e) => self.session.failed(fault(&e)),
+        }
+    }
+
+    /// Whether so much came ahead of what is being answered that it is to pause.
+    pub(crate) fn is_far_ahead(&self) -> bool {
+        self.receiving && self.ahead_bytes > AHEAD_BYTES_MAX
+    }
+
+    /// Its address has come to be known.
+    pub(crate) fn introduce(&mut self, ip: Option<IpAddr>) {
+        if let Some(witness) = &mut self.witness {
+            witness.introduce(ip);
+        }
+    }
+
+    /// A step of its request was performed.
     pub(crate) fn mark(&mut self, step: Step, by: Performer) {
         if let Some(witness) = &mut self.witness {
             witness.mark(step, by);
         }
+    }
+}
+
+impl Piece {
+    pub(crate) fn covers(&self, at: u64) -> bool {
+        (self.at..self.at + self.bytes.len() as u64).contains(&at)
+    }
+
+    /// Where in the bytes the beginning of a part lies that they cover.
+    pub(crate) fn range(&self, part: &FilePart<File>) -> (usize, usize) {
+        let at = (part.at - self.at) as usize;
+        (at, self.bytes.len().min(at + part.len() as usize))
     }
 }

@@ -80,6 +80,11 @@ impl Witness {
         Box::new(Self { ip, request: String::new(), trace })
     }
 
+    /// Its address has come to be known.
+    pub(crate) fn introduce(&mut self, ip: Option<IpAddr>) {
+        self.ip = ip;
+    }
+
     /// Keeps the request line while it is there.
     pub(crate) fn note(&mut self, session: &dyn Session) {
         if self.request.is_empty()

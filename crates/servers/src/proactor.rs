@@ -27,7 +27,7 @@ pub(crate) fn proactor(house: &House, worker: usize) -> io::Result<()> {
     while turn.goes_on() {
         turn.accept(house.settings.accept_limit())?;
         turn.submit_and_wait()?;
-        while turn.complete() {}
+        while turn.complete()? {}
         turn.start_all()?;
         turn.expire()?;
     }

@@ -92,7 +92,6 @@ pub const ARCHITECTURES: &[Architecture] = &[
         connection_per_thread: true,
         run: crate::mt::mt,
     },
-    #[cfg(any())]
     Architecture {
         name: "proactor",
         is: "one loop on a completion ring: every want is a submission, every event a completion",

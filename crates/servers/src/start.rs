@@ -86,7 +86,7 @@ fn judge(settings: &Settings) -> Result<(), Failure> {
 /// Where rings are forbidden one line says so, and `sped` serves.
 fn fall_back(settings: &mut Settings, say: &mut dyn FnMut(&str)) -> &'static Architecture {
     if settings.architecture == "proactor"
-        && let Err(why) = Err::<(), _>(String::new())
+        && let Err(why) = os::ring::probe()
     {
         say(&format!("proactor needs io_uring: {why}; sped serves in its place"));
         settings.architecture = String::from("sped");

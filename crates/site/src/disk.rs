@@ -30,6 +30,23 @@ pub(crate) struct Loading {
     pub(crate) source: Source,
 }
 
+/// How far a lookup has come.
+pub(crate) enum Step {
+    /// To its end.
+    Loaded(Loading),
+    /// To a small file, whose content belongs in memory.
+    Unread(Unread),
+}
+
+/// A file that was opened and not read.
+pub(crate) struct Unread {
+    pub(crate) file: Shared<File>,
+    pub(crate) stat: Stat,
+    coding: Option<Coding>,
+    varies: bool,
+    media_type: &'static str,
+}
+
 /// What a representation was made of: as long as the disk gives the same source, the
 /// representation holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +70,35 @@ impl Disk {
     ///
     /// The root is found anew by its own path each time: a deploy that swaps a symbolic link shows
     /// at once, and no handle can point into a tree that is gone.
-    pub(crate) fn open(&self, lookup: &Lookup, before: Option<Loading>) -> Result<Loading, Status> {
+    pub(crate) fn open(&self, lookup: &Lookup, before: Option<Loading>) -> Result<Step, Status> {
         let root = Directory::open(&self.root).map_err(|e| status_of(&e))?;
         let target = self.resolve(&root, lookup)?;
         match before {
-            Some(before) if before.source == target.source => Ok(before),
+            Some(before) if before.source == target.source => Ok(Step::Loaded(before)),
             _ => match target.source {
-                Source::Directory => Ok(redirect(&lookup.path)),
-                Source::File { coding, varies, .. } => self.load(&root, &target, coding, varies),
+                Source::Directory => Ok(Step::Loaded(redirect(&lookup.path))),
+                Source::File { coding, varies, .. } => {
+                    let unread = open(&root, &target, coding, varies)?;
+                    let small = unread.stat.size <= self.small_bytes_max;
+                    Ok(if small { Step::Unread(unread) } else { Step::Loaded(unread.whole()) })
+                }
             },
         }
+    }
+
+    /// Reads a small file; it counts as read only if it was the same before and after.
+    pub(crate) fn read(&self, mut unread: Unread) -> Result<Loading, Status> {
+        for _ in 0..READS_MAX {
+            if unread.stat.size > self.small_bytes_max {
+                break;
+            }
+            let bytes = read(&unread.file, unread.stat.size).map_err(|e| status_of(&e))?;
+            match unread.with(bytes)? {
+                Step::Loaded(loading) => return Ok(loading),
+                Step::Unread(again) => unread = again,
+            }
+        }
+        Ok(unread.whole())
     }
 
     fn resolve(&self, root: &Directory, lookup: &Lookup) -> Result<Target, Status> {
@@ -104,23 +140,41 @@ impl Disk {
         }
         Err(Status::NOT_FOUND)
     }
+}
 
-    fn load(
-        &self,
-        root: &Directory,
-        target: &Target,
-        coding: Option<Coding>,
-        varies: bool,
-    ) -> Result<Loading, Status> {
-        let ending = coding.map_or("", Coding::suffix).as_bytes();
-        let opened = root.open_beneath(&[&target.name, ending].concat());
-        let Opened::File(file, stat) = opened.map_err(|e| status_of(&e))? else {
-            return Err(Status::NOT_FOUND);
-        };
-        let (content, stat) = self.content(file, stat).map_err(|e| status_of(&e))?;
+impl Step {
+    /// As far as it comes without reading.
+    pub(crate) fn sent_from_descriptor(self) -> Self {
+        match self {
+            Self::Unread(unread) => Self::Loaded(unread.whole()),
+            loaded => loaded,
+        }
+    }
+}
+
+impl Unread {
+    /// The answer, if `bytes` are the whole file and it was the same before and after.
+    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Step, Status> {
+        let after = self.file.stat().map_err(|e| status_of(&e))?;
+        match bytes {
+            Some(bytes) if after == self.stat => {
+                Ok(Step::Loaded(self.loading(Content::Bytes(bytes))))
+            }
+            _ => Ok(Step::Unread(Self { stat: after, ..self })),
+        }
+    }
+
+    /// The answer that sends the file from its descriptor.
+    pub(crate) fn whole(self) -> Loading {
+        let content = Content::File { file: self.file.clone(), length: self.stat.size };
+        self.loading(content)
+    }
+
+    fn loading(self, content: Content<File>) -> Loading {
+        let Self { stat, coding, varies, media_type, .. } = self;
         let representation = Shared::new(Representation {
             status: Status::OK,
-            media_type: target.media.text.into(),
+            media_type: media_type.into(),
             coding,
             etag: Some(etag(&stat, coding)),
             modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
@@ -128,23 +182,7 @@ impl Disk {
             fields: Box::default(),
             content,
         });
-        Ok(Loading { representation, source: Source::File { stat, coding, varies } })
-    }
-
-    /// A small file is read; it counts as read only if it was the same before and after.
-    fn content(&self, file: File, mut stat: Stat) -> io::Result<(Content<File>, Stat)> {
-        for _ in 0..READS_MAX {
-            if stat.size > self.small_bytes_max {
-                break;
-            }
-            let bytes = read(&file, stat.size)?;
-            let after = file.stat()?;
-            match bytes {
-                Some(bytes) if after == stat => return Ok((Content::Bytes(bytes), stat)),
-                _ => stat = after,
-            }
-        }
-        Ok((Content::File { file: Shared::new(file), length: stat.size }, stat))
+        Loading { representation, source: Source::File { stat, coding, varies } }
     }
 }
 
@@ -194,6 +232,21 @@ fn choose(root: &Directory, name: Vec<u8>, original: Stat, codings: Codings) -> 
     Target { name, media, source }
 }
 
+fn open(
+    root: &Directory,
+    target: &Target,
+    coding: Option<Coding>,
+    varies: bool,
+) -> Result<Unread, Status> {
+    let ending = coding.map_or("", Coding::suffix).as_bytes();
+    let opened = root.open_beneath(&[&target.name, ending].concat());
+    let Opened::File(file, stat) = opened.map_err(|e| status_of(&e))? else {
+        return Err(Status::NOT_FOUND);
+    };
+    let media_type = target.media.text;
+    Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type })
+}
+
 /// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2). The query is not known
 /// here and gets lost: a directory's index is a file and has no use for it.
 fn redirect(path: &[u8]) -> Loading {
@@ -233,7 +286,7 @@ fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
 }
 
 /// What the client hears when the disk says no.
-fn status_of(error: &io::Error) -> Status {
+pub(crate) fn status_of(error: &io::Error) -> Status {
     /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
     const ELOOP: i32 = 40;
     use io::ErrorKind::{
@@ -294,18 +347,22 @@ mod tests {
         };
         let (file, stat) = opened();
         assert!(read(&file, stat.size + 1).unwrap().is_none());
-
         let disk = Disk { root: place.path().into(), small_bytes_max: 8, index_files: Vec::new() };
-        for (size, length) in [(3, 5), (9, 9)] {
+        let unread = |size: Option<u64>| {
             let (file, stat) = opened();
-            let (content, read) = disk.content(file, Stat { size, ..stat }).unwrap();
-            assert_eq!((content.length(), read.size), (length, length));
+            let stat = Stat { size: size.unwrap_or(stat.size), ..stat };
+            let file = Shared::new(file);
+            Unread { file, stat, coding: None, varies: false, media_type: "text/plain" }
+        };
+        for (size, length) in [(3, 5), (9, 9)] {
+            let loading = disk.read(unread(Some(size))).unwrap();
+            let content = &loading.representation.content;
+            assert_eq!(content.length(), length);
             assert_eq!(matches!(content, Content::Bytes(_)), length <= disk.small_bytes_max);
         }
-        let (file, stat) = opened();
+        let before = unread(None);
         std::fs::write(place.path().join("a"), "1234567890").unwrap();
-        let (content, read) = disk.content(file, stat).unwrap();
-        assert_eq!((content.length(), read), (10, opened().1));
-        assert!(matches!(content, Content::File { .. }));
+        let content = &disk.read(before).unwrap().representation.content;
+        assert_eq!((content.length(), matches!(content, Content::File { .. })), (10, true));
     }
 }

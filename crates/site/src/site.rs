@@ -1,11 +1,12 @@
 use std::path::Path;
+use std::{io, mem};
 
 use cache::Weight;
-use h1::{Codings, Found, Head, Loaded, Lookup, Now, Status};
+use h1::{Codings, FilePart, Found, Head, Loaded, Lookup, Now, Shared, Status};
 use os::{Directory, File};
 
 use crate::answers::Answers;
-use crate::disk::{Disk, Loading};
+use crate::disk::{Disk, Step, Unread, status_of};
 use crate::{Error, Settings, path};
 
 /// The files beneath one root, and what is remembered of them. Shared by all threads.
@@ -17,7 +18,30 @@ pub struct Site {
 /// What [`Site::open`] found, on its way to [`Site::keep`].
 pub struct Opening {
     lookup: Lookup,
-    outcome: Result<Loading, Status>,
+    outcome: Result<Step, Status>,
+}
+
+impl Opening {
+    /// The small file whose content is still to be read, for [`Self::read`] or by it.
+    #[must_use]
+    pub fn unread(&self) -> Option<FilePart<File>> {
+        let Ok(Step::Unread(Unread { file, stat, .. })) = &self.outcome else { return None };
+        Some(FilePart { file: file.clone(), at: 0, end: stat.size })
+    }
+
+    /// Takes what [`Self::unread`] names, or what has come of it. A file that was changed meanwhile
+    /// will be sent from its descriptor.
+    pub fn read(&mut self, bytes: io::Result<Shared<[u8]>>) {
+        let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
+        self.outcome = match (outcome, bytes) {
+            (Ok(Step::Unread(unread)), Ok(bytes)) => {
+                let whole = bytes.len() as u64 == unread.stat.size;
+                unread.with(whole.then_some(bytes)).map(Step::sent_from_descriptor)
+            }
+            (Ok(Step::Unread(_)), Err(error)) => Err(status_of(&error)),
+            (outcome, _) => outcome,
+        };
+    }
 }
 
 /// What the cache did and holds.
@@ -67,18 +91,23 @@ impl Site {
         }
     }
 
-    /// Asks the disk what a path leads to, and opens or reads it unless the cache has it as it is.
-    /// May block; from the cache it takes only what to compare with.
+    /// Asks the disk what a path leads to, and opens it unless the cache has it as it is; what is in
+    /// a small file remains to be read. May block; from the cache it takes only what to compare
+    /// with.
     #[must_use]
     pub fn open(&self, lookup: &Lookup) -> Opening {
         let outcome = self.disk.open(lookup, self.answers.known(lookup));
         Opening { lookup: lookup.clone(), outcome }
     }
 
-    /// Takes what was opened into the cache, and answers with it.
+    /// Takes what was opened into the cache, and answers with it. Blocks if it is unread.
     pub fn keep(&self, opening: Opening, now: &Now) -> Loaded<File> {
         let Opening { lookup, outcome } = opening;
-        match outcome {
+        let loading = outcome.and_then(|step| match step {
+            Step::Loaded(loading) => Ok(loading),
+            Step::Unread(unread) => self.disk.read(unread),
+        });
+        match loading {
             Ok(loading) => self.answers.keep(&lookup, loading, now),
             Err(status) => self.answers.keep_refusal(&lookup, status, now),
         }

@@ -50,6 +50,11 @@ impl Buffers {
         self.give_more(self.given);
     }
 
+    /// Never unmaps them: the kernel may still write.
+    pub(super) fn abandon(&mut self) {
+        self.map_bytes = 0;
+    }
+
     fn give_more(&mut self, n: u16) {
         let end = self.count.min(self.given.saturating_add(n));
         for id in self.given..end {
@@ -94,7 +99,8 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: this mapping is ours, and nothing borrowed from it outlives `self`.
+        // SAFETY: this mapping is ours, and nothing borrowed from it outlives `self`; of no length,
+        // it is abandoned, and the call fails.
         unsafe { libc::munmap(self.map.as_ptr().cast(), self.map_bytes) };
     }
 }

@@ -20,8 +20,6 @@ pub(super) struct InFlight {
 /// One operation.
 pub(super) struct Entry {
     pub(super) what: What,
-    /// The slot of the socket it is on, if it is on one.
-    pub(super) on: Option<u32>,
     pub(super) holds: Holds,
 }
 
@@ -34,11 +32,11 @@ pub(super) enum What {
     Send,
     Read,
     Ready,
-    Shut,
     Install,
 }
 
 /// What must outlive the operation.
+#[expect(dead_code, reason = "held for the kernel, not to be looked at")]
 pub(super) enum Holds {
     Nothing,
     Descriptor(Arc<dyn AsFd>),
@@ -47,33 +45,37 @@ pub(super) enum Holds {
 }
 
 impl InFlight {
-    pub(super) fn begin(&mut self, token: u64, entry: Entry) -> u32 {
+    /// Takes an entry; returns its index, and what it holds in its lasting place.
+    pub(super) fn begin(&mut self, token: u64, entry: Entry) -> (u32, &mut Holds) {
         self.live += 1;
-        let Some(index) = self.free else {
+        let index = self.free.unwrap_or(self.entries.len() as u32);
+        let at = index as usize;
+        if at == self.entries.len() {
+            assert!(index < u32::MAX, "fewer than 2^32 in flight");
             self.tokens.push(token);
             self.entries.push(entry);
-            return u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 in flight");
-        };
-        let at = index as usize;
-        self.tokens[at] = token;
-        let old = mem::replace(&mut self.entries[at], entry);
-        let What::Nothing { next_free } = old.what else {
-            unreachable!("the free list holds free entries only")
-        };
-        self.free = next_free;
-        index
+        } else {
+            self.tokens[at] = token;
+            let old = mem::replace(&mut self.entries[at], entry);
+            let What::Nothing { next_free } = old.what else {
+                unreachable!("the free list holds free entries only")
+            };
+            self.free = next_free;
+        }
+        (index, &mut self.entries[at].holds)
     }
 
     pub(super) fn what(&self, index: u32) -> (u64, What) {
         (self.tokens[index as usize], self.entries[index as usize].what)
     }
 
-    pub(super) fn end(&mut self, index: u32) -> Entry {
+    /// Frees an entry; returns what it held.
+    pub(super) fn end(&mut self, index: u32) -> Holds {
         self.live -= 1;
         let what = What::Nothing { next_free: self.free };
         self.free = Some(index);
-        let free = Entry { what, on: None, holds: Holds::Nothing };
-        mem::replace(&mut self.entries[index as usize], free)
+        let free = Entry { what, holds: Holds::Nothing };
+        mem::replace(&mut self.entries[index as usize], free).holds
     }
 
     /// The first entry from `start` on that carries `token`.
