@@ -103,6 +103,8 @@ pub enum Done<'r> {
     Read(io::Result<Arc<[u8]>>),
     /// What was waited for is readable.
     Ready(io::Result<()>),
+    /// Shut, unless what it was linked to has failed.
+    Shut(io::Result<()>),
     /// A copy of the socket as an ordinary descriptor.
     Installed(io::Result<Socket>),
 }
@@ -180,7 +182,8 @@ impl Ring {
         self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)
     }
 
-    /// Sends bytes `at..end` of `bytes` whole, then FIN. FIN does not go out when that fails.
+    /// Sends bytes `at..end` of `bytes` whole, then FIN; reports both, the second as
+    /// [`Self::shutdown`]. FIN does not go out when the first fails.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
@@ -199,7 +202,7 @@ impl Ring {
         // Without MSG_WAITALL a short send would count as done, and FIN would cut the rest off.
         let entry = send(on, &bytes[at..end], libc::MSG_WAITALL).flags(squeue::Flags::IO_LINK);
         self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)?;
-        self.shutdown(on, How::Write)
+        self.shutdown(on, How::Write, token)
     }
 
     /// Reads `bytes` bytes of a file from byte `at` on.
@@ -237,16 +240,18 @@ impl Ring {
         self.begin(token, What::Install, Holds::Nothing, |_| entry)
     }
 
-    /// Shuts a connection; nothing is reported.
+    /// Shuts a connection. The kernel does so by a thread of its own: a handle that is closed before
+    /// that is reported may be another connection's by then, and that would be shut.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
-    pub fn shutdown(&mut self, on: Handle, how: How) -> io::Result<()> {
+    pub fn shutdown(&mut self, on: Handle, how: How, token: u64) -> io::Result<()> {
         let how = match how {
             How::Write => libc::SHUT_WR,
             How::Both => libc::SHUT_RDWR,
         };
-        self.begin_unnamed(&opcode::Shutdown::new(Fixed(on.0), how).build())
+        let entry = opcode::Shutdown::new(Fixed(on.0), how).build();
+        self.begin(token, What::Shut, Holds::Nothing, |_| entry)
     }
 
     /// Gives a handle back; nothing is reported. The connection ends with the last operation on it.
@@ -319,6 +324,7 @@ impl Ring {
             What::Send => Done::Sent(result),
             What::Read => Done::Read(result.map(|n| filled(held, n))),
             What::Ready => Done::Ready(result.map(|_| ())),
+            What::Shut => Done::Shut(result.map(|_| ())),
             What::Install => Done::Installed(result.map(|fd| installed(fd as RawFd))),
             What::Nothing { .. } => unreachable!("the kernel reported what was not in flight"),
         };

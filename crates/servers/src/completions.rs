@@ -139,6 +139,11 @@ impl<'h> Completions<'h> {
             }
             Done::Sent(sent) => self.sent(token, sent),
             Done::Read(read) => self.read(token, read)?,
+            Done::Shut(_) => {
+                let Some(party) = self.parties.named(token) else { return Ok(true) };
+                party.shutting -= 1;
+                self.touched.push(token);
+            }
             Done::Installed(socket) => self.introduce(token, socket),
         }
         Ok(true)
@@ -166,7 +171,8 @@ impl<'h> Completions<'h> {
             self.tally.add(Counter::Timeouts, 1);
             if party.busy || party.closing {
                 // What is in flight, or a peer that does not close either, is made to end.
-                self.ring.shutdown(party.handle, How::Both)?;
+                self.ring.shutdown(party.handle, How::Both, token)?;
+                party.shutting += 1;
             }
             if !party.closing {
                 party.session.expired(&self.now);
@@ -285,7 +291,8 @@ impl<'h> Completions<'h> {
                 Want::Send(..) => send(&mut self.ring, party, token)?,
                 Want::Shut => {
                     if !mem::replace(&mut party.shut, true) {
-                        self.ring.shutdown(party.handle, How::Write)?;
+                        self.ring.shutdown(party.handle, How::Write, token)?;
+                        party.shutting += 1;
                     }
                     party.session.shut(&self.now);
                 }
@@ -310,11 +317,15 @@ impl<'h> Completions<'h> {
             let deadline = Deadline { timeout: Timeout::Linger, at };
             self.timers.set(token as u32, party.shut.then_some(deadline));
             if !party.shut {
-                self.ring.shutdown(party.handle, How::Both)?;
+                self.ring.shutdown(party.handle, How::Both, token)?;
+                party.shutting += 1;
             }
             return Ok(());
         }
         self.timers.set(token as u32, None);
+        if party.shutting > 0 {
+            return Ok(());
+        }
         if let Some(party) = self.parties.remove(token) {
             self.ring.close(party.handle)?;
             self.tally.add(Counter::Closed, 1);
@@ -403,6 +414,7 @@ fn send(ring: &mut Ring, party: &mut Party, token: u64) -> io::Result<()> {
     };
     if closes && last && range.1 - range.0 <= SENT_THEN_SHUT_MAX {
         party.shut = true;
+        party.shutting += 1;
         ring.send_then_shut(party.handle, bytes, range, token)?;
     } else {
         ring.send(party.handle, bytes, range, !last, token)?;

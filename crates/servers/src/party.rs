@@ -26,6 +26,8 @@ pub(crate) struct Party {
     pub(crate) busy: bool,
     /// FIN is out, or goes out behind the send in flight.
     pub(crate) shut: bool,
+    /// Shutdowns in flight, each of which names the handle.
+    pub(crate) shutting: u8,
     /// It is to be closed as soon as nothing is in flight.
     pub(crate) closing: bool,
     /// Bytes that came while it wanted something else.
@@ -54,6 +56,7 @@ impl Party {
             receiving: false,
             busy: false,
             shut: false,
+            shutting: 0,
             closing: false,
             ahead_bytes: 0,
             opening: None,

@@ -32,6 +32,7 @@ pub(super) enum What {
     Send,
     Read,
     Ready,
+    Shut,
     Install,
 }
 
