@@ -279,7 +279,7 @@ fn an_installed_socket_is_the_same_connection() {
     };
     assert_eq!(socket.send(b"x", false).unwrap(), 1);
     peer.read_exact(&mut [0]).unwrap();
-    let flags = rustix::io::fcntl_getfd(&socket.as_fd()).unwrap();
+    let flags = rustix::io::fcntl_getfd(socket.as_fd()).unwrap();
     assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
 }
 
