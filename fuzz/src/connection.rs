@@ -1,5 +1,5 @@
 use h1::{
-    Answer, Chunk, Codings, Connection, Content, Date, Fault, FilePart, Found, Limits, Loaded,
+    Answer, Chunk, Codings, Connection, Content, Date, FilePart, Found, Limits, Loaded,
     Lookup, Miss, Now, Reply, Representation, Shared, Status, Want,
 };
 use measure::Instant;
@@ -135,7 +135,7 @@ impl<'d> Driver<'d> {
             0 => self.expire(),
             1 => self.connection.drain(),
             2 => self.connection.refuse(Status::SERVICE_UNAVAILABLE, &self.now),
-            3 => self.connection.failed(Fault::Peer),
+            3 => self.connection.failed(),
             4 if !self.ended => {
                 self.ended = true;
                 self.connection.ended(&self.now);

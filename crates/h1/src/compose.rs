@@ -32,7 +32,7 @@ pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u
 #[must_use]
 pub fn answer<F>(
     head: &Head<'_>,
-    answer: &Answer<F>,
+    answer: Answer<F>,
     persistence: Persistence,
     limits: &Limits,
     now: &Now,
@@ -41,7 +41,7 @@ pub fn answer<F>(
     let reply = Reply { representation, persistence, date: &now.date };
     let has_content = head.method() == Method::Get;
     if representation.status != Status::OK || !head.is_conditional() {
-        return match &answer.prebuilt {
+        return match answer.prebuilt {
             Some(prebuilt) if has_content && persistence == Persistence::Stays => {
                 reply.prebuilt(prebuilt)
             }
@@ -72,17 +72,20 @@ pub fn answer<F>(
 }
 
 /// A small reply of the server's own, all of it: the status is its text. A 204 or 304 has neither
-/// text nor length; with `content` false, for HEAD, only the length that GET would see is left.
+/// text nor length; without content, for HEAD, only the length that GET would see is left.
 #[must_use]
-pub fn status(
+pub fn status<F>(
     status: Status,
     persistence: Persistence,
-    allow: bool,
-    content: bool,
+    has_content: bool,
     date: &Date,
-) -> Chunk {
-    let line: &[u8] = if allow { b"Allow: GET, HEAD, OPTIONS\r\n" } else { b"" };
-    small(status, persistence, line, content, date)
+) -> Composed<F> {
+    // Asked by OPTIONS, or to be told with a 405 (RFC 9110 section 15.5.6).
+    let line: &[u8] = match status {
+        Status::NO_CONTENT | Status::METHOD_NOT_ALLOWED => b"Allow: GET, HEAD, OPTIONS\r\n",
+        _ => b"",
+    };
+    small(status, persistence, line, has_content, date)
 }
 
 /// The interim reply to `Expect: 100-continue` (RFC 9110 section 15.2.1).
@@ -96,15 +99,10 @@ pub fn continue_() -> Chunk {
 pub struct Composed<F> {
     /// Its status.
     pub status: Status,
+    /// How many of its bytes are content.
+    pub content_bytes: u64,
     /// Its bytes.
     pub pieces: Pieces<F>,
-}
-
-impl<F> Composed<F> {
-    /// A reply that is one chunk.
-    pub(crate) fn of_chunk(status: Status, chunk: Chunk) -> Self {
-        Self { status, pieces: Pieces::one(chunk, None) }
-    }
 }
 
 /// What one send takes: the chunk, then the part of a file.
@@ -122,7 +120,9 @@ impl<F> Pieces<F> {
     /// One piece.
     #[must_use]
     pub fn one(chunk: Chunk, part: Option<FilePart<F>>) -> Self {
-        [(chunk, part)].into_iter().collect()
+        let piece = (chunk, part);
+        let remaining = bytes_of(&piece);
+        Self { first: Some(piece), others: Vec::new().into_iter(), remaining }
     }
 
     /// Bytes of the pieces that have not been taken yet.
@@ -164,31 +164,33 @@ struct Reply<'r, F> {
 }
 
 impl<F> Reply<'_, F> {
-    fn prebuilt(&self, prebuilt: &Shared<[u8]>) -> Composed<F> {
+    fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
+        let content_bytes = self.representation.content.length();
         let part = match &self.representation.content {
             Content::File { file, length } if *length > 0 => {
                 Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
             }
             _ => None,
         };
-        let pieces = Pieces::one(Chunk::whole(Shared::clone(prebuilt)), part);
-        Composed { status: self.representation.status, pieces }
+        let pieces = Pieces::one(Chunk::whole(prebuilt), part);
+        Composed { status: self.representation.status, content_bytes, pieces }
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {
         let text = head_of_whole(self.representation, self.persistence, self.date);
         let length = if has_content { self.representation.content.length() } else { 0 };
-        self.composed(self.representation.status, Row::of_one(text, 0..length))
+        self.composed(self.representation.status, length, Row::of_one(text, 0..length))
     }
 
     fn part(&self, part: Range<u64>) -> Composed<F> {
         let status = Status::PARTIAL_CONTENT;
         let mut lines = Lines::begin(status, self.date);
         lines.add_unless_empty("Content-Type: ", &self.representation.media_type);
-        lines.add(&[b"Content-Length: ", Decimal::of(part.end - part.start).digits()]);
+        let length = part.end - part.start;
+        lines.add(&[b"Content-Length: ", Decimal::of(length).digits()]);
         lines.add_content_range(&part, self.representation.content.length());
         lines.add_representation(self.representation, self.date);
-        self.composed(status, Row::of_one(lines.end(self.persistence), part))
+        self.composed(status, length, Row::of_one(lines.end(self.persistence), part))
     }
 
     /// A multipart/byteranges reply (RFC 9110 section 14.6); everything, where that is shorter, and
@@ -196,17 +198,16 @@ impl<F> Reply<'_, F> {
     fn parts(&self, parts: &[Range<u64>]) -> Composed<F> {
         let boundary = self.boundary(parts);
         let body = self.body_of_parts(parts, &boundary);
-        if self.representation.coding.is_some()
-            || body.bytes() > self.representation.content.length()
-        {
+        let length = body.bytes();
+        if self.representation.coding.is_some() || length > self.representation.content.length() {
             return self.whole(true);
         }
         let status = Status::PARTIAL_CONTENT;
         let mut lines = Lines::begin(status, self.date);
         lines.add(&[b"Content-Type: multipart/byteranges; boundary=", boundary.as_bytes()]);
-        lines.add(&[b"Content-Length: ", Decimal::of(body.bytes()).digits()]);
+        lines.add(&[b"Content-Length: ", Decimal::of(length).digits()]);
         lines.add_representation(self.representation, self.date);
-        self.composed(status, body.behind(lines.end(self.persistence)))
+        self.composed(status, length, body.behind(lines.end(self.persistence)))
     }
 
     fn body_of_parts(&self, parts: &[Range<u64>], boundary: &str) -> Row {
@@ -239,16 +240,15 @@ impl<F> Reply<'_, F> {
         let mut lines = Lines::begin(status, self.date);
         lines.add_validators(self.representation, self.date);
         lines.add_variance(self.representation);
-        self.composed(status, Row::of_one(lines.end(self.persistence), 0..0))
+        self.composed(status, 0, Row::of_one(lines.end(self.persistence), 0..0))
     }
 
     fn refusal(&self, status: Status, line: &[u8], has_content: bool) -> Composed<F> {
-        let chunk = small(status, self.persistence, line, has_content, self.date);
-        Composed { status, pieces: Pieces::one(chunk, None) }
+        small(status, self.persistence, line, has_content, self.date)
     }
 
-    fn composed(&self, status: Status, row: Row) -> Composed<F> {
-        Composed { status, pieces: row.pieces(&self.representation.content) }
+    fn composed(&self, status: Status, content_bytes: u64, row: Row) -> Composed<F> {
+        Composed { status, content_bytes, pieces: row.pieces(&self.representation.content) }
     }
 }
 
@@ -336,27 +336,27 @@ fn head_of_whole<F>(
     lines.end(persistence)
 }
 
-fn small(
+fn small<F>(
     status: Status,
     persistence: Persistence,
     line: &[u8],
-    content: bool,
+    has_content: bool,
     date: &Date,
-) -> Chunk {
+) -> Composed<F> {
     let has_length = !matches!(status, Status::NO_CONTENT | Status::NOT_MODIFIED);
     let code = Decimal::of(status.0.into());
-    let content_text = [code.digits(), b" ", status.phrase().as_bytes(), b"\n"].concat();
+    let content = [code.digits(), b" ", status.phrase().as_bytes(), b"\n"].concat();
     let mut lines = Lines::begin(status, date);
     if has_length {
         lines.add(&[b"Content-Type: text/plain"]);
-        lines.add(&[b"Content-Length: ", Decimal::of(content_text.len() as u64).digits()]);
+        lines.add(&[b"Content-Length: ", Decimal::of(content.len() as u64).digits()]);
     }
     lines.text.extend_from_slice(line);
     let mut text = lines.end(persistence);
-    if has_length && content {
-        text.extend_from_slice(&content_text);
-    }
-    Chunk::whole(Shared::from(text))
+    let sent: &[u8] = if has_length && has_content { &content } else { b"" };
+    text.extend_from_slice(sent);
+    let pieces = Pieces::one(Chunk::whole(Shared::from(text)), None);
+    Composed { status, content_bytes: sent.len() as u64, pieces }
 }
 
 /// A head, or the head of a part, while it is written.

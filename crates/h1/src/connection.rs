@@ -1,50 +1,22 @@
+//! One connection: what is done to it from outside, in each of its states.
+
+mod patience;
+mod replies;
+mod requests;
+
 use core::mem;
 
-use measure::{Duration, Instant};
+use measure::Instant;
 
+pub use self::patience::{Deadline, Timeout};
 use crate::body::Body;
-use crate::compose::{self, Composed};
 use crate::head::{Scan, first_line};
+use crate::inbox::Inbox;
 use crate::reply::{After, Rate, Sending};
 use crate::state::{self, Event};
 use crate::{
-    Answer, Found, Framing, Head, Limits, Loaded, Lookup, Method, Miss, Now, Persistence, Refusal,
-    Request, Shared, Status, Want,
+    Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Request, Shared, Status, Want,
 };
-
-/// Which patience of ours a deadline belongs to. All deadlines of one kind lie equally far ahead
-/// when they are set, so a driver can keep one first-in-first-out list for each kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timeout {
-    /// [`Limits::head_timeout`]
-    Head,
-    /// [`Limits::idle_timeout`]
-    Idle,
-    /// [`Limits::rate_window`], in which a body or an answer must get on.
-    Rate,
-    /// [`Limits::linger_timeout`]
-    Linger,
-}
-
-/// When [`Connection::expired`] is due, and by which patience.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadline {
-    /// The patience.
-    pub timeout: Timeout,
-    /// The moment.
-    pub at: Instant,
-}
-
-/// Why a driver gives a connection up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The peer reset it or went away.
-    Peer,
-    /// A file ended before the length that was announced.
-    Shrank,
-    /// The machine failed: a read error, no memory.
-    Machine,
-}
 
 /// A reply that has been sent whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +31,7 @@ pub struct Reply {
 pub struct Connection<F> {
     limits: Shared<Limits>,
     state: State<F>,
-    /// The head in hand, and what came behind it. Empty and without memory between requests.
-    buffer: Vec<u8>,
+    inbox: Inbox,
     /// The reply in hand is the last.
     draining: bool,
     /// The peer sent FIN.
@@ -71,7 +42,7 @@ pub struct Connection<F> {
 enum State<F> {
     Idle { since: Instant },
     Head { since: Instant, scan: Scan },
-    Continue { request: Request, head: u16, sending: Sending<F> },
+    Continue { request: Request, head: u16, body: Body, sending: Sending<F> },
     Body { request: Request, head: u16, body: Body, rate: Rate },
     Find { request: Request, head: u16 },
     Load { request: Request, head: u16, lookup: Lookup },
@@ -82,8 +53,8 @@ enum State<F> {
     Closed,
 }
 
-/// Bytes that may wait behind the request in hand; what comes then is the client's own fault, and
-/// the connection closes after the reply.
+/// Bytes that may wait behind the request in hand, so that a driver need not stop to receive at
+/// once. Who sends more without waiting for replies gets the one in hand and no other.
 const LEFTOVER_BYTES_MAX: usize = 64 << 10;
 
 impl<F> Connection<F> {
@@ -91,7 +62,7 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn new(limits: Shared<Limits>, now: Instant) -> Self {
         let state = State::Head { since: now, scan: Scan::default() };
-        Self { limits, state, buffer: Vec::new(), draining: false, ended: false }
+        Self { limits, state, inbox: Inbox::default(), draining: false, ended: false }
     }
 
     /// What is to be done next.
@@ -102,7 +73,7 @@ impl<F> Connection<F> {
                 Want::Recv
             }
             State::Find { request, head } => {
-                Want::Find(Head::new(&self.buffer[..usize::from(*head)], request))
+                Want::Find(Head::new(&self.inbox.bytes()[..usize::from(*head)], request))
             }
             State::Load { lookup, .. } => Want::Load(Miss::Path(lookup.clone())),
             State::Pages { sending, .. } => match &sending.part {
@@ -127,24 +98,27 @@ impl<F> Connection<F> {
                 if *left == 0 {
                     self.go(Event::Over, State::Closed);
                 }
-                return true;
+                return self.receives();
             }
             State::Body { rate, .. } => rate.moved(bytes.len() as u64, now.at),
             _ => {}
         }
-        if self.buffer.len() + bytes.len() > self.limits.head_bytes_max + LEFTOVER_BYTES_MAX {
-            self.draining = true;
-            return false;
+        if self.receives() {
+            self.inbox.add(bytes);
+            self.advance(now);
+        } else if self.inbox.len() + bytes.len() <= self.limits.head_bytes_max + LEFTOVER_BYTES_MAX
+        {
+            self.inbox.add(bytes);
+        } else {
+            self.flooded();
         }
-        self.buffer.extend_from_slice(bytes);
-        self.advance(now);
-        matches!(self.want(), Want::Recv)
+        self.receives()
     }
 
     /// The peer sent FIN: a reply in hand is still sent.
     pub fn ended(&mut self, _: &Now) {
         self.ended = true;
-        if matches!(self.want(), Want::Recv) {
+        if self.receives() {
             self.go(Event::Over, State::Closed);
         }
     }
@@ -153,33 +127,32 @@ impl<F> Connection<F> {
     pub fn found(&mut self, found: Found<F>, now: &Now) {
         let State::Find { request, head } = self.state else { return };
         match found {
-            Found::Answer(answer) => self.answer(&request, head, &answer, now),
+            Found::Answer(answer) => self.answer(&request, head, answer, now),
             Found::Miss(lookup) => self.go(Event::Missed, State::Load { request, head, lookup }),
             Found::Status(status) => self.status(&request, head, status, now),
         }
     }
 
-    /// Answers `Load`.
+    /// Answers `Load`. A status where pages were wanted is the reply if none has begun.
     pub fn loaded(&mut self, loaded: Loaded<F>, now: &Now) {
-        match (mem::replace(&mut self.state, State::Closed), loaded) {
-            (State::Load { request, head, lookup }, loaded) => {
-                self.state = State::Load { request, head, lookup };
-                match loaded {
-                    Loaded::Answer(answer) => self.answer(&request, head, &answer, now),
-                    Loaded::Status(status) => self.status(&request, head, status, now),
-                    Loaded::Pages | Loaded::More(_) => debug_assert!(false, "a path was wanted"),
-                }
+        match (&self.state, loaded) {
+            (&State::Load { request, head, .. }, Loaded::Answer(answer)) => {
+                self.answer(&request, head, answer, now);
             }
-            (State::Pages { head, mut sending }, Loaded::Pages) => {
+            (&State::Load { request, head, .. }, Loaded::Status(status)) => {
+                self.status(&request, head, status, now);
+            }
+            (State::Pages { .. }, Loaded::Pages) => self.turn(Event::PagesCame, |state| {
+                let State::Pages { head, mut sending } = state else { return state };
                 sending.rate = Rate::new(now.at);
-                self.state = State::Send { head, sending };
+                State::Send { head, sending }
+            }),
+            (State::Pages { sending, .. }, Loaded::Status(status)) if !sending.has_begun => {
+                self.refused(Refusal(status), now);
             }
-            // The pages of a reply that has begun cannot be had: it must not look complete.
-            (State::Pages { .. }, _) => {}
-            (state, _) => {
-                debug_assert!(false, "nothing was to be loaded");
-                self.state = state;
-            }
+            // What has begun must not look complete.
+            (State::Pages { .. }, _) => self.go(Event::Over, State::Closed),
+            _ => debug_assert!(false, "that was not to be loaded"),
         }
     }
 
@@ -193,29 +166,27 @@ impl<F> Connection<F> {
         if !sending.sent(n, &self.limits, now.at) {
             return None;
         }
-        match mem::replace(&mut self.state, State::Closed) {
-            State::Continue { request, head, .. } => {
-                let rate = Rate::new(now.at);
-                // The bound was judged before the word to go on was given.
-                match Body::new(request.framing, self.limits.body_bytes_max) {
-                    Ok(body) => self.state = State::Body { request, head, body, rate },
-                    Err(refusal) => self.refused(refusal, now),
-                }
-                self.advance(now);
-                None
-            }
-            State::Send { head, sending } if sending.part.is_some() => {
-                self.state = State::Pages { head, sending };
-                None
-            }
-            State::Send { head, sending } => {
-                let reply = sending.reply();
-                self.state = State::Send { head, sending };
-                self.finish(now);
+        match &self.state {
+            State::Send { head, sending } if sending.part.is_none() => {
+                let reply = sending.reply;
+                self.finish(*head, sending.after, now);
                 Some(reply)
             }
-            state => {
-                self.state = state;
+            State::Send { .. } => {
+                self.turn(Event::PagesWanted, |state| match state {
+                    State::Send { head, sending } => State::Pages { head, sending },
+                    other => other,
+                });
+                None
+            }
+            _ => {
+                self.turn(Event::Continued, |state| match state {
+                    State::Continue { request, head, body, .. } => {
+                        State::Body { request, head, body, rate: Rate::new(now.at) }
+                    }
+                    other => other,
+                });
+                self.advance(now);
                 None
             }
         }
@@ -232,9 +203,11 @@ impl<F> Connection<F> {
         }
     }
 
-    /// It broke off: the next want is `Close`.
-    pub fn failed(&mut self, _: Fault) {
-        self.state = State::Closed;
+    /// It broke off: the peer is gone, or what was announced cannot be sent. Wants `Close`.
+    pub fn failed(&mut self) {
+        if !matches!(self.state, State::Closed) {
+            self.go(Event::Over, State::Closed);
+        }
     }
 
     /// Answers with `status` and closes, unless a reply has begun.
@@ -255,44 +228,6 @@ impl<F> Connection<F> {
         self.draining = true;
         if self.is_idle() {
             self.go(Event::Over, State::Closed);
-        }
-    }
-
-    /// The deadline has passed: refuses (408), closes, or goes on where the rate was good enough.
-    pub fn expired(&mut self, now: &Now) {
-        if self.deadline().is_none_or(|due| due.at > now.at) {
-            return;
-        }
-        let goes_on = match &mut self.state {
-            State::Body { rate, .. } => rate.goes_on(&self.limits, now.at),
-            State::Send { sending, .. } | State::Continue { sending, .. } => {
-                sending.rate.goes_on(&self.limits, now.at)
-            }
-            _ => false,
-        };
-        match self.state {
-            _ if goes_on => {}
-            State::Head { .. } if !self.buffer.is_empty() => self.late(now),
-            State::Body { .. } => self.late(now),
-            _ => self.go(Event::Over, State::Closed),
-        }
-    }
-
-    /// When and by which patience `expired` is due; nothing while the disk is waited for.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Deadline> {
-        let due = |timeout, since: Instant, patience: Duration| {
-            Some(Deadline { timeout, at: since + patience })
-        };
-        match &self.state {
-            State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),
-            State::Head { since, .. } => due(Timeout::Head, *since, self.limits.head_timeout),
-            State::Body { rate, .. } => due(Timeout::Rate, rate.since, self.limits.rate_window),
-            State::Send { sending, .. } | State::Continue { sending, .. } => {
-                due(Timeout::Rate, sending.rate.since, self.limits.rate_window)
-            }
-            State::Linger { since, .. } => due(Timeout::Linger, *since, self.limits.linger_timeout),
-            _ => None,
         }
     }
 
@@ -325,198 +260,47 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn request_line(&self) -> Option<&[u8]> {
         match &self.state {
-            State::Idle { .. } | State::Head { .. } | State::Shut | State::Linger { .. } => None,
-            _ => first_line(&self.buffer),
+            State::Idle { .. }
+            | State::Head { .. }
+            | State::Shut
+            | State::Linger { .. }
+            | State::Closed => None,
+            _ => first_line(self.inbox.bytes()),
         }
     }
 
-    /// Goes as far as the buffered bytes lead.
-    fn advance(&mut self, now: &Now) {
-        if let State::Idle { .. } | State::Head { .. } = self.state {
-            self.advance_head(now);
-        }
-        if let State::Body { .. } = self.state {
-            self.advance_body(now);
-        }
+    const fn receives(&self) -> bool {
+        use State::{Body, Head, Idle, Linger};
+        matches!(self.state, Idle { .. } | Head { .. } | Body { .. } | Linger { .. })
     }
 
-    fn advance_head(&mut self, now: &Now) {
-        let (since, mut scan) = match self.state {
-            State::Head { since, scan } => (since, scan),
-            _ => (now.at, Scan::default()),
-        };
-        loop {
-            match scan.end(&self.buffer, &self.limits) {
-                // An empty line before a request is passed over (RFC 9112 section 2.2).
-                Ok(Some(2)) => {
-                    self.buffer.drain(..2);
-                    scan = Scan::default();
-                }
-                Ok(Some(end)) => return self.judge(end, now),
-                Ok(None) if self.buffer.is_empty() => return,
-                Ok(None) => return self.go(Event::HeadPart, State::Head { since, scan }),
-                Err(refusal) => return self.refused(refusal, now),
+    /// More came than may wait and is thrown away: nothing behind it can be understood.
+    fn flooded(&mut self) {
+        self.draining = true;
+        match &mut self.state {
+            State::Pages { sending, .. } | State::Send { sending, .. } => {
+                sending.after = After::Shuts;
             }
-        }
-    }
-
-    /// A head is whole.
-    fn judge(&mut self, end: usize, now: &Now) {
-        let judged = u16::try_from(end)
-            .map_err(|_| Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE))
-            .and_then(|head| Ok((Request::judge(&self.buffer[..end], &self.limits)?, head)));
-        let (request, head) = match judged {
-            Ok(judged) => judged,
-            Err(refusal) => return self.refused(refusal, now),
-        };
-        let refused = match request.method {
-            Method::Get | Method::Head | Method::Options => None,
-            Method::Known => Some(Status::METHOD_NOT_ALLOWED),
-            Method::Unknown => Some(Status::NOT_IMPLEMENTED),
-        };
-        let offers = request.expects_continue && self.buffer.len() == end;
-        if request.framing == Framing::None {
-            self.go(Event::HeadWhole, State::Find { request, head });
-            return self.whole(now);
-        }
-        if let (Some(status), true) = (refused, request.expects_continue) {
-            // The body is not wanted, and whether it comes is the client's choice.
-            return self.own(status, Persistence::Closes, After::Shuts, head, now);
-        }
-        match Body::new(request.framing, self.limits.body_bytes_max) {
-            Err(refusal) => self.refused(refusal, now),
-            Ok(_) if offers => {
-                let sending = Sending::of_chunk(compose::continue_(), &self.limits, now.at);
-                self.go(Event::BodyOffered, State::Continue { request, head, sending });
-            }
-            Ok(body) => {
-                let rate = Rate::new(now.at);
-                self.go(Event::BodyAhead, State::Body { request, head, body, rate });
-            }
-        }
-    }
-
-    fn advance_body(&mut self, now: &Now) {
-        let State::Body { request, head, body, .. } = &mut self.state else { return };
-        let (request, head) = (*request, *head);
-        let at = usize::from(head);
-        match body.take(&self.buffer[at..]) {
-            Err(refusal) => self.refused(refusal, now),
-            Ok(n) => {
-                let done = body.is_done();
-                self.buffer.drain(at..at + n);
-                if done {
-                    self.go(Event::BodyWhole, State::Find { request, head });
-                    self.whole(now);
-                }
-            }
-        }
-    }
-
-    /// The request is whole: some are answered without looking.
-    fn whole(&mut self, now: &Now) {
-        let State::Find { request, head } = self.state else { return };
-        let status = match request.method {
-            Method::Get | Method::Head => return,
-            Method::Options => Status::NO_CONTENT,
-            Method::Known => Status::METHOD_NOT_ALLOWED,
-            Method::Unknown => Status::NOT_IMPLEMENTED,
-        };
-        self.status(&request, head, status, now);
-    }
-
-    fn answer(&mut self, request: &Request, head: u16, answer: &Answer<F>, now: &Now) {
-        let (persistence, after) = self.end_of(request, head);
-        let view = Head::new(&self.buffer[..usize::from(head)], request);
-        let composed = compose::answer(&view, answer, persistence, &self.limits, now);
-        self.send(head, composed, after, now);
-    }
-
-    fn status(&mut self, request: &Request, head: u16, status: Status, now: &Now) {
-        let (persistence, after) = self.end_of(request, head);
-        let allow = matches!(status, Status::METHOD_NOT_ALLOWED | Status::NO_CONTENT);
-        let content = request.method != Method::Head;
-        let chunk = compose::status(status, persistence, allow, content, &now.date);
-        self.send(head, Composed::of_chunk(status, chunk), after, now);
-    }
-
-    /// What becomes of the connection after this reply.
-    fn end_of(&self, request: &Request, head: u16) -> (Persistence, After) {
-        let leftover = self.buffer.len() > usize::from(head);
-        match request.persistence {
-            // The client said so itself, and sends no more.
-            Persistence::Closes if !leftover || self.ended => (Persistence::Closes, After::Closes),
-            Persistence::Closes => (Persistence::Closes, After::Shuts),
-            _ if self.ended && !leftover => (Persistence::Closes, After::Closes),
-            _ if self.draining => (Persistence::Closes, After::Shuts),
-            stays => (stays, After::Stays),
-        }
-    }
-
-    /// Answers by ourselves and closes: more may come that nobody will understand.
-    fn refused(&mut self, Refusal(status): Refusal, now: &Now) {
-        self.own(status, Persistence::Closes, After::Shuts, 0, now);
-    }
-
-    fn late(&mut self, now: &Now) {
-        self.refused(Refusal(Status::REQUEST_TIMEOUT), now);
-    }
-
-    fn own(
-        &mut self,
-        status: Status,
-        persistence: Persistence,
-        after: After,
-        head: u16,
-        now: &Now,
-    ) {
-        let allow = status == Status::METHOD_NOT_ALLOWED;
-        let chunk = compose::status(status, persistence, allow, true, &now.date);
-        self.send(head, Composed::of_chunk(status, chunk), after, now);
-    }
-
-    fn send(&mut self, head: u16, composed: Composed<F>, after: After, now: &Now) {
-        let sending = Sending::new(composed, after, &self.limits, now.at);
-        if sending.part.is_some() {
-            self.go(Event::ReplyOfPages, State::Pages { head, sending });
-        } else {
-            self.go(Event::Reply, State::Send { head, sending });
-        }
-    }
-
-    /// The reply is out: the next request, or the end.
-    fn finish(&mut self, now: &Now) {
-        let State::Send { head, sending } = &self.state else { return };
-        let head = usize::from(*head);
-        match sending.after {
-            After::Closes => self.go(Event::Closes, State::Closed),
-            After::Shuts => self.go(Event::Shuts, State::Shut),
-            After::Stays => {
-                self.go(Event::Stays, State::Idle { since: now.at });
-                if self.buffer.len() > head {
-                    self.buffer.drain(..head);
-                    self.advance(now);
-                } else {
-                    self.buffer = Vec::new();
-                }
-                let idle = matches!(self.want(), Want::Recv);
-                if idle && (self.ended || self.draining && self.is_idle()) {
-                    self.go(Event::Over, State::Closed);
-                }
-            }
+            State::Find { .. } | State::Load { .. } => {}
+            _ => self.go(Event::Over, State::Closed),
         }
     }
 
     /// The only way from one state to another.
     fn go(&mut self, event: Event, state: State<F>) {
-        debug_assert_eq!(
-            state::next(self.state.name(), event),
-            Some(state.name()),
-            "{:?} does not lead from {:?}",
-            event,
-            self.state.name()
-        );
-        self.state = state;
+        self.turn(event, |_| state);
+    }
+
+    /// As [`Self::go`], with what the old state had.
+    fn turn(&mut self, event: Event, into: impl FnOnce(State<F>) -> State<F>) {
+        let from = self.state.name();
+        self.state = into(mem::replace(&mut self.state, State::Closed));
+        let to = self.state.name();
+        debug_assert_eq!(state::next(from, event), Some(to), "{event:?} in {from:?}");
+        if let State::Shut | State::Closed = self.state {
+            // Nothing that came is needed any more.
+            self.inbox = Inbox::default();
+        }
     }
 }
 

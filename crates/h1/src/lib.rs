@@ -24,6 +24,7 @@ pub mod compose;
 pub mod conditional;
 mod connection;
 mod head;
+mod inbox;
 mod limits;
 pub mod negotiation;
 mod now;
@@ -33,7 +34,7 @@ pub mod state;
 mod status;
 mod want;
 
-pub use connection::{Connection, Deadline, Fault, Reply, Timeout};
+pub use connection::{Connection, Deadline, Reply, Timeout};
 pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};

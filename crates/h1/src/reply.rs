@@ -25,28 +25,29 @@ pub(crate) struct Sending<F> {
     /// The pieces of a reply that has several.
     others: Option<Box<Pieces<F>>>,
     pub(crate) after: After,
-    status: Status,
-    /// Bytes of content, all of it.
-    content: u64,
+    /// Some of it is out: no other reply can take its place.
+    pub(crate) has_begun: bool,
+    pub(crate) reply: Reply,
     pub(crate) rate: Rate,
 }
 
 impl<F> Sending<F> {
     pub(crate) fn new(composed: Composed<F>, after: After, limits: &Limits, now: Instant) -> Self {
-        let Composed { status, mut pieces } = composed;
-        let bytes = pieces.remaining();
+        let Composed { status, content_bytes, mut pieces } = composed;
         let (chunk, part) = pieces.next().unwrap_or_else(|| (Chunk::whole(Shared::from([])), None));
-        let head = memchr::memmem::find(chunk.bytes(), b"\r\n\r\n").map_or(0, |at| at + 4);
+        let reply = Reply { status, bytes: content_bytes };
         let others = (pieces.remaining() > 0).then(|| Box::new(pieces));
         let rate = Rate::new(now);
-        let content = bytes.saturating_sub(head as u64);
-        let mut sending = Self { chunk, part, part_end: 0, others, after, status, content, rate };
+        let mut sending =
+            Self { chunk, part, part_end: 0, others, after, has_begun: false, reply, rate };
         sending.begin_part(limits);
         sending
     }
 
-    pub(crate) fn of_chunk(chunk: Chunk, limits: &Limits, now: Instant) -> Self {
-        let composed = Composed::of_chunk(Status::CONTINUE, chunk);
+    /// A reply that another will follow.
+    pub(crate) fn of_interim(chunk: Chunk, limits: &Limits, now: Instant) -> Self {
+        let pieces = Pieces::one(chunk, None);
+        let composed = Composed { status: Status::CONTINUE, content_bytes: 0, pieces };
         Self::new(composed, After::Stays, limits, now)
     }
 
@@ -54,6 +55,7 @@ impl<F> Sending<F> {
     /// up, and without a part there is no more.
     pub(crate) fn sent(&mut self, n: u64, limits: &Limits, now: Instant) -> bool {
         self.rate.moved(n, now);
+        self.has_begun |= n > 0;
         let of_chunk = n.min((self.chunk.end - self.chunk.at) as u64);
         self.chunk.at += of_chunk as usize;
         if let Some(part) = &mut self.part {
@@ -73,10 +75,6 @@ impl<F> Sending<F> {
         let chunk = (self.chunk.end - self.chunk.at) as u64;
         let part = self.part.as_ref().map_or(0, |part| self.part_end - part.at);
         chunk + part + self.others.as_ref().map_or(0, |others| others.remaining())
-    }
-
-    pub(crate) const fn reply(&self) -> Reply {
-        Reply { status: self.status, bytes: self.content }
     }
 
     /// The next window, or the next piece; `false` if that is a chunk alone, wanted by the same

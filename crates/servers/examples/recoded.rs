@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use h1::{
-    Chunk, Connection, Deadline, Fault, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status,
-    Want,
+    Chunk, Connection, Deadline, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status, Want,
 };
 use os::File;
 use servers::session::{Session, Sessions};
@@ -112,7 +111,7 @@ impl Session for Recoded {
 
     fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
         match loaded {
-            Loaded::More(piece) if piece.bytes().is_empty() => self.inner.failed(Fault::Shrank),
+            Loaded::More(piece) if piece.bytes().is_empty() => self.inner.failed(),
             Loaded::More(piece) => {
                 self.plain = piece.bytes().len() as u64;
                 self.out = Some(Chunk::whole(code(piece.bytes()).into()));
@@ -138,9 +137,9 @@ impl Session for Recoded {
         self.inner.shut(now);
     }
 
-    fn failed(&mut self, fault: Fault) {
+    fn failed(&mut self) {
         self.out = None;
-        self.inner.failed(fault);
+        self.inner.failed();
     }
 
     fn refuse(&mut self, status: Status, now: &Now) {

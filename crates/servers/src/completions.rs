@@ -5,7 +5,7 @@
 
 use std::{io, mem};
 
-use h1::{Chunk, Deadline, Fault, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
+use h1::{Chunk, Deadline, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
 use os::ring::{Done, Handle, How, Ring, RingSettings};
 use os::{File, Socket};
 
@@ -131,7 +131,7 @@ impl<'h> Completions<'h> {
             Done::Ready(_) => self.draining = true,
             Done::Received(received) => {
                 let Some(party) = self.parties.named(token) else { return Ok(true) };
-                party.received(received, more, &self.now);
+                party.received(received, more, &self.now, &mut self.tally);
                 self.touched.push(token);
                 if party.is_far_ahead() {
                     self.ring.cancel(token)?;
@@ -232,7 +232,10 @@ impl<'h> Completions<'h> {
                     witness.finish(reply, self.house, log, &self.now, &mut self.tally);
                 }
             }
-            Err(e) => party.session.failed(fault(&e)),
+            Err(e) => {
+                self.tally.add(fault(&e), 1);
+                party.session.failed();
+            }
         }
     }
 
@@ -246,8 +249,14 @@ impl<'h> Completions<'h> {
             party.session.loaded(self.house.site.keep(*opening, &self.now), &self.now);
         } else {
             match (read, party.session.want()) {
-                (Err(_), _) => party.session.failed(Fault::Machine),
-                (Ok(bytes), _) if bytes.is_empty() => party.session.failed(Fault::Shrank),
+                (Err(e), _) => {
+                    self.tally.add(fault(&e), 1);
+                    party.session.failed();
+                }
+                (Ok(bytes), _) if bytes.is_empty() => {
+                    self.tally.add(Counter::FileFaults, 1);
+                    party.session.failed();
+                }
                 (Ok(bytes), Want::Load(_)) => {
                     party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
                 }
@@ -408,7 +417,7 @@ fn send(ring: &mut Ring, party: &mut Party, token: u64) -> io::Result<()> {
             return read_part(ring, party, &part, token);
         }
         (None, _) => {
-            party.session.failed(Fault::Machine);
+            party.session.failed();
             return Ok(());
         }
     };

@@ -15,7 +15,7 @@
 use std::io;
 use std::sync::Arc;
 
-use h1::{Fault, Loaded, Miss, Now, Want};
+use h1::{Loaded, Miss, Now, Want};
 use measure::Duration;
 use os::{Blocking, File, Socket};
 
@@ -165,7 +165,10 @@ impl Thread<'_> {
             }
             // The socket's patience is over; whether the session's is, its deadline says.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            Err(e) => peer.session.failed(fault(&e)),
+            Err(e) => {
+                self.tally.add(fault(&e), 1);
+                peer.session.failed();
+            }
         }
     }
 
@@ -190,7 +193,10 @@ impl Thread<'_> {
             _ => peer.socket.send(chunk.bytes(), part.is_some()).map(|n| n as u64),
         };
         match sent {
-            Ok(0) => peer.session.failed(Fault::Shrank),
+            Ok(0) => {
+                self.tally.add(Counter::FileFaults, 1);
+                peer.session.failed();
+            }
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n);
                 if let Some(reply) = peer.session.sent(n, now) {
@@ -202,7 +208,10 @@ impl Thread<'_> {
                 }
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => *now = self.clock.now(),
-            Err(e) => peer.session.failed(fault(&e)),
+            Err(e) => {
+                self.tally.add(fault(&e), 1);
+                peer.session.failed();
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use site::Opening;
 
 use crate::House;
 use crate::peer::Witness;
+use crate::counters::Tally;
 use crate::perform::fault;
 use crate::registry::Performer;
 use crate::session::Session;
@@ -66,7 +67,13 @@ impl Party {
     }
 
     /// Takes what a receive brought; `more`: it stays armed.
-    pub(crate) fn received(&mut self, received: io::Result<&[u8]>, more: bool, now: &Now) {
+    pub(crate) fn received(
+        &mut self,
+        received: io::Result<&[u8]>,
+        more: bool,
+        now: &Now,
+        tally: &mut Tally,
+    ) {
         self.receiving = more;
         match received {
             Ok([]) => self.session.ended(now),
@@ -79,7 +86,10 @@ impl Party {
             }
             // No buffer was free, or it was to pause: armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
-            Err(e) => self.session.failed(fault(&e)),
+            Err(e) => {
+                tally.add(fault(&e), 1);
+                self.session.failed();
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use h1::{Fault, FilePart, Found, Loaded, Miss, Now, Want};
+use h1::{FilePart, Found, Loaded, Miss, Now, Want};
 use os::poller::Interest;
 use os::{File, Socket};
 
@@ -151,7 +151,10 @@ impl Hands<'_> {
             (bytes.len() as u64, sent.map(|n| n as u64))
         };
         match sent {
-            Ok(0) => peer.session.failed(Fault::Shrank),
+            Ok(0) => {
+                self.tally.add(Counter::FileFaults, 1);
+                peer.session.failed();
+            }
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n);
                 self.budget = self.budget.saturating_sub(n);
@@ -174,7 +177,8 @@ impl Hands<'_> {
     }
 
     fn broke_off(&mut self, peer: &mut Peer, error: &io::Error) {
-        peer.session.failed(fault(error));
+        self.tally.add(fault(error), 1);
+        peer.session.failed();
     }
 }
 
@@ -187,8 +191,8 @@ pub(crate) fn step_of(miss: &Miss<File>) -> Step {
 }
 
 /// Whose fault an error on a socket or a file is.
-pub(crate) fn fault(error: &io::Error) -> Fault {
-    if os::is_peer_gone(error) { Fault::Peer } else { Fault::Machine }
+pub(crate) fn fault(error: &io::Error) -> Counter {
+    if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
 }
 
 /// Sends up to `most` bytes of a file part; 0 if the file has become shorter.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use h1::{Connection, Deadline, Fault, Found, Loaded, Now, Reply, Status, Want};
+use h1::{Connection, Deadline, Found, Loaded, Now, Reply, Status, Want};
 use os::File;
 
 /// What an architecture drives: one conversation with one peer, without I/O.
@@ -26,7 +26,7 @@ pub trait Session: Send {
     /// FIN is out.
     fn shut(&mut self, now: &Now);
     /// It broke off.
-    fn failed(&mut self, fault: Fault);
+    fn failed(&mut self);
     /// To be answered with a status and closed.
     fn refuse(&mut self, status: Status, now: &Now);
     /// To be closed after the reply in hand.
@@ -70,8 +70,8 @@ impl Session for Connection<File> {
     fn shut(&mut self, now: &Now) {
         self.shut(now);
     }
-    fn failed(&mut self, fault: Fault) {
-        self.failed(fault);
+    fn failed(&mut self) {
+        self.failed();
     }
     fn refuse(&mut self, status: Status, now: &Now) {
         self.refuse(status, now);

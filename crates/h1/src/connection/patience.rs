@@ -1,0 +1,75 @@
+//! How long a connection waits, and what it does then.
+
+use measure::{Duration, Instant};
+
+use super::{Connection, State};
+use crate::{Now, Refusal, Status, state::Event};
+
+/// Which patience of ours a deadline belongs to. All deadlines of one kind lie equally far ahead
+/// when they are set, so a driver can keep one first-in-first-out list for each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// [`crate::Limits::head_timeout`]
+    Head,
+    /// [`crate::Limits::idle_timeout`]
+    Idle,
+    /// [`crate::Limits::rate_window`], in which a body or an answer must get on.
+    Rate,
+    /// [`crate::Limits::linger_timeout`]
+    Linger,
+}
+
+/// When [`Connection::expired`] is due, and by which patience.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// The patience.
+    pub timeout: Timeout,
+    /// The moment.
+    pub at: Instant,
+}
+
+impl<F> Connection<F> {
+    /// The deadline has passed: refuses (408), closes, or goes on where the rate was good enough.
+    /// Before the deadline it does nothing.
+    pub fn expired(&mut self, now: &Now) {
+        if self.deadline().is_none_or(|due| due.at > now.at) {
+            return;
+        }
+        let goes_on = match &mut self.state {
+            State::Body { rate, .. } => rate.goes_on(&self.limits, now.at),
+            State::Send { sending, .. } | State::Continue { sending, .. } => {
+                sending.rate.goes_on(&self.limits, now.at)
+            }
+            _ => false,
+        };
+        let asks = match self.state {
+            State::Head { .. } => self.inbox.len() > 0,
+            State::Body { .. } => true,
+            _ => false,
+        };
+        match () {
+            () if goes_on => {}
+            () if asks => self.refused(Refusal(Status::REQUEST_TIMEOUT), now),
+            // Who has asked nothing is told nothing; who does not take a reply gets no other.
+            () => self.go(Event::Over, State::Closed),
+        }
+    }
+
+    /// When and by which patience `expired` is due; nothing while the disk is waited for.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Deadline> {
+        let due = |timeout, since: Instant, patience: Duration| {
+            Some(Deadline { timeout, at: since + patience })
+        };
+        match &self.state {
+            State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),
+            State::Head { since, .. } => due(Timeout::Head, *since, self.limits.head_timeout),
+            State::Body { rate, .. } => due(Timeout::Rate, rate.since, self.limits.rate_window),
+            State::Send { sending, .. } | State::Continue { sending, .. } => {
+                due(Timeout::Rate, sending.rate.since, self.limits.rate_window)
+            }
+            State::Linger { since, .. } => due(Timeout::Linger, *since, self.limits.linger_timeout),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! From what was found to a reply that is out, and what follows it.
+
+use super::{Connection, State};
+use crate::{
+    Answer, Head, Method, Now, Persistence, Refusal, Request, Status,
+    compose::{self, Composed},
+    reply::{After, Sending},
+    state::Event,
+};
+
+impl<F> Connection<F> {
+    pub(super) fn answer(&mut self, request: &Request, head: u16, answer: Answer<F>, now: &Now) {
+        let (persistence, after) = self.end_of(request, head);
+        let view = Head::new(&self.inbox.bytes()[..usize::from(head)], request);
+        let composed = compose::answer(&view, answer, persistence, &self.limits, now);
+        self.send(head, composed, after, now);
+    }
+
+    pub(super) fn status(&mut self, request: &Request, head: u16, status: Status, now: &Now) {
+        let (persistence, after) = self.end_of(request, head);
+        let has_content = request.method != Method::Head;
+        let composed = compose::status(status, persistence, has_content, &now.date);
+        self.send(head, composed, after, now);
+    }
+
+    /// Answers by ourselves and closes: more may come that nobody will understand.
+    pub(super) fn refused(&mut self, Refusal(status): Refusal, now: &Now) {
+        // Also a head that was not understood may have been meant so.
+        let has_content = !self.inbox.bytes().starts_with(b"HEAD ");
+        let composed = compose::status(status, Persistence::Closes, has_content, &now.date);
+        self.send(0, composed, After::Shuts, now);
+    }
+
+    /// What becomes of the connection after this reply.
+    fn end_of(&self, request: &Request, head: u16) -> (Persistence, After) {
+        let has_more = self.inbox.len() > usize::from(head);
+        match request.persistence {
+            // The client said so itself and sends no more, or can send no more.
+            Persistence::Closes if !has_more || self.ended => (Persistence::Closes, After::Closes),
+            Persistence::Closes => (Persistence::Closes, After::Shuts),
+            _ if self.ended && !has_more => (Persistence::Closes, After::Closes),
+            _ if self.draining => (Persistence::Closes, After::Shuts),
+            stays => (stays, After::Stays),
+        }
+    }
+
+    fn send(&mut self, head: u16, composed: Composed<F>, after: After, now: &Now) {
+        let sending = Sending::new(composed, after, &self.limits, now.at);
+        if sending.part.is_some() {
+            self.go(Event::ReplyOfPages, State::Pages { head, sending });
+        } else {
+            self.go(Event::Reply, State::Send { head, sending });
+        }
+    }
+
+    /// The reply is out: the next request, or the end.
+    pub(super) fn finish(&mut self, head: u16, after: After, now: &Now) {
+        match after {
+            After::Closes => self.go(Event::Closes, State::Closed),
+            After::Shuts => self.go(Event::Shuts, State::Shut),
+            After::Stays => {
+                self.inbox.skip(head.into());
+                self.go(Event::Stays, State::Idle { since: now.at });
+                self.advance(now);
+            }
+        }
+    }
+}

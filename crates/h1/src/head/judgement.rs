@@ -1,0 +1,309 @@
+//! What a head means, or why it means nothing.
+
+use core::mem::MaybeUninit;
+
+use memchr::memchr;
+
+use super::scan::{HEAD_BYTES_MAX, within_head, within_line};
+use super::{Framing, Method, Persistence, Refusal, Request, Span, Version, first_line};
+use crate::{Limits, Status};
+
+/// More fields than anybody may send.
+const FIELDS_MAX: usize = 128;
+type Fields<'c> = [MaybeUninit<httparse::Header<'c>>; FIELDS_MAX];
+
+pub(super) const BAD: Refusal = Refusal(Status::BAD_REQUEST);
+pub(super) const TOO_LONG: Refusal = Refusal(Status::URI_TOO_LONG);
+pub(super) const TOO_MANY: Refusal = Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE);
+const OTHER_VERSION: Refusal = Refusal(Status::HTTP_VERSION_NOT_SUPPORTED);
+
+impl Request {
+    /// Judges a whole head, its empty line included, of less than 64 KiB.
+    ///
+    /// # Errors
+    /// The status with which it is refused.
+    pub fn judge(bytes: &[u8], limits: &Limits) -> Result<Self, Refusal> {
+        match Self::parse(bytes, limits) {
+            Ok((request, head)) if usize::from(head) == bytes.len() => Ok(request),
+            Ok(_) => Err(BAD),
+            Err(OTHER_VERSION) => judge_version(bytes, limits),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The head that `bytes` begin with, and its length.
+    pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<(Self, u16), Refusal> {
+        let bytes = &bytes[..bytes.len().min(HEAD_BYTES_MAX)];
+        let mut fields: Fields<'_> = [const { MaybeUninit::uninit() }; FIELDS_MAX];
+        let mut parsed = httparse::Request::new(&mut []);
+        let end = match parsed.parse_with_uninit_headers(bytes, &mut fields) {
+            Ok(httparse::Status::Complete(end)) => end,
+            Ok(httparse::Status::Partial) => return Err(BAD),
+            Err(httparse::Error::Version) => return Err(OTHER_VERSION),
+            Err(httparse::Error::TooManyHeaders) => return Err(TOO_MANY),
+            Err(_) => return Err(BAD),
+        };
+        let bytes = &bytes[..end];
+        let target = parsed.path.unwrap_or_default().as_bytes();
+        check_lines(&parsed, bytes, limits)?;
+        let mut judged = Judged::default();
+        for field in parsed.headers.iter() {
+            judged.field(field, bytes)?;
+        }
+        let version = if parsed.version == Some(0) { Version::Http10 } else { Version::Http11 };
+        let mut request = Self {
+            method: method(parsed.method.unwrap_or_default()),
+            version,
+            persistence: judged.persistence(version),
+            framing: judged.framing(version)?,
+            expects_continue: judged.expects_continue && version == Version::Http11,
+            conditional: judged.conditional,
+            path: Span::default(),
+            query: Span::default(),
+            host: judged.host(version)?,
+        };
+        request.aim(target, parsed.method == Some("CONNECT"), bytes)?;
+        Ok((request, end as u16))
+    }
+
+    /// Takes the target apart (RFC 9112 section 3.2).
+    fn aim(&mut self, target: &[u8], connects: bool, bytes: &[u8]) -> Result<(), Refusal> {
+        let rest = match target {
+            _ if memchr(b'#', target).is_some() => return Err(BAD),
+            // Authority form: CONNECT is refused whatever it names.
+            _ if connects => return Ok(()),
+            b"*" if self.method == Method::Options => return Ok(()),
+            [b'/', ..] => target,
+            _ => {
+                let scheme = [&b"http://"[..], b"https://"].into_iter().find(|scheme| {
+                    target.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme))
+                });
+                let after = &target[scheme.ok_or(BAD)?.len()..];
+                let end = after.iter().position(|&byte| byte == b'/' || byte == b'?');
+                let (authority, rest) = after.split_at(end.unwrap_or(after.len()));
+                if authority.is_empty() || !is_host(authority) {
+                    return Err(BAD);
+                }
+                // The target's host wins over the field's (RFC 9112 section 3.2.2).
+                self.host = Span::of(authority, bytes);
+                rest
+            }
+        };
+        let (path, query) = match memchr(b'?', rest) {
+            Some(mark) => (&rest[..mark], &rest[mark + 1..]),
+            None => (rest, &rest[rest.len()..]),
+        };
+        self.path = Span::of(path, bytes);
+        self.query = Span::of(query, bytes);
+        Ok(())
+    }
+}
+
+/// The bounds, and that each line ends by CRLF: `httparse` takes a bare LF, and lines before the
+/// first.
+fn check_lines(
+    parsed: &httparse::Request<'_, '_>,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<(), Refusal> {
+    let (method, target) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
+    within_line(method.len() + target.len() + "  HTTP/1.1\r\n".len(), limits)?;
+    within_head(bytes.len(), limits)?;
+    if target.len() > limits.target_bytes_max {
+        return Err(TOO_LONG);
+    }
+    if parsed.headers.len() > limits.fields_max {
+        return Err(TOO_MANY);
+    }
+    // A line's name follows the end of the line before.
+    let ends_by_crlf = |field: &httparse::Header<'_>| {
+        bytes[..usize::from(Span::of(field.name.as_bytes(), bytes).at)].ends_with(b"\r\n")
+    };
+    let is_clean = Span::of(method.as_bytes(), bytes).at == 0
+        && parsed.headers.iter().all(ends_by_crlf)
+        && bytes.ends_with(b"\r\n\r\n");
+    if is_clean { Ok(()) } else { Err(BAD) }
+}
+
+/// A higher minor version is understood as 1.1 (RFC 9110 section 2.5), another major one is not.
+fn judge_version(bytes: &[u8], limits: &Limits) -> Result<Request, Refusal> {
+    let line = first_line(bytes).unwrap_or_default();
+    match line.len().checked_sub(9).map(|at| (at, &line[at..])) {
+        Some((at, [b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'])) => {
+            let mut lowered = bytes.to_vec();
+            lowered[at + 8] = b'1';
+            Request::judge(&lowered, limits)
+        }
+        Some((_, [b' ', b'H', b'T', b'T', b'P', b'/', major, b'.', minor]))
+            if major.is_ascii_digit() && minor.is_ascii_digit() =>
+        {
+            Err(OTHER_VERSION)
+        }
+        _ => Err(BAD),
+    }
+}
+
+fn method(name: &str) -> Method {
+    match name {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "OPTIONS" => Method::Options,
+        "POST" | "PUT" | "DELETE" | "CONNECT" | "TRACE" | "PATCH" => Method::Known,
+        _ => Method::Unknown,
+    }
+}
+
+/// What the fields say, before it is judged as a whole.
+#[derive(Default)]
+struct Judged {
+    length: Option<u64>,
+    codings: TransferCodings,
+    hosts: u32,
+    host: Span,
+    close: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+    conditional: bool,
+}
+
+/// The transfer codings seen so far.
+#[derive(Default, PartialEq, Eq)]
+enum TransferCodings {
+    #[default]
+    None,
+    /// `chunked`, once, last.
+    Chunked,
+    /// Others, and `chunked` last.
+    OthersThenChunked,
+    /// `chunked` is not last.
+    Others,
+    /// `chunked` twice, or something behind it.
+    Wrong,
+}
+
+impl Judged {
+    fn field(&mut self, field: &httparse::Header<'_>, bytes: &[u8]) -> Result<(), Refusal> {
+        let (name, value) = (field.name, field.value);
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        match name.len() {
+            4 if is("host") => {
+                self.hosts += 1;
+                self.host = Span::of(value, bytes);
+                if !is_host(value) {
+                    return Err(BAD);
+                }
+            }
+            5 if is("range") => self.conditional = true,
+            6 if is("expect") => {
+                if !value.eq_ignore_ascii_case(b"100-continue") {
+                    return Err(Refusal(Status::EXPECTATION_FAILED));
+                }
+                self.expects_continue = true;
+            }
+            8 if is("if-match") || is("if-range") => self.conditional = true,
+            10 if is("connection") => {
+                for token in list(value) {
+                    self.close |= token.eq_ignore_ascii_case(b"close");
+                    self.keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            13 if is("if-none-match") => self.conditional = true,
+            14 if is("content-length") => {
+                if self.length.is_some() {
+                    return Err(BAD);
+                }
+                self.length = Some(decimal(value)?);
+            }
+            17 if is("if-modified-since") => self.conditional = true,
+            17 if is("transfer-encoding") => self.codings(value),
+            19 if is("if-unmodified-since") => self.conditional = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn codings(&mut self, value: &[u8]) {
+        if list(value).next().is_none() {
+            self.codings = TransferCodings::Wrong;
+        }
+        for coding in list(value) {
+            let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+            self.codings = match (&self.codings, is_chunked) {
+                (TransferCodings::None, true) => TransferCodings::Chunked,
+                (TransferCodings::None | TransferCodings::Others, false) => TransferCodings::Others,
+                (TransferCodings::Others, true) => TransferCodings::OthersThenChunked,
+                _ => TransferCodings::Wrong,
+            };
+        }
+    }
+
+    /// Both ways at once, or one that 1.0 does not have, is refused (RFC 9112 section 6.1).
+    fn framing(&self, version: Version) -> Result<Framing, Refusal> {
+        match (&self.codings, self.length) {
+            (TransferCodings::None, None) => Ok(Framing::None),
+            (TransferCodings::None, Some(length)) => Ok(Framing::Sized(length)),
+            (_, Some(_)) => Err(BAD),
+            _ if version == Version::Http10 => Err(BAD),
+            (TransferCodings::Chunked, None) => Ok(Framing::Chunked),
+            (TransferCodings::OthersThenChunked, None) => Err(Refusal(Status::NOT_IMPLEMENTED)),
+            _ => Err(BAD),
+        }
+    }
+
+    fn persistence(&self, version: Version) -> Persistence {
+        match version {
+            _ if self.close => Persistence::Closes,
+            Version::Http11 => Persistence::Stays,
+            Version::Http10 if self.keep_alive => Persistence::StaysByRequest,
+            Version::Http10 => Persistence::Closes,
+        }
+    }
+
+    /// Exactly one in 1.1, at most one in 1.0 (RFC 9112 section 3.2).
+    fn host(&self, version: Version) -> Result<Span, Refusal> {
+        match (self.hosts, version) {
+            (1, _) | (0, Version::Http10) => Ok(self.host),
+            _ => Err(BAD),
+        }
+    }
+}
+
+/// The members of a comma-separated list, empty ones left out (RFC 9110 section 5.6.1).
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
+}
+
+fn decimal(value: &[u8]) -> Result<u64, Refusal> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(BAD);
+    }
+    let digits = str::from_utf8(value).map_err(|_| BAD)?;
+    // Longer than any body that would be read: too large, not malformed.
+    Ok(digits.parse().unwrap_or(u64::MAX))
+}
+
+/// `uri-host [":" port]` (RFC 3986 section 3.2.2), as to its bytes; without user information.
+fn is_host(value: &[u8]) -> bool {
+    let (host, port) = match value {
+        [b'[', ..] => match memchr(b']', value) {
+            Some(end) => value.split_at(end + 1),
+            None => return false,
+        },
+        _ => value.split_at(memchr(b':', value).unwrap_or(value.len())),
+    };
+    let named = match host {
+        [b'[', address @ .., b']'] => {
+            let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+            !address.is_empty() && address.iter().all(is_part)
+        }
+        _ => host
+            .iter()
+            .all(|&byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte)),
+    };
+    let numbered = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    named && numbered
+}

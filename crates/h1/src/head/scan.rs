@@ -1,0 +1,74 @@
+//! Where a head ends, and whether it is too long to wait for its end.
+
+use memchr::memchr;
+
+use super::judgement::{BAD, TOO_LONG, TOO_MANY};
+use crate::{Limits, Refusal, Request};
+
+/// Looks for the end of a head in bytes that come piece by piece; each byte is looked at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Scan {
+    line: usize,
+    seen: usize,
+}
+
+/// Bytes of a request line besides its target: method, version, spaces.
+const LINE_EXTRA_BYTES: usize = 64;
+
+impl Scan {
+    /// The head that `bytes` begin with and its length, once it is whole.
+    pub(crate) fn head(
+        &mut self,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<Option<(Request, u16)>, Refusal> {
+        // Most heads come whole and in order. Any other is looked at line by line, so that it gets
+        // the same refusal however it was cut on its way.
+        if self.seen == 0
+            && let Ok(head) = Request::parse(bytes, limits)
+        {
+            return Ok(Some(head));
+        }
+        let Some(end) = self.end(bytes, limits)? else { return Ok(None) };
+        // Bounded by the scan: parsing refuses what is longer than a `u16` says.
+        Request::judge(&bytes[..end], limits).map(|request| Some((request, end as u16)))
+    }
+
+    /// How long the head is, once its empty line is in `bytes`.
+    fn end(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Refusal> {
+        while let Some(found) = memchr(b'\n', &bytes[self.seen..]) {
+            let lf = self.seen + found;
+            self.within(lf + 1, limits)?;
+            if lf == 0 || bytes[lf - 1] != b'\r' {
+                return Err(BAD);
+            }
+            let is_empty = lf == self.line + 1;
+            self.seen = lf + 1;
+            self.line = self.seen;
+            if is_empty {
+                return Ok(Some(self.seen));
+            }
+        }
+        self.seen = bytes.len();
+        // At least one byte is still to come.
+        self.within(bytes.len() + 1, limits)?;
+        Ok(None)
+    }
+
+    fn within(&self, bytes: usize, limits: &Limits) -> Result<(), Refusal> {
+        if self.line == 0 { within_line(bytes, limits) } else { within_head(bytes, limits) }
+    }
+}
+
+/// Judges the length of a request line, its CRLF included.
+pub(super) fn within_line(bytes: usize, limits: &Limits) -> Result<(), Refusal> {
+    let max = limits.target_bytes_max.saturating_add(LINE_EXTRA_BYTES);
+    if bytes > max.min(limits.head_bytes_max) { Err(TOO_LONG) } else { Ok(()) }
+}
+
+pub(super) fn within_head(bytes: usize, limits: &Limits) -> Result<(), Refusal> {
+    if bytes > limits.head_bytes_max.min(HEAD_BYTES_MAX) { Err(TOO_MANY) } else { Ok(()) }
+}
+
+/// What positions of two bytes can tell of.
+pub(super) const HEAD_BYTES_MAX: usize = u16::MAX as usize;
