@@ -3,6 +3,8 @@
 mod patience;
 mod replies;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 use core::mem;
 
@@ -151,8 +153,9 @@ impl<F> Connection<F> {
                 self.refused(Refusal(status), now);
             }
             // What has begun must not look complete.
-            (State::Pages { .. }, _) => self.go(Event::Over, State::Closed),
-            _ => debug_assert!(false, "that was not to be loaded"),
+            (State::Load { .. } | State::Pages { .. }, _) => self.go(Event::Over, State::Closed),
+            // It comes too late: the connection was refused meanwhile, or broke off.
+            _ => {}
         }
     }
 
@@ -212,12 +215,13 @@ impl<F> Connection<F> {
 
     /// Answers with `status` and closes, unless a reply has begun.
     pub fn refuse(&mut self, status: Status, now: &Now) {
-        if let State::Idle { .. }
-        | State::Head { .. }
-        | State::Body { .. }
-        | State::Find { .. }
-        | State::Load { .. } = self.state
-        {
+        let may_be = match &self.state {
+            State::Idle { .. } | State::Head { .. } | State::Body { .. } => true,
+            State::Find { .. } | State::Load { .. } => true,
+            State::Pages { sending, .. } => !sending.has_begun,
+            _ => false,
+        };
+        if may_be {
             self.refused(Refusal(status), now);
         }
     }

@@ -54,13 +54,14 @@ impl<F> Sending<F> {
     /// Takes note of bytes that are out. `true`: all of what was wanted; what is wanted next is set
     /// up, and without a part there is no more.
     pub(crate) fn sent(&mut self, n: u64, limits: &Limits, now: Instant) -> bool {
-        self.rate.moved(n, now);
-        self.has_begun |= n > 0;
         let of_chunk = n.min((self.chunk.end - self.chunk.at) as u64);
+        let of_part = self.part.as_ref().map_or(0, FilePart::len).min(n - of_chunk);
         self.chunk.at += of_chunk as usize;
         if let Some(part) = &mut self.part {
-            part.at = (part.at + (n - of_chunk)).min(part.end);
+            part.at += of_part;
         }
+        self.rate.moved(of_chunk + of_part, now);
+        self.has_begun |= n > 0;
         let is_out =
             self.chunk.at == self.chunk.end && self.part.as_ref().is_none_or(FilePart::is_empty);
         is_out && self.step(limits)

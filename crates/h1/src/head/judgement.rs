@@ -128,17 +128,16 @@ fn check_lines(
 /// A higher minor version is understood as 1.1 (RFC 9110 section 2.5), another major one is not.
 fn judge_version(bytes: &[u8], limits: &Limits) -> Result<Request, Refusal> {
     let line = first_line(bytes).unwrap_or_default();
-    match line.len().checked_sub(9).map(|at| (at, &line[at..])) {
-        Some((at, [b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'])) => {
+    let mut parts = line.split(|&byte| byte == b' ').skip(2);
+    let (Some(version), None) = (parts.next(), parts.next()) else { return Err(BAD) };
+    match version {
+        b"HTTP/1.0" | b"HTTP/1.1" => Err(BAD),
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => {
             let mut lowered = bytes.to_vec();
-            lowered[at + 8] = b'1';
+            lowered[line.len() - 1] = b'1';
             Request::judge(&lowered, limits)
         }
-        Some((_, [b' ', b'H', b'T', b'T', b'P', b'/', major, b'.', minor]))
-            if major.is_ascii_digit() && minor.is_ascii_digit() =>
-        {
-            Err(OTHER_VERSION)
-        }
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => Err(OTHER_VERSION),
         _ => Err(BAD),
     }
 }
@@ -291,19 +290,26 @@ fn is_host(value: &[u8]) -> bool {
         },
         _ => value.split_at(memchr(b':', value).unwrap_or(value.len())),
     };
-    let named = match host {
+    let is_named = match host {
         [b'[', address @ .., b']'] => {
             let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
             !address.is_empty() && address.iter().all(is_part)
         }
-        _ => host
-            .iter()
-            .all(|&byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte)),
+        _ => host.iter().all(|&byte| is_name(byte)),
     };
-    let numbered = match port {
+    let is_numbered = match port {
         [] => true,
-        [b':', digits @ ..] => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        [b':', digits @ ..] => {
+            !host.is_empty() && digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit)
+        }
         _ => false,
     };
-    named && numbered
+    is_named && is_numbered
+}
+
+/// What a `reg-name` may hold.
+const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(')
+        || matches!(byte, b')' | b'*' | b'+' | b',' | b';' | b'=')
 }

@@ -1,0 +1,7 @@
+//! One connection against a peer and a clock that are moved by hand.
+
+mod cuts;
+mod dialogs;
+mod driver;
+mod states;
+mod timeouts;
