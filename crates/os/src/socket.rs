@@ -44,7 +44,8 @@ impl Socket {
     }
 
     /// Sends up to `n` bytes of a file, from byte `at` on, without copying them (sendfile(2)); 0:
-    /// the file ends at or before `at`.
+    /// the file ends at or before `at`. If the peer is gone it raises SIGPIPE, which Rust's library
+    /// has ignored before main(), and [`crate::Signals::take`] again.
     ///
     /// # Errors
     /// As [`Self::send`], and the disk's.

@@ -7,9 +7,9 @@ use crate::{Blocking, Listener};
 
 /// A descriptor kept for the day that none is left.
 ///
-/// A connection that waits while it cannot be accepted keeps its listening socket readable, and the
-/// loop busy with nothing. So the spare one is given up, the connection accepted with it and closed,
-/// and the spare one taken again.
+/// A connection that waits while it cannot be accepted keeps its listening socket readable, and
+/// the loop busy with nothing. So the spare one is given up, the connection accepted with it and
+/// closed, and the spare one taken again.
 #[derive(Debug)]
 pub struct SpareDescriptor {
     kept: Option<OwnedFd>,

@@ -12,7 +12,7 @@ use connection::{PATIENCE, until};
 use os::{Address, Blocking, Listener, Queue};
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::{Errno, FdFlags, fcntl_getfd};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 const BACKLOG: u32 = 16;
 
@@ -135,6 +135,13 @@ fn what_cannot_be_bound_is_told() {
     let port = taken.rsplit_once(':').unwrap().1;
     let error = Listener::bind(&port.parse().unwrap(), BACKLOG).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse, "{error}");
+    if has_ipv6() {
+        // That IPv4 alone would be free is no reason to take it.
+        let v6 = bind("[::]:0");
+        let port = v6.local_address().unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+        let error = Listener::bind(&port, BACKLOG).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse, "{error}");
+    }
 }
 
 #[test]
@@ -171,6 +178,10 @@ fn what_is_no_listener_is_not_taken_over() {
     let flags = SocketFlags::CLOEXEC;
     let fresh = |kind| rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None).unwrap();
     let (stream, packets) = (fresh(SocketType::STREAM), fresh(SocketType::SEQPACKET));
+    let directory = tempfile::tempdir().unwrap();
+    let address = SocketAddrUnix::new(directory.path().join("packets")).unwrap();
+    rustix::net::bind(&packets, &address).unwrap();
+    rustix::net::listen(&packets, 1).unwrap();
     let rows = [
         ("not a descriptor", -1),
         ("not open", RawFd::MAX),
@@ -179,7 +190,7 @@ fn what_is_no_listener_is_not_taken_over() {
         ("datagrams", datagrams.as_raw_fd()),
         ("connected", connection.ours.as_fd().as_raw_fd()),
         ("not listening", stream.as_raw_fd()),
-        ("packets", packets.as_raw_fd()),
+        ("listens for packets", packets.as_raw_fd()),
     ];
     for (name, fd) in rows {
         let error = inherit(fd).unwrap_err();

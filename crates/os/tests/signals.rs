@@ -2,12 +2,13 @@
 
 mod alone;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork, Pid};
-use os::{Signal, Signals};
+use os::{Directory, Opened, Signal, Signals, Socket};
 use rustix::process::{WaitId, WaitIdOptions, getpid, kill_process, waitid};
 
 const ALL: [Signal; 6] =
@@ -22,6 +23,7 @@ fn main() {
         ("a_child_that_ends_is_a_signal", a_child_that_ends_is_a_signal),
         ("released_signals_have_their_effect", released_signals_have_their_effect),
         ("children_go_on_taking_signals", children_go_on_taking_signals),
+        ("nobody_dies_of_a_peer_that_left", nobody_dies_of_a_peer_that_left),
     ]);
 }
 
@@ -147,6 +149,37 @@ fn children_go_on_taking_signals() {
     let watched = os::wait_readable([signals.as_fd()], Some(Duration::ZERO)).unwrap();
     assert_eq!(watched, [false]);
     signals.release().unwrap();
+}
+
+/// By SIGPIPE, which the library ignores before main() and programs may let through again: a send
+/// never raises it, and sending a file does not once signals were taken.
+fn nobody_dies_of_a_peer_that_left() {
+    const DIED: Exit = Exit::Killed(13);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), "hello").unwrap();
+    let opened = Directory::open(directory.path()).unwrap().open_beneath(b"file").unwrap();
+    let Opened::File(file, _) = opened else { panic!("{opened:?}") };
+    type Call<'a> = &'a dyn Fn(&Socket) -> std::io::Result<u64>;
+    let send: Call<'_> = &|socket| socket.send(b"abc", false).map(|n| n as u64);
+    let send_file: Call<'_> = &|socket| socket.send_file(&file, 0, 5);
+    let rows = [
+        (send, false, Exit::Status(0)),
+        (send, true, Exit::Status(0)),
+        (send_file, false, DIED),
+        (send_file, true, Exit::Status(0)),
+    ];
+    for (n, (call, takes, expected)) in rows.into_iter().enumerate() {
+        let child = child(|| {
+            // SAFETY: the default effect runs no code of ours.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+            let _signals = takes.then(|| Signals::take(&[]).unwrap());
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            drop(theirs);
+            let error = call(&Socket::from(OwnedFd::from(ours))).unwrap_err();
+            process::exit(i32::from(!os::is_peer_gone(&error)));
+        });
+        assert_eq!(end_of(child), expected, "row {n}");
+    }
 }
 
 /// Forks one that does `live`, and ends badly if it comes back or panics.
