@@ -3,8 +3,8 @@ use h1::{Framing, Refusal, body::Body};
 /// Bytes of content that are read away.
 const CONTENT_MAX: u64 = 1_000;
 
-/// How it is framed, the size of the pieces, then a request's body and what follows: its end, or its
-/// refusal, is the same however it is cut, and where a naive reader sees it.
+/// How it is framed, the size of the pieces, then a request's body and what follows: its end, or
+/// its refusal, is the same however it is cut, and where a naive reader sees it.
 ///
 /// The first byte is even for chunks, odd for a sized body of half as many bytes.
 ///

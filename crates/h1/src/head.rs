@@ -1,6 +1,7 @@
 //! A request's head: split by `httparse`, then judged strictly (RFC 9112 sections 2, 3, 5 and 6).
 //!
-//! Whatever two recipients could understand differently is refused: it is how requests are smuggled.
+//! Whatever two recipients could understand differently is refused: it is how requests are
+//! smuggled.
 
 mod judgement;
 mod scan;

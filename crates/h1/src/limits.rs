@@ -8,8 +8,8 @@ pub struct Limits {
     pub target_bytes_max: usize,
     /// Bytes of a whole head; more is 431, and so are 64 KiB whatever stands here.
     pub head_bytes_max: usize,
-    /// Header fields of a head; more is 431, and so are more than 128 whatever stands here: they are
-    /// split on the stack.
+    /// Header fields of a head; more is 431, and so are more than 128 whatever stands here: they
+    /// are split on the stack.
     pub fields_max: usize,
     /// Bytes of a request's body that are read away; more is 413.
     pub body_bytes_max: u64,

@@ -9,7 +9,8 @@ pub struct Now {
     pub date: Date,
 }
 
-/// An IMF-fixdate (RFC 9110 section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, and the second it names.
+/// An IMF-fixdate (RFC 9110 section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, and the second that it
+/// names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
     /// Seconds since 1970.

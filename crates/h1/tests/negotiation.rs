@@ -86,7 +86,10 @@ fn elements() -> impl Strategy<Value = Vec<(&'static str, Option<u16>)>> {
 
 proptest! {
     #[test]
-    fn agrees_with_a_look_up(elements in elements(), comma in prop::sample::select(&[",", " ,\t"][..])) {
+    fn agrees_with_a_look_up(
+        elements in elements(),
+        comma in prop::sample::select(&[",", " ,\t"][..]),
+    ) {
         let text: Vec<_> = elements
             .iter()
             .map(|(name, weight)| match weight {
@@ -101,7 +104,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_taken(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..4)) {
+    fn any_bytes_are_taken(
+        values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..4),
+    ) {
         let codings = Codings::parse(values.iter().map(Vec::as_slice));
         prop_assert!(codings.iter().count() <= 3);
     }

@@ -176,7 +176,7 @@ enum TransferCodings {
     OthersThenChunked,
     /// `chunked` is not last.
     Others,
-    /// `chunked` twice, or something behind it.
+    /// `chunked` twice, or something behind it, or nothing between commas.
     Wrong,
 }
 
@@ -221,13 +221,12 @@ impl Judged {
         Ok(())
     }
 
+    /// An empty member, which lists may have otherwise, is refused: not everybody passes it over.
     fn codings(&mut self, value: &[u8]) {
-        if list(value).next().is_none() {
-            self.codings = TransferCodings::Wrong;
-        }
-        for coding in list(value) {
+        for coding in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
             let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
             self.codings = match (&self.codings, is_chunked) {
+                _ if coding.is_empty() => TransferCodings::Wrong,
                 (TransferCodings::None, true) => TransferCodings::Chunked,
                 (TransferCodings::None | TransferCodings::Others, false) => TransferCodings::Others,
                 (TransferCodings::Others, true) => TransferCodings::OthersThenChunked,
