@@ -1,6 +1,6 @@
 use h1::{
-    Answer, Chunk, Codings, Connection, Content, Date, FilePart, Found, Limits, Loaded,
-    Lookup, Miss, Now, Reply, Representation, Shared, Status, Want,
+    Answer, Chunk, Codings, Connection, Content, Date, FilePart, Found, Limits, Loaded, Lookup,
+    Miss, Now, Reply, Representation, Shared, Status, Want,
 };
 use measure::Instant;
 

@@ -32,7 +32,7 @@ const READ_BYTES: u64 = 128 << 10;
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: u32 = 2048;
 /// Slots beyond the maximum of connections: for those that came while accepting was stopped.
-const SLOTS_BEYOND: usize = 1024;
+const SLOTS_BEYOND: u64 = 1024;
 /// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
 const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
@@ -59,12 +59,14 @@ impl<'h> Completions<'h> {
     pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let settings = &house.settings;
+        let connections = house.connections_max as u64;
         let mut ring = Ring::new(&RingSettings {
             entries: settings.events_max.next_power_of_two().clamp(64, 4096),
             completions: 16_384,
             buffers: BUFFERS,
             buffer_bytes: BUFFER_BYTES,
-            handles: u32::try_from(house.connections_max + SLOTS_BEYOND).unwrap_or(u32::MAX),
+            // The kernel takes no more of them than a process may have descriptors.
+            handles: os::limits::descriptors().min(connections + SLOTS_BEYOND) as u32,
         })?;
         ring.poll(house.orders.wake(), ORDER)?;
         let mut clock = Clock::new();

@@ -80,8 +80,8 @@ struct Thread<'h> {
     log: Option<AccessLog>,
 }
 
-/// Bytes received per call.
-const BUFFER_BYTES: usize = 8 << 10;
+/// Bytes received per call: a browser's head. On the stack, of which each thread has its own.
+const BUFFER_BYTES: usize = 2 << 10;
 
 impl Thread<'_> {
     /// One connection, from accept to close.

@@ -7,8 +7,8 @@ use os::ring::Handle;
 use site::Opening;
 
 use crate::House;
-use crate::peer::Witness;
 use crate::counters::Tally;
+use crate::peer::Witness;
 use crate::perform::fault;
 use crate::registry::Performer;
 use crate::session::Session;
