@@ -240,8 +240,8 @@ impl Ring {
         self.begin(token, What::Install, Holds::Nothing, |_| entry)
     }
 
-    /// Shuts a connection. The kernel does so by a thread of its own: a handle that is closed before
-    /// that is reported may be another connection's by then, and that would be shut.
+    /// Shuts a connection. The kernel does so by a thread of its own: a handle that is closed
+    /// before that is reported may be another connection's by then, and that would be shut.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.

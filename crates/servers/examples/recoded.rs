@@ -1,6 +1,6 @@
-//! `weir serve` whose every byte on the wire is re-coded, so that no part of a file can be sent from
-//! the file itself. It shows that a session may wrap another (as one for TLS will) without a line in
-//! any architecture, and the table of dialogs runs on it.
+//! `weir serve` whose every byte on the wire is re-coded, so that no part of a file can be sent
+//! from the file itself. It shows that a session may wrap another (as one for TLS will) without a
+//! line in any architecture, and the table of dialogs runs on it.
 //!
 //! `cargo run -p servers --example recoded -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 

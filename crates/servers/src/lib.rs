@@ -5,7 +5,8 @@
 //! [`knobs`] the table of what an operator may change, [`counters`] the table of what is counted,
 //! `phases` and `perform` the verbs that they share. [`serve`] runs one under the supervisor.
 //!
-//! Nothing here knows a header field, opens a socket by itself or calls the kernel: `h1`, `site` and
+//! Nothing here knows a header field, opens a socket by itself or calls the kernel: `h1`, `site`
+//! and
 //! `os` do.
 #![forbid(unsafe_code)]
 

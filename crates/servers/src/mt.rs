@@ -8,9 +8,10 @@
 //!
 //! Different: a thread waits for connections with poll and then accepts up to accept-limit of them,
 //! serving one after the other (Brecht04 4.2), because several listening sockets may be waited for
-//! and a drain must end the wait. Keep-alive, which JAWS97's clients did not use, holds a thread for
-//! an idle connection: when no thread is free the connection idle for longest is closed. Patience is
-//! a timeout of the socket, looked at again after each call, so that a trickle does not renew it.
+//! and a drain must end the wait. Keep-alive, which JAWS97's clients did not use, holds a thread
+//! for an idle connection: when no thread is free the connection idle for longest is closed.
+//! Patience is a timeout of the socket, looked at again after each call, so that a trickle does not
+//! renew it.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-/// Connections by slot, a descriptor or a ring's handle. A token adds the generation of the slot, so
-/// that an event, a completion or a helper's answer that comes late never meets another connection.
+/// Connections by slot, a descriptor or a ring's handle. A token adds the generation of the slot,
+/// so that an event, a completion or a helper's answer that comes late never meets another
+/// connection.
 pub(crate) struct Slots<T> {
     slots: Vec<Slot<T>>,
     len: usize,

@@ -78,7 +78,8 @@ impl Trace {
             let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
             let thread = quoted(comm.unwrap_or_default().trim_end().as_bytes());
             line.push_str(&format!(
-                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\"thread\":\"{thread}\"}}"
+                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
+                 \"thread\":\"{thread}\"}}"
             ));
         }
         line.push_str("}}\n");

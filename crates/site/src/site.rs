@@ -91,8 +91,8 @@ impl Site {
         }
     }
 
-    /// Asks the disk what a path leads to, and opens it unless the cache has it as it is; what is in
-    /// a small file remains to be read. May block; from the cache it takes only what to compare
+    /// Asks the disk what a path leads to, and opens it unless the cache has it as it is; what is
+    /// in a small file remains to be read. May block; from the cache it takes only what to compare
     /// with.
     #[must_use]
     pub fn open(&self, lookup: &Lookup) -> Opening {
