@@ -49,11 +49,11 @@ fn request_lines() {
     assert_eq!(status(b"PRI * HTTP/2.0\r\n\r\n"), 505);
 }
 
-/// RFC 9112 section 3.2 has a target in ASCII, but tools that send names as they were typed are
-/// many, and nobody reads another end of the line into them. What is not UTF-8 names no file.
 #[test]
-fn targets_may_hold_what_is_not_ascii() {
-    check_line("GET /größe HTTP/1.1", 200);
+fn targets_are_ascii() {
+    check_line("GET /gr%C3%B6%C3%9Fe HTTP/1.1", 200);
+    check_line("GET /größe HTTP/1.1", 400);
+    check_line("GET /?größe HTTP/1.1", 400);
     assert_eq!(status(b"GET /gr\xf6\xdfe HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
 }
 

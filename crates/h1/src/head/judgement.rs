@@ -69,7 +69,9 @@ impl Request {
     /// Takes the target apart (RFC 9112 section 3.2).
     fn aim(&mut self, target: &[u8], connects: bool, bytes: &[u8]) -> Result<(), Refusal> {
         let rest = match target {
-            _ if memchr(b'#', target).is_some() => return Err(BAD),
+            // Browsers encode all but some of ASCII, which is let through although RFC 3986 has it
+            // encoded too. A part of a document is never asked for.
+            _ if !target.is_ascii() || memchr(b'#', target).is_some() => return Err(BAD),
             // Authority form: CONNECT is refused whatever it names.
             _ if connects => return Ok(()),
             b"*" if self.method == Method::Options => return Ok(()),
