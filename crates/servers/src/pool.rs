@@ -69,7 +69,7 @@ impl<'h> Pool<'h> {
     pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
         os::thread::set_name("weir-pool");
         std::thread::scope(|scope| {
-            for _ in 0..self.house.settings.threads_min {
+            for _ in 0..self.house.connections_max.min(self.house.settings.threads_min as usize) {
                 self.spawn(scope, &serve)?;
             }
             while !self.house.orders.is_draining() {
@@ -99,7 +99,7 @@ impl<'h> Pool<'h> {
         if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
             return Ok(());
         }
-        if self.threads.load(Acquire) < self.house.settings.threads {
+        if (self.threads.load(Acquire) as usize) < self.house.connections_max {
             // No memory for another thread: those that there are go on.
             let _ = self.spawn(scope, serve);
         } else if self.is_waited_for() {

@@ -51,7 +51,9 @@ fn machine(what: &str) -> ExitCode {
     ExitCode::from(MACHINE)
 }
 
+/// What clap says before its hints, in one line.
 fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
+    let said = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let line = said.collect::<Vec<_>>().join(" ");
     format!("{}; see weir serve --help", line.trim_start_matches("error: "))
 }

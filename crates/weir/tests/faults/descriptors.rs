@@ -6,7 +6,7 @@ use crate::support::fixture::Fixture;
 use crate::support::processes::{children, ticks};
 use crate::support::server::{Program, Server, on_every};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_some, await_true};
 
 const CLIENTS: usize = 200;
 
@@ -21,7 +21,8 @@ fn more_clients_than_descriptors_neither_crash_nor_spin() {
         command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).arg(combination.program.path());
         command.args(combination.arguments(&site.root(), &[]));
         let server = Server::start(command, 0);
-        let workers = children(server.pid());
+        let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
+        let workers = await_some(PATIENCE, started).expect("a worker");
 
         let mut clients: Vec<Wire> = (0..CLIENTS).map(|_| server.connect()).collect();
         let before = ticks(&workers);

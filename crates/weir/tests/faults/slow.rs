@@ -75,7 +75,7 @@ fn a_client_that_does_not_read_is_cut_off() {
     let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
     file.set_len(48 << 20).expect("its length");
     on_every(Program::Weir, |combination| {
-        let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "900"];
+        let flags = ["--rate-window-ms", "2000", "--stall-timeout-ms", "3000"];
         let server = combination.start(&site.root(), &flags);
         let mut wire = server.connect();
         wire.get("/huge.bin", "").expect("sent");

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine. No test measures it: it turns a hang into a
 /// failure that says what was waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks again and again until `done` has something; tells nothing once `bound` has passed.
 pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {

@@ -32,13 +32,24 @@ pub(crate) fn threads(pid: u32) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// The inode numbers of the sockets that a process holds open.
+const LOOKS: u32 = 20;
+
+/// The inode numbers of the sockets that a process holds open, those of its rings among them.
 pub(crate) fn sockets(pid: u32) -> HashSet<u64> {
-    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
-    descriptors
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
-        .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
-        .collect()
+    let entries = |of: &str| {
+        let entries = fs::read_dir(format!("/proc/{pid}/{of}")).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path()))
+    };
+    let inode = |text: &str| text.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok();
+    let descriptors = entries("fd").filter_map(|path| inode(fs::read_link(path).ok()?.to_str()?));
+    // Of a ring the kernel lists the slots that are taken, each as "SLOT: NAME", if it is not
+    // entered just then: one look may see none.
+    let looks = (0..LOOKS).flat_map(|_| entries("fdinfo"));
+    let slots = looks.filter_map(|path| fs::read_to_string(path).ok()).flat_map(|info| {
+        let names = info.lines().filter_map(|line| inode(line.rsplit_once(' ')?.1));
+        names.collect::<Vec<_>>()
+    });
+    descriptors.chain(slots).collect()
 }
 
 /// The inode number of the server's end of a connection over IPv4, while it exists.
