@@ -227,7 +227,7 @@ impl<F> Connection<F> {
     }
 
     /// Closes after the reply in hand, or at once when idle. A connection that was accepted and has
-    /// sent nothing yet may have a request on the way: it is still answered.
+    /// sent nothing yet may have a request on the way, and has the linger timeout to show it.
     pub fn drain(&mut self) {
         self.draining = true;
         if self.is_idle() {

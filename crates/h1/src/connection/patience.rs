@@ -62,6 +62,10 @@ impl<F> Connection<F> {
             Some(Deadline { timeout, at: since + patience })
         };
         match &self.state {
+            // Before a drain there was time to ask; a request already on its way still comes.
+            State::Head { since, .. } if self.draining && self.inbox.len() == 0 => {
+                due(Timeout::Linger, *since, self.limits.linger_timeout)
+            }
             State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),
             State::Head { since, .. } => due(Timeout::Head, *since, self.limits.head_timeout),
             State::Body { rate, .. } => due(Timeout::Rate, rate.since, self.limits.rate_window),

@@ -28,6 +28,21 @@ fn a_new_connection_has_ten_seconds_for_its_first_head() {
 }
 
 #[test]
+fn a_new_connection_has_a_second_for_its_head_to_begin_while_drained() {
+    let drained = || {
+        let mut driver = Driver::new();
+        driver.connection.drain();
+        check(&driver, Timeout::Linger, 1);
+        driver
+    };
+    assert_eq!(drained().pass(SECOND).told(), "Close");
+    assert_eq!(drained().peer_sends(get("/small").as_bytes()).told(), "200+5c, Shut");
+    let mut begun = drained();
+    begun.peer_sends(b"G");
+    check(&begun, Timeout::Head, 10);
+}
+
+#[test]
 fn an_idle_connection_has_a_minute() {
     let mut driver = Driver::new();
     driver.pass(9 * SECOND).peer_sends(get("/small").as_bytes());
