@@ -6,12 +6,13 @@
 //! step with blocking calls, and shares one cache with the others. There is a minimum and a maximum
 //! of active threads.
 //!
-//! Different: a thread waits for connections with poll and then accepts up to accept-limit of them,
-//! serving one after the other (Brecht04 4.2), because several listening sockets may be waited for
-//! and a drain must end the wait. Keep-alive, which JAWS97's clients did not use, holds a thread
-//! for an idle connection: when no thread is free the connection idle for longest is closed.
-//! Patience is a timeout of the socket, looked at again after each call, so that a trickle does not
-//! renew it.
+//! Different: one free thread at a time waits for connections, with poll, and accepts up to
+//! accept-limit of them, which it then serves one after the other (Brecht04 4.2). With poll,
+//! because several listening sockets may be waited for and a drain must end the wait; one at a
+//! time, because each connection would wake all who wait. Keep-alive, which JAWS97's clients did
+//! not use, holds a thread for an idle connection: when no thread is free the connection idle for
+//! longest is closed. Patience is a timeout of the socket, looked at again after each call, so that
+//! a trickle does not renew it.
 
 use std::io;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
 /// A thread's life: accept, then serve one after the other.
 fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLog>) {
     let mut thread = Thread { house, clock: Clock::new(), tally: Tally::default(), log };
-    while member.wait_for_connections() {
+    while let Some(turn) = member.wait_for_turn() {
         let mut taken = Vec::new();
         for listener in &house.listeners {
             while (taken.len() as u32) < house.settings.accept_limit() {
@@ -59,6 +60,7 @@ fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLo
                 }
             }
         }
+        drop(turn);
         thread.tally.add(Counter::AcceptPhases, u64::from(!taken.is_empty()));
         thread.tally.add(Counter::Accepted, taken.len() as u64);
         for socket in taken {

@@ -27,6 +27,11 @@ pub(crate) struct Pool<'h> {
     threads: AtomicU32,
     free: AtomicU32,
     draining: AtomicBool,
+    /// Held by the one free thread that waits for connections. If all waited, each connection would
+    /// wake them all, and all but one for nothing.
+    accepting: Mutex<()>,
+    /// When a connection was last waited for with success: nanoseconds.
+    accepted_ns: AtomicU64,
     /// Tells the pool that the last free thread was taken.
     wake: Wake,
     spare: Mutex<SpareDescriptor>,
@@ -46,6 +51,9 @@ pub(crate) struct Member<'p> {
     pool: &'p Pool<'p>,
 }
 
+/// The right to accept.
+pub(crate) type Turn<'p> = MutexGuard<'p, ()>;
+
 /// A thread's hold on its connection; let go when dropped.
 pub(crate) struct Held<'p> {
     pool: &'p Pool<'p>,
@@ -59,6 +67,8 @@ impl<'h> Pool<'h> {
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
             draining: AtomicBool::new(false),
+            accepting: Mutex::new(()),
+            accepted_ns: AtomicU64::new(0),
             wake: Wake::new()?,
             spare: Mutex::new(SpareDescriptor::new()?),
             held: Mutex::new(HashMap::new()),
@@ -155,18 +165,31 @@ impl<'h> Pool<'h> {
 }
 
 impl Member<'_> {
-    /// Waits until there is somebody to accept; `false`: this thread is to end.
-    pub(crate) fn wait_for_connections(&self) -> bool {
+    /// Waits until there is somebody to accept, who is accepted while the turn is held; nothing:
+    /// this thread is to end.
+    pub(crate) fn wait_for_turn(&self) -> Option<Turn<'_>> {
         let pool = self.pool;
+        let turn = locked(&pool.accepting);
         let listeners = pool.house.listeners.iter().map(|listener| listener.as_fd_ref());
         let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
-        match os::wait_readable(waited_for, Some(SPARE_FOR)) {
+        // Whoever follows one that has waited in vain need not wait as long again.
+        let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
+        let is_spare = pool.threads.load(Acquire) > pool.house.settings.threads_min;
+        let patience = is_spare.then(|| SPARE_FOR.saturating_sub(Duration::from_nanos(waited)));
+        let stays = match os::wait_readable(waited_for, patience) {
             // An order to drain: whoever waits to be accepted is still served, and nobody after.
-            Ok(ready) if ready[0] => pool.is_waited_for() || self.leave(),
-            Ok(ready) if ready.iter().any(|&ready| ready) => true,
-            Ok(_) => pool.threads.load(Acquire) <= pool.house.settings.threads_min || self.leave(),
-            Err(_) => self.leave(),
+            Ok(ready) if ready[0] => pool.is_waited_for(),
+            Ok(ready) if ready.iter().any(|&ready| ready) => {
+                pool.accepted_ns.store(os::clock::monotonic().ns, Release);
+                true
+            }
+            Ok(_) => !is_spare,
+            Err(_) => false,
+        };
+        if !stays {
+            pool.free.fetch_sub(1, Release);
         }
+        stays.then_some(turn)
     }
 
     /// Out of descriptors: turns one connection away.
@@ -182,11 +205,6 @@ impl Member<'_> {
             self.pool.wake.wake();
         }
         Held { pool: self.pool, hold }
-    }
-
-    fn leave(&self) -> bool {
-        self.pool.free.fetch_sub(1, Release);
-        false
     }
 }
 

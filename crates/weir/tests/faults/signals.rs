@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::PATIENCE;
 use crate::support::fixture::Fixture;
 use crate::support::load::{Counts, Load};
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::processes::children;
+use crate::support::server::{Program, Server, on_every, send};
 use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
 
 /// More than the buffers of two sockets hold, so that the server cannot be done with it.
 const HUGE_BYTES: usize = 48 << 20;
@@ -86,22 +87,84 @@ fn idle_connections_do_not_hold_up_the_end() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &[]);
-        let mut idle: Vec<Wire> = (0..10).map(|_| server.connect()).collect();
-        for wire in &mut idle[..5] {
-            wire.get("/digits.txt", "").expect("sent");
-            wire.reply(false).expect("answered");
-        }
+        let idle: Vec<Wire> = (0..5).map(|_| asked(&server)).collect();
+        let silent: Vec<Wire> = (0..5).map(|_| server.connect()).collect();
         server.signal(Signal::TERM);
         // Half of the 30 s that a drain may take.
         let status = server.ended(Duration::from_secs(15)).and_then(|status| status.code());
         assert_eq!(status, Some(0), "{combination}: waits for idle connections");
-        ends_quietly(combination, &mut idle[..5]);
+        drop((idle, silent));
     });
 }
 
-/// A FIN and no reply to a request that was never made.
-fn ends_quietly(combination: &Combination, idle: &mut [Wire]) {
-    for wire in idle {
-        assert_eq!(wire.end(), Ok(()), "{combination}: an idle connection");
+/// They end by FIN, without a reply to a request that was never made, and before what is in flight.
+#[test]
+fn idle_connections_are_closed_first() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        // Longer than anybody here waits: only the drain can end them.
+        let mut server = combination.start(&site.root(), &["--idle-timeout-ms", "600000"]);
+        let mut idle: Vec<Wire> = (0..5).map(|_| asked(&server)).collect();
+        let mut busy = in_flight(&server, 1);
+        server.signal(Signal::TERM);
+        for wire in &mut idle {
+            assert_eq!(wire.end(), Ok(()), "{combination}: an idle connection");
+        }
+        assert_eq!(busy[0].rest(), Ok(HUGE_BYTES), "{combination}: a request in flight was lost");
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: after draining");
+    });
+}
+
+/// Requests that have reached the machine, on connections old and new, while no worker ran.
+#[test]
+fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
+    let site = Fixture::new();
+    for flags in [&[][..], &["--accept-limit", "1"]] {
+        on_every(Program::Weir, |combination| {
+            let mut server = combination.start(&site.root(), flags);
+            let mut clients: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
+            let workers = children(server.pid());
+            workers.iter().for_each(|worker| send(*worker, Signal::STOP));
+            clients.extend((0..24).map(|_| server.connect()));
+            for wire in &mut clients {
+                wire.get("/digits.txt", "").expect("sent");
+            }
+            server.signal(Signal::TERM);
+            workers.iter().for_each(|worker| send(*worker, Signal::CONT));
+            for (at, wire) in clients.iter_mut().enumerate() {
+                let reply = wire.reply(false).map(|(head, body)| (head.status, body));
+                let whole = (200, site.content("/digits.txt"));
+                assert_eq!(reply, Ok(whole), "{combination} {flags:?}: client {at}");
+                assert_eq!(wire.end(), Ok(()), "{combination} {flags:?}: client {at}");
+            }
+            let status = server.ended(PATIENCE).and_then(|status| status.code());
+            assert_eq!(status, Some(0), "{combination} {flags:?}: after draining");
+        });
     }
+}
+
+/// Who goes on connecting does not hold up the end either.
+#[test]
+fn a_drain_under_load_has_an_end() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
+        let load = Load::start(server.address, "/digits.txt", 32, false);
+        let served = await_true(PATIENCE, || load.answered() > 100);
+        assert!(served, "{combination}: not served");
+        server.signal(Signal::TERM);
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        let counts = load.stop();
+        assert_eq!(status, Some(0), "{combination}: {counts:?}");
+        assert_eq!(Counts::of(&counts.broken), 0, "{combination}: {counts:?}");
+    });
+}
+
+/// A connection on which one request has been answered.
+fn asked(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.get("/digits.txt", "").expect("sent");
+    wire.reply(false).expect("answered");
+    wire
 }
