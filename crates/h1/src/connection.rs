@@ -146,7 +146,7 @@ impl<F> Connection<F> {
             }
             (State::Pages { .. }, Loaded::Pages) => self.turn(Event::PagesCame, |state| {
                 let State::Pages { head, mut sending } = state else { return state };
-                sending.rate = Rate::new(now.at);
+                sending.rate = sending.rate.resumed(now.at);
                 State::Send { head, sending }
             }),
             (State::Pages { sending, .. }, Loaded::Status(status)) if !sending.has_begun => {

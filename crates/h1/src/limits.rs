@@ -27,7 +27,7 @@ pub struct Limits {
     pub stall_timeout: Duration,
     /// How often the rate of a body or an answer is judged.
     pub rate_window: Duration,
-    /// Bytes per second that a body or an answer must make, judged per window from the second on.
+    /// Bytes per second that a body or an answer must make on the whole, its first window left out.
     pub rate_min: u64,
     /// How long bytes are read away after a refusal.
     pub linger_timeout: Duration,

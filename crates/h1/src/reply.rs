@@ -1,6 +1,6 @@
 //! A reply on its way: what is to be sent now, what comes after it, how fast it goes.
 
-use measure::Instant;
+use measure::{Duration, Instant};
 
 use crate::compose::{Composed, Pieces};
 use crate::connection::Reply;
@@ -111,35 +111,43 @@ impl<F> Sending<F> {
     }
 }
 
-/// How fast bytes move, judged window by window.
+/// How fast bytes move, judged at the end of each window. What went faster than asked counts for
+/// later windows: the kernel takes bytes in bursts of a good part of its buffer, which is seconds
+/// of silence towards a client that reads steadily and slowly.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
     /// When this window began.
     pub(crate) since: Instant,
     last: Instant,
-    bytes: u64,
+    /// Bytes beyond those asked for in earlier windows.
+    ahead: u64,
     /// Before the first window's end there is nothing to compare.
     first: bool,
 }
 
 impl Rate {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { since: now, last: now, bytes: 0, first: true }
+        Self { since: now, last: now, ahead: 0, first: true }
+    }
+
+    /// Goes on after a pause that was not the peer's.
+    pub(crate) const fn resumed(self, now: Instant) -> Self {
+        Self { ahead: self.ahead, ..Self::new(now) }
     }
 
     pub(crate) fn moved(&mut self, bytes: u64, now: Instant) {
-        self.bytes += bytes;
+        self.ahead += bytes;
         self.last = now;
     }
 
     /// At a window's end: whether enough has moved; if so the next begins.
     pub(crate) fn goes_on(&mut self, limits: &Limits, now: Instant) -> bool {
-        let asked = limits.rate_min as f64 * (now - self.since).as_secs_f64();
-        let slow = !self.first && (self.bytes as f64) < asked;
-        if slow || now - self.last >= limits.stall_timeout {
+        let passed = if self.first { Duration::ZERO } else { now - self.since };
+        let asked = (limits.rate_min as f64 * passed.as_secs_f64()) as u64;
+        if self.ahead < asked || now - self.last >= limits.stall_timeout {
             return false;
         }
-        *self = Self { since: now, last: self.last, bytes: 0, first: false };
+        *self = Self { since: now, ahead: self.ahead - asked, first: false, ..*self };
         true
     }
 }

@@ -325,8 +325,8 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "rate-min",
         value: "0..1000000000 bytes/s",
-        reason: "that a body or an answer must make from its second window on; the precedent for \
-                 500 is Apache's MinRate",
+        reason: "that a body or an answer must make on the whole, its first window left out; the \
+                 precedent is Apache's MinRate",
         takes: Takes::All,
         set: |s, v| put(&mut s.limits.rate_min, Ok(u64::from(number(v, 0, 1_000_000_000)?))),
         show: |s| s.limits.rate_min.to_string(),

@@ -117,7 +117,10 @@ fn answers_must_get_on() {
     assert_eq!(send(&[0, 2_500]), "Send");
     // A reply that stops half-way is not followed by another.
     assert_eq!(send(&[0, 2_499]), "Close");
-    assert_eq!(send(&[3_000, 0]), "Close");
+    // What went faster counts for later: kernels take bytes in bursts.
+    assert_eq!(send(&[2_500, 0]), "Send");
+    assert_eq!(send(&[2_499, 0]), "Close");
+    assert_eq!(send(&[2_500, 0, 0]), "Close");
 }
 
 #[test]
