@@ -116,6 +116,10 @@ impl Session for Recoded {
                 self.plain = piece.bytes().len() as u64;
                 self.out = Some(Chunk::whole(code(piece.bytes()).into()));
             }
+            // A reply has begun that cannot be finished.
+            Loaded::Status(_) if matches!(self.inner.want(), Want::Send(..)) => {
+                self.inner.failed();
+            }
             other => self.inner.loaded(other, now),
         }
         self.prepare(now);

@@ -13,7 +13,7 @@
 
 use std::io;
 
-use h1::{Loaded, Miss, Now, Status};
+use h1::{Miss, Now};
 use os::File;
 
 use crate::House;
@@ -38,10 +38,7 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
             }
             if turn.is_extra_ready() {
                 for done in helpers.finished() {
-                    turn.come_back(done.token, |peer, now| {
-                        peer.mark_who(done.step, done.who);
-                        peer.session.loaded(done.loaded, now);
-                    });
+                    turn.come_back(done);
                 }
             }
             let round = turn.ready();
@@ -68,7 +65,7 @@ impl Loads for Helpers<'_> {
         }
         match self.hand_over(token, miss) {
             Ok(()) => Handed::Away,
-            Err(Miss::Path(_)) => Handed::Loaded(Loaded::Status(Status::SERVICE_UNAVAILABLE)),
+            Err(Miss::Path(_)) => Handed::Refused,
             // An answer that has begun is finished, if the loop has to block for it.
             Err(pages) => Handed::Loaded(house.load(&pages, now)),
         }

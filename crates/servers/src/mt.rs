@@ -26,7 +26,7 @@ use crate::counters::{Counter, Tally};
 use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::{Peer, count};
-use crate::perform::{fault, send_part, step_of};
+use crate::perform::{count_fault, fault, send_part, step_of};
 use crate::pool::{Member, Pool};
 use crate::registry::Performer;
 use crate::trace::Step;
@@ -37,7 +37,7 @@ use crate::trace::Step;
 /// The machine refuses the first threads or a descriptor.
 pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
     let log = house.settings.access_log.as_deref().map(crate::log::start).transpose()?;
-    Pool::new(house)?.run(|member| serve(member, house, worker, log.clone()))
+    Pool::new(house, worker)?.run(|member| serve(member, house, worker, log.clone()))
 }
 
 /// A thread's life: accept, then serve one after the other.
@@ -51,9 +51,11 @@ fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLo
                     Ok(socket) => taken.push(Arc::new(socket)),
                     Err(e) => {
                         if os::is_out_of_descriptors(&e) {
-                            thread.tally.add(Counter::MachineFaults, 1);
                             let shed = member.shed(listener);
                             thread.tally.add(Counter::Shed, u64::from(shed));
+                        }
+                        if e.kind() != io::ErrorKind::WouldBlock {
+                            thread.tally.add(fault(&e), 1);
                         }
                         break;
                     }
@@ -95,8 +97,12 @@ impl Thread<'_> {
         let mut peer = Peer::new(socket, self.house, Performer::Thread, logs, &now);
         let mut patience = None;
         loop {
-            held.idle(peer.session.is_idle(), now.at);
-            if held.is_draining() {
+            let is_idle = peer.session.is_idle();
+            held.idle(is_idle, now.at);
+            if held.is_draining() && is_idle {
+                // A request that is here already is still received, and then the end.
+                let _ = peer.socket.shutdown_read();
+            } else if held.is_draining() {
                 peer.session.drain();
             }
             self.set_patience(&peer, &now, &mut patience);
@@ -116,8 +122,9 @@ impl Thread<'_> {
         let Some(due) = peer.session.deadline() else { return };
         let limits = &self.house.limits;
         let patience = match due.timeout {
-            h1::Timeout::Head | h1::Timeout::Idle => limits.idle_timeout.min(limits.head_timeout),
-            h1::Timeout::Rate => limits.rate_window.min(limits.head_timeout),
+            // A drain is to be seen soon by who has asked nothing yet.
+            h1::Timeout::Head => limits.head_timeout.min(limits.linger_timeout),
+            h1::Timeout::Idle | h1::Timeout::Rate => limits.idle_timeout.min(limits.rate_window),
             h1::Timeout::Linger => (due.at - now.at).max(Duration::from_millis(1)),
         };
         if *set != Some(patience)
@@ -149,7 +156,10 @@ impl Thread<'_> {
             Want::Send(..) => self.send(peer, now),
             Want::Shut => match peer.socket.shutdown_write() {
                 Ok(()) => peer.session.shut(now),
-                Err(_) => return false,
+                Err(e) => {
+                    self.tally.add(fault(&e), 1);
+                    return false;
+                }
             },
             Want::Close => return false,
         }
@@ -177,6 +187,7 @@ impl Thread<'_> {
 
     fn load(&mut self, miss: &Miss<File>, now: &mut Now) -> Loaded<File> {
         let loaded = self.house.load(miss, now);
+        count_fault(&loaded, &mut self.tally);
         let before = now.at;
         *now = self.clock.now();
         self.tally.add(Counter::Blocked, (now.at - before).as_nanos() as u64);

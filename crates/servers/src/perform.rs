@@ -2,7 +2,7 @@
 
 use std::io;
 
-use h1::{FilePart, Found, Loaded, Miss, Now, Want};
+use h1::{FilePart, Found, Loaded, Miss, Now, Status, Want};
 use os::poller::Interest;
 use os::{File, Socket};
 
@@ -39,6 +39,8 @@ pub(crate) enum Handed {
     Loaded(Loaded<File>),
     /// Handed over.
     Away,
+    /// Too much waits already.
+    Refused,
 }
 
 /// Nobody to hand over to: the loop blocks until the disk has answered.
@@ -87,7 +89,10 @@ impl Hands<'_> {
                     peer.session.shut(self.now);
                     Progress::Went
                 }
-                Err(_) => Progress::Over,
+                Err(e) => {
+                    self.tally.add(fault(&e), 1);
+                    Progress::Over
+                }
             },
             Want::Close => Progress::Over,
         }
@@ -120,6 +125,7 @@ impl Hands<'_> {
         let step = step_of(&miss);
         match self.loads.load(token, miss, self.house, self.now) {
             Handed::Loaded(loaded) => {
+                count_fault(&loaded, self.tally);
                 peer.mark(step, Performer::Loop);
                 peer.session.loaded(loaded, self.now);
                 Progress::Went
@@ -128,6 +134,11 @@ impl Hands<'_> {
                 self.tally.add(Counter::HandOvers, 1);
                 peer.away = true;
                 Progress::Away
+            }
+            Handed::Refused => {
+                let refused = Loaded::Status(Status::SERVICE_UNAVAILABLE);
+                peer.session.loaded(refused, self.now);
+                Progress::Went
             }
         }
     }
@@ -193,6 +204,18 @@ pub(crate) fn step_of(miss: &Miss<File>) -> Step {
 /// Whose fault an error on a socket or a file is.
 pub(crate) fn fault(error: &io::Error) -> Counter {
     if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
+}
+
+/// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a disk
+/// or a machine that refused.
+pub(crate) fn count_fault(loaded: &Loaded<File>, tally: &mut Tally) {
+    match loaded {
+        Loaded::More(piece) if piece.bytes().is_empty() => tally.add(Counter::FileFaults, 1),
+        Loaded::Status(status) if *status >= Status::INTERNAL_SERVER_ERROR => {
+            tally.add(Counter::MachineFaults, 1);
+        }
+        _ => {}
+    }
 }
 
 /// Sends up to `most` bytes of a file part; 0 if the file has become shorter.

@@ -13,10 +13,11 @@ use os::{Blocking, Listener, SpareDescriptor};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
+use crate::helpers::Done;
 use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::Peer;
-use crate::perform::{Hands, Loads, Progress};
+use crate::perform::{Hands, Loads, Nobody, Progress, count_fault, fault};
 use crate::registry::Performer;
 use crate::slots::{Slots, TOKENS_END};
 use crate::timers::Timers;
@@ -33,6 +34,9 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// the loop to itself.
 const WANTS_MAX: u32 = 64;
 
+/// How long the listening sockets rest when there is no descriptor, if no connection closes before.
+const LISTEN_AGAIN: Duration = Duration::from_millis(100);
+
 /// A readiness loop's state between its phases.
 pub(crate) struct Loop<'h> {
     house: &'h House,
@@ -48,6 +52,8 @@ pub(crate) struct Loop<'h> {
     carried: Vec<u64>,
     listener_ready: bool,
     listening: bool,
+    /// The machine had no descriptor: others may have given some back by then.
+    listen_again: Option<Instant>,
     draining: bool,
     extra_ready: bool,
     buffer: Vec<u8>,
@@ -87,6 +93,7 @@ impl<'h> Loop<'h> {
             carried: Vec::new(),
             listener_ready: false,
             listening: true,
+            listen_again: None,
             draining: false,
             extra_ready: false,
             buffer: vec![0; BUFFER_BYTES],
@@ -139,6 +146,9 @@ impl<'h> Loop<'h> {
         }
         self.now = self.clock.now();
         self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
+        if self.listen_again.take_if(|at| *at <= self.now.at).is_some() {
+            self.resume_listening();
+        }
         if ordered && !self.draining {
             self.drain();
         }
@@ -219,11 +229,13 @@ impl<'h> Loop<'h> {
     }
 
     /// Hands a helper's answer to the connection it was for, which then joins the round.
-    pub(crate) fn come_back(&mut self, token: u64, apply: impl FnOnce(&mut Peer, &Now)) {
-        if let Some(peer) = self.peers.named(token) {
+    pub(crate) fn come_back(&mut self, done: Done) {
+        count_fault(&done.loaded, &mut self.tally);
+        if let Some(peer) = self.peers.named(done.token) {
             peer.away = false;
-            apply(peer, &self.now);
-            self.ready.push(token);
+            peer.mark_who(done.step, done.who);
+            peer.session.loaded(done.loaded, &self.now);
+            self.ready.push(done.token);
         }
     }
 
@@ -257,11 +269,15 @@ impl<'h> Loop<'h> {
                 self.tally.add(Counter::MachineFaults, 1);
                 self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));
                 self.stop_listening();
+                self.listen_again = Some(self.now.at + LISTEN_AGAIN);
                 false
             }
-            // WouldBlock: the queue is empty. Anything else is that one connection's misfortune,
-            // and the level-triggered listener will say if there are more.
-            Err(_) => false,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
+            // That one connection's misfortune; the level-triggered listener says if there are more.
+            Err(e) => {
+                self.tally.add(fault(&e), 1);
+                false
+            }
         }
     }
 
@@ -297,14 +313,8 @@ impl<'h> Loop<'h> {
         self.timers.set(token as u32, None);
         self.poller.remove(&peer.socket);
         self.tally.add(Counter::Closed, 1);
-        if !self.listening
-            && !self.draining
-            && self.peers.len() < self.house.connections_max * 8 / 9
-        {
-            self.listening = true;
-            for (n, listener) in self.house.listeners.iter().enumerate() {
-                let _ = self.poller.resume_level(&**listener, LISTENER_0 + n as u64);
-            }
+        if self.peers.len() < self.house.connections_max * 8 / 9 {
+            self.resume_listening();
         }
     }
 
@@ -313,6 +323,16 @@ impl<'h> Loop<'h> {
     fn hold_back(&mut self) {
         if self.peers.len() >= self.house.connections_max {
             self.stop_listening();
+        }
+    }
+
+    fn resume_listening(&mut self) {
+        if !self.listening && !self.draining {
+            self.listening = true;
+            self.listen_again = None;
+            for (n, listener) in self.house.listeners.iter().enumerate() {
+                let _ = self.poller.resume_level(&**listener, LISTENER_0 + n as u64);
+            }
         }
     }
 
@@ -335,6 +355,7 @@ impl<'h> Loop<'h> {
         }
         self.stop_listening();
         for token in self.peers.tokens() {
+            self.receive_once(token);
             if let Some(peer) = self.peers.named(token) {
                 peer.session.drain();
                 self.ready.push(token);
@@ -342,11 +363,30 @@ impl<'h> Loop<'h> {
         }
     }
 
+    /// Who looks idle may have a request here that no round has read: it is in flight.
+    fn receive_once(&mut self, token: u64) {
+        let Some(peer) = self.peers.named(token) else { return };
+        if !matches!(peer.session.want(), h1::Want::Recv) {
+            return;
+        }
+        peer.readable = true;
+        let mut hands = Hands {
+            house: self.house,
+            now: &self.now,
+            buffer: &mut self.buffer,
+            tally: &mut self.tally,
+            log: self.log.as_mut(),
+            loads: &mut Nobody,
+            budget: 0,
+        };
+        hands.perform(token, peer);
+    }
+
     fn patience(&self) -> Option<Duration> {
         if !self.carried.is_empty() {
             return Some(Duration::ZERO);
         }
         let now: Instant = self.now.at;
-        self.timers.earliest().map(|at| at - now)
+        self.timers.earliest().into_iter().chain(self.listen_again).min().map(|at| at - now)
     }
 }

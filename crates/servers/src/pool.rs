@@ -12,6 +12,7 @@ use measure::{Duration, Instant};
 use os::{Listener, Socket, SpareDescriptor, Wake};
 
 use crate::House;
+use crate::counters::{Counter, Tally};
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -24,6 +25,7 @@ const BUSY: u64 = u64::MAX;
 /// The pool.
 pub(crate) struct Pool<'h> {
     house: &'h House,
+    worker: usize,
     threads: AtomicU32,
     free: AtomicU32,
     draining: AtomicBool,
@@ -61,9 +63,10 @@ pub(crate) struct Held<'p> {
 }
 
 impl<'h> Pool<'h> {
-    pub(crate) fn new(house: &'h House) -> io::Result<Self> {
+    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         Ok(Self {
             house,
+            worker,
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
             draining: AtomicBool::new(false),
@@ -112,8 +115,10 @@ impl<'h> Pool<'h> {
         if (self.threads.load(Acquire) as usize) < self.house.connections_max {
             // No memory for another thread: those that there are go on.
             let _ = self.spawn(scope, serve);
-        } else if self.is_waited_for() {
-            self.close_longest_idle();
+        } else if self.is_waited_for() && self.close_longest_idle() {
+            let mut tally = Tally::default();
+            tally.add(Counter::Evicted, 1);
+            tally.publish(&self.house.counters, self.worker);
         }
         Ok(())
     }
@@ -144,13 +149,17 @@ impl<'h> Pool<'h> {
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
 
-    fn close_longest_idle(&self) {
+    /// `false`: none is idle.
+    fn close_longest_idle(&self) -> bool {
         let held = locked(&self.held);
-        let idle = held.values().filter(|hold| hold.idle_since.load(SeqCst) != BUSY);
-        if let Some(hold) = idle.min_by_key(|hold| hold.idle_since.load(SeqCst)) {
+        let idle = held.values().map(|hold| (hold.idle_since.load(SeqCst), hold));
+        let longest = idle.filter(|(since, _)| *since != BUSY).min_by_key(|(since, _)| *since);
+        longest.is_some_and(|(since, hold)| {
+            // It is not to be chosen again; if its thread was faster it is not idle any more.
+            let chosen = hold.idle_since.compare_exchange(since, BUSY, SeqCst, SeqCst).is_ok();
             // Its thread receives an end, as if the peer had closed.
-            let _ = hold.socket.shutdown_read();
-        }
+            chosen && hold.socket.shutdown_read().is_ok()
+        })
     }
 
     /// Ends the wait of every thread whose connection is idle; the others end after their reply.
@@ -194,7 +203,13 @@ impl Member<'_> {
 
     /// Out of descriptors: turns one connection away.
     pub(crate) fn shed(&self, listener: &Listener) -> bool {
-        locked(&self.pool.spare).refuse(listener)
+        let shed = locked(&self.pool.spare).refuse(listener);
+        if !shed {
+            // Also the spare one is gone. Others may give some back; asking all the time helps no one.
+            let _ =
+                os::wait_readable([self.pool.house.orders.wake().as_fd_ref()], Some(LOOK_AGAIN));
+        }
+        shed
     }
 
     /// The thread takes a connection in hand.

@@ -49,6 +49,7 @@ pub(crate) fn house(
         })
     });
     check_log(&settings)?;
+    let trace = trace.transpose()?;
     announce(&settings, architecture, &listeners, &split, say);
     let house = House {
         site,
@@ -58,7 +59,7 @@ pub(crate) fn house(
         counters: Counters::new(settings.processes as usize).map_err(refused)?,
         orders: Orders::new().map_err(refused)?,
         connections_max: split.connections as usize,
-        trace: trace.transpose()?,
+        trace,
         settings,
     };
     Ok((house, architecture))
@@ -119,7 +120,7 @@ fn refusal(address: &Address, error: &io::Error) -> Failure {
             "not permitted; choose a port from 1024 or start as root"
         }
         io::ErrorKind::AddrNotAvailable => "this machine has no such address",
-        io::ErrorKind::InvalidInput => "not an address: host:port, [v6]:port, unix:PATH or fd:N",
+        io::ErrorKind::InvalidInput => "who starts this must hand over a socket that listens",
         _ => "choose another address",
     };
     Failure::Machine(format!("cannot listen on {address}: {error}; {mend}"))

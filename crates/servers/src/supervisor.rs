@@ -158,12 +158,12 @@ impl<'h> Supervisor<'h> {
     /// Lets the workers finish what they have; kills those that take too long.
     fn drain(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
         let patience = self.house.settings.drain_timeout;
-        say(&format!("draining for at most {} s", patience.as_secs()));
         for listener in &self.house.listeners {
             // What waits is still accepted; who comes now is not made to wait for nothing.
             let _ = listener.set_backlog(0);
         }
         self.house.orders.drain();
+        say(&format!("draining for at most {} s", patience.as_secs()));
         let end = os::clock::monotonic() + patience;
         loop {
             while let Some((pid, _)) = process::wait_any_exited()? {
@@ -196,11 +196,15 @@ impl<'h> Supervisor<'h> {
 fn summary(counters: &Counters) -> String {
     let total = |counter| counters.total(counter);
     format!(
-        "stopped: {} connections, {} replies, {} bytes, {} timeouts",
+        "stopped: {} connections, {} replies, {} bytes, {} timeouts; faults: {} of peers, {} of \
+         files, {} of the machine",
         total(Counter::Accepted),
         total(Counter::Replies),
         total(Counter::Bytes),
         total(Counter::Timeouts),
+        total(Counter::PeerFaults),
+        total(Counter::FileFaults),
+        total(Counter::MachineFaults),
     )
 }
 
