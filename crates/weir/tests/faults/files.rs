@@ -1,14 +1,14 @@
 //! Files that change while they are sent, and after.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
 use crate::support::await_true;
 use crate::support::fixture::{Fixture, pattern};
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::server::{Combination, Program, Server, as_nobody, on_every};
 
 const BYTES: usize = 48 << 20;
 
@@ -32,7 +32,52 @@ fn a_file_that_shrinks_while_sent_is_never_passed_off_as_complete() {
         let came = wire.rest();
         assert!(came.as_ref().map_or(true, |more| more + (1 << 20) < BYTES), "{combination}");
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served any more");
+        let said = server.stop();
+        assert!(said.contains(" 1 of files"), "{combination}: not counted: {said}");
+    });
+}
+
+#[test]
+fn a_file_that_vanishes_while_sent_is_sent_whole() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let path = own(&site, combination, "vanishes.bin");
+        File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = server.connect();
+        wire.get(&target(combination, "vanishes.bin"), "Connection: close\r\n").expect("sent");
+        assert_eq!(wire.head().expect("a head").length(), Ok(BYTES));
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(wire.rest(), Ok(BYTES), "{combination}");
         server.stop();
+    });
+}
+
+/// Run as a user without rights; root may read everything.
+#[test]
+fn what_may_not_be_read_is_refused_and_the_rest_is_served() {
+    let home = tempfile::tempdir().expect("a directory");
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("its mode");
+    };
+    let root = home.path().join("root");
+    fs::create_dir_all(root.join("closed")).expect("a directory");
+    for name in ["open.txt", "closed.txt", "closed/file.txt", "closed/index.html"] {
+        fs::write(root.join(name), name).expect("a file");
+    }
+    set(home.path(), 0o755);
+    set(&root.join("closed.txt"), 0);
+    set(&root.join("closed"), 0);
+    on_every(Program::Weir, |combination| {
+        let command = as_nobody(home.path(), &combination.arguments(&root, &[]));
+        let server = Server::start(command, 0);
+        for target in ["/closed.txt", "/closed/file.txt", "/closed/"] {
+            let refused = Err("status 403".to_owned());
+            assert_eq!(server.fetch(target), refused, "{combination}: {target}");
+            assert_eq!(server.fetch("/open.txt"), Ok(b"open.txt".to_vec()), "{combination}");
+        }
+        let said = server.stop();
+        assert!(said.contains(" 6 replies"), "{combination}: not counted: {said}");
     });
 }
 

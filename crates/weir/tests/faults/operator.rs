@@ -1,11 +1,13 @@
 //! Mistakes of the operator: one line that says what would do, and the right exit status.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server, run};
+use crate::support::server::{Program, Server, as_nobody, run};
 
 /// Wrong usage or configuration.
 const USAGE: i32 = 2;
@@ -59,6 +61,31 @@ fn a_directory_that_is_none_is_told() {
 }
 
 #[test]
+fn what_cannot_be_written_is_told_before_anything_else() {
+    for flag in ["--access-log", "--trace"] {
+        let mut command = Command::new(Program::Weir.path());
+        command.args(["serve", ".", "--listen", "127.0.0.1:0", flag, "/no/such/directory/log"]);
+        let (code, output, errors) = run(&mut command).expect("the binary runs");
+        assert_eq!((code, output.as_str()), (Some(USAGE), ""), "{flag}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{flag}: {errors}");
+        assert!(errors.contains(flag) && errors.contains("/no/such"), "{flag}: {errors}");
+    }
+}
+
+#[test]
+fn a_descriptor_that_nobody_handed_over_is_told() {
+    check(&["serve", ".", "--listen", "fd:77"], MACHINE, &["fd:77", "hand over"]);
+}
+
+#[test]
+fn values_of_several_flags_that_do_not_fit_are_told() {
+    let mt = ["serve", "--architecture", "mt", "--listen", "127.0.0.1:0"];
+    let few = ["--threads", "4", "--threads-min", "8"];
+    check(&[&mt[..], &few].concat(), USAGE, &["--threads-min 8", "--threads 4"]);
+    check(&[&mt[..], &["--sendfile", "nonblocking"]].concat(), USAGE, &["--sendfile", "mt"]);
+}
+
+#[test]
 fn a_port_that_is_taken_is_told() {
     let site = Fixture::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -77,7 +104,7 @@ fn an_address_that_is_not_here_is_told() {
 /// Run as a user without rights; root may read everything.
 #[test]
 fn a_directory_that_may_not_be_read_is_told() {
-    let (code, errors) = as_nobody(&["--listen", "127.0.0.1:0"], 0o700);
+    let (code, errors) = served_by_nobody(&["--listen", "127.0.0.1:0"], 0o700);
     assert!(matches!(code, Some(USAGE | MACHINE)), "{code:?} {errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
 }
@@ -90,24 +117,26 @@ fn a_port_without_the_right_to_it_is_told() {
         // On such a machine every port is for all; there is nothing to be refused.
         return;
     }
-    let (code, errors) = as_nobody(&["--listen", &format!("127.0.0.1:{}", start - 1)], 0o755);
+    let (code, errors) =
+        served_by_nobody(&["--listen", &format!("127.0.0.1:{}", start - 1)], 0o755);
     assert_eq!(code, Some(MACHINE), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 
-/// Serves a directory of the given mode as user 65534, from a copy of the binary that it may run.
-fn as_nobody(flags: &[&str], mode: u32) -> (Option<i32>, String) {
-    use std::os::unix::fs::PermissionsExt;
+/// Serves a directory of the given mode as a user without rights.
+fn served_by_nobody(flags: &[&str], mode: u32) -> (Option<i32>, String) {
     let home = tempfile::tempdir().expect("a directory");
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
-    let binary = home.path().join("weir");
-    fs::copy(Program::Weir.path(), &binary).expect("a copy");
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("its mode");
+    };
+    set(home.path(), 0o755);
     let root = home.path().join("root");
     fs::create_dir(&root).expect("a root");
-    fs::set_permissions(&root, fs::Permissions::from_mode(mode)).expect("its mode");
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
-    command.arg(&binary).arg("serve").arg(&root).args(flags);
+    set(&root, mode);
+    let root = root.to_str().expect("UTF-8");
+    let arguments = [&["serve", root], flags].concat();
+    let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
+    let mut command = as_nobody(home.path(), &arguments);
     let (code, _, errors) = run(&mut command)
         .unwrap_or_else(|error| panic!("setpriv: {error}; apt install util-linux (needs root)"));
     (code, errors)

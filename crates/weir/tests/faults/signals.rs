@@ -131,6 +131,7 @@ fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
                 wire.get("/digits.txt", "").expect("sent");
             }
             server.signal(Signal::TERM);
+            server.await_line("draining");
             workers.iter().for_each(|worker| send(*worker, Signal::CONT));
             for (at, wire) in clients.iter_mut().enumerate() {
                 let reply = wire.reply(false).map(|(head, body)| (head.status, body));

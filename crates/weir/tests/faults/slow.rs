@@ -90,6 +90,24 @@ fn a_client_that_does_not_read_is_cut_off() {
     });
 }
 
+#[test]
+fn a_client_that_breaks_off_is_counted() {
+    let site = Fixture::new();
+    let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
+    file.set_len(48 << 20).expect("its length");
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = server.connect();
+        wire.get("/huge.bin", "").expect("sent");
+        wire.head().expect("a head");
+        // With bytes unread this is a reset.
+        drop(wire);
+        assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
+        let said = server.stop();
+        assert!(said.contains(" 1 of peers"), "{combination}: not counted: {said}");
+    });
+}
+
 /// A slow client that does read gets everything.
 #[test]
 fn a_client_that_reads_slowly_but_steadily_is_served() {

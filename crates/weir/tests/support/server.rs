@@ -36,7 +36,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     key: u8,
     /// Kept open, or the server's next line would break a pipe.
-    _stdout: BufReader<std::process::ChildStdout>,
+    stdout: BufReader<std::process::ChildStdout>,
 }
 
 impl Program {
@@ -147,7 +147,7 @@ impl Server {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
         match listening(&mut stdout) {
-            Ok(address) => Self { child, address, key, _stdout: stdout },
+            Ok(address) => Self { child, address, key, stdout },
             Err(said) => {
                 let _ = child.kill();
                 panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
@@ -181,13 +181,26 @@ impl Server {
         await_some(bound, || self.child.try_wait().expect("a child to wait for"))
     }
 
-    /// SIGTERM; it has to end with 0.
-    pub(crate) fn stop(mut self) {
+    /// Waits until it says a line that contains `what`.
+    pub(crate) fn await_line(&mut self, what: &str) {
+        let mut line = String::new();
+        while !line.contains(what) {
+            line.clear();
+            let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
+            assert!(read > 0, "it ended and did not say {what:?}");
+        }
+    }
+
+    /// SIGTERM; it has to end with 0. Returns what it said.
+    pub(crate) fn stop(mut self) -> String {
         self.signal(Signal::TERM);
         match self.ended(PATIENCE) {
             Some(status) => assert_eq!(status.code(), Some(0), "after SIGTERM"),
             None => panic!("still there {PATIENCE:?} after SIGTERM"),
         }
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).expect("its output in UTF-8");
+        said
     }
 }
 
@@ -245,6 +258,21 @@ fn recoded() -> &'static Path {
         assert!(built.success(), "the example `recoded` does not build");
         profile_dir.join("examples/recoded")
     })
+}
+
+/// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
+pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
+    let binary = home.join("weir");
+    if !binary.exists() {
+        // Complete under its name, or not there: several may do so at the same time.
+        let copy = tempfile::NamedTempFile::new_in(home).expect("a file").into_temp_path();
+        std::fs::copy(Program::Weir.path(), &copy).expect("a copy");
+        copy.persist(&binary).expect("its name");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+    command.arg(&binary).args(arguments);
+    command
 }
 
 /// Runs a command to its end: its status, output and errors.
