@@ -206,8 +206,8 @@ pub(crate) fn fault(error: &io::Error) -> Counter {
     if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
 }
 
-/// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a disk
-/// or a machine that refused.
+/// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a
+/// disk or a machine that refused.
 pub(crate) fn count_fault(loaded: &Loaded<File>, tally: &mut Tally) {
     match loaded {
         Loaded::More(piece) if piece.bytes().is_empty() => tally.add(Counter::FileFaults, 1),

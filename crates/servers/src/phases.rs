@@ -273,7 +273,7 @@ impl<'h> Loop<'h> {
                 false
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
-            // That one connection's misfortune; the level-triggered listener says if there are more.
+            // That one connection's misfortune; the listener says if there are more.
             Err(e) => {
                 self.tally.add(fault(&e), 1);
                 false

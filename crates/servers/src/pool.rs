@@ -205,9 +205,9 @@ impl Member<'_> {
     pub(crate) fn shed(&self, listener: &Listener) -> bool {
         let shed = locked(&self.pool.spare).refuse(listener);
         if !shed {
-            // Also the spare one is gone. Others may give some back; asking all the time helps no one.
-            let _ =
-                os::wait_readable([self.pool.house.orders.wake().as_fd_ref()], Some(LOOK_AGAIN));
+            // The spare one is gone, too, and somebody else has to give one back.
+            let order = self.pool.house.orders.wake().as_fd_ref();
+            let _ = os::wait_readable([order], Some(LOOK_AGAIN));
         }
         shed
     }
