@@ -127,12 +127,11 @@ impl Combination {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether it takes `--processes`: the binary itself says so, by not calling it wrong usage.
-    pub(crate) fn takes_processes(&self) -> bool {
-        let flags = ["--processes", "2"];
-        let mut command = self.command(Path::new("/no/such/directory"), &flags);
+    /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.
+    pub(crate) fn takes(&self, flags: &[&str]) -> bool {
+        let mut command = self.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
-        !errors.contains("--processes")
+        flags.first().is_none_or(|name| !errors.contains(name))
     }
 
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
