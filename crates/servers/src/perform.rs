@@ -153,10 +153,12 @@ impl Hands<'_> {
         }
         let Want::Send(chunk, part) = peer.session.want() else { return Progress::Went };
         let bytes = chunk.bytes();
-        let (wanted, sent) = if bytes.is_empty() {
+        let (enough, sent) = if bytes.is_empty() {
             let Some(part) = part else { return Progress::Over };
             let most = part.len().min(self.budget.max(1));
-            (most, send_part(&peer.socket, part, most, self.house.settings.sendfile))
+            // Less than `most` may be all that was read, or all that the file still has. Whether
+            // the socket is full only the next call tells; a poller of edges never would.
+            (1, send_part(&peer.socket, part, most, self.house.settings.sendfile))
         } else {
             let sent = peer.socket.send(bytes, part.is_some_and(|part| !part.is_empty()));
             (bytes.len() as u64, sent.map(|n| n as u64))
@@ -169,7 +171,7 @@ impl Hands<'_> {
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n);
                 self.budget = self.budget.saturating_sub(n);
-                peer.writable = n == wanted;
+                peer.writable = n >= enough;
                 if let Some(reply) = peer.session.sent(n, self.now) {
                     self.finish(peer, reply);
                 }

@@ -122,7 +122,11 @@ impl Wire {
 
     fn receive(&mut self) -> Result<usize, String> {
         let mut buffer = [0; 64 << 10];
-        match self.stream.read(&mut buffer) {
+        let mut read = self.stream.read(&mut buffer);
+        while read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
+            read = self.stream.read(&mut buffer);
+        }
+        match read {
             Ok(count) => {
                 self.kept.extend(buffer[..count].iter().map(|byte| byte ^ self.key));
                 Ok(count)
