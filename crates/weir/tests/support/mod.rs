@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 /// failure that says what was waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks again and again until `done` has something; tells nothing once `bound` has passed.
+/// Asks again and again until `done` has something, the last time when `bound` has passed: a
+/// machine that stood still meanwhile is no failure.
 pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
-        if let Some(found) = done() {
-            return Some(found);
-        }
-        if started.elapsed() > bound {
-            return None;
+        let is_last = started.elapsed() > bound;
+        let found = done();
+        if found.is_some() || is_last {
+            return found;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
