@@ -15,7 +15,6 @@ use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::party::{Party, Piece};
 use crate::peer::count;
-use crate::perform::fault;
 use crate::registry::Performer;
 use crate::settings::ACCEPT_INF;
 use crate::slots::{Slots, TOKENS_END};
@@ -94,7 +93,7 @@ impl<'h> Completions<'h> {
 
     /// Submits what takes connections, unless that is still in flight.
     pub(crate) fn accept(&mut self, limit: u32) -> io::Result<()> {
-        if self.accepting > 0 || !self.listening || self.draining {
+        if self.accepting > 0 || !self.listening {
             return Ok(());
         }
         self.tally.add(Counter::AcceptPhases, 1);
@@ -171,13 +170,14 @@ impl<'h> Completions<'h> {
         while let Some(slot) = self.timers.passed(self.now.at) {
             let Some((token, party)) = self.parties.at(slot) else { continue };
             self.tally.add(Counter::Timeouts, 1);
-            if party.busy || party.closing {
+            if !party.closing {
+                party.session.expired(&self.now);
+            }
+            if party.closing || (party.busy && matches!(party.session.want(), Want::Close)) {
                 // What is in flight, or a peer that does not close either, is made to end.
                 self.ring.shutdown(party.handle, How::Both, token)?;
                 party.shutting += 1;
-            }
-            if !party.closing {
-                party.session.expired(&self.now);
+            } else {
                 self.start(token)?;
             }
         }
@@ -234,10 +234,7 @@ impl<'h> Completions<'h> {
                     witness.finish(reply, self.house, log, &self.now, &mut self.tally);
                 }
             }
-            Err(e) => {
-                self.tally.add(fault(&e), 1);
-                party.session.failed();
-            }
+            Err(e) => party.broke_off(&e, &mut self.tally),
         }
     }
 
@@ -251,10 +248,7 @@ impl<'h> Completions<'h> {
             party.session.loaded(self.house.site.keep(*opening, &self.now), &self.now);
         } else {
             match (read, party.session.want()) {
-                (Err(e), _) => {
-                    self.tally.add(fault(&e), 1);
-                    party.session.failed();
-                }
+                (Err(e), _) => party.broke_off(&e, &mut self.tally),
                 (Ok(bytes), _) if bytes.is_empty() => {
                     self.tally.add(Counter::FileFaults, 1);
                     party.session.failed();
@@ -356,8 +350,17 @@ impl<'h> Completions<'h> {
         Ok(())
     }
 
-    /// Accepts no more; every connection ends after what it has.
+    /// Takes what has come, connections and bytes, then accepts no more; every connection ends after
+    /// what it has.
     fn drain(&mut self) -> io::Result<()> {
+        for _ in 0..self.house.settings.backlog {
+            self.accept(self.house.settings.accept_limit())?;
+            self.ring.submit_and_wait(0, None)?;
+            if !self.complete()? {
+                break;
+            }
+            while self.complete()? {}
+        }
         self.hold_back()?;
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {

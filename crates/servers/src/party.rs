@@ -86,10 +86,15 @@ impl Party {
             }
             // No buffer was free, or it was to pause: armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
-            Err(e) => {
-                tally.add(fault(&e), 1);
-                self.session.failed();
-            }
+            Err(e) => self.broke_off(&e, tally),
+        }
+    }
+
+    /// An operation failed. What is received and what is sent break off both; that is one break.
+    pub(crate) fn broke_off(&mut self, error: &io::Error, tally: &mut Tally) {
+        if !matches!(self.session.want(), Want::Close) {
+            tally.add(fault(error), 1);
+            self.session.failed();
         }
     }
 

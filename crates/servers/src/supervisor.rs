@@ -165,6 +165,7 @@ impl<'h> Supervisor<'h> {
         self.house.orders.drain();
         say(&format!("draining for at most {} s", patience.as_secs()));
         let end = os::clock::monotonic() + patience;
+        let mut killed = false;
         loop {
             while let Some((pid, _)) = process::wait_any_exited()? {
                 for worker in &mut self.workers {
@@ -181,9 +182,10 @@ impl<'h> Supervisor<'h> {
             if running.is_empty() {
                 return Ok(());
             }
-            let now = os::clock::monotonic();
-            let signal = if now >= end { None } else { self.signals.wait(Some(end - now))? };
-            if !matches!(signal, Some(Signal::Child)) {
+            // Who was killed is waited for as long as that takes.
+            let left = (!killed).then(|| end - os::clock::monotonic());
+            let signal = self.signals.wait(left)?;
+            if !matches!(signal, Some(Signal::Child)) && !core::mem::replace(&mut killed, true) {
                 say("stopping at once");
                 for pid in running {
                     process::kill(pid)?;
