@@ -350,8 +350,8 @@ impl<'h> Completions<'h> {
         Ok(())
     }
 
-    /// Takes what has come, connections and bytes, then accepts no more; every connection ends after
-    /// what it has.
+    /// Takes what has come, connections and bytes, then accepts no more; every connection ends
+    /// after what it has.
     fn drain(&mut self) -> io::Result<()> {
         for _ in 0..self.house.settings.backlog {
             self.accept(self.house.settings.accept_limit())?;
