@@ -6,6 +6,7 @@
 use std::{io, mem};
 
 use h1::{Chunk, Deadline, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
+use measure::Instant;
 use os::ring::{Done, Handle, How, Ring, RingSettings};
 use os::{File, Socket};
 
@@ -15,6 +16,8 @@ use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::party::{Party, Piece};
 use crate::peer::count;
+use crate::perform::count_fault;
+use crate::phases::LISTEN_AGAIN;
 use crate::registry::Performer;
 use crate::settings::ACCEPT_INF;
 use crate::slots::{Slots, TOKENS_END};
@@ -49,6 +52,10 @@ pub(crate) struct Completions<'h> {
     /// Accepts that have not come back for the last time.
     accepting: u32,
     listening: bool,
+    /// The machine had no descriptor: others may have given some back by then.
+    listen_again: Option<Instant>,
+    /// The order to drain has come and is yet to be obeyed.
+    ordered: bool,
     draining: bool,
     tally: Tally,
     log: Option<AccessLog>,
@@ -80,6 +87,8 @@ impl<'h> Completions<'h> {
             touched: Vec::new(),
             accepting: 0,
             listening: true,
+            listen_again: None,
+            ordered: false,
             draining: false,
             tally: Tally::default(),
             log: settings.access_log.as_deref().map(crate::log::start).transpose()?,
@@ -111,9 +120,12 @@ impl<'h> Completions<'h> {
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let before = self.now.at;
-        let timeout = self.timers.earliest().map(|at| at - self.now.at);
-        self.ring.submit_and_wait(1, timeout)?;
+        let due = self.timers.earliest().into_iter().chain(self.listen_again).min();
+        self.ring.submit_and_wait(1, due.map(|at| at - self.now.at))?;
         self.now = self.clock.now();
+        if self.listen_again.take_if(|at| *at <= self.now.at).is_some() {
+            self.listening = !self.draining;
+        }
         self.tally.add(Counter::GeteventsCalls, 1);
         self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
         Ok(())
@@ -129,7 +141,7 @@ impl<'h> Completions<'h> {
                 self.accepting -= u32::from(!more);
                 self.accepted(accepted)?;
             }
-            Done::Ready(_) => self.draining = true,
+            Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
                 let Some(party) = self.parties.named(token) else { return Ok(true) };
                 party.received(received, more, &self.now, &mut self.tally);
@@ -152,7 +164,8 @@ impl<'h> Completions<'h> {
 
     /// Starts what every connection of this round wants next.
     pub(crate) fn start_all(&mut self) -> io::Result<()> {
-        if self.draining && self.listening {
+        if mem::take(&mut self.ordered) {
+            self.draining = true;
             self.drain()?;
         }
         let mut touched = mem::take(&mut self.touched);
@@ -193,6 +206,7 @@ impl<'h> Completions<'h> {
             Ok(handle) => handle,
             Err(e) if os::is_out_of_descriptors(&e) => {
                 self.tally.add(Counter::MachineFaults, 1);
+                self.listen_again = Some(self.now.at + LISTEN_AGAIN);
                 return self.hold_back();
             }
             // That one connection's misfortune.
@@ -245,7 +259,9 @@ impl<'h> Completions<'h> {
         party.mark(Step::Pages, Performer::Ring);
         if let Some(mut opening) = party.opening.take() {
             opening.read(read);
-            party.session.loaded(self.house.site.keep(*opening, &self.now), &self.now);
+            let loaded = self.house.site.keep(*opening, &self.now);
+            count_fault(&loaded, &mut self.tally);
+            party.session.loaded(loaded, &self.now);
         } else {
             match (read, party.session.want()) {
                 (Err(e), _) => party.broke_off(&e, &mut self.tally),

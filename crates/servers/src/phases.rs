@@ -35,7 +35,7 @@ const BUFFER_BYTES: usize = 16 << 10;
 const WANTS_MAX: u32 = 64;
 
 /// How long the listening sockets rest when there is no descriptor, if no connection closes before.
-const LISTEN_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
 
 /// A readiness loop's state between its phases.
 pub(crate) struct Loop<'h> {
