@@ -265,7 +265,11 @@ pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
     if !binary.exists() {
         // Complete under its name, or not there: several may do so at the same time.
         let copy = tempfile::NamedTempFile::new_in(home).expect("a file").into_temp_path();
-        std::fs::copy(Program::Weir.path(), &copy).expect("a copy");
+        // Not by this process: what it starts meanwhile would hold the copy open for writing, and
+        // such a file cannot be run.
+        let mut cp = Command::new("cp");
+        let copied = cp.arg("-p").arg(Program::Weir.path()).arg(&copy).status().expect("cp");
+        assert!(copied.success(), "cp: {copied}");
         copy.persist(&binary).expect("its name");
     }
     let mut command = Command::new("setpriv");
