@@ -262,15 +262,18 @@ impl Ring {
         self.begin_unnamed(&opcode::Close::new(Fixed(socket.0)).build())
     }
 
-    /// Cancels all operations with this token. Each still has its last completion, as an error
-    /// unless it was done already. Looks at every operation in flight.
+    /// Cancels what would go on by itself: accepts and receives with this token, and not a send
+    /// that has it too. Each still has its last completion, as an error unless it was done already.
+    /// Looks at every operation in flight.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
     pub fn cancel(&mut self, token: u64) -> io::Result<()> {
         let mut start = 0;
         while let Some(index) = self.in_flight.find(token, start) {
-            self.begin_unnamed(&opcode::AsyncCancel::new(index.into()).build())?;
+            if matches!(self.in_flight.what(index).1, What::Accept | What::Recv) {
+                self.begin_unnamed(&opcode::AsyncCancel::new(index.into()).build())?;
+            }
             start = index + 1;
         }
         Ok(())

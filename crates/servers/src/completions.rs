@@ -352,7 +352,7 @@ impl<'h> Completions<'h> {
             self.tally.add(Counter::Closed, 1);
         }
         let open = self.parties.len();
-        self.listening |= !self.draining && open < self.house.connections_max * 8 / 9;
+        self.listening |= !self.draining && open <= self.house.connections_resume();
         Ok(())
     }
 

@@ -37,6 +37,11 @@ pub struct House {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl House {
+    /// Open connections up to which a worker that has held back accepts again.
+    pub(crate) fn connections_resume(&self) -> usize {
+        (self.connections_max * 8 / 9).min(self.connections_max - 1)
+    }
+
     /// Does what may touch the disk here and now, and blocks for as long as that takes.
     pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
         match miss {

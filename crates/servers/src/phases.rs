@@ -313,7 +313,7 @@ impl<'h> Loop<'h> {
         self.timers.set(token as u32, None);
         self.poller.remove(&peer.socket);
         self.tally.add(Counter::Closed, 1);
-        if self.peers.len() < self.house.connections_max * 8 / 9 {
+        if self.peers.len() <= self.house.connections_resume() {
             self.resume_listening();
         }
     }

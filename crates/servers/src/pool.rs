@@ -183,8 +183,12 @@ impl Member<'_> {
         let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
-        let is_spare = pool.threads.load(Acquire) > pool.house.settings.threads_min;
-        let patience = is_spare.then(|| SPARE_FOR.saturating_sub(Duration::from_nanos(waited)));
+        // The last free thread stays: without it nobody would wait for connections.
+        let is_spare = || {
+            pool.threads.load(Acquire) > pool.house.settings.threads_min
+                && pool.free.load(Acquire) > 1
+        };
+        let patience = is_spare().then(|| SPARE_FOR.saturating_sub(Duration::from_nanos(waited)));
         let stays = match os::wait_readable(waited_for, patience) {
             // An order to drain: whoever waits to be accepted is still served, and nobody after.
             Ok(ready) if ready[0] => pool.is_waited_for(),
@@ -192,11 +196,11 @@ impl Member<'_> {
                 pool.accepted_ns.store(os::clock::monotonic().ns, Release);
                 true
             }
-            Ok(_) => !is_spare,
+            Ok(_) => !is_spare(),
             Err(_) => false,
         };
-        if !stays {
-            pool.free.fetch_sub(1, Release);
+        if !stays && pool.free.fetch_sub(1, Release) == 1 {
+            pool.wake.wake();
         }
         stays.then_some(turn)
     }
