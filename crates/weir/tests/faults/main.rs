@@ -5,9 +5,12 @@
 
 mod descriptors;
 mod files;
+mod limits;
+mod logs;
 mod operator;
 mod signals;
 mod slow;
+mod starts;
 #[path = "../support/mod.rs"]
 mod support;
 mod workers;

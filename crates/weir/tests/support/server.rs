@@ -33,7 +33,10 @@ pub(crate) struct Combination {
 /// A running server; killed when dropped before it was stopped.
 pub(crate) struct Server {
     child: Child,
+    /// The first of [`Server::addresses`].
     pub(crate) address: SocketAddr,
+    /// Where it listens, in the order of its flags.
+    pub(crate) addresses: Vec<SocketAddr>,
     key: u8,
     /// Kept open, or the server's next line would break a pipe.
     stdout: BufReader<std::process::ChildStdout>,
@@ -146,7 +149,7 @@ impl Server {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
         match listening(&mut stdout) {
-            Ok(address) => Self { child, address, key, stdout },
+            Ok(addresses) => Self { child, address: addresses[0], addresses, key, stdout },
             Err(said) => {
                 let _ = child.kill();
                 panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
@@ -158,9 +161,21 @@ impl Server {
         Wire::connect(self.address, self.key).expect("a connection")
     }
 
+    /// A connection to any of its addresses on which a GET was sent.
+    pub(crate) fn asking(&self, to: SocketAddr, target: &str) -> Wire {
+        let mut wire = Wire::connect(to, self.key).expect("a connection");
+        wire.get(target, "").expect("sent");
+        wire
+    }
+
     /// One GET on a connection of its own: the content, or why there is none.
     pub(crate) fn fetch(&self, target: &str) -> Result<Vec<u8>, String> {
-        let mut wire = Wire::connect(self.address, self.key).map_err(|e| e.to_string())?;
+        self.fetch_from(self.address, target)
+    }
+
+    /// The same from any of its addresses.
+    pub(crate) fn fetch_from(&self, from: SocketAddr, target: &str) -> Result<Vec<u8>, String> {
+        let mut wire = Wire::connect(from, self.key).map_err(|e| e.to_string())?;
         wire.get(target, "Connection: close\r\n")?;
         let (head, body) = wire.reply(false)?;
         if head.status == 200 { Ok(body) } else { Err(format!("status {}", head.status)) }
@@ -197,6 +212,11 @@ impl Server {
             Some(status) => assert_eq!(status.code(), Some(0), "after SIGTERM"),
             None => panic!("still there {PATIENCE:?} after SIGTERM"),
         }
+        self.last_words()
+    }
+
+    /// What it said and nobody has read, when it has ended.
+    pub(crate) fn last_words(&mut self) -> String {
         let mut said = String::new();
         self.stdout.read_to_string(&mut said).expect("its output in UTF-8");
         said
@@ -217,16 +237,20 @@ pub(crate) fn send(pid: u32, signal: Signal) {
     kill_process(pid, signal).expect("a process to signal");
 }
 
-/// Where it says that it listens, or else all that it said.
-fn listening(output: &mut impl BufRead) -> Result<SocketAddr, String> {
+/// Where it says that it listens, up to the line that says what it serves, or else all it said.
+fn listening(output: &mut impl BufRead) -> Result<Vec<SocketAddr>, String> {
     let mut said = String::new();
+    let mut addresses = Vec::new();
     loop {
         let before = said.len();
         let read = output.read_line(&mut said).expect("its output in UTF-8");
-        match address(&said[before..]) {
-            Some(address) => return Ok(address),
-            None if read == 0 => return Err(said),
-            None => {}
+        let line = &said[before..];
+        addresses.extend(address(line));
+        if line.contains(": serving ") && !addresses.is_empty() {
+            return Ok(addresses);
+        }
+        if read == 0 {
+            return Err(said);
         }
     }
 }
@@ -261,6 +285,11 @@ fn recoded() -> &'static Path {
 
 /// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
 pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
+    as_user(65534, home, arguments)
+}
+
+/// The same as any user without rights.
+pub(crate) fn as_user(user: u32, home: &Path, arguments: &[String]) -> Command {
     let binary = home.join("weir");
     if !binary.exists() {
         // Complete under its name, or not there: several may do so at the same time.
@@ -273,8 +302,8 @@ pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
         copy.persist(&binary).expect("its name");
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
-    command.arg(&binary).args(arguments);
+    command.args([format!("--reuid={user}"), format!("--regid={user}")]);
+    command.args(["--clear-groups", "--"]).arg(&binary).args(arguments);
     command
 }
 

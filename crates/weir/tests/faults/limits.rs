@@ -1,0 +1,204 @@
+//! More connections than may be open: who is too many waits, and is not forgotten.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::load::{Counts, Load};
+use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+
+/// More than the buffers of two sockets hold, so that the server cannot be done with it.
+pub(crate) const HUGE_BYTES: usize = 48 << 20;
+
+/// Whoever keeps a connection keeps it until the test closes it.
+const KEPT: &[&str] = &["--idle-timeout-ms", "600000"];
+
+/// For a look at what must not come. One that is too short only makes the test milder.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(crate) fn site_with_a_huge_file() -> Fixture {
+    let site = Fixture::new();
+    let file = File::create(site.root().join("huge.bin")).expect("a file");
+    file.set_len(HUGE_BYTES as u64).expect("its length");
+    site
+}
+
+/// Clients that have read the head of the huge file and not yet its content.
+pub(crate) fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
+    let begun = |_| {
+        let mut wire = server.asking(server.address, "/huge.bin");
+        assert_eq!(wire.head().expect("a head").length(), Ok(HUGE_BYTES));
+        wire
+    };
+    (0..count).map(begun).collect()
+}
+
+#[test]
+fn one_connection_at_a_time_serves_one_after_the_other() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &["--connections-max", "1"]);
+        for client in 0..3 {
+            let fetched = server.fetch("/digits.txt");
+            assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: client {client}");
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn who_is_too_many_is_answered_when_others_have_gone() {
+    let site = Fixture::new();
+    for (limit, too_many) in [("1", 1), ("8", 2)] {
+        on_every(Program::Weir, |combination| {
+            let flags = [KEPT, &["--connections-max", limit]].concat();
+            let server = combination.start(&site.root(), &flags);
+            let count = limit.parse().expect("a number");
+            check_too_many(combination, &server, count, too_many);
+            server.stop();
+        });
+    }
+}
+
+/// So many ask and stay, further ones come, and as many of the first go.
+fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_many: usize) {
+    let mut kept: Vec<Wire> = (0..limit).map(|_| server.connect()).collect();
+    for (at, wire) in kept.iter_mut().enumerate() {
+        check_answered(combination, wire, &format!("client {at} of {limit}"));
+    }
+    let mut waiting: Vec<Wire> = (0..too_many).map(|_| server.connect()).collect();
+    waiting.iter_mut().for_each(|wire| wire.get("/digits.txt", "").expect("sent"));
+    // A pool of threads closes who is idle for who waits.
+    if combination.architecture != "mt" {
+        for round in 0..5 {
+            for wire in &mut kept {
+                check_answered(combination, wire, &format!("round {round} of {limit}"));
+            }
+        }
+        waiting.iter_mut().for_each(|wire| check_silent(combination, wire, limit));
+    }
+    kept.truncate(limit - too_many);
+    for wire in &mut waiting {
+        check_reply(combination, wire, &format!("one more than {limit}"));
+    }
+    // Of all who are here now nobody is forgotten.
+    if combination.architecture != "mt" {
+        for wire in kept.iter_mut().chain(&mut waiting) {
+            check_answered(combination, wire, &format!("afterwards, with {limit}"));
+        }
+    }
+    drop((kept, waiting));
+    let fetched = server.fetch("/digits.txt");
+    assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: at last, with {limit}");
+}
+
+#[test]
+fn a_drain_at_the_limit_loses_nobody() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--connections-max", "4", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
+        let mut busy = in_flight(&server, 4);
+        let ask = |_| server.asking(server.address, "/digits.txt");
+        let mut waiting: Vec<Wire> = (0..12).map(ask).collect();
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        for wire in &mut busy {
+            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a request in flight");
+        }
+        for (at, wire) in waiting.iter_mut().enumerate() {
+            check_reply(combination, wire, &format!("waiting client {at}"));
+            assert_eq!(wire.end(), Ok(()), "{combination}: waiting client {at}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: after draining");
+    });
+}
+
+const SECOND: &[&str] = &["--listen", "127.0.0.1:0"];
+
+#[test]
+fn a_second_address_is_served_while_the_first_is_flooded() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), SECOND);
+        let (first, second) = two_addresses(&server);
+        let load = Load::start(first, "/digits.txt", 16, false);
+        for client in 0..20 {
+            let before = load.answered();
+            let flooded = await_true(PATIENCE, || load.answered() > before);
+            assert!(flooded, "{combination}: the first address is not served");
+            let fetched = server.fetch_from(second, "/digits.txt");
+            assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: client {client}");
+        }
+        let counts = load.stop();
+        let lost = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
+        assert_eq!(lost, 0, "{combination}: {counts:?}");
+        server.stop();
+    });
+}
+
+#[test]
+fn both_addresses_are_served_again_after_the_limit_was_reached() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = [KEPT, SECOND, &["--connections-max", "4"]].concat();
+        let server = combination.start(&site.root(), &flags);
+        let (first, second) = two_addresses(&server);
+        // Twice: what is paused once can be paused again.
+        for time in 0..2 {
+            let mut kept: Vec<Wire> = (0..4).map(|_| server.connect()).collect();
+            for wire in &mut kept {
+                check_answered(combination, wire, &format!("kept, time {time}"));
+            }
+            let ask = |to| server.asking(to, "/digits.txt");
+            let mut waiting: Vec<Wire> = [second, first, second].into_iter().map(ask).collect();
+            if combination.architecture != "mt" {
+                waiting.iter_mut().for_each(|wire| check_silent(combination, wire, 4));
+            }
+            drop(kept);
+            for (at, wire) in waiting.iter_mut().enumerate() {
+                check_reply(combination, wire, &format!("waiting client {at}, time {time}"));
+            }
+            drop(waiting);
+            for from in [first, second, first, second] {
+                let fetched = server.fetch_from(from, "/digits.txt");
+                assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: time {time}, {from}");
+            }
+        }
+        server.stop();
+    });
+}
+
+fn two_addresses(server: &Server) -> (SocketAddr, SocketAddr) {
+    match server.addresses[..] {
+        [first, second] => (first, second),
+        ref other => panic!("not two addresses: {other:?}"),
+    }
+}
+
+/// Asks, and is answered.
+fn check_answered(combination: &Combination, wire: &mut Wire, who: &str) {
+    let sent = wire.get("/digits.txt", "");
+    assert_eq!(sent, Ok(()), "{combination}: {who}");
+    check_reply(combination, wire, who);
+}
+
+/// Has asked, and is answered.
+fn check_reply(combination: &Combination, wire: &mut Wire, who: &str) {
+    let reply = wire.reply(false).map(|(head, body)| (head.status, body));
+    assert_eq!(reply, Ok((200, DIGITS.to_vec())), "{combination}: {who}");
+}
+
+/// Has asked, and waits.
+fn check_silent(combination: &Combination, wire: &mut Wire, limit: usize) {
+    wire.set_patience(LOOK);
+    let fault = wire.head().expect_err("no answer to one more than the limit");
+    assert!(fault.starts_with("nothing came"), "{combination}: more than {limit}: {fault}");
+    wire.set_patience(PATIENCE);
+}

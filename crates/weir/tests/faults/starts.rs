@@ -1,0 +1,139 @@
+//! How it begins and how it ends, as its exit status and its lines tell it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::limits::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::server::{Combination, Program, Server, as_user, on_every, run};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_some};
+
+/// Some that were asked for were cut off.
+const CUT_OFF: i32 = 1;
+/// The machine refuses.
+const MACHINE: i32 = 3;
+
+/// Supervisor and worker, and not one thread more: those of a pool, helpers, that of the log.
+#[test]
+fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
+    on_every(Program::Weir, |combination| {
+        let home = home();
+        // Who has no threads for serving has one for its log.
+        let has_threads = ["mt", "amped"].contains(&combination.architecture.as_str());
+        let flags = if has_threads { &[][..] } else { &["--access-log", "/dev/null"] };
+        // Who starts again and again is ended with another status.
+        let mut command = Command::new("timeout");
+        let limited = limited_to(2, combination, home.path(), flags);
+        command.arg(PATIENCE.as_secs().to_string()).arg(limited.get_program());
+        let (code, output, errors) =
+            run(command.args(limited.get_args())).expect("timeout of coreutils");
+        assert_eq!(code, Some(MACHINE), "{combination}: {output}{errors}");
+        assert!((1..=2).contains(&errors.lines().count()), "{combination}: {errors}");
+        let names = errors.lines().all(|line| line.starts_with("weir: "));
+        assert!(names, "{combination}: not its own lines: {errors}");
+        assert!(errors.contains("unavailable"), "{combination}: without a reason: {errors}");
+    });
+}
+
+/// Some of the threads that it wants: then it serves with these or ends, and does not hang.
+#[test]
+fn a_start_with_half_of_its_threads_serves_or_ends() {
+    on_every(Program::Weir, |combination| {
+        let home = home();
+        let mut server = Server::start(limited_to(4, combination, home.path(), &[]), 0);
+        // The content, or how it ended.
+        let outcome = await_some(PATIENCE, || match server.ended(Duration::ZERO) {
+            Some(status) => Some(Err(status.code())),
+            None => answer(&server).map(Ok),
+        });
+        match outcome.unwrap_or_else(|| panic!("{combination}: neither serves nor ends")) {
+            Ok(content) => {
+                assert_eq!(content, CONTENT, "{combination}");
+                server.stop();
+            }
+            Err(code) => assert_eq!(code, Some(MACHINE), "{combination}"),
+        }
+    });
+}
+
+#[test]
+fn a_drain_tells_how_many_it_has_cut_off() {
+    let site = site_with_a_huge_file();
+    // The time is up, or a second signal comes.
+    for (patience, second) in [("300", None), ("600000", Some(Signal::INT))] {
+        on_every(Program::Weir, |combination| {
+            let flags = ["--drain-timeout-ms", patience];
+            let mut server = combination.start(&site.root(), &flags);
+            let clients = in_flight(&server, 2);
+            server.signal(Signal::TERM);
+            server.await_line("draining");
+            second.into_iter().for_each(|signal| server.signal(signal));
+            let status = server.ended(PATIENCE).and_then(|status| status.code());
+            let said = server.last_words();
+            let told = said.lines().find(|line| line.contains("cut off"));
+            let told = told.unwrap_or_else(|| panic!("{combination}: not told: {said:?}"));
+            let mut numbers = told.split(|c: char| !c.is_ascii_digit());
+            assert!(numbers.any(|number| number == "2"), "{combination}: {told}");
+            assert_eq!(status, Some(CUT_OFF), "{combination}: {told}");
+            drop(clients);
+        });
+    }
+}
+
+#[test]
+fn a_drain_that_needs_no_force_cuts_nobody_off() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
+        let mut clients = in_flight(&server, 2);
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        for wire in &mut clients {
+            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        let said = server.last_words();
+        assert_eq!(status, Some(0), "{combination}: {said}");
+        assert!(!said.contains("cut off"), "{combination}: {said}");
+    });
+}
+
+const CONTENT: &[u8] = b"here";
+
+/// A directory that everybody may read, with a root in it.
+fn home() -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
+    let root = home.path().join("root");
+    fs::create_dir(&root).expect("a root");
+    fs::write(root.join("index.html"), CONTENT).expect("an index");
+    home
+}
+
+/// Serves the root in `home` as a user who may run so many threads, supervisor and worker
+/// included. Needs root.
+fn limited_to(threads: u32, combination: &Combination, home: &Path, flags: &[&str]) -> Command {
+    /// Threads are counted by user: each server has one for itself.
+    static USERS: AtomicU32 = AtomicU32::new(0);
+    let user = 1_000_000 + std::process::id() * 64 + USERS.fetch_add(1, Ordering::Relaxed) % 64;
+    let server = as_user(user, home, &combination.arguments(&home.join("root"), flags));
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nproc={threads}")).arg("--");
+    command.arg(server.get_program()).args(server.get_args());
+    command
+}
+
+/// What it answers, if it does so soon; one that hangs is asked again.
+fn answer(server: &Server) -> Option<Vec<u8>> {
+    let mut wire = Wire::connect(server.address, 0).ok()?;
+    wire.set_patience(Duration::from_millis(500));
+    wire.get("/", "Connection: close\r\n").ok()?;
+    Some(wire.reply(false).ok()?.1)
+}
