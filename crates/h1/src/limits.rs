@@ -1,7 +1,7 @@
 use measure::Duration;
 
-/// What a client may ask of a connection. Every limit is a knob of the server; its reason stands in
-/// the table of knobs.
+/// What a client may ask of a connection. The server has a knob for every limit that an operator
+/// may want to move, and the reason for its default stands in the table of knobs.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of a request line's target; more is 414.
@@ -9,15 +9,18 @@ pub struct Limits {
     /// Bytes of a whole head; more is 431, and so are 64 KiB whatever stands here.
     pub head_bytes_max: usize,
     /// Header fields of a head; more is 431, and so are more than 128 whatever stands here: they
-    /// are split on the stack.
+    /// are split on the stack. The precedent is 100 (Apache); browsers send 20.
     pub fields_max: usize,
-    /// Bytes of a request's body that are read away; more is 413.
+    /// Bytes of a request's body that are read away; more is 413. No method here has a use for
+    /// one, and a socket's buffer holds about as much.
     pub body_bytes_max: u64,
-    /// Ranges of one request after which `Range` is ignored.
+    /// Ranges of one request after which `Range` is ignored: many small ones cost the server more
+    /// than the client (CVE-2011-3192).
     pub ranges_max: usize,
-    /// Bytes of a file sent before its next pages are wanted.
+    /// Bytes of a file sent before its next pages are wanted: enough for a disk to read ahead, and
+    /// no memory is held for them.
     pub window_bytes: u64,
-    /// Bytes read away after a refusal.
+    /// Bytes read away after a refusal, or a reset could overtake it (RFC 9112 section 9.6).
     pub linger_bytes_max: u64,
     /// From the first byte of a head (or from accept) to its last, in total.
     pub head_timeout: Duration,
@@ -29,7 +32,7 @@ pub struct Limits {
     pub rate_window: Duration,
     /// Bytes per second that a body or an answer must make on the whole, its first window left out.
     pub rate_min: u64,
-    /// How long bytes are read away after a refusal.
+    /// How long bytes are read away after a refusal: a few round trips.
     pub linger_timeout: Duration,
 }
 

@@ -36,6 +36,8 @@ pub fn is_peer_gone(error: &io::Error) -> bool {
                 | libc::ENETUNREACH
                 | libc::ENETDOWN
                 | libc::ENETRESET
+                | libc::ENONET
+                | libc::EPROTO
         )
     )
 }

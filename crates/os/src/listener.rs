@@ -15,6 +15,8 @@ use crate::{Address, Socket};
 pub struct Listener {
     fd: OwnedFd,
     is_tcp: bool,
+    /// It was handed over, and whoever did so goes on listening.
+    is_lent: bool,
 }
 
 /// Whether calls on an accepted socket wait.
@@ -83,6 +85,16 @@ impl Listener {
     /// None that is known.
     pub fn set_backlog(&self, n: u32) -> io::Result<()> {
         Ok(rustix::net::listen(&self.fd, i32::try_from(n).unwrap_or(i32::MAX))?)
+    }
+
+    /// From now on nobody else may wait: a SYN gets no answer, and its client tries again, when the
+    /// next server may listen. A socket that was handed over stays as it is: it outlives us, and
+    /// so do those who wait there.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn queue_nobody(&self) -> io::Result<()> {
+        if self.is_lent { Ok(()) } else { self.set_backlog(0) }
     }
 
     /// Where it listens: `127.0.0.1:8080`, `[::1]:80` or `unix:/run/weir.sock`.
@@ -190,7 +202,7 @@ impl Listener {
             return Err(io::Error::last_os_error());
         }
         fcntl_setfl(&duplicate, fcntl_getfl(&duplicate)? | OFlags::NONBLOCK)?;
-        Self::new(duplicate)
+        Ok(Self { is_lent: true, ..Self::new(duplicate)? })
     }
 
     fn new(fd: OwnedFd) -> io::Result<Self> {
@@ -200,7 +212,7 @@ impl Listener {
             // Accepted sockets inherit it, so it costs no call for each.
             sockopt::set_tcp_nodelay(&fd, true)?;
         }
-        Ok(Self { fd, is_tcp })
+        Ok(Self { fd, is_tcp, is_lent: false })
     }
 
     /// The first words of what getsockopt(2) answers.

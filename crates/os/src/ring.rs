@@ -115,6 +115,9 @@ const UNNAMED: u64 = u64::MAX;
 /// How long a ring that is dropped waits for what it has cancelled, in tenths of a second.
 const SETTLE_ROUNDS: u32 = 10;
 
+/// How often what is queued is offered to a kernel that takes nothing of it.
+const SUBMIT_ROUNDS: u32 = 100;
+
 impl Ring {
     /// A ring for the calling thread.
     ///
@@ -198,7 +201,7 @@ impl Ring {
         token: u64,
     ) -> io::Result<()> {
         // Both or none: the last entry of a batch would be linked to nothing.
-        self.kernel.make_room(2)?;
+        self.make_room(2)?;
         // Without MSG_WAITALL a short send would count as done, and FIN would cut the rest off.
         let entry = send(on, &bytes[at..end], libc::MSG_WAITALL).flags(squeue::Flags::IO_LINK);
         self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)?;
@@ -355,7 +358,7 @@ impl Ring {
         holds: Holds,
         build: impl FnOnce(&mut Holds) -> squeue::Entry,
     ) -> io::Result<()> {
-        self.kernel.make_room(1)?;
+        self.make_room(1)?;
         let (index, holds) = self.in_flight.begin(token, Entry { what, holds });
         let entry = build(holds).user_data(index.into());
         // SAFETY: the slab keeps what the entry points to until the last completion that names
@@ -364,9 +367,25 @@ impl Ring {
         Ok(())
     }
 
+    /// Makes room for `n` entries by submitting what is queued. Where the kernel takes no more
+    /// until completions are taken, they are, and are looked at in their turn.
+    fn make_room(&mut self, n: usize) -> io::Result<()> {
+        for _ in 0..SUBMIT_ROUNDS {
+            if self.kernel.has_room(n) {
+                return Ok(());
+            }
+            self.kernel.submit()?;
+            if !self.kernel.has_room(n) {
+                self.kernel.wait(0, None)?;
+                self.kernel.reap(&mut self.reaped);
+            }
+        }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
     /// Begins what points to no memory and reports failure only.
     fn begin_unnamed(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        self.kernel.make_room(1)?;
+        self.make_room(1)?;
         let entry = entry.clone().flags(squeue::Flags::SKIP_SUCCESS).user_data(UNNAMED);
         // SAFETY: it names no memory, and no descriptor but slots of the ring's own table.
         unsafe { self.kernel.push(&entry) };

@@ -198,7 +198,7 @@ fn levels_are_reported_until_they_are_gone() {
         poller.pause_level(&wake);
         poller.pause_level(&wake);
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
-        poller.resume_level(&wake, 3).unwrap();
+        poller.add_level(&wake, 3).unwrap();
         assert_eq!(poller.wait(Some(Duration::MAX)).unwrap(), ready, "{mechanism}");
         wake.clear();
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
@@ -254,7 +254,7 @@ fn each_of_many_is_reported_once() {
                 poller.pause_level(wake);
             }
             if renamed(&token) {
-                poller.resume_level(wake, token + MANY).unwrap();
+                poller.add_level(wake, token + MANY).unwrap();
             }
         }
         let stay = |token: &u64| !gone(token) && !renamed(token);

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     match servers::serve(settings, recoded, &mut |line| println!("recoded: {line}")) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Operator(what) | Failure::Machine(what)) => told(&what),
+        Err(Failure::Cut) => ExitCode::FAILURE,
     }
 }
 
@@ -155,12 +156,13 @@ impl Session for Recoded {
         self.inner.drain();
     }
 
-    fn expired(&mut self, now: &Now) {
-        self.inner.expired(now);
+    fn expired(&mut self, now: &Now) -> bool {
+        let is_over = self.inner.expired(now);
         if matches!(self.inner.want(), Want::Close) {
             self.out = None;
         }
         self.prepare(now);
+        is_over
     }
 
     fn deadline(&self) -> Option<Deadline> {

@@ -17,7 +17,7 @@ use h1::{Miss, Now};
 use os::File;
 
 use crate::House;
-use crate::helpers::{Crew, Helpers};
+use crate::crew::{Crew, Helpers};
 use crate::perform::{Handed, Loads};
 use crate::phases::{Loop, Until};
 
@@ -34,7 +34,7 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
         while turn.goes_on() {
             turn.get_events()?;
             if turn.is_listener_ready() {
-                turn.accept(house.settings.accept_limit());
+                turn.accept(house.accept_limit);
             }
             if turn.is_extra_ready() {
                 for done in helpers.finished() {
@@ -48,7 +48,7 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
                 }
             }
             turn.flush(round, &mut helpers);
-            turn.expire(&mut helpers);
+            turn.expire();
         }
         Ok(())
     })

@@ -3,38 +3,49 @@
 //! A connection has at most one receive in flight, which stays armed while it sends, and at most
 //! one other operation. It is freed when the last of them has come back.
 
+mod accepts;
+
 use std::{io, mem};
 
-use h1::{Chunk, Deadline, FilePart, Loaded, Miss, Now, Shared, Timeout, Want};
-use measure::Instant;
-use os::ring::{Done, Handle, How, Ring, RingSettings};
+use h1::{Chunk, Deadline, FilePart, Found, Loaded, Miss, Now, Shared, Status, Timeout, Want};
+use os::ring::{Done, How, Ring, RingSettings};
 use os::{File, Socket};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
+use crate::gate::Gate;
 use crate::house::Clock;
 use crate::log::AccessLog;
-use crate::party::{Party, Piece};
+use crate::party::{Party, Piece, Receive};
 use crate::peer::count;
 use crate::perform::count_fault;
-use crate::phases::LISTEN_AGAIN;
 use crate::registry::Performer;
-use crate::settings::ACCEPT_INF;
+use crate::settings::Settings;
 use crate::slots::{Slots, TOKENS_END};
 use crate::timers::Timers;
 use crate::trace::Step;
+
+use accepts::Accepts;
 
 /// Tokens that are no connection's.
 const ORDER: u64 = u64::MAX;
 const LISTENER_0: u64 = TOKENS_END;
 
-/// Bytes of a file that one read brings: most files in one, and no reader far behind.
-const READ_BYTES: u64 = 128 << 10;
+/// Bytes of a file that one read brings: most files in one, and no reader far behind. Also the
+/// window of a session here, so that each is read as a load: a slow disk is no slow client.
+pub(crate) const READ_BYTES: u64 = 128 << 10;
+/// What is read and not yet sent, of all connections; beyond it each read brings less, because
+/// thousands of slow clients would otherwise hold gigabytes.
+const PIECES_BYTES_MAX: u64 = 64 << 20;
+const READ_BYTES_MIN: u64 = 16 << 10;
 /// Provided buffers: as many receives as may complete in one round, each one head large.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: u32 = 2048;
-/// Slots beyond the maximum of connections: for those that came while accepting was stopped.
+/// Slots beyond the maximum of connections. The kernel closes whoever it accepted and has no slot
+/// for, so there are some for those that come while accepting is being stopped.
 const SLOTS_BEYOND: u64 = 1024;
+/// What the kernel takes as the size of a table of sockets (IORING_MAX_FIXED_FILES).
+const HANDLES_MAX: u64 = 1 << 20;
 /// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
 const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
@@ -49,33 +60,38 @@ pub(crate) struct Completions<'h> {
     timers: Timers,
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
-    /// Accepts that have not come back for the last time.
-    accepting: u32,
-    listening: bool,
-    /// The machine had no descriptor: others may have given some back by then.
-    listen_again: Option<Instant>,
+    gate: Gate,
+    /// Of each listening socket.
+    accepts: Vec<Accepts>,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
-    draining: bool,
+    /// Bytes read and not yet sent.
+    pieces_bytes: u64,
     tally: Tally,
     log: Option<AccessLog>,
+}
+
+/// The ring of a worker for so many connections.
+pub(crate) fn ring(settings: &Settings, connections: u64) -> io::Result<Ring> {
+    Ring::new(&RingSettings {
+        entries: settings.events_max.next_power_of_two().clamp(64, 4096),
+        completions: 16_384,
+        buffers: BUFFERS,
+        buffer_bytes: BUFFER_BYTES,
+        // The kernel takes no more of them than a process may have descriptors.
+        handles: os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX) as u32,
+    })
 }
 
 impl<'h> Completions<'h> {
     pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let settings = &house.settings;
-        let connections = house.connections_max as u64;
-        let mut ring = Ring::new(&RingSettings {
-            entries: settings.events_max.next_power_of_two().clamp(64, 4096),
-            completions: 16_384,
-            buffers: BUFFERS,
-            buffer_bytes: BUFFER_BYTES,
-            // The kernel takes no more of them than a process may have descriptors.
-            handles: os::limits::descriptors().min(connections + SLOTS_BEYOND) as u32,
-        })?;
+        let mut ring = ring(settings, house.connections_max as u64)?;
         ring.poll(house.orders.wake(), ORDER)?;
         let mut clock = Clock::new();
+        let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
+        house.counters.started(worker);
         Ok(Self {
             house,
             worker,
@@ -85,47 +101,28 @@ impl<'h> Completions<'h> {
             parties: Slots::new(),
             timers: Timers::new(),
             touched: Vec::new(),
-            accepting: 0,
-            listening: true,
-            listen_again: None,
+            gate: Gate::new(house.connections_max),
+            accepts: vec![Accepts::default(); house.listeners.len()],
             ordered: false,
-            draining: false,
+            pieces_bytes: 0,
             tally: Tally::default(),
-            log: settings.access_log.as_deref().map(crate::log::start).transpose()?,
+            log,
         })
     }
 
     /// Until drained.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.draining || !self.parties.is_empty()
-    }
-
-    /// Submits what takes connections, unless that is still in flight.
-    pub(crate) fn accept(&mut self, limit: u32) -> io::Result<()> {
-        if self.accepting > 0 || !self.listening {
-            return Ok(());
-        }
-        self.tally.add(Counter::AcceptPhases, 1);
-        let house = self.house;
-        for (n, listener) in house.listeners.iter().enumerate() {
-            let shots = if limit == ACCEPT_INF { 1 } else { limit.min(1024) };
-            for _ in 0..shots {
-                self.ring.accept(listener, LISTENER_0 + n as u64, limit == ACCEPT_INF)?;
-                self.accepting += 1;
-            }
-        }
-        Ok(())
+        !self.gate.is_draining() || !self.parties.is_empty()
     }
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let before = self.now.at;
-        let due = self.timers.earliest().into_iter().chain(self.listen_again).min();
+        let log_due = self.log.as_ref().and_then(AccessLog::due);
+        let due = [self.timers.earliest(), self.gate.due(), log_due].into_iter().flatten().min();
         self.ring.submit_and_wait(1, due.map(|at| at - self.now.at))?;
         self.now = self.clock.now();
-        if self.listen_again.take_if(|at| *at <= self.now.at).is_some() {
-            self.listening = !self.draining;
-        }
+        self.gate.tick(self.now.at);
         self.tally.add(Counter::GeteventsCalls, 1);
         self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
         Ok(())
@@ -138,8 +135,10 @@ impl<'h> Completions<'h> {
         let (token, more) = (completion.token, completion.more);
         match completion.done {
             Done::Accepted(accepted) => {
-                self.accepting -= u32::from(!more);
-                self.accepted(accepted)?;
+                let accepts = &mut self.accepts[(token - LISTENER_0) as usize];
+                accepts.in_flight -= u32::from(!more);
+                accepts.end &= accepts.in_flight > 0;
+                self.accepted(accepted, more)?;
             }
             Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
@@ -147,6 +146,7 @@ impl<'h> Completions<'h> {
                 party.received(received, more, &self.now, &mut self.tally);
                 self.touched.push(token);
                 if party.is_far_ahead() {
+                    party.receive = Receive::Ends;
                     self.ring.cancel(token)?;
                 }
             }
@@ -165,8 +165,9 @@ impl<'h> Completions<'h> {
     /// Starts what every connection of this round wants next.
     pub(crate) fn start_all(&mut self) -> io::Result<()> {
         if mem::take(&mut self.ordered) {
-            self.draining = true;
             self.drain()?;
+        } else if self.gate.is_draining() && self.gate.is_open() {
+            self.accept_waiting()?;
         }
         let mut touched = mem::take(&mut self.touched);
         self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
@@ -182,10 +183,8 @@ impl<'h> Completions<'h> {
     pub(crate) fn expire(&mut self) -> io::Result<()> {
         while let Some(slot) = self.timers.passed(self.now.at) {
             let Some((token, party)) = self.parties.at(slot) else { continue };
-            self.tally.add(Counter::Timeouts, 1);
-            if !party.closing {
-                party.session.expired(&self.now);
-            }
+            let is_over = party.closing || party.session.expired(&self.now);
+            self.tally.add(Counter::Timeouts, u64::from(is_over));
             if party.closing || (party.busy && matches!(party.session.want(), Want::Close)) {
                 // What is in flight, or a peer that does not close either, is made to end.
                 self.ring.shutdown(party.handle, How::Both, token)?;
@@ -199,30 +198,6 @@ impl<'h> Completions<'h> {
         }
         self.tally.publish(&self.house.counters, self.worker);
         Ok(())
-    }
-
-    fn accepted(&mut self, accepted: io::Result<Handle>) -> io::Result<()> {
-        let handle = match accepted {
-            Ok(handle) => handle,
-            Err(e) if os::is_out_of_descriptors(&e) => {
-                self.tally.add(Counter::MachineFaults, 1);
-                self.listen_again = Some(self.now.at + LISTEN_AGAIN);
-                return self.hold_back();
-            }
-            // That one connection's misfortune.
-            Err(_) => return Ok(()),
-        };
-        self.tally.add(Counter::Accepted, 1);
-        let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
-        if self.draining {
-            party.session.drain();
-        }
-        let token = self.parties.insert(handle.slot(), party);
-        if self.log.is_some() {
-            self.ring.install(handle, token)?;
-        }
-        self.touched.push(token);
-        if self.parties.len() >= self.house.connections_max { self.hold_back() } else { Ok(()) }
     }
 
     /// The log names peers by address, and a slot of the ring cannot be asked for it.
@@ -241,7 +216,7 @@ impl<'h> Completions<'h> {
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n as u64);
                 let Some(reply) = party.session.sent(n as u64, &self.now) else { return };
-                party.piece = None;
+                self.pieces_bytes -= party.take_piece();
                 count(reply, &mut self.tally);
                 if let Some(witness) = &mut party.witness {
                     let log = self.log.as_mut();
@@ -264,16 +239,26 @@ impl<'h> Completions<'h> {
             party.session.loaded(loaded, &self.now);
         } else {
             match (read, party.session.want()) {
+                (Err(_), Want::Load(_)) => {
+                    let loaded = Loaded::Status(Status::INTERNAL_SERVER_ERROR);
+                    count_fault(&loaded, &mut self.tally);
+                    party.session.loaded(loaded, &self.now);
+                }
                 (Err(e), _) => party.broke_off(&e, &mut self.tally),
                 (Ok(bytes), _) if bytes.is_empty() => {
                     self.tally.add(Counter::FileFaults, 1);
                     party.session.failed();
                 }
-                (Ok(bytes), Want::Load(_)) => {
+                (Ok(bytes), Want::Load(Miss::More(_))) => {
                     party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
                 }
+                (Ok(bytes), Want::Load(Miss::Pages(part))) => {
+                    self.pieces_bytes += party.put_piece(Piece { at: part.at, bytes });
+                    party.session.loaded(Loaded::Pages, &self.now);
+                }
                 (Ok(bytes), Want::Send(_, Some(part))) => {
-                    party.piece = Some(Piece { at: part.at, bytes });
+                    let at = part.at;
+                    self.pieces_bytes += party.put_piece(Piece { at, bytes });
                 }
                 _ => {}
             }
@@ -290,26 +275,24 @@ impl<'h> Completions<'h> {
             match party.session.want() {
                 Want::Recv => {
                     party.ahead_bytes = 0;
-                    if !party.receiving {
+                    if party.receive == Receive::Off {
                         self.ring.recv(party.handle, token)?;
-                        party.receiving = true;
+                        party.receive = Receive::Armed;
                     }
                     break;
                 }
                 Want::Find(head) => {
                     let found = self.house.site.find(&head, &self.now);
                     self.tally.add(Counter::Requests, 1);
+                    self.tally.add(Counter::Loads, u64::from(matches!(found, Found::Miss(_))));
                     if let Some(witness) = &mut party.witness {
                         witness.note(&*party.session);
                         witness.mark(Step::Find, Performer::Loop);
                     }
                     party.session.found(found, &self.now);
                 }
-                Want::Load(miss) => {
-                    self.tally.add(Counter::Loads, 1);
-                    load(&mut self.ring, party, miss, self.house, &self.now, token)?;
-                }
-                Want::Send(..) => send(&mut self.ring, party, token)?,
+                Want::Load(miss) => self.load(token, miss)?,
+                Want::Send(..) => self.send(token)?,
                 Want::Shut => {
                     if !mem::replace(&mut party.shut, true) {
                         self.ring.shutdown(party.handle, How::Write, token)?;
@@ -330,7 +313,7 @@ impl<'h> Completions<'h> {
     /// FIN, which ours mostly brings about, or is made to end.
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(party) = self.parties.named(token) else { return Ok(()) };
-        if party.receiving {
+        if party.receive != Receive::Off {
             if mem::replace(&mut party.closing, true) {
                 return Ok(());
             }
@@ -347,37 +330,19 @@ impl<'h> Completions<'h> {
         if party.shutting > 0 {
             return Ok(());
         }
-        if let Some(party) = self.parties.remove(token) {
+        if let Some(mut party) = self.parties.remove(token) {
+            self.pieces_bytes -= party.take_piece();
             self.ring.close(party.handle)?;
             self.tally.add(Counter::Closed, 1);
         }
-        let open = self.parties.len();
-        self.listening |= !self.draining && open <= self.house.connections_resume();
+        self.gate.closed(self.parties.len());
         Ok(())
     }
 
-    /// At nine tenths of the descriptors no more are accepted until eight tenths: the house's
-    /// maximum is the nine tenths (lighttpd's hysteresis).
-    fn hold_back(&mut self) -> io::Result<()> {
-        self.listening = false;
-        for n in 0..self.house.listeners.len() {
-            self.ring.cancel(LISTENER_0 + n as u64)?;
-        }
-        Ok(())
-    }
-
-    /// Takes what has come, connections and bytes, then accepts no more; every connection ends
-    /// after what it has.
+    /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
-        for _ in 0..self.house.settings.backlog {
-            self.accept(self.house.settings.accept_limit())?;
-            self.ring.submit_and_wait(0, None)?;
-            if !self.complete()? {
-                break;
-            }
-            while self.complete()? {}
-        }
-        self.hold_back()?;
+        self.gate.drain(self.house.waiting_max());
+        self.accept_waiting()?;
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
                 party.session.drain();
@@ -386,80 +351,82 @@ impl<'h> Completions<'h> {
         }
         Ok(())
     }
-}
 
-/// A path is translated and its file opened here; what is in the file is read by the ring.
-fn load(
-    ring: &mut Ring,
-    party: &mut Party,
-    miss: Miss<File>,
-    house: &House,
-    now: &Now,
-    token: u64,
-) -> io::Result<()> {
-    match miss {
-        Miss::Path(lookup) => {
-            let opening = house.site.open(&lookup);
-            party.mark(Step::Path, Performer::Loop);
-            match opening.unread().filter(|part| !part.is_empty()) {
-                Some(part) => {
-                    party.opening = Some(Box::new(opening));
-                    ring.read(&part.file, part.at, part.len() as usize, token)?;
-                    party.busy = true;
+    /// A path is translated and its file opened here; what is in the file is read by the ring.
+    fn load(&mut self, token: u64, miss: Miss<File>) -> io::Result<()> {
+        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        match miss {
+            Miss::Path(lookup) => {
+                let begun = os::clock::monotonic();
+                let opening = self.house.site.open(&lookup);
+                let blocked = os::clock::monotonic() - begun;
+                self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
+                party.mark(Step::Path, Performer::Loop);
+                match opening.unread().filter(|part| !part.is_empty()) {
+                    Some(part) => {
+                        party.opening = Some(Box::new(opening));
+                        party.busy = true;
+                        self.ring.read(&part.file, part.at, part.len() as usize, token)?;
+                        self.tally.add(Counter::HandOvers, 1);
+                    }
+                    None => {
+                        let loaded = self.house.site.keep(opening, &self.now);
+                        count_fault(&loaded, &mut self.tally);
+                        party.session.loaded(loaded, &self.now);
+                    }
                 }
-                None => party.session.loaded(house.site.keep(opening, now), now),
+                Ok(())
             }
+            Miss::Pages(part) | Miss::More(part) => self.read_part(token, &part),
         }
-        // The ring waits for pages when it reads them.
-        Miss::Pages(_) => party.session.loaded(Loaded::Pages, now),
-        Miss::More(part) => read_part(ring, party, &part, token)?,
     }
-    Ok(())
-}
 
-fn send(ring: &mut Ring, party: &mut Party, token: u64) -> io::Result<()> {
-    if let Some(witness) = &mut party.witness {
-        witness.note(&*party.session);
-        witness.mark(Step::Send, Performer::Ring);
+    fn read_part(&mut self, token: u64, part: &FilePart<File>) -> io::Result<()> {
+        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        // What it had is sent.
+        self.pieces_bytes -= party.take_piece();
+        let is_much = self.pieces_bytes > PIECES_BYTES_MAX;
+        let most = if is_much { READ_BYTES_MIN } else { READ_BYTES };
+        self.ring.read(&part.file, part.at, part.len().min(most) as usize, token)?;
+        self.tally.add(Counter::HandOvers, 1);
+        party.busy = true;
+        Ok(())
     }
-    let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
-    let part = part.filter(|part| !part.is_empty());
-    let closes = party.session.closes();
-    let (bytes, range, last) = match (part, &party.piece) {
-        (part, _) if !chunk.bytes().is_empty() => {
-            (chunk.of.clone(), (chunk.at, chunk.end), part.is_none())
-        }
-        (Some(part), Some(piece)) if piece.covers(part.at) => {
-            let range = piece.range(part);
-            (piece.bytes.clone(), range, part.at + (range.1 - range.0) as u64 == part.end)
-        }
-        (Some(part), _) => {
-            let part = part.clone();
-            return read_part(ring, party, &part, token);
-        }
-        (None, _) => {
-            party.session.failed();
-            return Ok(());
-        }
-    };
-    if closes && last && range.1 - range.0 <= SENT_THEN_SHUT_MAX {
-        party.shut = true;
-        party.shutting += 1;
-        ring.send_then_shut(party.handle, bytes, range, token)?;
-    } else {
-        ring.send(party.handle, bytes, range, !last, token)?;
-    }
-    party.busy = true;
-    Ok(())
-}
 
-fn read_part(
-    ring: &mut Ring,
-    party: &mut Party,
-    part: &FilePart<File>,
-    token: u64,
-) -> io::Result<()> {
-    ring.read(&part.file, part.at, part.len().min(READ_BYTES) as usize, token)?;
-    party.busy = true;
-    Ok(())
+    fn send(&mut self, token: u64) -> io::Result<()> {
+        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        if let Some(witness) = &mut party.witness {
+            witness.note(&*party.session);
+            witness.mark(Step::Send, Performer::Ring);
+        }
+        let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
+        let part = part.filter(|part| !part.is_empty());
+        let closes = party.session.closes();
+        let (bytes, range, last) = match (part, &party.piece) {
+            (part, _) if !chunk.bytes().is_empty() => {
+                (chunk.of.clone(), (chunk.at, chunk.end), part.is_none())
+            }
+            (Some(part), Some(piece)) if piece.covers(part.at) => {
+                let range = piece.range(part);
+                (piece.bytes.clone(), range, part.at + (range.1 - range.0) as u64 == part.end)
+            }
+            (Some(part), _) => {
+                let part = part.clone();
+                return self.read_part(token, &part);
+            }
+            (None, _) => {
+                party.session.failed();
+                return Ok(());
+            }
+        };
+        if closes && last && range.1 - range.0 <= SENT_THEN_SHUT_MAX {
+            party.shut = true;
+            party.shutting += 1;
+            self.ring.send_then_shut(party.handle, bytes, range, token)?;
+        } else {
+            self.ring.send(party.handle, bytes, range, !last, token)?;
+        }
+        party.busy = true;
+        Ok(())
+    }
 }

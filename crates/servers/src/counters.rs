@@ -4,6 +4,7 @@
 //! [`Tally`] of its own and publishes it once a round (loops) or once a reply (threads).
 
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use os::SharedWords;
@@ -23,6 +24,7 @@ macro_rules! counters {
 }
 
 counters! {
+    Started "started" "workers" "Times a worker was ready to serve: beyond one each, restarts",
     GeteventsCalls "getevents_calls" "calls" "Times a loop asked for events (Brecht04 4.1)",
     Events "events" "events" "Events those calls returned",
     AcceptPhases "accept_phases" "phases" "Accept phases, N_phases of Brecht04 equation 1",
@@ -38,9 +40,9 @@ counters! {
     Refusals "refusals" "replies" "Of these, with a status of 400 and above",
     Bytes "bytes" "bytes" "Bytes sent, heads included",
     Loads "loads" "loads" "Lookups that had to touch the disk",
-    HandOvers "hand_overs" "loads" "Of these, handed to a helper or to the ring",
-    Blocked "blocked_ns" "ns" "Time a loop or a thread spent in loads of its own",
-    Timeouts "timeouts" "timeouts" "Deadlines that passed",
+    HandOvers "hand_overs" "loads" "Times a helper or the ring was asked to load",
+    Blocked "blocked_ns" "ns" "Time a loop or a thread spent in loads that it did itself",
+    Timeouts "timeouts" "timeouts" "Deadlines at which patience was over",
     PeerFaults "peer_faults" "connections" "Connections that a peer reset or left",
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
     MachineFaults "machine_faults" "faults" "Errors of the machine: no descriptor, no memory, disk",
@@ -69,6 +71,28 @@ impl Counters {
         let rows = self.words.chunks_exact(COUNTERS.len());
         rows.map(|row| row[counter as usize].load(Relaxed)).sum()
     }
+
+    /// A worker is ready to serve.
+    pub fn started(&self, worker: usize) {
+        self.row(worker)[Counter::Started as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Whether a worker ever was.
+    #[must_use]
+    pub fn has_started(&self, worker: usize) -> bool {
+        self.row(worker)[Counter::Started as usize].load(Relaxed) > 0
+    }
+
+    /// A worker has ended: its connections are closed. Returns how many they were.
+    pub fn ended(&self, worker: usize) -> u64 {
+        let row = self.row(worker);
+        let accepted = row[Counter::Accepted as usize].load(Relaxed);
+        accepted.saturating_sub(row[Counter::Closed as usize].swap(accepted, Relaxed))
+    }
+
+    fn row(&self, worker: usize) -> &[AtomicU64] {
+        &self.words[worker * COUNTERS.len()..][..COUNTERS.len()]
+    }
 }
 
 /// What one thread has counted since it last published.
@@ -85,7 +109,7 @@ impl Tally {
 
     /// Adds all to a worker's row and starts anew.
     pub fn publish(&mut self, counters: &Counters, worker: usize) {
-        let row = &counters.words[worker * COUNTERS.len()..][..COUNTERS.len()];
+        let row = counters.row(worker);
         for (count, word) in self.counts.iter_mut().zip(row) {
             if *count > 0 {
                 word.fetch_add(*count, Relaxed);

@@ -27,6 +27,8 @@ pub struct House {
     pub orders: Orders,
     /// Open connections a worker holds at most.
     pub connections_max: usize,
+    /// Connections taken consecutively.
+    pub accept_limit: u32,
     /// Makes a session for each connection.
     pub sessions: Sessions,
     /// Where traces go.
@@ -37,9 +39,9 @@ pub struct House {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl House {
-    /// Open connections up to which a worker that has held back accepts again.
-    pub(crate) fn connections_resume(&self) -> usize {
-        (self.connections_max * 8 / 9).min(self.connections_max - 1)
+    /// Connections that may wait to be accepted.
+    pub(crate) fn waiting_max(&self) -> u32 {
+        self.settings.backlog.saturating_mul(self.listeners.len() as u32)
     }
 
     /// Does what may touch the disk here and now, and blocks for as long as that takes.

@@ -42,7 +42,9 @@ impl Knob {
     pub fn is_taken_by(&self, architecture: &str) -> bool {
         match self.takes {
             Takes::All => true,
-            Takes::Loops => matches!(architecture, "sped" | "amped"),
+            Takes::Loops => {
+                crate::registry::architecture(architecture).is_some_and(|row| row.polls)
+            }
             Takes::Only(names) => names.contains(&architecture),
         }
     }
@@ -100,7 +102,7 @@ pub const KNOBS: &[Knob] = &[
         name: "accept-limit",
         value: "1..inf connections",
         reason: "connections taken consecutively before other work (Brecht04 4.1). auto: inf, \
-                 which drains the queue; 1 where a thread serves one after the other",
+                 which drains the queue; 1 where each thread accepts for itself",
         takes: Takes::All,
         set: |s, v| {
             s.accept_limit = match v {
@@ -150,7 +152,7 @@ pub const KNOBS: &[Knob] = &[
         value: "4..1048576 KiB",
         reason: "sent to one connection before the others' turn, so that one large file does not \
                  hold up the rest; the default is a socket buffer's worth",
-        takes: LOOPS_AND_RING,
+        takes: Takes::Loops,
         set: |s, v| put(&mut s.work_bytes_max, Ok(u64::from(number(v, 4, 1 << 20)?) << 10)),
         show: |s| (s.work_bytes_max >> 10).to_string(),
     },
@@ -223,8 +225,8 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "connections-max",
         value: "0..1000000 connections",
-        reason: "open at once, over all workers; accepting stops at 90 % and starts again below \
-                 80 %. 0: as many as there are descriptors (or threads) for",
+        reason: "open at once, over all workers; at that number accepting rests until a ninth of \
+                 them have gone. 0: nine tenths of what there are descriptors (or threads) for",
         takes: Takes::All,
         set: |s, v| put(&mut s.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.connections_max.to_string(),
@@ -245,14 +247,7 @@ pub const KNOBS: &[Knob] = &[
             };
             Ok(())
         },
-        show: |s| {
-            String::from(match s.sendfile {
-                None => "auto",
-                Some(Sendfile::Nonblocking) => "nonblocking",
-                Some(Sendfile::Blocking) => "blocking",
-                Some(Sendfile::Off) => "off",
-            })
-        },
+        show: |s| String::from(s.sendfile.map_or("auto", Sendfile::name)),
     },
     Knob {
         name: "cache-mb",

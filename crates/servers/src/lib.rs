@@ -6,14 +6,14 @@
 //! `phases` and `perform` the verbs that they share. [`serve`] runs one under the supervisor.
 //!
 //! Nothing here knows a header field, opens a socket by itself or calls the kernel: `h1`, `site`
-//! and
-//! `os` do.
+//! and `os` do.
 #![forbid(unsafe_code)]
 
 mod amped;
 mod completions;
 pub mod counters;
-mod helpers;
+mod crew;
+mod gate;
 mod house;
 pub mod knobs;
 mod log;

@@ -5,7 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 use h1::{Now, Reply};
 use measure::{Duration, Instant};
@@ -18,12 +20,19 @@ const BATCH_BYTES: usize = 64 << 10;
 /// How long a line may wait for its batch to fill.
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
-/// One thread's end of the log.
+/// One thread's end of the log. What it still holds is written when it is dropped.
 #[derive(Clone)]
 pub(crate) struct AccessLog {
-    to: SyncSender<Vec<u8>>,
+    writer: Arc<Writer>,
     batch: Vec<u8>,
     flushed: Instant,
+}
+
+/// The thread that writes. Whoever drops it last waits until all is written.
+struct Writer {
+    /// Both are there until it is dropped.
+    to: Option<SyncSender<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Opens the log and starts its thread, which ends when every `AccessLog` is dropped.
@@ -33,11 +42,10 @@ pub(crate) struct AccessLog {
 pub(crate) fn start(path: &Path) -> io::Result<AccessLog> {
     let file = OpenOptions::new().create(true).append(true).open(path)?;
     let (to, from) = sync_channel(BATCHES_MAX);
-    std::thread::Builder::new()
-        .name(String::from("weir-log"))
-        .stack_size(64 << 10)
-        .spawn(move || write(file, &from))?;
-    Ok(AccessLog { to, batch: Vec::new(), flushed: Instant::ORIGIN })
+    let thread = Builder::new().name(String::from("weir-log")).stack_size(64 << 10);
+    let thread = Some(thread.spawn(move || write(file, &from))?);
+    let writer = Arc::new(Writer { to: Some(to), thread });
+    Ok(AccessLog { writer, batch: Vec::new(), flushed: Instant::ORIGIN })
 }
 
 fn write(mut file: File, from: &Receiver<Vec<u8>>) {
@@ -70,6 +78,11 @@ impl AccessLog {
         }
     }
 
+    /// When a batch will have waited long enough.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        (!self.batch.is_empty()).then(|| self.flushed + FLUSH_AFTER)
+    }
+
     /// Hands over a batch that has waited long enough.
     pub(crate) fn flush_if_due(&mut self, now: &Now, tally: &mut Tally) {
         if now.at - self.flushed >= FLUSH_AFTER {
@@ -83,12 +96,37 @@ impl AccessLog {
         if self.batch.is_empty() {
             return;
         }
-        let batch = core::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_BYTES));
-        if let Err(refused) = self.to.try_send(batch) {
-            let (std::sync::mpsc::TrySendError::Full(batch)
-            | std::sync::mpsc::TrySendError::Disconnected(batch)) = refused;
+        // The next batch is mostly as long as this one.
+        let next = Vec::with_capacity(self.batch.len());
+        let batch = core::mem::replace(&mut self.batch, next);
+        let Some(to) = &self.writer.to else { return };
+        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
+            to.try_send(batch)
+        {
             let lines = batch.iter().filter(|&&byte| byte == b'\n').count();
             tally.add(Counter::LogDrops, lines as u64);
+        }
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        if let Some(to) = &self.writer.to
+            && !self.batch.is_empty()
+        {
+            // Nothing else is to be done any more, so the disk may take its time. A thread that is
+            // gone has panicked and said so.
+            let _ = to.send(core::mem::take(&mut self.batch));
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.to = None;
+        if let Some(thread) = self.thread.take() {
+            // As above.
+            let _ = thread.join();
         }
     }
 }
@@ -107,7 +145,8 @@ mod tests {
     fn a_line_is_in_the_common_log_format() {
         let now = Now { at: Instant::ORIGIN, date: h1::Date::new(784_111_777) };
         let (to, from) = sync_channel(1);
-        let mut log = AccessLog { to, batch: Vec::new(), flushed: Instant::ORIGIN };
+        let writer = Arc::new(Writer { to: Some(to), thread: None });
+        let mut log = AccessLog { writer, batch: Vec::new(), flushed: Instant::ORIGIN };
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
         let mut tally = Tally::default();
         log.line(Some([10, 0, 0, 1].into()), "GET /1k.bin HTTP/1.1", reply, &now, &mut tally);

@@ -7,19 +7,19 @@
 //! of active threads.
 //!
 //! Different: one free thread at a time waits for connections, with poll, and accepts up to
-//! accept-limit of them, which it then serves one after the other (Brecht04 4.2). With poll,
-//! because several listening sockets may be waited for and a drain must end the wait; one at a
-//! time, because each connection would wake all who wait. Keep-alive, which JAWS97's clients did
-//! not use, holds a thread for an idle connection: when no thread is free the connection idle for
-//! longest is closed. Patience is a timeout of the socket, looked at again after each call, so that
-//! a trickle does not renew it.
+//! accept-limit of them (Brecht04 4.2): it serves the first, and free threads take the others
+//! before more are accepted. With poll, because several listening sockets may be waited for and a
+//! drain must end the wait; one at a time, because each connection would wake all who wait.
+//! Keep-alive, which JAWS97's clients did not use, holds a thread for an idle connection: when no
+//! thread is free the connection idle for longest is closed. Patience is a timeout of the socket,
+//! looked at again after each call, so that a trickle does not renew it.
 
 use std::io;
 use std::sync::Arc;
 
 use h1::{Loaded, Miss, Now, Want};
 use measure::Duration;
-use os::{Blocking, File, Socket};
+use os::{File, Socket};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
@@ -27,7 +27,7 @@ use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::{Peer, count};
 use crate::perform::{count_fault, fault, send_part, step_of};
-use crate::pool::{Member, Pool};
+use crate::pool::{Held, Member, Pool};
 use crate::registry::Performer;
 use crate::trace::Step;
 
@@ -42,44 +42,26 @@ pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
 
 /// A thread's life: accept, then serve one after the other.
 fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLog>) {
-    let mut thread = Thread { house, clock: Clock::new(), tally: Tally::default(), log };
-    while let Some(turn) = member.wait_for_turn() {
-        let mut taken = Vec::new();
-        for listener in &house.listeners {
-            while (taken.len() as u32) < house.settings.accept_limit() {
-                match listener.accept(Blocking::Yes) {
-                    Ok(socket) => taken.push(Arc::new(socket)),
-                    Err(e) => {
-                        if os::is_out_of_descriptors(&e) {
-                            let shed = member.shed(listener);
-                            thread.tally.add(Counter::Shed, u64::from(shed));
-                        }
-                        if e.kind() != io::ErrorKind::WouldBlock {
-                            thread.tally.add(fault(&e), 1);
-                        }
-                        break;
-                    }
-                }
-            }
-        }
-        drop(turn);
-        thread.tally.add(Counter::AcceptPhases, u64::from(!taken.is_empty()));
-        thread.tally.add(Counter::Accepted, taken.len() as u64);
-        for socket in taken {
-            thread.serve_one(member, socket);
-            thread.tally.add(Counter::Closed, 1);
-            thread.tally.publish(&house.counters, worker);
-        }
+    let clock = Clock::new();
+    let mut thread = Thread { house, worker, clock, tally: Tally::default(), log };
+    while let Some(mut turn) = member.wait_for_turn() {
+        member.accept(&mut turn, house.accept_limit, &mut thread.tally);
+        let Some(held) = member.hold(turn) else { continue };
+        thread.tally.publish(&house.counters, worker);
+        thread.serve_one(held);
+        thread.tally.add(Counter::Closed, 1);
         let now = thread.clock.now();
         if let Some(log) = &mut thread.log {
             log.flush(&now, &mut thread.tally);
         }
         thread.tally.publish(&house.counters, worker);
     }
+    thread.tally.publish(&house.counters, worker);
 }
 
 struct Thread<'h> {
     house: &'h House,
+    worker: usize,
     clock: Clock,
     tally: Tally,
     log: Option<AccessLog>,
@@ -90,11 +72,10 @@ const BUFFER_BYTES: usize = 2 << 10;
 
 impl Thread<'_> {
     /// One connection, from accept to close.
-    fn serve_one(&mut self, member: &Member<'_>, socket: Arc<Socket>) {
-        let held = member.hold(Arc::clone(&socket));
+    fn serve_one(&mut self, held: Held<'_>) {
         let mut now = self.clock.now();
         let logs = self.log.is_some();
-        let mut peer = Peer::new(socket, self.house, Performer::Thread, logs, &now);
+        let mut peer = Peer::new(held.socket(), self.house, Performer::Thread, logs, &now);
         let mut patience = None;
         loop {
             let is_idle = peer.session.is_idle();
@@ -110,8 +91,11 @@ impl Thread<'_> {
                 return;
             }
             if peer.session.deadline().is_some_and(|due| due.at <= now.at) {
-                self.tally.add(Counter::Timeouts, 1);
-                peer.session.expired(&now);
+                let is_over = peer.session.expired(&now);
+                self.tally.add(Counter::Timeouts, u64::from(is_over));
+            }
+            if let Some(log) = &mut self.log {
+                log.flush_if_due(&now, &mut self.tally);
             }
         }
     }
@@ -202,7 +186,11 @@ impl Thread<'_> {
         let Want::Send(chunk, part) = peer.session.want() else { return };
         let sent = match part {
             Some(part) if chunk.bytes().is_empty() => {
-                send_part(&peer.socket, part, part.len(), self.house.settings.sendfile)
+                let how = self.house.settings.sendfile;
+                let sent = send_part(&peer.socket, part, part.len(), how);
+                // That may have taken as long as the disk or the peer wanted.
+                *now = self.clock.now();
+                sent
             }
             _ => peer.socket.send(chunk.bytes(), part.is_some()).map(|n| n as u64),
         };
@@ -215,6 +203,7 @@ impl Thread<'_> {
                 self.tally.add(Counter::Bytes, n);
                 if let Some(reply) = peer.session.sent(n, now) {
                     count(reply, &mut self.tally);
+                    self.tally.publish(&self.house.counters, self.worker);
                     if let Some(witness) = &mut peer.witness {
                         let log = self.log.as_mut();
                         witness.finish(reply, self.house, log, now, &mut self.tally);

@@ -21,8 +21,7 @@ const AHEAD_BYTES_MAX: usize = 8 << 10;
 pub(crate) struct Party {
     pub(crate) handle: Handle,
     pub(crate) session: Box<dyn Session>,
-    /// A receive is armed.
-    pub(crate) receiving: bool,
+    pub(crate) receive: Receive,
     /// A send or a read is in flight.
     pub(crate) busy: bool,
     /// FIN is out, or goes out behind the send in flight.
@@ -40,6 +39,15 @@ pub(crate) struct Party {
     pub(crate) witness: Option<Box<Witness>>,
 }
 
+/// Where its receive stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receive {
+    Off,
+    Armed,
+    /// It is being cancelled.
+    Ends,
+}
+
 /// Bytes of the file that the reply in hand sends.
 pub(crate) struct Piece {
     /// Where in the file they begin.
@@ -54,7 +62,7 @@ impl Party {
         Self {
             handle,
             session: (house.sessions)(now),
-            receiving: false,
+            receive: Receive::Off,
             busy: false,
             shut: false,
             shutting: 0,
@@ -74,7 +82,9 @@ impl Party {
         now: &Now,
         tally: &mut Tally,
     ) {
-        self.receiving = more;
+        if !more {
+            self.receive = Receive::Off;
+        }
         match received {
             Ok([]) => self.session.ended(now),
             Ok(bytes) => {
@@ -100,7 +110,17 @@ impl Party {
 
     /// Whether so much came ahead of what is being answered that it is to pause.
     pub(crate) fn is_far_ahead(&self) -> bool {
-        self.receiving && self.ahead_bytes > AHEAD_BYTES_MAX
+        self.receive == Receive::Armed && self.ahead_bytes > AHEAD_BYTES_MAX
+    }
+
+    /// Keeps what was read, to be sent; returns how many bytes that are.
+    pub(crate) fn put_piece(&mut self, piece: Piece) -> u64 {
+        self.piece.insert(piece).bytes.len() as u64
+    }
+
+    /// Lets go of what was read; returns how many bytes that were.
+    pub(crate) fn take_piece(&mut self) -> u64 {
+        self.piece.take().map_or(0, |piece| piece.bytes.len() as u64)
     }
 
     /// Its address has come to be known.

@@ -23,6 +23,8 @@ pub(crate) struct Peer<S = Socket> {
     pub(crate) ended: bool,
     /// A helper works for it; until it comes back nothing else touches it.
     pub(crate) away: bool,
+    /// It is in this round, or in the next.
+    pub(crate) queued: bool,
     pub(crate) witness: Option<Box<Witness>>,
 }
 
@@ -50,6 +52,7 @@ impl<S: Borrow<Socket>> Peer<S> {
             writable: true,
             ended: false,
             away: false,
+            queued: false,
             witness,
         }
     }

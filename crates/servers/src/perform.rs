@@ -123,8 +123,11 @@ impl Hands<'_> {
 
     fn load(&mut self, token: u64, miss: Miss<File>, peer: &mut Peer) -> Progress {
         let step = step_of(&miss);
+        let begun = os::clock::monotonic();
         match self.loads.load(token, miss, self.house, self.now) {
             Handed::Loaded(loaded) => {
+                let blocked = os::clock::monotonic() - begun;
+                self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
                 count_fault(&loaded, self.tally);
                 peer.mark(step, Performer::Loop);
                 peer.session.loaded(loaded, self.now);

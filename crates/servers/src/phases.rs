@@ -4,7 +4,7 @@
 //! is done. A connection is named by a token, its descriptor and a generation, so that an event or
 //! a helper's answer that comes late never meets another connection.
 
-use std::io;
+use std::{io, mem};
 
 use h1::Now;
 use measure::{Duration, Instant};
@@ -13,7 +13,8 @@ use os::{Blocking, Listener, SpareDescriptor};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
-use crate::helpers::Done;
+use crate::crew::Done;
+use crate::gate::Gate;
 use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::Peer;
@@ -34,27 +35,26 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// the loop to itself.
 const WANTS_MAX: u32 = 64;
 
-/// How long the listening sockets rest when there is no descriptor, if no connection closes before.
-pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
-
 /// A readiness loop's state between its phases.
 pub(crate) struct Loop<'h> {
     house: &'h House,
     worker: usize,
     poller: Poller,
     clock: Clock,
-    pub(crate) now: Now,
+    now: Now,
+    /// When the poller last answered. What came later nobody has looked at yet, so no deadline
+    /// after it has passed: a loop that the disk held up must not blame its clients.
+    polled: Instant,
     peers: Slots<Peer>,
     timers: Timers,
     /// Connections to be worked on in this round.
     ready: Vec<u64>,
-    /// Connections whose turn was cut short by their budget.
+    /// Connections to be worked on in the next round, whatever the poller says.
     carried: Vec<u64>,
-    listener_ready: bool,
+    gate: Gate,
+    /// The poller looks at the listening sockets, as it does while the gate is open.
     listening: bool,
-    /// The machine had no descriptor: others may have given some back by then.
-    listen_again: Option<Instant>,
-    draining: bool,
+    listener_ready: bool,
     extra_ready: bool,
     buffer: Vec<u8>,
     spare: SpareDescriptor,
@@ -78,28 +78,31 @@ impl<'h> Loop<'h> {
         let mut poller = Poller::new(settings.poller, settings.events_max as usize)?;
         poller.add_level(house.orders.wake(), ORDER)?;
         for (n, listener) in house.listeners.iter().enumerate() {
-            poller.add_level(&**listener, LISTENER_0 + n as u64)?;
+            poller.add_listener(listener, LISTENER_0 + n as u64)?;
         }
         let mut clock = Clock::new();
+        let now = clock.now();
+        let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
+        house.counters.started(worker);
         Ok(Self {
             house,
             worker,
             poller,
-            now: clock.now(),
+            now,
+            polled: now.at,
             clock,
             peers: Slots::new(),
             timers: Timers::new(),
             ready: Vec::new(),
             carried: Vec::new(),
-            listener_ready: false,
+            gate: Gate::new(house.connections_max),
             listening: true,
-            listen_again: None,
-            draining: false,
+            listener_ready: false,
             extra_ready: false,
             buffer: vec![0; BUFFER_BYTES],
             spare: SpareDescriptor::new()?,
             tally: Tally::default(),
-            log: settings.access_log.as_deref().map(crate::log::start).transpose()?,
+            log,
         })
     }
 
@@ -115,7 +118,7 @@ impl<'h> Loop<'h> {
 
     /// Until drained.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.draining || !self.peers.is_empty()
+        !self.gate.is_draining() || !self.peers.is_empty()
     }
 
     /// getevents-phase: which connections can be worked on without blocking.
@@ -140,16 +143,15 @@ impl<'h> Loop<'h> {
                     peer.readable |= event.readable || event.ended;
                     peer.writable |= event.writable || event.ended;
                     peer.ended |= event.ended;
-                    self.ready.push(token);
+                    enqueue(peer, token, &mut self.ready);
                 }
             }
         }
         self.now = self.clock.now();
+        self.polled = self.now.at;
         self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
-        if self.listen_again.take_if(|at| *at <= self.now.at).is_some() {
-            self.resume_listening();
-        }
-        if ordered && !self.draining {
+        self.gate.tick(self.now.at);
+        if ordered && !self.gate.is_draining() {
             self.drain();
         }
         Ok(())
@@ -166,7 +168,7 @@ impl<'h> Loop<'h> {
         let house = self.house;
         for listener in &house.listeners {
             for _ in 0..limit {
-                if !self.accept_one(listener) {
+                if !self.gate.is_open() || matches!(self.accept_one(listener), Taken::Nobody) {
                     break;
                 }
             }
@@ -180,7 +182,7 @@ impl<'h> Loop<'h> {
     pub(crate) fn ready(&mut self) -> Vec<u64> {
         self.tally.add(Counter::WorkPhases, u64::from(!self.ready.is_empty()));
         self.tally.add(Counter::Worked, self.ready.len() as u64);
-        core::mem::take(&mut self.ready)
+        mem::take(&mut self.ready)
     }
 
     /// work-phase, for one connection: performs its wants until `until`.
@@ -210,13 +212,16 @@ impl<'h> Loop<'h> {
                 Progress::Away => return self.rest(token, Interest::NONE),
             }
         }
-        self.carried.push(token);
+        enqueue(peer, token, &mut self.carried);
     }
 
     /// The second pass of a round: sends for all that the first has made ready.
     pub(crate) fn flush(&mut self, round: Vec<u64>, loads: &mut dyn Loads) {
         for &token in &round {
-            self.work(token, Until::Blocked, loads);
+            if let Some(peer) = self.peers.named(token) {
+                peer.queued = false;
+                self.work(token, Until::Blocked, loads);
+            }
         }
         let before = self.now.at;
         self.now = self.clock.now();
@@ -235,25 +240,30 @@ impl<'h> Loop<'h> {
             peer.away = false;
             peer.mark_who(done.step, done.who);
             peer.session.loaded(done.loaded, &self.now);
-            self.ready.push(done.token);
+            enqueue(peer, done.token, &mut self.ready);
         }
     }
 
-    /// Lets deadlines that have passed take effect, and publishes what was counted.
-    pub(crate) fn expire(&mut self, loads: &mut dyn Loads) {
-        while let Some(slot) = self.timers.passed(self.now.at) {
+    /// The end of a round: deadlines that have passed take effect in the next one, who waits for a
+    /// drain is let in, and what was counted is published.
+    pub(crate) fn expire(&mut self) {
+        while let Some(slot) = self.timers.passed(self.polled) {
             let Some((token, peer)) = self.peers.at(slot) else { continue };
-            peer.session.expired(&self.now);
-            self.tally.add(Counter::Timeouts, 1);
-            self.work(token, Until::Blocked, loads);
+            let is_over = peer.session.expired(&self.now);
+            self.tally.add(Counter::Timeouts, u64::from(is_over));
+            enqueue(peer, token, &mut self.carried);
         }
+        if self.gate.is_draining() && self.gate.is_open() {
+            self.accept_waiting();
+        }
+        self.watch_listeners();
         if let Some(log) = &mut self.log {
             log.flush_if_due(&self.now, &mut self.tally);
         }
         self.tally.publish(&self.house.counters, self.worker);
     }
 
-    fn accept_one(&mut self, listener: &Listener) -> bool {
+    fn accept_one(&mut self, listener: &Listener) -> Taken {
         match listener.accept(Blocking::No) {
             Ok(socket) => {
                 self.tally.add(Counter::Accepted, 1);
@@ -261,43 +271,41 @@ impl<'h> Loop<'h> {
                 let mut peer = Peer::new(socket, self.house, Performer::Loop, logs, &self.now);
                 // Where the poller may stay silent about what is there already, try.
                 peer.readable = self.house.settings.work_on_accepted;
-                self.admit(peer);
-                self.hold_back();
-                self.listening
+                self.admit(peer)
             }
-            Err(e) if os::is_out_of_descriptors(&e) => {
-                self.tally.add(Counter::MachineFaults, 1);
-                self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));
-                self.stop_listening();
-                self.listen_again = Some(self.now.at + LISTEN_AGAIN);
-                false
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
-            // That one connection's misfortune; the listener says if there are more.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Taken::Nobody,
             Err(e) => {
-                self.tally.add(fault(&e), 1);
-                false
+                let whose = fault(&e);
+                self.tally.add(whose, 1);
+                if whose == Counter::MachineFaults {
+                    // In a drain those who wait can wait until somebody has gone.
+                    if os::is_out_of_descriptors(&e) && !self.gate.is_draining() {
+                        self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));
+                    }
+                    self.gate.refused(self.now.at);
+                }
+                Taken::Lost
             }
         }
     }
 
-    fn admit(&mut self, peer: Peer) {
+    fn admit(&mut self, peer: Peer) -> Taken {
         let deadline = peer.session.deadline();
-        let wanted = self.house.settings.work_on_accepted;
         let token = self.peers.insert(peer.socket.id(), peer);
-        let added = self
-            .peers
-            .named(token)
-            .map(|peer| self.poller.add(&peer.socket, token, Interest::READ));
-        if !matches!(added, Some(Ok(()))) {
-            self.tally.add(Counter::MachineFaults, 1);
+        let Some(peer) = self.peers.named(token) else { return Taken::Lost };
+        if self.poller.add(&peer.socket, token, Interest::READ).is_err() {
             self.peers.remove(token);
-            return;
+            self.tally.add(Counter::MachineFaults, 1);
+            self.tally.add(Counter::Closed, 1);
+            self.gate.refused(self.now.at);
+            return Taken::Lost;
+        }
+        if self.house.settings.work_on_accepted {
+            enqueue(peer, token, &mut self.ready);
         }
         self.timers.set(token as u32, deadline);
-        if wanted {
-            self.ready.push(token);
-        }
+        self.gate.accepted(self.peers.len());
+        Taken::One(token)
     }
 
     fn rest(&mut self, token: u64, interest: Interest) {
@@ -313,53 +321,58 @@ impl<'h> Loop<'h> {
         self.timers.set(token as u32, None);
         self.poller.remove(&peer.socket);
         self.tally.add(Counter::Closed, 1);
-        if self.peers.len() <= self.house.connections_resume() {
-            self.resume_listening();
-        }
+        self.gate.closed(self.peers.len());
     }
 
-    /// At nine tenths of the descriptors the listening sockets rest until eight tenths: the house's
-    /// maximum is the nine tenths (lighttpd's hysteresis).
-    fn hold_back(&mut self) {
-        if self.peers.len() >= self.house.connections_max {
-            self.stop_listening();
+    /// The poller looks at the listening sockets as long as the gate is open to newcomers.
+    fn watch_listeners(&mut self) {
+        let wanted = self.gate.is_open() && !self.gate.is_draining();
+        if mem::replace(&mut self.listening, wanted) == wanted {
+            return;
         }
-    }
-
-    fn resume_listening(&mut self) {
-        if !self.listening && !self.draining {
-            self.listening = true;
-            self.listen_again = None;
-            for (n, listener) in self.house.listeners.iter().enumerate() {
-                let _ = self.poller.resume_level(&**listener, LISTENER_0 + n as u64);
+        for (n, listener) in self.house.listeners.iter().enumerate() {
+            self.poller.pause_level(&**listener);
+            let token = LISTENER_0 + n as u64;
+            if wanted && self.poller.add_listener(listener, token).is_err() {
+                self.tally.add(Counter::MachineFaults, 1);
+                self.gate.refused(self.now.at);
+                self.listening = false;
             }
         }
     }
 
-    fn stop_listening(&mut self) {
-        if core::mem::replace(&mut self.listening, false) {
-            for listener in &self.house.listeners {
-                self.poller.pause_level(&**listener);
-            }
-        }
-    }
-
-    /// Takes what waits to be accepted, then no more; every connection ends after what it has.
+    /// Every connection ends after what it has; the round's end takes who waits to be accepted.
     fn drain(&mut self) {
-        self.draining = true;
         self.poller.pause_level(self.house.orders.wake());
+        self.gate.drain(self.house.waiting_max());
         self.listener_ready = false;
+        for token in self.peers.tokens() {
+            self.drain_one(token);
+        }
+    }
+
+    /// Takes who waits to be accepted, as far as there is room for them.
+    fn accept_waiting(&mut self) {
         let house = self.house;
         for listener in &house.listeners {
-            while self.listening && self.accept_one(listener) {}
-        }
-        self.stop_listening();
-        for token in self.peers.tokens() {
-            self.receive_once(token);
-            if let Some(peer) = self.peers.named(token) {
-                peer.session.drain();
-                self.ready.push(token);
+            while self.gate.is_open() {
+                match self.accept_one(listener) {
+                    Taken::One(token) => self.drain_one(token),
+                    Taken::Lost => {}
+                    Taken::Nobody => break,
+                }
             }
+        }
+        if self.gate.is_open() {
+            self.gate.emptied();
+        }
+    }
+
+    fn drain_one(&mut self, token: u64) {
+        self.receive_once(token);
+        if let Some(peer) = self.peers.named(token) {
+            peer.session.drain();
+            enqueue(peer, token, &mut self.carried);
         }
     }
 
@@ -386,7 +399,24 @@ impl<'h> Loop<'h> {
         if !self.carried.is_empty() {
             return Some(Duration::ZERO);
         }
-        let now: Instant = self.now.at;
-        self.timers.earliest().into_iter().chain(self.listen_again).min().map(|at| at - now)
+        let log_due = self.log.as_ref().and_then(AccessLog::due);
+        let due = [self.timers.earliest(), self.gate.due(), log_due].into_iter().flatten().min();
+        due.map(|at| at - self.now.at)
+    }
+}
+
+/// What a call of accept has brought.
+enum Taken {
+    One(u64),
+    /// One that was lost at once, or a refusal of the machine.
+    Lost,
+    /// Nobody waits.
+    Nobody,
+}
+
+/// Adds a connection to a round, once: twice would be two turns.
+fn enqueue(peer: &mut Peer, token: u64, round: &mut Vec<u64>) {
+    if !mem::replace(&mut peer.queued, true) {
+        round.push(token);
     }
 }

@@ -1,7 +1,7 @@
 //! MT's pool: how many threads there are, which connection each holds, and whom to close when none
 //! is free.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
 use measure::{Duration, Instant};
-use os::{Listener, Socket, SpareDescriptor, Wake};
+use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
 
 use crate::House;
 use crate::counters::{Counter, Tally};
+use crate::gate::REFUSED_FOR;
+use crate::perform::fault;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -31,7 +33,7 @@ pub(crate) struct Pool<'h> {
     draining: AtomicBool,
     /// Held by the one free thread that waits for connections. If all waited, each connection would
     /// wake them all, and all but one for nothing.
-    accepting: Mutex<()>,
+    accepting: Mutex<Waiting>,
     /// When a connection was last waited for with success: nanoseconds.
     accepted_ns: AtomicU64,
     /// Tells the pool that the last free thread was taken.
@@ -39,6 +41,14 @@ pub(crate) struct Pool<'h> {
     spare: Mutex<SpareDescriptor>,
     /// By descriptor.
     held: Mutex<HashMap<u32, Arc<Hold>>>,
+}
+
+/// Connections that were accepted and that no thread holds yet.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    queue: VecDeque<Arc<Socket>>,
+    /// Which listening socket is next: none is always the last.
+    next: usize,
 }
 
 /// A connection that a thread holds.
@@ -54,7 +64,7 @@ pub(crate) struct Member<'p> {
 }
 
 /// The right to accept.
-pub(crate) type Turn<'p> = MutexGuard<'p, ()>;
+pub(crate) type Turn<'p> = MutexGuard<'p, Waiting>;
 
 /// A thread's hold on its connection; let go when dropped.
 pub(crate) struct Held<'p> {
@@ -70,7 +80,7 @@ impl<'h> Pool<'h> {
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
             draining: AtomicBool::new(false),
-            accepting: Mutex::new(()),
+            accepting: Mutex::default(),
             accepted_ns: AtomicU64::new(0),
             wake: Wake::new()?,
             spare: Mutex::new(SpareDescriptor::new()?),
@@ -85,6 +95,7 @@ impl<'h> Pool<'h> {
             for _ in 0..self.house.connections_max.min(self.house.settings.threads_min as usize) {
                 self.spawn(scope, &serve)?;
             }
+            self.house.counters.started(self.worker);
             while !self.house.orders.is_draining() {
                 self.look_after(scope, &serve)?;
             }
@@ -131,10 +142,7 @@ impl<'h> Pool<'h> {
         self.threads.fetch_add(1, Release);
         self.free.fetch_add(1, Release);
         let thread = Builder::new().name(String::from("weir-thread")).stack_size(STACK_BYTES);
-        let spawned = thread.spawn_scoped(scope, move || {
-            serve(&Member { pool: self });
-            self.threads.fetch_sub(1, Release);
-        });
+        let spawned = thread.spawn_scoped(scope, move || serve(&Member { pool: self }));
         if let Err(e) = spawned {
             self.threads.fetch_sub(1, Release);
             self.free.fetch_sub(1, Release);
@@ -143,7 +151,14 @@ impl<'h> Pool<'h> {
         Ok(())
     }
 
+    /// Whether a connection waits for a thread, in the kernel or accepted.
     fn is_waited_for(&self) -> bool {
+        // While somebody has the turn a thread is free.
+        let Ok(waiting) = self.accepting.try_lock() else { return false };
+        !waiting.queue.is_empty() || self.is_listener_ready()
+    }
+
+    fn is_listener_ready(&self) -> bool {
         let listeners = self.house.listeners.iter();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
@@ -174,11 +189,13 @@ impl<'h> Pool<'h> {
 }
 
 impl Member<'_> {
-    /// Waits until there is somebody to accept, who is accepted while the turn is held; nothing:
-    /// this thread is to end.
+    /// Waits until a connection was accepted or can be; nothing: this thread is to end.
     pub(crate) fn wait_for_turn(&self) -> Option<Turn<'_>> {
         let pool = self.pool;
         let turn = locked(&pool.accepting);
+        if !turn.queue.is_empty() {
+            return Some(turn);
+        }
         let listeners = pool.house.listeners.iter().map(|listener| listener.as_fd_ref());
         let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
@@ -191,7 +208,7 @@ impl Member<'_> {
         let patience = is_spare().then(|| SPARE_FOR.saturating_sub(Duration::from_nanos(waited)));
         let stays = match os::wait_readable(waited_for, patience) {
             // An order to drain: whoever waits to be accepted is still served, and nobody after.
-            Ok(ready) if ready[0] => pool.is_waited_for(),
+            Ok(ready) if ready[0] => pool.is_listener_ready(),
             Ok(ready) if ready.iter().any(|&ready| ready) => {
                 pool.accepted_ns.store(os::clock::monotonic().ns, Release);
                 true
@@ -199,35 +216,78 @@ impl Member<'_> {
             Ok(_) => !is_spare(),
             Err(_) => false,
         };
-        if !stays && pool.free.fetch_sub(1, Release) == 1 {
+        if stays {
+            return Some(turn);
+        }
+        // Before the turn is given back: the next one in it decides by these.
+        pool.threads.fetch_sub(1, Release);
+        if pool.free.fetch_sub(1, Release) == 1 {
             pool.wake.wake();
         }
-        stays.then_some(turn)
+        None
     }
 
-    /// Out of descriptors: turns one connection away.
-    pub(crate) fn shed(&self, listener: &Listener) -> bool {
-        let shed = locked(&self.pool.spare).refuse(listener);
-        if !shed {
-            // The spare one is gone, too, and somebody else has to give one back.
-            let order = self.pool.house.orders.wake().as_fd_ref();
-            let _ = os::wait_readable([order], Some(LOOK_AGAIN));
+    /// Accepts up to `limit` connections from each listening socket, as far as there are threads
+    /// for them, unless some that were accepted wait already.
+    pub(crate) fn accept(&self, turn: &mut Turn<'_>, limit: u32, tally: &mut Tally) {
+        if !turn.queue.is_empty() {
+            return;
         }
-        shed
+        let house = self.pool.house;
+        let busy = self.pool.threads.load(Acquire).saturating_sub(self.pool.free.load(Acquire));
+        let room = house.connections_max.saturating_sub(busy as usize);
+        turn.next = (turn.next + 1) % house.listeners.len();
+        let (before, after) = house.listeners.split_at(turn.next);
+        for listener in after.iter().chain(before) {
+            for _ in 0..limit {
+                if turn.queue.len() >= room || !self.accept_one(listener, turn, tally) {
+                    break;
+                }
+            }
+        }
+        tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
+        tally.add(Counter::Accepted, turn.queue.len() as u64);
     }
 
-    /// The thread takes a connection in hand.
-    pub(crate) fn hold(&self, socket: Arc<Socket>) -> Held<'_> {
+    fn accept_one(&self, listener: &Listener, turn: &mut Turn<'_>, tally: &mut Tally) -> bool {
+        match listener.accept(Blocking::Yes) {
+            Ok(socket) => turn.queue.push_back(Arc::new(socket)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(e) => {
+                let whose = fault(&e);
+                tally.add(whose, 1);
+                if whose == Counter::MachineFaults {
+                    // In a drain those who wait can wait until somebody has gone.
+                    let sheds =
+                        os::is_out_of_descriptors(&e) && !self.pool.house.orders.is_draining();
+                    let shed = sheds && locked(&self.pool.spare).refuse(listener);
+                    tally.add(Counter::Shed, u64::from(shed));
+                    // With the turn in hand, so that nobody else tries meanwhile.
+                    let _ = os::wait_readable([], Some(REFUSED_FOR));
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The thread takes the connection in hand that was accepted first, and gives the turn back.
+    pub(crate) fn hold(&self, mut turn: Turn<'_>) -> Option<Held<'_>> {
+        let socket = turn.queue.pop_front()?;
         let hold = Arc::new(Hold { socket, idle_since: AtomicU64::new(BUSY) });
         locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
         if self.pool.free.fetch_sub(1, Release) == 1 {
             self.pool.wake.wake();
         }
-        Held { pool: self.pool, hold }
+        Some(Held { pool: self.pool, hold })
     }
 }
 
 impl Held<'_> {
+    pub(crate) fn socket(&self) -> Arc<Socket> {
+        Arc::clone(&self.hold.socket)
+    }
+
     /// Says whether the connection is between two requests. Told before asking
     /// [`Held::is_draining`], so that a drain either is seen or sees.
     pub(crate) fn idle(&self, idle: bool, now: Instant) {

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::House;
+use crate::settings::{ACCEPT_INF, Sendfile};
 
 /// One architecture.
 pub struct Architecture {
@@ -24,6 +25,11 @@ pub struct Architecture {
     pub polls: bool,
     /// Whether threads of one process share one descriptor for each connection held.
     pub connection_per_thread: bool,
+    /// Connections taken consecutively where the operator does not say: a loop takes all that wait,
+    /// because it alone accepts.
+    pub accept_limit: u32,
+    /// The ways of file parts that it has, the one it takes by itself first.
+    pub sendfile: &'static [Sendfile],
     /// Runs one worker until it has drained.
     pub run: fn(&House, usize) -> io::Result<()>,
 }
@@ -66,6 +72,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Loop,
         polls: true,
         connection_per_thread: false,
+        accept_limit: ACCEPT_INF,
+        sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
         run: crate::sped::sped,
     },
     Architecture {
@@ -78,6 +86,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Helper,
         polls: true,
         connection_per_thread: false,
+        accept_limit: ACCEPT_INF,
+        sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
         run: crate::amped::amped,
     },
     Architecture {
@@ -90,6 +100,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Thread,
         polls: false,
         connection_per_thread: true,
+        accept_limit: 1,
+        sendfile: &[Sendfile::Blocking, Sendfile::Off],
         run: crate::mt::mt,
     },
     Architecture {
@@ -102,6 +114,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Ring,
         polls: false,
         connection_per_thread: false,
+        accept_limit: ACCEPT_INF,
+        sendfile: &[],
         run: crate::proactor::proactor,
     },
 ];

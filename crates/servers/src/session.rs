@@ -31,8 +31,8 @@ pub trait Session: Send {
     fn refuse(&mut self, status: Status, now: &Now);
     /// To be closed after the reply in hand.
     fn drain(&mut self);
-    /// The deadline has passed.
-    fn expired(&mut self, now: &Now);
+    /// The deadline has passed; `true`: patience is over.
+    fn expired(&mut self, now: &Now) -> bool;
     /// When `expired` is due.
     fn deadline(&self) -> Option<Deadline>;
     /// Whether it closes once what `Send` wants is out.
@@ -79,8 +79,8 @@ impl Session for Connection<File> {
     fn drain(&mut self) {
         self.drain();
     }
-    fn expired(&mut self, now: &Now) {
-        self.expired(now);
+    fn expired(&mut self, now: &Now) -> bool {
+        self.expired(now)
     }
     fn deadline(&self) -> Option<Deadline> {
         self.deadline()

@@ -78,13 +78,15 @@ pub enum Sendfile {
     Off,
 }
 
-impl Settings {
-    /// Connections taken consecutively. By default a loop takes all that wait; a thread takes one,
-    /// because it serves one after the other.
+impl Sendfile {
+    /// As in `--sendfile NAME`.
     #[must_use]
-    pub fn accept_limit(&self) -> u32 {
-        let own = if self.architecture == "mt" { 1 } else { ACCEPT_INF };
-        self.accept_limit.unwrap_or(own)
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nonblocking => "nonblocking",
+            Self::Blocking => "blocking",
+            Self::Off => "off",
+        }
     }
 }
 

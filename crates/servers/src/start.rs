@@ -9,17 +9,21 @@ use os::{Address, Listener};
 use site::Site;
 
 use crate::House;
+use crate::completions;
 use crate::counters::Counters;
 use crate::house::Orders;
 use crate::knobs;
-use crate::registry::{self, Architecture};
+use crate::registry::{self, Architecture, Performer};
 use crate::session::Sessions;
-use crate::settings::{Sendfile, Settings};
+use crate::settings::Settings;
 use crate::supervisor::Failure;
 use crate::trace::TraceFile;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
+/// More than anybody serves from one process, and all that the table of a ring takes, whatever the
+/// limit says: service managers set it to 2^30.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
 const PORT_DEFAULT: &str = "0.0.0.0:8080";
 
 /// Makes the house that the workers will share.
@@ -29,9 +33,12 @@ pub(crate) fn house(
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
-    let architecture = fall_back(&mut settings, say);
+    let architecture = fall_back(&mut settings, say)?;
     let listeners = bind(&mut settings)?;
     let split = Split::new(&settings, architecture)?;
+    if architecture.pages == Performer::Ring {
+        settings.limits.window_bytes = completions::READ_BYTES;
+    }
     let site_settings = site::Settings {
         cache_bytes: u64::from(settings.cache_mb) << 20,
         cache_files: split.files as usize,
@@ -59,6 +66,7 @@ pub(crate) fn house(
         counters: Counters::new(settings.processes as usize).map_err(refused)?,
         orders: Orders::new().map_err(refused)?,
         connections_max: split.connections as usize,
+        accept_limit: settings.accept_limit.unwrap_or(architecture.accept_limit),
         trace,
         settings,
     };
@@ -67,33 +75,45 @@ pub(crate) fn house(
 
 /// What a single knob cannot judge by itself.
 fn judge(settings: &Settings) -> Result<(), Failure> {
-    let name = settings.architecture.as_str();
+    let row = registry::architecture(&settings.architecture);
+    let ways = row.map_or(&[][..], |row| row.sendfile);
     let wrong = |what: String| Err(Failure::Operator(what));
-    match (name, settings.sendfile) {
-        ("mt", Some(Sendfile::Nonblocking)) => {
-            wrong(String::from("--sendfile: mt takes blocking or off"))
-        }
-        ("sped" | "amped", Some(Sendfile::Blocking)) => {
-            wrong(format!("--sendfile: {name} takes nonblocking or off"))
+    match settings.sendfile {
+        Some(way) if !ways.contains(&way) => {
+            let takes = ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(" or ");
+            wrong(format!("--sendfile: {} takes {takes}", settings.architecture))
         }
         _ if settings.threads_min > settings.threads => wrong(format!(
             "--threads-min {} is more than --threads {}",
             settings.threads_min, settings.threads
         )),
+        _ if (1..settings.processes).contains(&settings.connections_max) => wrong(format!(
+            "--connections-max {} is less than one for each of --processes {}",
+            settings.connections_max, settings.processes
+        )),
         _ => Ok(()),
     }
 }
 
-/// Where rings are forbidden one line says so, and `sped` serves.
-fn fall_back(settings: &mut Settings, say: &mut dyn FnMut(&str)) -> &'static Architecture {
-    if settings.architecture == "proactor"
-        && let Err(why) = os::ring::probe()
-    {
-        say(&format!("proactor needs io_uring: {why}; sped serves in its place"));
-        settings.architecture = String::from("sped");
+/// Where rings are forbidden, or one as large as is needed, a line says so and `sped` serves.
+fn fall_back(
+    settings: &mut Settings,
+    say: &mut dyn FnMut(&str),
+) -> Result<&'static Architecture, Failure> {
+    let unknown = || Failure::Operator(format!("--architecture: one of {}", registry::names()));
+    let chosen = registry::architecture(&settings.architecture).ok_or_else(unknown)?;
+    if chosen.transfer == Performer::Ring {
+        let connections = Split::new(settings, chosen)?.connections;
+        let tried =
+            os::ring::probe().and_then(|()| completions::ring(settings, connections).map(drop));
+        if let Err(why) = tried {
+            let instead = &registry::ARCHITECTURES[0];
+            say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));
+            settings.architecture = String::from(instead.name);
+            return Ok(instead);
+        }
     }
-    let found = registry::architecture(&settings.architecture);
-    found.unwrap_or(&registry::ARCHITECTURES[0])
+    Ok(chosen)
 }
 
 fn bind(settings: &mut Settings) -> Result<Vec<Arc<Listener>>, Failure> {
@@ -143,7 +163,7 @@ struct Split {
 
 impl Split {
     fn new(settings: &Settings, architecture: &Architecture) -> Result<Self, Failure> {
-        let descriptors = os::limits::descriptors();
+        let descriptors = os::limits::descriptors().min(DESCRIPTORS_MAX);
         let too_few = || {
             Failure::Machine(format!(
                 "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
@@ -157,7 +177,7 @@ impl Split {
         };
         let mut connections = (usable - files) * 9 / 10;
         if settings.connections_max > 0 {
-            let each = settings.connections_max.div_ceil(settings.processes);
+            let each = settings.connections_max / settings.processes;
             connections = connections.min(u64::from(each));
         }
         if architecture.connection_per_thread {

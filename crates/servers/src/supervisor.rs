@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
-use os::process::{self, Fork, Pid};
+use os::process::{self, Exit, Fork, Pid};
 use os::signals::{Signal, Signals};
 
 use crate::House;
@@ -26,10 +26,13 @@ pub enum Failure {
     Operator(String),
     /// The machine refuses: says what, and what to do about it.
     Machine(String),
+    /// It was served, but connections were cut off at the end; a line says how many.
+    Cut,
 }
 
-/// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
-/// at once. `sessions` makes what speaks with each connection; `say` gets lines for the operator.
+/// Serves until SIGTERM, SIGINT or SIGHUP (the terminal is gone), then drains for at most
+/// `drain_timeout`; a second signal stops at once. `sessions` makes what speaks with each
+/// connection; `say` gets lines for the operator.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].
@@ -39,14 +42,17 @@ pub fn serve(
     say: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
     let (house, architecture) = start::house(settings, sessions, say)?;
-    let refused = |e: io::Error| Failure::Machine(format!("cannot wait for signals: {e}"));
-    let signals = Signals::take(&[Signal::Term, Signal::Int, Signal::Child]).map_err(refused)?;
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Child];
+    let signals = Signals::take(&taken).map_err(blind)?;
     let mut supervisor = Supervisor::new(&house, architecture, &signals);
     supervisor.start_all()?;
-    supervisor.supervise(say).map_err(refused)?;
-    supervisor.drain(say).map_err(refused)?;
+    supervisor.supervise(say)?;
+    let cut = supervisor.drain(say).map_err(blind)?;
+    if cut > 0 {
+        say(&format!("{cut} connections were cut off; --drain-timeout-ms gives them longer"));
+    }
     say(&summary(&house.counters));
-    Ok(())
+    if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
 }
 
 /// How long a worker waits to be started again: at once the first time, then ever longer, because
@@ -111,26 +117,30 @@ impl<'h> Supervisor<'h> {
     }
 
     /// Until the first signal to end.
-    fn supervise(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn supervise(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
         loop {
             let now = os::clock::monotonic();
             let due = self.workers.iter().filter_map(|worker| match worker.state {
                 State::Waits { until } => Some(until - now),
                 _ => None,
             });
-            match self.signals.wait(due.min())? {
-                Some(Signal::Term | Signal::Int) => return Ok(()),
+            match self.signals.wait(due.min()).map_err(blind)? {
+                Some(Signal::Term | Signal::Int | Signal::Hup) => return Ok(()),
                 Some(_) => self.bury(say)?,
                 None => self.start_due(),
             }
         }
     }
 
-    /// Takes note of workers that have ended, and starts them again or says when.
-    fn bury(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
-        while let Some((pid, exit)) = process::wait_any_exited()? {
-            let runs = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
-            let Some(n) = self.workers.iter().position(runs) else { continue };
+    /// Takes note of workers that have ended, and starts them again or says when. One that could
+    /// not even begin has said why, and would not be able to the next time either.
+    fn bury(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
+            let Some(n) = self.worker(pid) else { continue };
+            if matches!(exit, Exit::Status(_)) && !self.house.counters.has_started(n) {
+                return Err(Failure::Machine(format!("worker {n} could not start")));
+            }
+            self.house.counters.ended(n);
             let now = os::clock::monotonic();
             let worker = &mut self.workers[n];
             if now - worker.started >= LIVED_LONG {
@@ -155,23 +165,24 @@ impl<'h> Supervisor<'h> {
         }
     }
 
-    /// Lets the workers finish what they have; kills those that take too long.
-    fn drain(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+    /// Lets the workers finish what they have; kills those that take too long. Returns how many
+    /// connections that cost.
+    fn drain(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<u64> {
         let patience = self.house.settings.drain_timeout;
         for listener in &self.house.listeners {
-            // What waits is still accepted; who comes now is not made to wait for nothing.
-            let _ = listener.set_backlog(0);
+            // Who waits is still accepted; it matters only to how soon that comes to an end.
+            let _ = listener.queue_nobody();
         }
         self.house.orders.drain();
         say(&format!("draining for at most {} s", patience.as_secs()));
         let end = os::clock::monotonic() + patience;
         let mut killed = false;
+        let mut cut = 0;
         loop {
             while let Some((pid, _)) = process::wait_any_exited()? {
-                for worker in &mut self.workers {
-                    if matches!(worker.state, State::Runs(p) if p == pid) {
-                        worker.state = State::Ended;
-                    }
+                if let Some(n) = self.worker(pid) {
+                    self.workers[n].state = State::Ended;
+                    cut += self.house.counters.ended(n);
                 }
             }
             let running = self.workers.iter().filter_map(|worker| match worker.state {
@@ -180,7 +191,7 @@ impl<'h> Supervisor<'h> {
             });
             let running: Vec<Pid> = running.collect();
             if running.is_empty() {
-                return Ok(());
+                return Ok(cut);
             }
             // Who was killed is waited for as long as that takes.
             let left = (!killed).then(|| end - os::clock::monotonic());
@@ -193,6 +204,15 @@ impl<'h> Supervisor<'h> {
             }
         }
     }
+
+    fn worker(&self, pid: Pid) -> Option<usize> {
+        let runs = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
+        self.workers.iter().position(runs)
+    }
+}
+
+fn blind(error: io::Error) -> Failure {
+    Failure::Machine(format!("cannot wait for signals and workers: {error}"))
 }
 
 fn summary(counters: &Counters) -> String {

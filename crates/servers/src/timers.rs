@@ -1,8 +1,9 @@
 //! Deadlines of connections: one doubly linked first-in-first-out list for each kind of patience.
 //!
-//! All deadlines of a kind lie equally far ahead when they are set, so appending keeps a list in
+//! Deadlines of a kind lie about equally far ahead when they are set, so appending keeps a list in
 //! order, and setting, clearing and finding the earliest are O(1) whatever the number of
-//! connections.
+//! connections. One that is set late, as a drain does, may stand behind a later one, and passes
+//! with that: late by less than the patience of its kind.
 
 use h1::{Deadline, Timeout};
 use measure::Instant;

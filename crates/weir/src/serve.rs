@@ -30,6 +30,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Operator(what)) => usage(&what),
         Err(Failure::Machine(what)) => machine(&what),
+        Err(Failure::Cut) => ExitCode::FAILURE,
     }
 }
 

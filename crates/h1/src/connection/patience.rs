@@ -30,10 +30,10 @@ pub struct Deadline {
 
 impl<F> Connection<F> {
     /// The deadline has passed: refuses (408), closes, or goes on where the rate was good enough.
-    /// Before the deadline it does nothing.
-    pub fn expired(&mut self, now: &Now) {
+    /// Before the deadline it does nothing. Returns whether patience was over.
+    pub fn expired(&mut self, now: &Now) -> bool {
         if self.deadline().is_none_or(|due| due.at > now.at) {
-            return;
+            return false;
         }
         let goes_on = match &mut self.state {
             State::Body { rate, .. } => rate.goes_on(&self.limits, now.at),
@@ -53,6 +53,7 @@ impl<F> Connection<F> {
             // Who has asked nothing is told nothing; who does not take a reply gets no other.
             () => self.go(Event::Over, State::Closed),
         }
+        !goes_on
     }
 
     /// When and by which patience `expired` is due; nothing while the disk is waited for.

@@ -38,21 +38,18 @@ impl Kernel {
         Ok(Self { ring, door, wait_flags: wait_flags.bits() })
     }
 
-    /// Makes room for `n` entries in the submission queue, by submitting what is in it.
-    pub(super) fn make_room(&mut self, n: usize) -> io::Result<()> {
-        if self.has_room(n) {
-            return Ok(());
-        }
-        self.enter(0, 0, None)?;
-        if self.has_room(n) { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
-    }
-
-    fn has_room(&mut self, n: usize) -> bool {
+    /// Whether the submission queue takes `n` more entries.
+    pub(super) fn has_room(&mut self, n: usize) -> bool {
         let queue = self.ring.submission();
         queue.capacity() - queue.len() >= n
     }
 
-    /// Queues one entry; [`Self::make_room`] was called for it.
+    /// Submits what is queued, as far as the kernel takes it.
+    pub(super) fn submit(&mut self) -> io::Result<()> {
+        self.enter(0, 0, None)
+    }
+
+    /// Queues one entry, for which there is room.
     ///
     /// # Safety
     /// The memory and the descriptor that the entry names stay valid until its last completion.

@@ -1,0 +1,164 @@
+//! Whether a worker accepts connections: until it holds as many as it may, or the machine refuses
+//! one; during a drain only those who wait already.
+
+use measure::{Duration, Instant};
+
+/// How long accepting rests when the machine has refused, if no connection closes before.
+pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
+
+/// A worker's gate.
+pub(crate) struct Gate {
+    state: State,
+    /// During a drain: how many more it lets in, for the queue may be refilled as fast as it is
+    /// emptied.
+    left: Option<u32>,
+    open_max: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// As many are open as may be.
+    Full,
+    /// The machine had no descriptor or no memory: others may have given some back by then.
+    Refused {
+        until: Instant,
+    },
+    /// Nobody waits any more, and a drain goes on.
+    Shut,
+}
+
+impl Gate {
+    /// Open, for at most `open_max` connections at once.
+    pub(crate) const fn new(open_max: usize) -> Self {
+        Self { state: State::Open, left: None, open_max }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    pub(crate) const fn is_draining(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// How many more may come in when so many are open.
+    pub(crate) const fn room(&self, open: usize) -> usize {
+        self.open_max.saturating_sub(open)
+    }
+
+    /// One more is open: now so many.
+    pub(crate) fn accepted(&mut self, open: usize) {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(1);
+        }
+        if self.left == Some(0) {
+            self.state = State::Shut;
+        } else if open >= self.open_max {
+            self.state = State::Full;
+        }
+    }
+
+    /// The machine has refused one.
+    pub(crate) fn refused(&mut self, now: Instant) {
+        if self.state != State::Shut {
+            self.state = State::Refused { until: now + REFUSED_FOR };
+        }
+    }
+
+    /// One was closed: now so many are open. From the maximum accepting rests until a ninth of
+    /// them have gone: at nine tenths and eight tenths of all descriptors (lighttpd's hysteresis).
+    /// In a drain whoever goes makes room for one who waits.
+    pub(crate) fn closed(&mut self, open: usize) {
+        let resume = if self.is_draining() { self.open_max } else { self.open_max * 8 / 9 };
+        match self.state {
+            State::Full if open <= resume && open < self.open_max => self.state = State::Open,
+            State::Refused { .. } => self.state = State::Open,
+            _ => {}
+        }
+    }
+
+    /// It is now so late.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        if self.due().is_some_and(|until| until <= now) {
+            self.state = State::Open;
+        }
+    }
+
+    /// When to tick.
+    pub(crate) const fn due(&self) -> Option<Instant> {
+        match self.state {
+            State::Refused { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// From now on it lets in who waits already, and those are at most so many.
+    pub(crate) fn drain(&mut self, waiting_max: u32) {
+        self.left = Some(waiting_max);
+    }
+
+    /// Nobody waits any more: a drain lets in nobody else.
+    pub(crate) fn emptied(&mut self) {
+        if self.is_draining() {
+            self.state = State::Shut;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_rests_from_the_maximum_until_a_ninth_have_gone() {
+        for (open_max, resume) in [(1, 0), (2, 1), (8, 7), (9, 8), (900, 800), (13_000, 11_555)] {
+            let mut gate = Gate::new(open_max);
+            gate.accepted(open_max - 1);
+            assert!(gate.is_open(), "{open_max}");
+            gate.accepted(open_max);
+            gate.closed(resume + 1);
+            assert!(!gate.is_open(), "{open_max}");
+            gate.closed(resume);
+            assert!(gate.is_open(), "{open_max}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_over_in_time_or_when_one_is_closed() {
+        let mut gate = Gate::new(10);
+        gate.refused(Instant::ORIGIN);
+        gate.tick(Instant::from_ms(99));
+        assert!(!gate.is_open());
+        gate.tick(Instant::from_ms(100));
+        assert!(gate.is_open() && gate.due().is_none());
+        gate.refused(Instant::ORIGIN);
+        gate.closed(9);
+        assert!(gate.is_open() && gate.due().is_none());
+    }
+
+    #[test]
+    fn a_drain_lets_in_who_waits_and_nobody_else() {
+        let mut gate = Gate::new(10);
+        gate.accepted(10);
+        gate.drain(3);
+        assert!(!gate.is_open());
+        gate.closed(9);
+        assert!(gate.is_open(), "whoever goes makes room");
+        gate.accepted(10);
+        gate.closed(9);
+        gate.emptied();
+        gate.closed(0);
+        gate.tick(Instant::from_ms(1000));
+        assert!(!gate.is_open(), "nobody waits any more");
+
+        let mut gate = Gate::new(10);
+        gate.drain(2);
+        gate.accepted(1);
+        assert!(gate.is_open());
+        gate.accepted(2);
+        gate.refused(Instant::ORIGIN);
+        gate.closed(0);
+        assert!(!gate.is_open(), "more than could wait have come");
+    }
+}
