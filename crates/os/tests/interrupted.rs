@@ -18,14 +18,14 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 
 fn main() {
     handle_signals();
-    alone::run(&[
+    let ran = alone::run(&[
         ("a_receive_goes_on", a_receive_goes_on),
         ("a_send_goes_on", a_send_goes_on),
         ("sending_a_file_goes_on", sending_a_file_goes_on),
         ("waits_say_that_nothing_happened", waits_say_that_nothing_happened),
         ("what_does_not_wait_is_not_disturbed", what_does_not_wait_is_not_disturbed),
     ]);
-    assert!(HANDLED.load(Ordering::Relaxed) > 0, "nothing was interrupted");
+    assert!(ran == 0 || HANDLED.load(Ordering::Relaxed) > 0, "nothing was interrupted");
 }
 
 /// By a handler that does not ask the kernel to make interrupted calls again.

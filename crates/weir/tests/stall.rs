@@ -53,6 +53,53 @@ fn who_stalls_is_as_the_registry_says() {
     });
 }
 
+/// The disk's time is nobody's fault: neither of who asked for the slow file, nor of who came with
+/// a request while a loop was waiting for it.
+#[test]
+fn a_slow_disk_is_no_slow_client() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let patience = ["--head-timeout-ms", "300", "--stall-timeout-ms", "300"];
+        let window = ["--rate-window-ms", "300", "--rate-min", "1000000"];
+        let flags = [&patience[..], &window, flags(combination)].concat();
+        let server = combination.start(&site.root(), &flags);
+        let stage = Stage { combination, server: &server, slow: &slow };
+        stage.warm();
+        let mut waits = stage.ask_slow("/slow/a.bin");
+        let mut meanwhile = server.connect();
+        meanwhile.get("/digits.txt", "Connection: close\r\n").expect("sent");
+        // Longer than any patience of the server: there is nothing to wait for but time.
+        std::thread::sleep(SILENCE * 4);
+        slow.release();
+        let (head, body) = waits.reply(false).expect("the slow file, in the end");
+        assert_eq!(head.status, 200, "{combination}");
+        assert!(body == content(), "{combination}: another content");
+        let (head, _) = meanwhile.reply(false).expect("who came meanwhile is answered");
+        assert_eq!(head.status, 200, "{combination}");
+        server.stop();
+    });
+}
+
+/// A disk that fails: a refusal, or a reply that visibly breaks off; never one that looks whole.
+#[test]
+fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        let _slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &[]);
+        for target in ["/slow/broken-small.txt", "/slow/broken-large.bin"] {
+            let fetched = server.fetch(target);
+            assert!(fetched.is_err(), "{combination}: {target} was served");
+            assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
+        }
+        let refused = server.fetch("/slow/broken-small.txt");
+        assert_eq!(refused, Err("status 500".to_owned()), "{combination}");
+        let said = server.stop();
+        assert!(said.contains(" 3 of the machine"), "{combination}: not counted: {said}");
+    });
+}
+
 /// Two threads, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
     match combination.row["pages"].as_str() {

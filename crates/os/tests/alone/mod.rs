@@ -3,13 +3,16 @@
 
 pub(crate) type Tests<'t> = &'t [(&'t str, fn())];
 
-pub(crate) fn run(tests: Tests<'_>) {
+/// Returns how many were picked.
+pub(crate) fn run(tests: Tests<'_>) -> usize {
     let mut arguments = std::env::args().skip(1);
     let wanted = arguments.find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    for (name, test) in tests.iter().filter(|(name, _)| name.contains(&wanted)) {
+    let picked: Vec<_> = tests.iter().filter(|(name, _)| name.contains(&wanted)).collect();
+    for (name, test) in &picked {
         println!("test {name} ...");
         // One that fails panics, and the process says so by its exit status.
         test();
         println!("test {name} ... ok");
     }
+    picked.len()
 }

@@ -18,8 +18,24 @@ use super::fixture::pattern;
 /// More than the server keeps in memory, so that it is sent from the file.
 pub(crate) const SLOW_BYTES: usize = 256 << 10;
 
-/// The files, which all have the same content.
-const NAMES: [&str; 4] = ["a.bin", "b.bin", "c.bin", "d.bin"];
+/// The files, with their lengths; those of one length have the same content.
+const FILES: [(&str, usize); 6] = [
+    ("a.bin", SLOW_BYTES),
+    ("b.bin", SLOW_BYTES),
+    ("c.bin", SLOW_BYTES),
+    ("d.bin", SLOW_BYTES),
+    ("broken-small.txt", BROKEN_BYTES),
+    ("broken-large.bin", SLOW_BYTES),
+];
+
+/// Files from here on cannot be read: the disk fails, at once.
+const BROKEN_FROM: usize = 4;
+
+/// Less than the server keeps in memory.
+const BROKEN_BYTES: usize = 100;
+
+/// The number of the first file; the root is 1.
+const FIRST: usize = 2;
 
 pub(crate) struct SlowFiles {
     gate: Arc<Gate>,
@@ -94,8 +110,11 @@ struct Files {
 
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match NAMES.iter().position(|known| name == OsStr::new(known)) {
-            Some(at) => reply.entry(&Duration::ZERO, &attributes(2 + at as u64), Generation(0)),
+        match FILES.iter().position(|(known, _)| name == OsStr::new(known)) {
+            Some(at) => {
+                let node = (FIRST + at) as u64;
+                reply.entry(&Duration::ZERO, &attributes(node), Generation(0));
+            }
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -107,7 +126,7 @@ impl Filesystem for Files {
     fn read(
         &self,
         _: &Request,
-        _: INodeNo,
+        node: INodeNo,
         _: FileHandle,
         at: u64,
         size: u32,
@@ -115,6 +134,9 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        if u64::from(node) as usize >= FIRST + BROKEN_FROM {
+            return reply.error(Errno::EIO);
+        }
         // Whether anybody still listens is not the file system's business.
         let _ = self.begins.lock().expect("a sender").send(());
         let gate = Arc::clone(&self.gate);
@@ -131,9 +153,11 @@ impl Filesystem for Files {
 
 fn attributes(node: u64) -> FileAttr {
     let is_root = node == u64::from(INodeNo::ROOT);
+    let file = (node as usize).checked_sub(FIRST).and_then(|at| FILES.get(at));
+    let size = file.map_or(0, |(_, bytes)| *bytes as u64);
     FileAttr {
         ino: INodeNo(node),
-        size: if is_root { 0 } else { SLOW_BYTES as u64 },
+        size,
         blocks: 0,
         atime: UNIX_EPOCH,
         mtime: UNIX_EPOCH + Duration::from_secs(784_111_777),
