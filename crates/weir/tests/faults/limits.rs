@@ -1,42 +1,22 @@
 //! More connections than may be open: who is too many waits, and is not forgotten.
 
-use std::fs::File;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-
-/// More than the buffers of two sockets hold, so that the server cannot be done with it.
-pub(crate) const HUGE_BYTES: usize = 48 << 20;
 
 /// Whoever keeps a connection keeps it until the test closes it.
 const KEPT: &[&str] = &["--idle-timeout-ms", "600000"];
 
 /// For a look at what must not come. One that is too short only makes the test milder.
 const LOOK: Duration = Duration::from_millis(50);
-
-pub(crate) fn site_with_a_huge_file() -> Fixture {
-    let site = Fixture::new();
-    let file = File::create(site.root().join("huge.bin")).expect("a file");
-    file.set_len(HUGE_BYTES as u64).expect("its length");
-    site
-}
-
-/// Clients that have read the head of the huge file and not yet its content.
-pub(crate) fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
-    let begun = |_| {
-        let mut wire = server.asking(server.address, "/huge.bin");
-        assert_eq!(wire.head().expect("a head").length(), Ok(HUGE_BYTES));
-        wire
-    };
-    (0..count).map(begun).collect()
-}
 
 #[test]
 fn one_connection_at_a_time_serves_one_after_the_other() {

@@ -5,34 +5,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::fixture::Fixture;
+use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
-use crate::support::server::{Program, Server, on_every, send};
+use crate::support::server::{Program, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-
-/// More than the buffers of two sockets hold, so that the server cannot be done with it.
-const HUGE_BYTES: usize = 48 << 20;
-
-fn site_with_a_huge_file() -> Fixture {
-    let site = Fixture::new();
-    let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
-    file.set_len(HUGE_BYTES as u64).expect("its length");
-    site
-}
-
-/// Clients that have read the head of a huge file and not yet its content.
-fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
-    (0..count)
-        .map(|_| {
-            let mut wire = server.connect();
-            wire.get("/huge.bin", "").expect("sent");
-            let head = wire.head().expect("a head");
-            assert_eq!(head.length(), Ok(HUGE_BYTES));
-            wire
-        })
-        .collect()
-}
 
 #[test]
 fn requests_in_flight_are_finished_after_sigterm() {
@@ -160,12 +138,4 @@ fn a_drain_under_load_has_an_end() {
         assert_eq!(status, Some(0), "{combination}: {counts:?}");
         assert_eq!(Counts::of(&counts.broken), 0, "{combination}: {counts:?}");
     });
-}
-
-/// A connection on which one request has been answered.
-fn asked(server: &Server) -> Wire {
-    let mut wire = server.connect();
-    wire.get("/digits.txt", "").expect("sent");
-    wire.reply(false).expect("answered");
-    wire
 }

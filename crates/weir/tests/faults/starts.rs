@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::limits::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
 use crate::support::server::{Combination, Program, Server, as_user, on_every, run};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some};

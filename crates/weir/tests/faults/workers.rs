@@ -4,6 +4,7 @@ use rustix::process::Signal;
 
 use crate::support::await_true;
 use crate::support::fixture::Fixture;
+use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, server_end, sockets};
 use crate::support::server::{Combination, Program, Server, on_every, send};
@@ -45,14 +46,6 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         assert!(!children(server.pid()).contains(&killed));
         server.stop();
     });
-}
-
-/// A connection on which one request has been answered.
-fn asked(server: &Server) -> Wire {
-    let mut wire = server.connect();
-    wire.get("/digits.txt", "").expect("sent");
-    wire.reply(false).expect("answered");
-    wire
 }
 
 /// The connections of the worker that was killed end; the others go on.
