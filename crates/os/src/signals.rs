@@ -99,6 +99,19 @@ impl AsFd for Signals {
 impl Signal {
     const ALL: [Self; 6] = [Self::Term, Self::Int, Self::Hup, Self::Usr1, Self::Usr2, Self::Child];
 
+    /// Whether whoever started this process wants it to be ignored. Once taken it would not be.
+    #[must_use]
+    pub fn is_ignored(self) -> bool {
+        let mut set = MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: without a new action the call only writes the present one, whole, to memory that
+        // outlives it.
+        unsafe {
+            let number = self.raw().as_raw();
+            libc::sigaction(number, std::ptr::null(), set.as_mut_ptr()) == 0
+                && set.assume_init().sa_sigaction == libc::SIG_IGN
+        }
+    }
+
     pub(crate) const fn raw(self) -> rustix::process::Signal {
         match self {
             Self::Term => rustix::process::Signal::TERM,

@@ -61,7 +61,7 @@ impl Gate {
 
     /// The machine has refused one.
     pub(crate) fn refused(&mut self, now: Instant) {
-        if self.state != State::Shut {
+        if self.state == State::Open {
             self.state = State::Refused { until: now + REFUSED_FOR };
         }
     }

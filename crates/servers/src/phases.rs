@@ -83,6 +83,7 @@ impl<'h> Loop<'h> {
         let mut clock = Clock::new();
         let now = clock.now();
         let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
+        let spare = SpareDescriptor::new()?;
         house.counters.started(worker);
         Ok(Self {
             house,
@@ -100,7 +101,7 @@ impl<'h> Loop<'h> {
             listener_ready: false,
             extra_ready: false,
             buffer: vec![0; BUFFER_BYTES],
-            spare: SpareDescriptor::new()?,
+            spare,
             tally: Tally::default(),
             log,
         })

@@ -100,6 +100,9 @@ impl<'h> Pool<'h> {
                 self.look_after(scope, &serve)?;
             }
             self.drain();
+            while self.threads.load(Acquire) > 0 {
+                self.look_after_drain(scope, &serve)?;
+            }
             Ok(())
         })
     }
@@ -111,19 +114,11 @@ impl<'h> Pool<'h> {
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
     ) -> io::Result<()> {
-        let exhausted = self.free.load(Acquire) == 0;
-        let patience = exhausted.then_some(LOOK_AGAIN);
-        let ready = os::wait_readable(
-            [self.house.orders.wake().as_fd_ref(), self.wake.as_fd_ref()],
-            patience,
-        )?;
-        if ready[1] {
-            self.wake.clear();
-        }
+        self.wait(Some(self.house.orders.wake()))?;
         if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
             return Ok(());
         }
-        if (self.threads.load(Acquire) as usize) < self.house.connections_max {
+        if self.may_grow() {
             // No memory for another thread: those that there are go on.
             let _ = self.spawn(scope, serve);
         } else if self.is_waited_for() && self.close_longest_idle() {
@@ -132,6 +127,35 @@ impl<'h> Pool<'h> {
             tally.publish(&self.house.counters, self.worker);
         }
         Ok(())
+    }
+
+    /// Whoever waits in a drain still gets a thread, which ends when nobody waits any more.
+    fn look_after_drain<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) -> io::Result<()> {
+        self.wait(None)?;
+        if self.free.load(Acquire) == 0 && self.may_grow() && self.is_waited_for() {
+            // As above.
+            let _ = self.spawn(scope, serve);
+        }
+        Ok(())
+    }
+
+    /// Until the last free thread is taken or leaves, or the order comes; while none is free, for a
+    /// short time.
+    fn wait(&self, order: Option<&Wake>) -> io::Result<()> {
+        let patience = (self.free.load(Acquire) == 0).then_some(LOOK_AGAIN);
+        let wakes = [&self.wake].into_iter().chain(order);
+        if os::wait_readable(wakes.map(Wake::as_fd_ref), patience)?[0] {
+            self.wake.clear();
+        }
+        Ok(())
+    }
+
+    fn may_grow(&self) -> bool {
+        (self.threads.load(Acquire) as usize) < self.house.connections_max
     }
 
     fn spawn<'s, 'e>(

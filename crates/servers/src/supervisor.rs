@@ -42,7 +42,9 @@ pub fn serve(
     say: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
     let (house, architecture) = start::house(settings, sessions, say)?;
-    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Child];
+    let mut taken = vec![Signal::Term, Signal::Int, Signal::Child];
+    // Under nohup(1) it is to be ignored.
+    taken.extend(Some(Signal::Hup).filter(|signal| !signal.is_ignored()));
     let signals = Signals::take(&taken).map_err(blind)?;
     let mut supervisor = Supervisor::new(&house, architecture, &signals);
     supervisor.start_all()?;

@@ -11,7 +11,9 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
-use crate::support::server::{Combination, Program, Server, as_user, on_every, run};
+use crate::support::server::{
+    Combination, Program, Server, as_user, combinations, example, on_every, run,
+};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some};
 
@@ -103,6 +105,27 @@ fn a_drain_that_needs_no_force_cuts_nobody_off() {
         assert_eq!(status, Some(0), "{combination}: {said}");
         assert!(!said.contains("cut off"), "{combination}: {said}");
     });
+}
+
+/// One line says so, and another architecture serves.
+#[test]
+fn where_rings_are_forbidden_sped_serves() {
+    let home = home();
+    for combination in combinations(Program::Weir) {
+        let mut command = Command::new(example("os", "without_rings"));
+        command
+            .arg(Program::Weir.path())
+            .args(combination.arguments(&home.path().join("root"), &[]));
+        let server = Server::start(command, 0);
+        assert_eq!(server.fetch("/").as_deref(), Ok(CONTENT), "{combination}");
+        let needs_rings = combination.row["receive"].as_str() == Some("ring");
+        let told = server.said.lines().filter(|line| line.contains("io_uring")).count();
+        assert_eq!(told, usize::from(needs_rings), "{combination}: {}", server.said);
+        let by_sped = server.said.contains(" by sped with ");
+        let is_sped = needs_rings || combination.architecture == "sped";
+        assert_eq!(by_sped, is_sped, "{combination}: {}", server.said);
+        server.stop();
+    }
 }
 
 const CONTENT: &[u8] = b"here";

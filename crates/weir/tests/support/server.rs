@@ -37,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     /// Where it listens, in the order of its flags.
     pub(crate) addresses: Vec<SocketAddr>,
+    /// All that it said by then.
+    pub(crate) said: String,
     key: u8,
     /// Kept open, or the server's next line would break a pipe.
     stdout: BufReader<std::process::ChildStdout>,
@@ -54,7 +56,10 @@ impl Program {
     pub(crate) fn path(self) -> &'static Path {
         match self {
             Self::Weir => Path::new(env!("CARGO_BIN_EXE_weir")),
-            Self::Recoded => recoded(),
+            Self::Recoded => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                BUILT.get_or_init(|| example("servers", "recoded"))
+            }
         }
     }
 }
@@ -149,7 +154,9 @@ impl Server {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
         match listening(&mut stdout) {
-            Ok(addresses) => Self { child, address: addresses[0], addresses, key, stdout },
+            Ok((said, addresses)) => {
+                Self { child, address: addresses[0], addresses, said, key, stdout }
+            }
             Err(said) => {
                 let _ = child.kill();
                 panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
@@ -238,7 +245,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 }
 
 /// Where it says that it listens, up to the line that says what it serves, or else all it said.
-fn listening(output: &mut impl BufRead) -> Result<Vec<SocketAddr>, String> {
+fn listening(output: &mut impl BufRead) -> Result<(String, Vec<SocketAddr>), String> {
     let mut said = String::new();
     let mut addresses = Vec::new();
     loop {
@@ -247,7 +254,7 @@ fn listening(output: &mut impl BufRead) -> Result<Vec<SocketAddr>, String> {
         let line = &said[before..];
         addresses.extend(address(line));
         if line.contains(": serving ") && !addresses.is_empty() {
-            return Ok(addresses);
+            return Ok((said, addresses));
         }
         if read == 0 {
             return Err(said);
@@ -262,25 +269,22 @@ fn address(line: &str) -> Option<SocketAddr> {
     after[..end].parse().ok()
 }
 
-/// The example `recoded` of crate `servers`, built in the profile of this test.
-fn recoded() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
-        let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
-            Some(name) => name,
-        };
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--offline", "-p", "servers", "--example", "recoded"])
-            .args(["--profile", profile, "--target-dir"])
-            .arg(profile_dir.parent().expect("a target directory"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the example `recoded` does not build");
-        profile_dir.join("examples/recoded")
-    })
+/// An example of another crate, built in the profile of this test.
+pub(crate) fn example(of: &str, name: &str) -> PathBuf {
+    let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
+    let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--offline", "-p", of, "--example", name])
+        .args(["--profile", profile, "--target-dir"])
+        .arg(profile_dir.parent().expect("a target directory"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .expect("cargo runs");
+    assert!(built.success(), "the example `{name}` does not build");
+    profile_dir.join("examples").join(name)
 }
 
 /// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
