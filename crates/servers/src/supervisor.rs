@@ -41,11 +41,12 @@ pub fn serve(
     sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    let (house, architecture) = start::house(settings, sessions, say)?;
     let mut taken = vec![Signal::Term, Signal::Int, Signal::Child];
     // Under nohup(1) it is to be ignored.
     taken.extend(Some(Signal::Hup).filter(|signal| !signal.is_ignored()));
     let signals = Signals::take(&taken).map_err(blind)?;
+    // Only now: whoever reads where it listens may send a signal at once.
+    let (house, architecture) = start::house(settings, sessions, say)?;
     let mut supervisor = Supervisor::new(&house, architecture, &signals);
     supervisor.start_all()?;
     supervisor.supervise(say)?;
