@@ -56,8 +56,9 @@ enum State<F> {
 }
 
 /// Bytes that may wait behind the request in hand, so that a driver need not stop to receive at
-/// once. Who sends more without waiting for replies gets the one in hand and no other.
-const LEFTOVER_BYTES_MAX: usize = 64 << 10;
+/// once: a ring that is told to stop has 128 KiB on the way. Who sends more without waiting for
+/// replies gets the one in hand and no other.
+const LEFTOVER_BYTES_MAX: usize = 256 << 10;
 
 impl<F> Connection<F> {
     /// A connection just accepted.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::{Address, Socket};
 
@@ -63,7 +63,7 @@ impl Listener {
     /// Takes the connection that has waited longest.
     ///
     /// # Errors
-    /// `WouldBlock` when none waits; EMFILE and ENFILE, see [`crate::is_out_of_descriptors`]; or
+    /// `WouldBlock` when none waits, or it was stopped; EMFILE and ENFILE, see [`crate::is_out_of_descriptors`]; or
     /// what befell the network while it waited.
     pub fn accept(&self, blocking: Blocking) -> io::Result<Socket> {
         let flags = match blocking {
@@ -74,6 +74,8 @@ impl Listener {
             match rustix::net::accept_with(&self.fd, flags) {
                 // The second: it left while it waited. There are fewer of them than the queue has.
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
+                // It was stopped.
+                Err(Errno::INVAL) => return Err(io::ErrorKind::WouldBlock.into()),
                 accepted => return Ok(Socket::from(accepted?)),
             }
         }
@@ -87,14 +89,24 @@ impl Listener {
         Ok(rustix::net::listen(&self.fd, i32::try_from(n).unwrap_or(i32::MAX))?)
     }
 
-    /// From now on nobody else may wait: a SYN gets no answer, and its client tries again, when the
-    /// next server may listen. A socket that was handed over stays as it is: it outlives us, and
-    /// so do those who wait there.
+    /// From now on hardly anybody else may wait (one, says [`Queue::max`]), so that accepting those
+    /// who do comes to an end. A socket that was handed over stays as it is: it outlives us, and so
+    /// do those who wait there.
     ///
     /// # Errors
     /// None that is known.
     pub fn queue_nobody(&self) -> io::Result<()> {
         if self.is_lent { Ok(()) } else { self.set_backlog(0) }
+    }
+
+    /// Ends listening: who connects from now on is refused, and who still waits is reset. For all
+    /// processes that share it; but a socket that was handed over stays as it is.
+    ///
+    /// # Errors
+    /// It was stopped before.
+    pub fn stop(&self) -> io::Result<()> {
+        let stop = || rustix::net::shutdown(&self.fd, Shutdown::Read);
+        if self.is_lent { Ok(()) } else { Ok(stop()?) }
     }
 
     /// Where it listens: `127.0.0.1:8080`, `[::1]:80` or `unix:/run/weir.sock`.

@@ -24,7 +24,7 @@ pub enum Signal {
     Term,
     /// SIGINT: stop, from the keyboard.
     Int,
-    /// SIGHUP: read the configuration again.
+    /// SIGHUP: the terminal is gone.
     Hup,
     /// SIGUSR1: open the logs again.
     Usr1,

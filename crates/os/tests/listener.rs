@@ -171,6 +171,32 @@ fn a_listener_is_handed_over() {
 }
 
 #[test]
+fn who_comes_after_the_end_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    let unix = format!("unix:{}", path.display());
+    let (tcp, unix) = (bind("127.0.0.1:0"), bind(&unix));
+    let address = tcp.local_address().unwrap();
+    for listener in [&tcp, &unix] {
+        listener.stop().unwrap();
+        assert_eq!(refusal(listener), ErrorKind::WouldBlock);
+    }
+    let refused = [TcpStream::connect(address).err(), UnixStream::connect(path).err()];
+    for error in refused {
+        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::ConnectionRefused));
+    }
+    // One that others have, too, goes on.
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let lent = inherit(tcp.as_raw_fd()).unwrap();
+    lent.queue_nobody().unwrap();
+    lent.stop().unwrap();
+    let peers = [(); 3].map(|()| TcpStream::connect(tcp.local_addr().unwrap()).unwrap());
+    for mut peer in peers {
+        greets(&lent, &mut peer);
+    }
+}
+
+#[test]
 fn what_is_no_listener_is_not_taken_over() {
     let connection = connection::Connection::new(Blocking::Yes);
     let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -20,7 +20,6 @@ use crate::party::{Party, Piece, Receive};
 use crate::peer::count;
 use crate::perform::count_fault;
 use crate::registry::Performer;
-use crate::settings::Settings;
 use crate::slots::{Slots, TOKENS_END};
 use crate::timers::Timers;
 use crate::trace::Step;
@@ -35,9 +34,12 @@ const LISTENER_0: u64 = TOKENS_END;
 /// window of a session here, so that each is read as a load: a slow disk is no slow client.
 pub(crate) const READ_BYTES: u64 = 128 << 10;
 /// What is read and not yet sent, of all connections; beyond it each read brings less, because
-/// thousands of slow clients would otherwise hold gigabytes.
+/// thousands of slow clients would otherwise hold gigabytes. The other reads of a window are then
+/// the client's time.
 const PIECES_BYTES_MAX: u64 = 64 << 20;
 const READ_BYTES_MIN: u64 = 16 << 10;
+/// Operations queued between two submissions.
+const ENTRIES: u32 = 1024;
 /// Provided buffers: as many receives as may complete in one round, each one head large.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: u32 = 2048;
@@ -65,16 +67,16 @@ pub(crate) struct Completions<'h> {
     accepts: Vec<Accepts>,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
-    /// Bytes read and not yet sent.
+    /// Bytes being read, or read and not yet sent.
     pieces_bytes: u64,
     tally: Tally,
     log: Option<AccessLog>,
 }
 
 /// The ring of a worker for so many connections.
-pub(crate) fn ring(settings: &Settings, connections: u64) -> io::Result<Ring> {
+pub(crate) fn ring(connections: u64) -> io::Result<Ring> {
     Ring::new(&RingSettings {
-        entries: settings.events_max.next_power_of_two().clamp(64, 4096),
+        entries: ENTRIES,
         completions: 16_384,
         buffers: BUFFERS,
         buffer_bytes: BUFFER_BYTES,
@@ -87,7 +89,7 @@ impl<'h> Completions<'h> {
     pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let settings = &house.settings;
-        let mut ring = ring(settings, house.connections_max as u64)?;
+        let mut ring = ring(house.connections_max as u64)?;
         ring.poll(house.orders.wake(), ORDER)?;
         let mut clock = Clock::new();
         let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
@@ -112,14 +114,13 @@ impl<'h> Completions<'h> {
 
     /// Until drained.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.gate.is_draining() || !self.parties.is_empty()
+        !self.gate.is_draining() || !self.parties.is_empty() || self.gate.due().is_some()
     }
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let before = self.now.at;
-        let log_due = self.log.as_ref().and_then(AccessLog::due);
-        let due = [self.timers.earliest(), self.gate.due(), log_due].into_iter().flatten().min();
+        let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
         self.ring.submit_and_wait(1, due.map(|at| at - self.now.at))?;
         self.now = self.clock.now();
         self.gate.tick(self.now.at);
@@ -144,7 +145,7 @@ impl<'h> Completions<'h> {
             Done::Received(received) => {
                 let Some(party) = self.parties.named(token) else { return Ok(true) };
                 party.received(received, more, &self.now, &mut self.tally);
-                self.touched.push(token);
+                party.touch(token, &mut self.touched);
                 if party.is_far_ahead() {
                     party.receive = Receive::Ends;
                     self.ring.cancel(token)?;
@@ -155,7 +156,7 @@ impl<'h> Completions<'h> {
             Done::Shut(_) => {
                 let Some(party) = self.parties.named(token) else { return Ok(true) };
                 party.shutting -= 1;
-                self.touched.push(token);
+                party.touch(token, &mut self.touched);
             }
             Done::Installed(socket) => self.introduce(token, socket),
         }
@@ -173,7 +174,10 @@ impl<'h> Completions<'h> {
         self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
         self.tally.add(Counter::Worked, touched.len() as u64);
         for token in touched.drain(..) {
-            self.start(token)?;
+            if let Some(party) = self.parties.named(token) {
+                party.touched = false;
+                self.start(token)?;
+            }
         }
         self.touched = touched;
         Ok(())
@@ -181,22 +185,39 @@ impl<'h> Completions<'h> {
 
     /// Lets deadlines that have passed take effect, and publishes what was counted.
     pub(crate) fn expire(&mut self) -> io::Result<()> {
+        self.catch_up()?;
         while let Some(slot) = self.timers.passed(self.now.at) {
             let Some((token, party)) = self.parties.at(slot) else { continue };
             let is_over = party.closing || party.session.expired(&self.now);
             self.tally.add(Counter::Timeouts, u64::from(is_over));
-            if party.closing || (party.busy && matches!(party.session.want(), Want::Close)) {
+            if is_over && matches!(party.session.want(), Want::Close) {
                 // What is in flight, or a peer that does not close either, is made to end.
+                party.closing = true;
+                party.shut = true;
                 self.ring.shutdown(party.handle, How::Both, token)?;
                 party.shutting += 1;
             } else {
                 self.start(token)?;
             }
         }
-        if let Some(log) = &mut self.log {
-            log.flush_if_due(&self.now, &mut self.tally);
-        }
         self.tally.publish(&self.house.counters, self.worker);
+        Ok(())
+    }
+
+    /// Before a deadline takes effect: what has come by now is looked at first. One entry into the
+    /// kernel may bring only a few of many completions.
+    fn catch_up(&mut self) -> io::Result<()> {
+        for _ in 0..=self.parties.len() {
+            if self.timers.earliest().is_none_or(|at| at > self.now.at) {
+                break;
+            }
+            self.ring.submit_and_wait(0, None)?;
+            if !self.complete()? {
+                break;
+            }
+            while self.complete()? {}
+            self.start_all()?;
+        }
         Ok(())
     }
 
@@ -211,12 +232,12 @@ impl<'h> Completions<'h> {
     fn sent(&mut self, token: u64, sent: io::Result<usize>) {
         let Some(party) = self.parties.named(token) else { return };
         party.busy = false;
-        self.touched.push(token);
+        party.touch(token, &mut self.touched);
         match sent {
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n as u64);
                 let Some(reply) = party.session.sent(n as u64, &self.now) else { return };
-                self.pieces_bytes -= party.take_piece();
+                self.pieces_bytes -= party.let_go();
                 count(reply, &mut self.tally);
                 if let Some(witness) = &mut party.witness {
                     let log = self.log.as_mut();
@@ -253,12 +274,11 @@ impl<'h> Completions<'h> {
                     party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
                 }
                 (Ok(bytes), Want::Load(Miss::Pages(part))) => {
-                    self.pieces_bytes += party.put_piece(Piece { at: part.at, bytes });
+                    party.piece = Some(Piece { at: part.at, bytes });
                     party.session.loaded(Loaded::Pages, &self.now);
                 }
                 (Ok(bytes), Want::Send(_, Some(part))) => {
-                    let at = part.at;
-                    self.pieces_bytes += party.put_piece(Piece { at, bytes });
+                    party.piece = Some(Piece { at: part.at, bytes });
                 }
                 _ => {}
             }
@@ -331,7 +351,7 @@ impl<'h> Completions<'h> {
             return Ok(());
         }
         if let Some(mut party) = self.parties.remove(token) {
-            self.pieces_bytes -= party.take_piece();
+            self.pieces_bytes -= party.let_go();
             self.ring.close(party.handle)?;
             self.tally.add(Counter::Closed, 1);
         }
@@ -341,12 +361,12 @@ impl<'h> Completions<'h> {
 
     /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
-        self.gate.drain(self.house.waiting_max());
+        self.gate.drain(self.house.waiting_max(), self.parties.len());
         self.accept_waiting()?;
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
                 party.session.drain();
-                self.touched.push(token);
+                party.touch(token, &mut self.touched);
             }
         }
         Ok(())
@@ -384,10 +404,12 @@ impl<'h> Completions<'h> {
     fn read_part(&mut self, token: u64, part: &FilePart<File>) -> io::Result<()> {
         let Some(party) = self.parties.named(token) else { return Ok(()) };
         // What it had is sent.
-        self.pieces_bytes -= party.take_piece();
+        self.pieces_bytes -= party.let_go();
         let is_much = self.pieces_bytes > PIECES_BYTES_MAX;
-        let most = if is_much { READ_BYTES_MIN } else { READ_BYTES };
-        self.ring.read(&part.file, part.at, part.len().min(most) as usize, token)?;
+        let bytes = part.len().min(if is_much { READ_BYTES_MIN } else { READ_BYTES });
+        self.ring.read(&part.file, part.at, bytes as usize, token)?;
+        self.pieces_bytes += bytes;
+        party.piece_bytes = bytes;
         self.tally.add(Counter::HandOvers, 1);
         party.busy = true;
         Ok(())

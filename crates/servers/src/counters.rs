@@ -77,12 +77,6 @@ impl Counters {
         self.row(worker)[Counter::Started as usize].fetch_add(1, Relaxed);
     }
 
-    /// Whether a worker ever was.
-    #[must_use]
-    pub fn has_started(&self, worker: usize) -> bool {
-        self.row(worker)[Counter::Started as usize].load(Relaxed) > 0
-    }
-
     /// A worker has ended: its connections are closed. Returns how many they were.
     pub fn ended(&self, worker: usize) -> u64 {
         let row = self.row(worker);

@@ -93,9 +93,17 @@ impl Gate {
         }
     }
 
-    /// From now on it lets in who waits already, and those are at most so many.
-    pub(crate) fn drain(&mut self, waiting_max: u32) {
+    /// From now on it lets in who waits already, and those are at most so many; so many are open.
+    pub(crate) fn drain(&mut self, waiting_max: u32, open: usize) {
         self.left = Some(waiting_max);
+        if self.state == State::Full && open < self.open_max {
+            self.state = State::Open;
+        }
+    }
+
+    /// Whether nobody is let in any more, whatever happens.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.state == State::Shut
     }
 
     /// Nobody waits any more: a drain lets in nobody else.
@@ -141,7 +149,7 @@ mod tests {
     fn a_drain_lets_in_who_waits_and_nobody_else() {
         let mut gate = Gate::new(10);
         gate.accepted(10);
-        gate.drain(3);
+        gate.drain(3, 10);
         assert!(!gate.is_open());
         gate.closed(9);
         assert!(gate.is_open(), "whoever goes makes room");
@@ -153,7 +161,9 @@ mod tests {
         assert!(!gate.is_open(), "nobody waits any more");
 
         let mut gate = Gate::new(10);
-        gate.drain(2);
+        gate.accepted(10);
+        gate.closed(9);
+        gate.drain(2, 9);
         gate.accepted(1);
         assert!(gate.is_open());
         gate.accepted(2);

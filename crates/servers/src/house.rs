@@ -39,6 +39,20 @@ pub struct House {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl House {
+    /// The listening sockets, the `n`th of them first, counted around.
+    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
+        let (before, after) = self.listeners.split_at(n % self.listeners.len());
+        after.iter().chain(before)
+    }
+
+    /// In a drain, when nobody waits any more: whoever comes now is told at once.
+    pub(crate) fn stop_listening(&self) {
+        for listener in &self.listeners {
+            // Refused only when another worker has done so already.
+            let _ = listener.stop();
+        }
+    }
+
     /// Connections that may wait to be accepted.
     pub(crate) fn waiting_max(&self) -> u32 {
         self.settings.backlog.saturating_mul(self.listeners.len() as u32)

@@ -143,7 +143,7 @@ pub const KNOBS: &[Knob] = &[
         name: "events-max",
         value: "1..65536 events",
         reason: "events taken per getevents call; bounds the length of a work phase",
-        takes: LOOPS_AND_RING,
+        takes: Takes::Loops,
         set: |s, v| put(&mut s.events_max, number(v, 1, 65_536)),
         show: |s| s.events_max.to_string(),
     },
@@ -226,7 +226,8 @@ pub const KNOBS: &[Knob] = &[
         name: "connections-max",
         value: "0..1000000 connections",
         reason: "open at once, over all workers; at that number accepting rests until a ninth of \
-                 them have gone. 0: nine tenths of what there are descriptors (or threads) for",
+                 them have gone, and mt closes who is idle for longest. 0: nine tenths of what \
+                 there are descriptors for, and as many as there are threads",
         takes: Takes::All,
         set: |s, v| put(&mut s.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.connections_max.to_string(),
@@ -280,7 +281,7 @@ pub const KNOBS: &[Knob] = &[
         name: "small-file-kb",
         value: "0..1024 KiB",
         reason: "files up to this size are kept in memory and leave with their head in one send; \
-                 larger ones leave by sendfile",
+                 larger ones leave as --sendfile says, or piece by piece through a ring",
         takes: Takes::All,
         set: |s, v| put(&mut s.small_file_kb, number(v, 0, 1024)),
         show: |s| s.small_file_kb.to_string(),
@@ -345,7 +346,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "drain-timeout-ms",
         value: "0..3600000 ms",
-        reason: "that requests in flight get after SIGTERM or SIGINT; the usual grace of service \
+        reason: "that requests in flight get after SIGTERM, SIGINT or SIGHUP; the usual grace of service \
                  managers is 30 s or more",
         takes: Takes::All,
         set: |s, v| {

@@ -5,54 +5,61 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use h1::{Now, Reply};
-use measure::{Duration, Instant};
+use measure::Duration;
 
 use crate::counters::{Counter, Tally};
 
-/// Batches that may wait for the disk: with [`BATCH_BYTES`] each, 2 MiB.
-const BATCHES_MAX: usize = 32;
+/// Bytes that may wait for the disk; lines beyond them are dropped.
+const QUEUE_BYTES_MAX: usize = 2 << 20;
+/// Bytes that are worth a write at once.
 const BATCH_BYTES: usize = 64 << 10;
-/// How long a line may wait for its batch to fill.
-const FLUSH_AFTER: Duration = Duration::from_secs(1);
+/// How long fewer bytes wait for others.
+const WRITE_AFTER: Duration = Duration::from_secs(1);
 
-/// One thread's end of the log. What it still holds is written when it is dropped.
+/// A thread's end of the log. When the last of them is dropped, all lines are written.
 #[derive(Clone)]
 pub(crate) struct AccessLog {
     writer: Arc<Writer>,
-    batch: Vec<u8>,
-    flushed: Instant,
+    /// The line in the making; the allocation serves the next.
+    line: Vec<u8>,
 }
 
-/// The thread that writes. Whoever drops it last waits until all is written.
+/// The thread that writes.
 struct Writer {
-    /// Both are there until it is dropped.
-    to: Option<SyncSender<Vec<u8>>>,
+    lines: Arc<Lines>,
+    /// There until it is dropped.
     thread: Option<JoinHandle<()>>,
 }
 
-/// Opens the log and starts its thread, which ends when every `AccessLog` is dropped.
+/// What waits for the disk.
+#[derive(Default)]
+struct Lines {
+    waiting: Mutex<Waiting>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// No more will come.
+    over: bool,
+}
+
+/// Opens the log and starts its thread.
 ///
 /// # Errors
 /// The file cannot be opened, or no thread can be made.
 pub(crate) fn start(path: &Path) -> io::Result<AccessLog> {
     let file = OpenOptions::new().create(true).append(true).open(path)?;
-    let (to, from) = sync_channel(BATCHES_MAX);
+    let lines = Arc::new(Lines::default());
+    let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(64 << 10);
-    let thread = Some(thread.spawn(move || write(file, &from))?);
-    let writer = Arc::new(Writer { to: Some(to), thread });
-    Ok(AccessLog { writer, batch: Vec::new(), flushed: Instant::ORIGIN })
-}
-
-fn write(mut file: File, from: &Receiver<Vec<u8>>) {
-    for batch in from {
-        // A full disk loses lines, not requests.
-        let _ = file.write_all(&batch);
-    }
+    let thread = Some(thread.spawn(move || read.write(file))?);
+    Ok(AccessLog { writer: Arc::new(Writer { lines, thread }), line: Vec::new() })
 }
 
 impl AccessLog {
@@ -67,65 +74,71 @@ impl AccessLog {
     ) {
         let Reply { status, bytes } = reply;
         let date = clf_date(now);
+        self.line.clear();
         // Writing to a Vec cannot fail.
         let _ = match peer {
-            Some(ip) => write!(self.batch, "{ip}"),
-            None => write!(self.batch, "-"),
+            Some(ip) => write!(self.line, "{ip}"),
+            None => write!(self.line, "-"),
         };
-        let _ = writeln!(self.batch, " - - [{date}] \"{request}\" {} {bytes}", status.0);
-        if self.batch.len() >= BATCH_BYTES {
-            self.flush(now, tally);
-        }
-    }
-
-    /// When a batch will have waited long enough.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        (!self.batch.is_empty()).then(|| self.flushed + FLUSH_AFTER)
-    }
-
-    /// Hands over a batch that has waited long enough.
-    pub(crate) fn flush_if_due(&mut self, now: &Now, tally: &mut Tally) {
-        if now.at - self.flushed >= FLUSH_AFTER {
-            self.flush(now, tally);
-        }
-    }
-
-    /// Hands the batch to the thread.
-    pub(crate) fn flush(&mut self, now: &Now, tally: &mut Tally) {
-        self.flushed = now.at;
-        if self.batch.is_empty() {
-            return;
-        }
-        // The next batch is mostly as long as this one.
-        let next = Vec::with_capacity(self.batch.len());
-        let batch = core::mem::replace(&mut self.batch, next);
-        let Some(to) = &self.writer.to else { return };
-        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
-            to.try_send(batch)
-        {
-            let lines = batch.iter().filter(|&&byte| byte == b'\n').count();
-            tally.add(Counter::LogDrops, lines as u64);
-        }
+        let _ = writeln!(self.line, " - - [{date}] \"{request}\" {} {bytes}", status.0);
+        let is_kept = self.writer.lines.add(&self.line);
+        tally.add(Counter::LogDrops, u64::from(!is_kept));
     }
 }
 
-impl Drop for AccessLog {
-    fn drop(&mut self) {
-        if let Some(to) = &self.writer.to
-            && !self.batch.is_empty()
-        {
-            // Nothing else is to be done any more, so the disk may take its time. A thread that is
-            // gone has panicked and said so.
-            let _ = to.send(core::mem::take(&mut self.batch));
+impl Lines {
+    /// `false`: too much waits already.
+    fn add(&self, line: &[u8]) -> bool {
+        let mut waiting = self.locked();
+        let before = waiting.bytes.len();
+        let after = before + line.len();
+        if after > QUEUE_BYTES_MAX {
+            return false;
         }
+        waiting.bytes.extend_from_slice(line);
+        drop(waiting);
+        // The thread is woken for the first line, and when there is enough to be written.
+        if before == 0 || (before < BATCH_BYTES && after >= BATCH_BYTES) {
+            self.more.notify_one();
+        }
+        true
+    }
+
+    /// The life of the thread.
+    fn write(&self, mut file: File) {
+        let mut batch = Vec::new();
+        while self.take(&mut batch) {
+            // A full disk loses lines, not requests.
+            let _ = file.write_all(&batch);
+            batch.clear();
+        }
+    }
+
+    /// Waits for lines and takes all there are; `false`: no more will come.
+    fn take(&self, batch: &mut Vec<u8>) -> bool {
+        let is_empty = |waiting: &mut Waiting| waiting.bytes.is_empty() && !waiting.over;
+        let waiting = self.more.wait_while(self.locked(), is_empty);
+        let are_few = |waiting: &mut Waiting| waiting.bytes.len() < BATCH_BYTES && !waiting.over;
+        let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let waited = self.more.wait_timeout_while(waiting, WRITE_AFTER, are_few);
+        let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        core::mem::swap(&mut waiting.bytes, batch);
+        !batch.is_empty()
+    }
+
+    // A thread that panicked has not left lines half added.
+    fn locked(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.to = None;
+        self.lines.locked().over = true;
+        self.lines.more.notify_one();
         if let Some(thread) = self.thread.take() {
-            // As above.
+            // Nothing else is to be done any more, so the disk may take its time. A thread that has
+            // panicked has said so.
             let _ = thread.join();
         }
     }
@@ -140,20 +153,28 @@ fn clf_date(now: &Now) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Instant;
 
     #[test]
     fn a_line_is_in_the_common_log_format() {
         let now = Now { at: Instant::ORIGIN, date: h1::Date::new(784_111_777) };
-        let (to, from) = sync_channel(1);
-        let writer = Arc::new(Writer { to: Some(to), thread: None });
-        let mut log = AccessLog { writer, batch: Vec::new(), flushed: Instant::ORIGIN };
+        let writer = Arc::new(Writer { lines: Arc::default(), thread: None });
+        let mut log = AccessLog { writer, line: Vec::new() };
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
         let mut tally = Tally::default();
         log.line(Some([10, 0, 0, 1].into()), "GET /1k.bin HTTP/1.1", reply, &now, &mut tally);
-        log.flush(&now, &mut tally);
-        let line = String::from_utf8(from.recv().unwrap()).unwrap();
         let expected =
             "10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] \"GET /1k.bin HTTP/1.1\" 200 1024\n";
-        assert_eq!(line, expected);
+        assert_eq!(log.writer.lines.locked().bytes, expected.as_bytes());
+    }
+
+    #[test]
+    fn what_waits_for_the_disk_is_bounded() {
+        let lines = Lines::default();
+        let line = [b'x'; 1000];
+        let kept = (0..3000).filter(|_| lines.add(&line)).count();
+        assert_eq!(kept, QUEUE_BYTES_MAX / 1000);
+        let mut batch = Vec::new();
+        assert!(lines.take(&mut batch) && batch.len() == kept * 1000 && lines.add(&line));
     }
 }

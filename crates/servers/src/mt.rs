@@ -46,17 +46,14 @@ fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLo
     let mut thread = Thread { house, worker, clock, tally: Tally::default(), log };
     while let Some(mut turn) = member.wait_for_turn() {
         member.accept(&mut turn, house.accept_limit, &mut thread.tally);
-        let Some(held) = member.hold(turn) else { continue };
+        let held = member.hold(turn);
         thread.tally.publish(&house.counters, worker);
-        thread.serve_one(held);
-        thread.tally.add(Counter::Closed, 1);
-        let now = thread.clock.now();
-        if let Some(log) = &mut thread.log {
-            log.flush(&now, &mut thread.tally);
+        if let Some(held) = held {
+            thread.serve_one(held);
+            thread.tally.add(Counter::Closed, 1);
+            thread.tally.publish(&house.counters, worker);
         }
-        thread.tally.publish(&house.counters, worker);
     }
-    thread.tally.publish(&house.counters, worker);
 }
 
 struct Thread<'h> {
@@ -93,9 +90,6 @@ impl Thread<'_> {
             if peer.session.deadline().is_some_and(|due| due.at <= now.at) {
                 let is_over = peer.session.expired(&now);
                 self.tally.add(Counter::Timeouts, u64::from(is_over));
-            }
-            if let Some(log) = &mut self.log {
-                log.flush_if_due(&now, &mut self.tally);
             }
         }
     }

@@ -36,6 +36,10 @@ pub(crate) struct Party {
     pub(crate) opening: Option<Box<Opening>>,
     /// What was read of a large one, to be sent.
     pub(crate) piece: Option<Piece>,
+    /// Bytes that were asked for with it.
+    pub(crate) piece_bytes: u64,
+    /// Something completed for it in this round.
+    pub(crate) touched: bool,
     pub(crate) witness: Option<Box<Witness>>,
 }
 
@@ -70,6 +74,8 @@ impl Party {
             ahead_bytes: 0,
             opening: None,
             piece: None,
+            piece_bytes: 0,
+            touched: false,
             witness,
         }
     }
@@ -113,14 +119,17 @@ impl Party {
         self.receive == Receive::Armed && self.ahead_bytes > AHEAD_BYTES_MAX
     }
 
-    /// Keeps what was read, to be sent; returns how many bytes that are.
-    pub(crate) fn put_piece(&mut self, piece: Piece) -> u64 {
-        self.piece.insert(piece).bytes.len() as u64
+    /// Lets go of what was read; returns how many bytes were asked for.
+    pub(crate) fn let_go(&mut self) -> u64 {
+        self.piece = None;
+        core::mem::take(&mut self.piece_bytes)
     }
 
-    /// Lets go of what was read; returns how many bytes that were.
-    pub(crate) fn take_piece(&mut self) -> u64 {
-        self.piece.take().map_or(0, |piece| piece.bytes.len() as u64)
+    /// Adds it to those that were touched in this round, once.
+    pub(crate) fn touch(&mut self, token: u64, touched: &mut Vec<u64>) {
+        if !core::mem::replace(&mut self.touched, true) {
+            touched.push(token);
+        }
     }
 
     /// Its address has come to be known.

@@ -42,9 +42,12 @@ pub(crate) struct Loop<'h> {
     poller: Poller,
     clock: Clock,
     now: Now,
-    /// When the poller last answered. What came later nobody has looked at yet, so no deadline
+    /// When the poller was last asked. What came later nobody has looked at yet, so no deadline
     /// after it has passed: a loop that the disk held up must not blame its clients.
     polled: Instant,
+    /// How often it was asked since, because its answers were full; until one is not, no deadline
+    /// takes effect.
+    asked: usize,
     peers: Slots<Peer>,
     timers: Timers,
     /// Connections to be worked on in this round.
@@ -52,6 +55,8 @@ pub(crate) struct Loop<'h> {
     /// Connections to be worked on in the next round, whatever the poller says.
     carried: Vec<u64>,
     gate: Gate,
+    /// Which listening socket is the first in an accept-phase: none is always the last.
+    first: usize,
     /// The poller looks at the listening sockets, as it does while the gate is open.
     listening: bool,
     listener_ready: bool,
@@ -91,12 +96,14 @@ impl<'h> Loop<'h> {
             poller,
             now,
             polled: now.at,
+            asked: 0,
             clock,
             peers: Slots::new(),
             timers: Timers::new(),
             ready: Vec::new(),
             carried: Vec::new(),
             gate: Gate::new(house.connections_max),
+            first: 0,
             listening: true,
             listener_ready: false,
             extra_ready: false,
@@ -119,20 +126,21 @@ impl<'h> Loop<'h> {
 
     /// Until drained.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.gate.is_draining() || !self.peers.is_empty()
+        !self.gate.is_draining() || !self.peers.is_empty() || self.gate.due().is_some()
     }
 
     /// getevents-phase: which connections can be worked on without blocking.
     pub(crate) fn get_events(&mut self) -> io::Result<()> {
         let before = self.now.at;
         let timeout = self.patience();
-        self.ready.clear();
         self.ready.append(&mut self.carried);
         self.listener_ready = false;
         self.extra_ready = false;
         let events = self.poller.wait(timeout)?;
         self.tally.add(Counter::GeteventsCalls, 1);
         self.tally.add(Counter::Events, events.len() as u64);
+        let events_max = self.house.settings.events_max as usize;
+        let is_full = events.len() >= events_max;
         let mut ordered = false;
         for event in events {
             match event.token {
@@ -149,7 +157,11 @@ impl<'h> Loop<'h> {
             }
         }
         self.now = self.clock.now();
-        self.polled = self.now.at;
+        if self.asked == 0 {
+            self.polled = self.now.at;
+        }
+        let goes_on = is_full && self.asked < self.peers.len() / events_max;
+        self.asked = if goes_on { self.asked + 1 } else { 0 };
         self.tally.add(Counter::GeteventsNs, (self.now.at - before).as_nanos() as u64);
         self.gate.tick(self.now.at);
         if ordered && !self.gate.is_draining() {
@@ -166,14 +178,14 @@ impl<'h> Loop<'h> {
     /// accept-phase: takes up to `limit` connections from each listening socket.
     pub(crate) fn accept(&mut self, limit: u32) {
         self.tally.add(Counter::AcceptPhases, 1);
-        let house = self.house;
-        for listener in &house.listeners {
+        for listener in self.house.listeners_from(self.first) {
             for _ in 0..limit {
                 if !self.gate.is_open() || matches!(self.accept_one(listener), Taken::Nobody) {
                     break;
                 }
             }
         }
+        self.first += 1;
         let before = self.now.at;
         self.now = self.clock.now();
         self.tally.add(Counter::AcceptNs, (self.now.at - before).as_nanos() as u64);
@@ -248,9 +260,12 @@ impl<'h> Loop<'h> {
     /// The end of a round: deadlines that have passed take effect in the next one, who waits for a
     /// drain is let in, and what was counted is published.
     pub(crate) fn expire(&mut self) {
-        while let Some(slot) = self.timers.passed(self.polled) {
+        let polled = Now { at: self.polled, ..self.now };
+        while self.asked == 0
+            && let Some(slot) = self.timers.passed(self.polled)
+        {
             let Some((token, peer)) = self.peers.at(slot) else { continue };
-            let is_over = peer.session.expired(&self.now);
+            let is_over = peer.session.expired(&polled);
             self.tally.add(Counter::Timeouts, u64::from(is_over));
             enqueue(peer, token, &mut self.carried);
         }
@@ -258,9 +273,6 @@ impl<'h> Loop<'h> {
             self.accept_waiting();
         }
         self.watch_listeners();
-        if let Some(log) = &mut self.log {
-            log.flush_if_due(&self.now, &mut self.tally);
-        }
         self.tally.publish(&self.house.counters, self.worker);
     }
 
@@ -301,7 +313,7 @@ impl<'h> Loop<'h> {
             self.gate.refused(self.now.at);
             return Taken::Lost;
         }
-        if self.house.settings.work_on_accepted {
+        if self.house.settings.work_on_accepted && !self.gate.is_draining() {
             enqueue(peer, token, &mut self.ready);
         }
         self.timers.set(token as u32, deadline);
@@ -331,21 +343,28 @@ impl<'h> Loop<'h> {
         if mem::replace(&mut self.listening, wanted) == wanted {
             return;
         }
-        for (n, listener) in self.house.listeners.iter().enumerate() {
+        let listeners = || (LISTENER_0..).zip(&self.house.listeners);
+        let mut added = wanted;
+        for (token, listener) in listeners() {
+            added = added && self.poller.add_listener(listener, token).is_ok();
+        }
+        if added {
+            return;
+        }
+        for (_, listener) in listeners() {
             self.poller.pause_level(&**listener);
-            let token = LISTENER_0 + n as u64;
-            if wanted && self.poller.add_listener(listener, token).is_err() {
-                self.tally.add(Counter::MachineFaults, 1);
-                self.gate.refused(self.now.at);
-                self.listening = false;
-            }
+        }
+        if wanted {
+            self.tally.add(Counter::MachineFaults, 1);
+            self.gate.refused(self.now.at);
+            self.listening = false;
         }
     }
 
     /// Every connection ends after what it has; the round's end takes who waits to be accepted.
     fn drain(&mut self) {
         self.poller.pause_level(self.house.orders.wake());
-        self.gate.drain(self.house.waiting_max());
+        self.gate.drain(self.house.waiting_max(), self.peers.len());
         self.listener_ready = false;
         for token in self.peers.tokens() {
             self.drain_one(token);
@@ -354,8 +373,7 @@ impl<'h> Loop<'h> {
 
     /// Takes who waits to be accepted, as far as there is room for them.
     fn accept_waiting(&mut self) {
-        let house = self.house;
-        for listener in &house.listeners {
+        for listener in self.house.listeners_from(self.first) {
             while self.gate.is_open() {
                 match self.accept_one(listener) {
                     Taken::One(token) => self.drain_one(token),
@@ -364,8 +382,12 @@ impl<'h> Loop<'h> {
                 }
             }
         }
+        self.first += 1;
         if self.gate.is_open() {
             self.gate.emptied();
+        }
+        if self.gate.is_shut() {
+            self.house.stop_listening();
         }
     }
 
@@ -400,8 +422,7 @@ impl<'h> Loop<'h> {
         if !self.carried.is_empty() {
             return Some(Duration::ZERO);
         }
-        let log_due = self.log.as_ref().and_then(AccessLog::due);
-        let due = [self.timers.earliest(), self.gate.due(), log_due].into_iter().flatten().min();
+        let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
         due.map(|at| at - self.now.at)
     }
 }

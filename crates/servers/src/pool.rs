@@ -47,8 +47,12 @@ pub(crate) struct Pool<'h> {
 #[derive(Default)]
 pub(crate) struct Waiting {
     queue: VecDeque<Arc<Socket>>,
-    /// Which listening socket is next: none is always the last.
-    next: usize,
+    /// Which listening socket is the first: none is always the last.
+    first: usize,
+    /// Connections accepted in a drain: no more than could wait when it began.
+    drained: u32,
+    /// A drain has accepted all who waited.
+    is_shut: bool,
 }
 
 /// A connection that a thread holds.
@@ -92,16 +96,18 @@ impl<'h> Pool<'h> {
     pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
         os::thread::set_name("weir-pool");
         std::thread::scope(|scope| {
-            for _ in 0..self.house.connections_max.min(self.house.settings.threads_min as usize) {
-                self.spawn(scope, &serve)?;
+            // Without the first nothing is served; without others it is slow.
+            self.spawn(scope, &serve)?;
+            for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
+                let _ = self.spawn(scope, &serve);
             }
             self.house.counters.started(self.worker);
             while !self.house.orders.is_draining() {
-                self.look_after(scope, &serve)?;
+                self.look_after(scope, &serve);
             }
             self.drain();
             while self.threads.load(Acquire) > 0 {
-                self.look_after_drain(scope, &serve)?;
+                self.look_after_drain(scope, &serve);
             }
             Ok(())
         })
@@ -113,20 +119,17 @@ impl<'h> Pool<'h> {
         &'s self,
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
-    ) -> io::Result<()> {
-        self.wait(Some(self.house.orders.wake()))?;
+    ) {
+        self.wait(Some(self.house.orders.wake()));
         if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
-            return Ok(());
+            return;
         }
-        if self.may_grow() {
-            // No memory for another thread: those that there are go on.
-            let _ = self.spawn(scope, serve);
-        } else if self.is_waited_for() && self.close_longest_idle() {
+        let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
+        if !has_grown && self.is_waited_for() && self.close_longest_idle() {
             let mut tally = Tally::default();
             tally.add(Counter::Evicted, 1);
             tally.publish(&self.house.counters, self.worker);
         }
-        Ok(())
     }
 
     /// Whoever waits in a drain still gets a thread, which ends when nobody waits any more.
@@ -134,24 +137,22 @@ impl<'h> Pool<'h> {
         &'s self,
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
-    ) -> io::Result<()> {
-        self.wait(None)?;
+    ) {
+        self.wait(None);
         if self.free.load(Acquire) == 0 && self.may_grow() && self.is_waited_for() {
-            // As above.
+            // No memory for another thread: those that there are go on.
             let _ = self.spawn(scope, serve);
         }
-        Ok(())
     }
 
     /// Until the last free thread is taken or leaves, or the order comes; while none is free, for a
     /// short time.
-    fn wait(&self, order: Option<&Wake>) -> io::Result<()> {
+    fn wait(&self, order: Option<&Arc<Wake>>) {
         let patience = (self.free.load(Acquire) == 0).then_some(LOOK_AGAIN);
-        let wakes = [&self.wake].into_iter().chain(order);
-        if os::wait_readable(wakes.map(Wake::as_fd_ref), patience)?[0] {
+        let wakes = [self.wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
+        if os::wait_readable(wakes, patience).is_ok_and(|ready| ready[0]) {
             self.wake.clear();
         }
-        Ok(())
     }
 
     fn may_grow(&self) -> bool {
@@ -179,7 +180,17 @@ impl<'h> Pool<'h> {
     fn is_waited_for(&self) -> bool {
         // While somebody has the turn a thread is free.
         let Ok(waiting) = self.accepting.try_lock() else { return false };
-        !waiting.queue.is_empty() || self.is_listener_ready()
+        !waiting.queue.is_empty() || (!waiting.is_shut && self.is_listener_ready())
+    }
+
+    /// In a drain: whether somebody still waits, and no more have come than could.
+    fn lets_in(&self, waiting: &mut Waiting) -> bool {
+        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
+        if !waits && !waiting.is_shut {
+            waiting.is_shut = true;
+            self.house.stop_listening();
+        }
+        waits && !waiting.is_shut
     }
 
     fn is_listener_ready(&self) -> bool {
@@ -216,7 +227,7 @@ impl Member<'_> {
     /// Waits until a connection was accepted or can be; nothing: this thread is to end.
     pub(crate) fn wait_for_turn(&self) -> Option<Turn<'_>> {
         let pool = self.pool;
-        let turn = locked(&pool.accepting);
+        let mut turn = locked(&pool.accepting);
         if !turn.queue.is_empty() {
             return Some(turn);
         }
@@ -224,20 +235,20 @@ impl Member<'_> {
         let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
-        // The last free thread stays: without it nobody would wait for connections.
-        let is_spare = || {
-            pool.threads.load(Acquire) > pool.house.settings.threads_min
-                && pool.free.load(Acquire) > 1
-        };
-        let patience = is_spare().then(|| SPARE_FOR.saturating_sub(Duration::from_nanos(waited)));
+        // The last free thread stays, but looks again whether it is: without any nobody would wait
+        // for connections.
+        let is_last = || pool.free.load(Acquire) <= 1;
+        let is_spare = pool.threads.load(Acquire) > pool.house.settings.threads_min;
+        let waited = if is_last() { Duration::ZERO } else { Duration::from_nanos(waited) };
+        let patience = is_spare.then(|| SPARE_FOR.saturating_sub(waited));
         let stays = match os::wait_readable(waited_for, patience) {
             // An order to drain: whoever waits to be accepted is still served, and nobody after.
-            Ok(ready) if ready[0] => pool.is_listener_ready(),
+            Ok(ready) if ready[0] => pool.lets_in(&mut turn),
             Ok(ready) if ready.iter().any(|&ready| ready) => {
                 pool.accepted_ns.store(os::clock::monotonic().ns, Release);
                 true
             }
-            Ok(_) => !is_spare(),
+            Ok(_) => !is_spare || is_last(),
             Err(_) => false,
         };
         if stays {
@@ -260,14 +271,16 @@ impl Member<'_> {
         let house = self.pool.house;
         let busy = self.pool.threads.load(Acquire).saturating_sub(self.pool.free.load(Acquire));
         let room = house.connections_max.saturating_sub(busy as usize);
-        turn.next = (turn.next + 1) % house.listeners.len();
-        let (before, after) = house.listeners.split_at(turn.next);
-        for listener in after.iter().chain(before) {
+        turn.first += 1;
+        for listener in house.listeners_from(turn.first) {
             for _ in 0..limit {
                 if turn.queue.len() >= room || !self.accept_one(listener, turn, tally) {
                     break;
                 }
             }
+        }
+        if house.orders.is_draining() {
+            turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
         tally.add(Counter::Accepted, turn.queue.len() as u64);
@@ -300,7 +313,9 @@ impl Member<'_> {
         let socket = turn.queue.pop_front()?;
         let hold = Arc::new(Hold { socket, idle_since: AtomicU64::new(BUSY) });
         locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
-        if self.pool.free.fetch_sub(1, Release) == 1 {
+        let was_last = self.pool.free.fetch_sub(1, Release) == 1;
+        drop(turn);
+        if was_last {
             self.pool.wake.wake();
         }
         Some(Held { pool: self.pool, hold })

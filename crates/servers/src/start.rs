@@ -104,8 +104,7 @@ fn fall_back(
     let chosen = registry::architecture(&settings.architecture).ok_or_else(unknown)?;
     if chosen.transfer == Performer::Ring {
         let connections = Split::new(settings, chosen)?.connections;
-        let tried =
-            os::ring::probe().and_then(|()| completions::ring(settings, connections).map(drop));
+        let tried = os::ring::probe().and_then(|()| completions::ring(connections).map(drop));
         if let Err(why) = tried {
             let instead = &registry::ARCHITECTURES[0];
             say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));

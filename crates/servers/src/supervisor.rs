@@ -140,7 +140,8 @@ impl<'h> Supervisor<'h> {
     fn bury(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
         while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
             let Some(n) = self.worker(pid) else { continue };
-            if matches!(exit, Exit::Status(_)) && !self.house.counters.has_started(n) {
+            let started = self.house.counters.total(Counter::Started);
+            if matches!(exit, Exit::Status(_)) && started == 0 {
                 return Err(Failure::Machine(format!("worker {n} could not start")));
             }
             self.house.counters.ended(n);

@@ -63,8 +63,10 @@ impl<F> Connection<F> {
             Some(Deadline { timeout, at: since + patience })
         };
         match &self.state {
-            // Before a drain there was time to ask; a request already on its way still comes.
-            State::Head { since, .. } if self.draining && self.inbox.len() == 0 => {
+            // A request already on its way still comes; the last reply may have promised so.
+            State::Head { since, .. } | State::Idle { since }
+                if self.draining && self.inbox.len() == 0 =>
+            {
                 due(Timeout::Linger, *since, self.limits.linger_timeout)
             }
             State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),

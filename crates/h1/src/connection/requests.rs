@@ -22,7 +22,7 @@ impl<F> Connection<F> {
         if !self.receives() {
             return;
         }
-        if self.ended || self.draining && self.is_idle() {
+        if self.ended {
             self.go(Event::Over, State::Closed);
         } else {
             self.inbox.compact();

@@ -160,11 +160,11 @@ fn clients_that_send_far_ahead() {
     let ahead = get("/small");
     // So much that it may wait: all of it is answered.
     let mut driver = Driver::new().asked("/small");
-    let most = ahead.repeat((64 << 10) / ahead.len());
+    let most = ahead.repeat((256 << 10) / ahead.len());
     assert!(!driver.connection.received(most.as_bytes(), &driver.now), "enough for now");
     assert!(driver.run().told().ends_with("200+5, Recv"));
     // More: only what is in hand is answered, and the connection closes.
-    let more = ahead.repeat((81 << 10) / ahead.len());
+    let more = ahead.repeat((273 << 10) / ahead.len());
     let mut driver = Driver::new().asked("/small");
     assert!(!driver.connection.received(more.as_bytes(), &driver.now));
     assert_eq!(driver.run().told(), "200+5c, Shut");

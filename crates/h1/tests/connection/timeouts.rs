@@ -43,6 +43,16 @@ fn a_new_connection_has_a_second_for_its_head_to_begin_while_drained() {
 }
 
 #[test]
+fn a_connection_that_was_promised_to_stay_has_a_second_more_while_drained() {
+    let mut driver = Driver::new().asked("/small");
+    driver.step();
+    driver.connection.drain();
+    driver.run();
+    check(&driver, Timeout::Linger, 1);
+    assert_eq!(driver.pass(SECOND).told(), "200+5, Close");
+}
+
+#[test]
 fn an_idle_connection_has_a_minute() {
     let mut driver = Driver::new();
     driver.pass(9 * SECOND).peer_sends(get("/small").as_bytes());

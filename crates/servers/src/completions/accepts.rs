@@ -52,6 +52,12 @@ impl Completions<'_> {
         let handle = match accepted {
             Ok(handle) => handle,
             Err(e) if os::is_cancelled(&e) => return Ok(()),
+            // Another worker has stopped listening, because nobody waits.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                self.gate.refused(self.now.at);
+                self.gate.emptied();
+                return Ok(());
+            }
             Err(e) => {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
@@ -66,11 +72,12 @@ impl Completions<'_> {
         if self.gate.is_draining() {
             party.session.drain();
         }
+        party.touched = true;
         let token = self.parties.insert(handle.slot(), party);
+        self.touched.push(token);
         if self.log.is_some() {
             self.ring.install(handle, token)?;
         }
-        self.touched.push(token);
         self.gate.accepted(self.parties.len());
         let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
         if goes_on { Ok(()) } else { self.stop_accepting() }
@@ -90,7 +97,10 @@ impl Completions<'_> {
         }
         if self.gate.is_open() {
             self.gate.emptied();
+        }
+        if self.gate.is_shut() {
             self.stop_accepting()?;
+            self.house.stop_listening();
         }
         Ok(())
     }

@@ -18,6 +18,27 @@ const KEPT: &[&str] = &["--idle-timeout-ms", "600000"];
 /// For a look at what must not come. One that is too short only makes the test milder.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// More than any buffer of the server holds, in one go: it is read as it is answered.
+#[test]
+fn a_long_pipeline_is_answered_whole() {
+    const REQUESTS: usize = 20_000;
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = server.connect();
+        let request = b"GET /empty.txt HTTP/1.1\r\nHost: a\r\n\r\n";
+        let mut sends = wire.twin().expect("a second hand on the connection");
+        std::thread::scope(|scope| {
+            scope.spawn(move || sends.send(&request.repeat(REQUESTS)));
+            for at in 0..REQUESTS {
+                let status = wire.reply(false).map(|(head, _)| head.status);
+                assert_eq!(status, Ok(200), "{combination}: request {at}");
+            }
+        });
+        server.stop();
+    });
+}
+
 #[test]
 fn one_connection_at_a_time_serves_one_after_the_other() {
     let site = Fixture::new();

@@ -119,8 +119,11 @@ fn idle_connections_are_closed_first() {
 #[test]
 fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
     let site = Fixture::new();
-    for flags in [&[][..], &["--accept-limit", "1"]] {
+    for flags in [&[][..], &["--accept-limit", "1"], &["--work-on-accepted", "on"]] {
         on_every(Program::Weir, |combination| {
+            if !combination.takes(flags) {
+                return;
+            }
             let mut server = combination.start(&site.root(), flags);
             let mut clients: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
             let workers = children(server.pid());
@@ -142,6 +145,31 @@ fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
             assert_eq!(status, Some(0), "{combination} {flags:?}: after draining");
         });
     }
+}
+
+/// The one in flight was promised that the connection stays; and no reset overtakes its end.
+#[test]
+fn a_request_behind_one_in_flight_is_answered_after_sigterm() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &[]);
+        let mut clients = in_flight(&server, 2);
+        // One has come before the signal, the other comes after it.
+        clients[0].get("/digits.txt", "").expect("sent");
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        clients[1].get("/digits.txt", "").expect("sent");
+        for wire in &mut clients {
+            let huge = wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+            assert_eq!(huge, Ok(HUGE_BYTES), "{combination}: the one in flight");
+            let reply = wire.reply(false).map(|(head, body)| (head.status, head.closes(), body));
+            let whole = (200, true, site.content("/digits.txt"));
+            assert_eq!(reply, Ok(whole), "{combination}: the one behind it");
+            assert_eq!(wire.end(), Ok(()), "{combination}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: after draining");
+    });
 }
 
 /// Who goes on connecting does not hold up the end either.

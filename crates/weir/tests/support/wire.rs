@@ -33,6 +33,11 @@ impl Wire {
         Ok(Self { stream, key, kept: Vec::new() })
     }
 
+    /// The same connection, so that one thread may send while another receives.
+    pub(crate) fn twin(&self) -> io::Result<Self> {
+        Ok(Self { stream: self.stream.try_clone()?, key: self.key, kept: Vec::new() })
+    }
+
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
         let coded: Vec<u8> = bytes.iter().map(|byte| byte ^ self.key).collect();
         self.stream.write_all(&coded).map_err(|error| format!("sending failed: {error}"))
