@@ -63,8 +63,8 @@ impl Listener {
     /// Takes the connection that has waited longest.
     ///
     /// # Errors
-    /// `WouldBlock` when none waits, or it was stopped; EMFILE and ENFILE, see [`crate::is_out_of_descriptors`]; or
-    /// what befell the network while it waited.
+    /// `WouldBlock` when none waits, or it was stopped; EMFILE and ENFILE, see
+    /// [`crate::is_out_of_descriptors`]; or what befell the network while it waited.
     pub fn accept(&self, blocking: Blocking) -> io::Result<Socket> {
         let flags = match blocking {
             Blocking::No => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,

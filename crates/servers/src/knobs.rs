@@ -346,8 +346,8 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "drain-timeout-ms",
         value: "0..3600000 ms",
-        reason: "that requests in flight get after SIGTERM, SIGINT or SIGHUP; the usual grace of service \
-                 managers is 30 s or more",
+        reason: "that requests in flight get after SIGTERM, SIGINT or SIGHUP; the usual grace of \
+                 service managers is 30 s or more",
         takes: Takes::All,
         set: |s, v| {
             put(
