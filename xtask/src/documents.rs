@@ -2,7 +2,7 @@
 
 use crate::{
     blocks,
-    tidy::Finding,
+    finding::Finding,
     tree::{File, Tree},
 };
 

@@ -3,7 +3,7 @@
 use toml::Table;
 
 use crate::{
-    tidy::Finding,
+    finding::Finding,
     tree::{File, Tree},
 };
 

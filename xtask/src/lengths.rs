@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use crate::{tidy::Finding, tree::Tree};
-
-/// The list of what was too long already; see its head.
-pub(crate) const RATCHET: &str = "xtask/ratchet.txt";
+use crate::{
+    finding::Finding,
+    tree::{RATCHET, Tree},
+};
 
 /// One sitting's reading.
 const FILE_LINES_MAX: usize = 500;

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod documents;
+mod finding;
 mod layers;
 mod lengths;
 mod source;
@@ -56,8 +57,8 @@ fn generate(root: &Path) -> std::io::Result<ExitCode> {
     }
     let ratchet = lengths::lowered(&tree);
     if ratchet != tree.ratchet {
-        println!("generate: {}", lengths::RATCHET);
-        std::fs::write(root.join(lengths::RATCHET), ratchet)?;
+        println!("generate: {}", tree::RATCHET);
+        std::fs::write(root.join(tree::RATCHET), ratchet)?;
     }
     Ok(ExitCode::SUCCESS)
 }

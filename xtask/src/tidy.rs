@@ -1,15 +1,4 @@
-use crate::{documents, layers, lengths, tree::Tree, words};
-
-/// A broken rule, and where.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
-    /// From the root of the tree.
-    pub(crate) path: String,
-    /// From 1.
-    pub(crate) line: usize,
-    /// What is wrong and, where that is not plain, how to mend it.
-    pub(crate) what: String,
-}
+use crate::{documents, finding::Finding, layers, lengths, tree::Tree, words};
 
 /// Everything in `tree` that breaks a rule, by place.
 pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
@@ -17,18 +6,6 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
     findings
-}
-
-impl Finding {
-    pub(crate) fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { path: path.into(), line, what: what.into() }
-    }
-}
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.what)
-    }
 }
 
 #[test]

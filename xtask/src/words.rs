@@ -1,8 +1,8 @@
 //! Words that may not be used, and where.
 
 use crate::{
+    finding::Finding,
     source::{Source, line_at, word_positions},
-    tidy::Finding,
     tree::{File, Tree},
 };
 

@@ -17,17 +17,8 @@ use crate::inbox::Inbox;
 use crate::reply::{After, Rate, Sending};
 use crate::state::{self, Event};
 use crate::{
-    Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Request, Shared, Status, Want,
+    Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Reply, Request, Shared, Status, Want,
 };
-
-/// A reply that has been sent whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reply {
-    /// Its status.
-    pub status: Status,
-    /// Bytes of content sent, the head left out.
-    pub bytes: u64,
-}
 
 /// One HTTP/1.1 connection.
 pub struct Connection<F> {

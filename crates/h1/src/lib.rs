@@ -34,11 +34,12 @@ pub mod state;
 mod status;
 mod want;
 
-pub use connection::{Connection, Deadline, Reply, Timeout};
+pub use connection::{Connection, Deadline, Timeout};
 pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};
+pub use reply::Reply;
 pub use status::Status;
 pub use want::{
     Answer, Chunk, Content, FilePart, Found, Loaded, Lookup, Miss, Representation, Shared, Want,

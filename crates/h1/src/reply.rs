@@ -3,8 +3,16 @@
 use measure::{Duration, Instant};
 
 use crate::compose::{Composed, Pieces};
-use crate::connection::Reply;
 use crate::{Chunk, FilePart, Limits, Shared, Status};
+
+/// A reply that has been sent whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// Its status.
+    pub status: Status,
+    /// Bytes of content sent, the head left out.
+    pub bytes: u64,
+}
 
 /// What becomes of a connection when the reply is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::log::AccessLog;
 use crate::party::{Party, Piece, Receive};
 use crate::peer::count;
 use crate::perform::count_fault;
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::slots::{Slots, TOKENS_END};
 use crate::timers::Timers;
 use crate::trace::Step;

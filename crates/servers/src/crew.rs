@@ -11,7 +11,7 @@ use os::{File, Wake};
 use crate::House;
 use crate::house::Clock;
 use crate::perform::step_of;
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::trace::{Step, Who};
 
 /// Stack of a helper: opening and reading need little.

@@ -27,8 +27,8 @@ use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::{Peer, count};
 use crate::perform::{count_fault, fault, send_part, step_of};
+use crate::performer::Performer;
 use crate::pool::{Held, Member, Pool};
-use crate::registry::Performer;
 use crate::trace::Step;
 
 /// Serves until drained.

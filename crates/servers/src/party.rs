@@ -10,7 +10,7 @@ use crate::House;
 use crate::counters::Tally;
 use crate::peer::Witness;
 use crate::perform::fault;
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::session::Session;
 use crate::trace::Step;
 

@@ -7,7 +7,7 @@ use os::Socket;
 use crate::House;
 use crate::counters::{Counter, Tally};
 use crate::log::AccessLog;
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::session::Session;
 use crate::trace::{Step, Trace, Who, quoted};
 

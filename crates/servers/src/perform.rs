@@ -10,7 +10,7 @@ use crate::House;
 use crate::counters::{Counter, Tally};
 use crate::log::AccessLog;
 use crate::peer::{Peer, count};
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::settings::Sendfile;
 use crate::trace::Step;
 

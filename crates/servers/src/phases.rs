@@ -19,7 +19,7 @@ use crate::house::Clock;
 use crate::log::AccessLog;
 use crate::peer::Peer;
 use crate::perform::{Hands, Loads, Nobody, Progress, count_fault, fault};
-use crate::registry::Performer;
+use crate::performer::Performer;
 use crate::slots::{Slots, TOKENS_END};
 use crate::timers::Timers;
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::House;
+use crate::performer::Performer;
 use crate::settings::{ACCEPT_INF, Sendfile};
 
 /// One architecture.
@@ -32,32 +33,6 @@ pub struct Architecture {
     pub sendfile: &'static [Sendfile],
     /// Runs one worker until it has drained.
     pub run: fn(&House, usize) -> io::Result<()>,
-}
-
-/// Who performs a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Performer {
-    /// The one thread of the loop.
-    Loop,
-    /// The thread that holds the connection.
-    Thread,
-    /// A helper thread.
-    Helper,
-    /// The kernel, through a ring of the loop.
-    Ring,
-}
-
-impl Performer {
-    /// The name in traces and tables, and of the thread: `weir-loop`, `weir-thread`, `weir-helper`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Thread => "thread",
-            Self::Helper => "helper",
-            Self::Ring => "ring",
-        }
-    }
 }
 
 /// The table.

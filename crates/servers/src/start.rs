@@ -11,12 +11,13 @@ use site::Site;
 use crate::House;
 use crate::completions;
 use crate::counters::Counters;
+use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
-use crate::registry::{self, Architecture, Performer};
+use crate::performer::Performer;
+use crate::registry::{self, Architecture};
 use crate::session::Sessions;
 use crate::settings::Settings;
-use crate::supervisor::Failure;
 use crate::trace::TraceFile;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.

@@ -14,21 +14,11 @@ use os::signals::{Signal, Signals};
 
 use crate::House;
 use crate::counters::{Counter, Counters};
+use crate::failure::Failure;
 use crate::registry::Architecture;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::start;
-
-/// Why nothing is served, or no longer.
-#[derive(Debug)]
-pub enum Failure {
-    /// The operator asked for what cannot be: says what, and what would do.
-    Operator(String),
-    /// The machine refuses: says what, and what to do about it.
-    Machine(String),
-    /// It was served, but connections were cut off at the end; a line says how many.
-    Cut,
-}
 
 /// Serves until SIGTERM, SIGINT or SIGHUP (the terminal is gone), then drains for at most
 /// `drain_timeout`; a second signal stops at once. `sessions` makes what speaks with each

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use h1::Status;
 
-use crate::registry::Performer;
+use crate::performer::Performer;
 
 /// The steps of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use servers::Failure;
 use servers::knobs::KNOBS;
-use servers::registry::{ARCHITECTURES, Performer};
+use servers::performer::Performer;
+use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 
 use crate::{flag, machine, usage};

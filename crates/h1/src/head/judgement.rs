@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use memchr::memchr;
 
-use super::scan::{HEAD_BYTES_MAX, within_head, within_line};
+use super::scan::{BAD, HEAD_BYTES_MAX, TOO_LONG, TOO_MANY, within_head, within_line};
 use super::{Framing, Method, Persistence, Refusal, Request, Span, Version, first_line};
 use crate::{Limits, Status};
 
@@ -12,9 +12,6 @@ use crate::{Limits, Status};
 const FIELDS_MAX: usize = 128;
 type Fields<'c> = [MaybeUninit<httparse::Header<'c>>; FIELDS_MAX];
 
-pub(super) const BAD: Refusal = Refusal(Status::BAD_REQUEST);
-pub(super) const TOO_LONG: Refusal = Refusal(Status::URI_TOO_LONG);
-pub(super) const TOO_MANY: Refusal = Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE);
 const OTHER_VERSION: Refusal = Refusal(Status::HTTP_VERSION_NOT_SUPPORTED);
 
 impl Request {

@@ -2,8 +2,7 @@
 
 use memchr::memchr;
 
-use super::judgement::{BAD, TOO_LONG, TOO_MANY};
-use crate::{Limits, Refusal, Request};
+use crate::{Limits, Refusal, Request, Status};
 
 /// Looks for the end of a head in bytes that come piece by piece; each byte is looked at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,3 +71,7 @@ pub(super) fn within_head(bytes: usize, limits: &Limits) -> Result<(), Refusal> 
 
 /// What positions of two bytes can tell of.
 pub(super) const HEAD_BYTES_MAX: usize = u16::MAX as usize;
+
+pub(super) const BAD: Refusal = Refusal(Status::BAD_REQUEST);
+pub(super) const TOO_LONG: Refusal = Refusal(Status::URI_TOO_LONG);
+pub(super) const TOO_MANY: Refusal = Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE);
