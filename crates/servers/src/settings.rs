@@ -12,6 +12,8 @@ use os::poller::Mechanism;
 pub struct Settings {
     /// What is served.
     pub root: PathBuf,
+    /// What is served where hosts and paths differ; none: the root for all.
+    pub rules: site::Rules,
     /// Where.
     pub listen: Vec<Address>,
     /// By which architecture.
@@ -94,6 +96,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             root: PathBuf::from("."),
+            rules: site::Rules::default(),
             listen: Vec::new(),
             architecture: String::from("sped"),
             poller: Mechanism::Epoll,

@@ -19,8 +19,10 @@ mod disk;
 mod entries;
 mod mime;
 pub mod path;
+pub mod rules;
 mod settings;
 mod site;
 
+pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site, Statistics};

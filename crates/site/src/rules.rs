@@ -1,0 +1,98 @@
+//! What the operator has written about hosts and paths, as values.
+//!
+//! A request is for the first host whose names it matches. There the rules are looked at in the
+//! order in which they were written: those whose prefix the path has and that set something apply,
+//! and the first of them that answers ends it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use h1::Status;
+
+/// All hosts, in written order. None: one host for every name that serves one root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// See [`Host`].
+    pub hosts: Vec<Host>,
+}
+
+/// One virtual host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// In lower case and without a port: `example.org`, `*.example.org` for all names below it, or
+    /// `*` for every name.
+    pub names: Vec<String>,
+    /// In written order.
+    pub rules: Vec<Rule>,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The prefix that a path must have, whole segments of it: `/docs` is a prefix of `/docs` and
+    /// `/docs/a`, not of `/docsa`. Begins with a slash; `/` is a prefix of all.
+    pub at: String,
+    /// What it does.
+    pub effect: Effect,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// A place in a file that the operator wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The file, as the operator named it.
+    pub file: Arc<str>,
+    /// From 1.
+    pub line: u32,
+}
+
+/// What a rule does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Answers: what stands behind the prefix is a path beneath this directory.
+    Root(PathBuf),
+    /// Answers, for a prefix whose next segment is `~name`: a path beneath this directory in that
+    /// user's home (JAWS97 section 3.1's tilde expander).
+    UserDirectories(String),
+    /// Answers: what stands behind the prefix is appended to `to`.
+    Redirect {
+        /// A path, or a whole URI.
+        to: String,
+        /// 301, 302, 303, 307 or 308.
+        status: Status,
+    },
+    /// Answers with a status and nothing else, 403 or 410 for instance.
+    Answer(Status),
+    /// Sets whether directories without an index file are listed.
+    Listing(bool),
+    /// Sets the file, a path of this host, that is served where there is none: for applications
+    /// that are one page.
+    Fallback(String),
+    /// Sets the file, a path of this host, that is the content of replies with this status.
+    ErrorPage {
+        /// 400 and above.
+        status: Status,
+        /// A path of this host.
+        file: String,
+    },
+    /// Adds a field to replies; a later one of the same name is added, too.
+    Field {
+        /// The name.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// Lets pages of other origins read replies (CORS): `*`, or each as `https://example.org`.
+    Cors {
+        /// Who may.
+        origins: Vec<String>,
+    },
+    /// Asks for a name and a password (RFC 7617).
+    Auth {
+        /// What the client shows its user.
+        realm: String,
+        /// Names and hashes of passwords: argon2 or bcrypt in their usual text forms.
+        users: Vec<(String, String)>,
+    },
+}
