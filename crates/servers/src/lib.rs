@@ -15,6 +15,7 @@ pub mod counters;
 mod crew;
 mod failure;
 mod gate;
+mod generation;
 mod house;
 pub mod knobs;
 mod log;
@@ -38,4 +39,4 @@ mod trace;
 
 pub use failure::Failure;
 pub use house::House;
-pub use supervisor::{plain, serve};
+pub use supervisor::{Program, plain, serve};
