@@ -12,6 +12,7 @@ pub mod clock;
 mod directory;
 mod errors;
 mod file;
+mod handed;
 pub mod limits;
 mod listener;
 mod page_cache;

@@ -36,6 +36,7 @@ mod start;
 mod supervisor;
 mod timers;
 mod trace;
+mod upgrade;
 
 pub use failure::Failure;
 pub use house::House;

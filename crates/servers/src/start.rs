@@ -19,6 +19,7 @@ use crate::registry::{self, Architecture};
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::trace::TraceFile;
+use crate::upgrade::Inheritance;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
@@ -27,11 +28,32 @@ const DESCRIPTORS_SPARE: u64 = 64;
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 const PORT_DEFAULT: &str = "0.0.0.0:8080";
 
-/// Makes the house that the workers will share; where the one `before` it listens, so does it.
+/// Who listened before.
+pub(crate) enum Before<'b> {
+    Nobody,
+    House(&'b House),
+    Another(&'b Inheritance),
+}
+
+impl Before<'_> {
+    /// The socket that listens there already.
+    fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        match self {
+            Self::Nobody => None,
+            Self::House(house) => {
+                let at = house.settings.listen.iter().position(|known| known == address)?;
+                Some(Ok(Arc::clone(&house.listeners[at])))
+            }
+            Self::Another(inheritance) => inheritance.listener(address),
+        }
+    }
+}
+
+/// Makes the house that the workers will share; where somebody listens already, so does it.
 pub(crate) fn house(
     mut settings: Settings,
     sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
-    before: Option<&House>,
+    before: &Before<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
@@ -117,18 +139,17 @@ fn fall_back(
     Ok(chosen)
 }
 
-fn bind(settings: &mut Settings, before: Option<&House>) -> Result<Vec<Arc<Listener>>, Failure> {
+fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }
     let mut listeners = Vec::new();
     for address in &settings.listen {
-        let known = before.and_then(|house| {
-            let at = house.settings.listen.iter().position(|known| known == address)?;
-            Some(Arc::clone(&house.listeners[at]))
-        });
-        let listener = match known {
-            Some(listener) => listener.set_backlog(settings.backlog).map(|()| listener),
+        let listener = match before.listener(address) {
+            Some(listener) => listener.and_then(|known| {
+                known.set_backlog(settings.backlog)?;
+                Ok(known)
+            }),
             None => Listener::bind(address, settings.backlog).map(Arc::new),
         };
         let listener = listener.map_err(|e| refusal(address, &e))?;

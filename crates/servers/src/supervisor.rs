@@ -4,8 +4,9 @@
 //! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
 //! shares with the supervisor are the listening sockets, the counters and its orders.
 
-use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::{io, mem};
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
@@ -17,7 +18,8 @@ use crate::failure::Failure;
 use crate::generation::Generation;
 use crate::session::Sessions;
 use crate::settings::Settings;
-use crate::start;
+use crate::start::{self, Before};
+use crate::upgrade::{Inheritance, Upgrade};
 
 /// What a program decides about the server that it runs.
 pub struct Program<'p> {
@@ -31,19 +33,24 @@ pub struct Program<'p> {
 
 /// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
 /// at once. SIGHUP asks for the settings again and serves by them, while connections of before
-/// finish what they have.
+/// finish what they have. SIGUSR2 starts the program anew, from its file, and leaves the serving to
+/// it.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].
 pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
-    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Child];
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
     let mut supervisor = Supervisor {
         signals: &signals,
         generations: Vec::new(),
         started: 0,
-        wanted: false,
+        executable: std::env::current_exe().map_err(blind)?,
+        inheritance: Inheritance::take(),
+        upgrade: None,
+        wants_reload: false,
+        wants_upgrade: false,
         gone: Totals::default(),
     };
     supervisor.start(program)?;
@@ -73,8 +80,15 @@ struct Supervisor<'s> {
     generations: Vec<Generation>,
     /// How many there were so far.
     started: u32,
-    /// A reload was asked for and waits.
-    wanted: bool,
+    /// This program, as it was started: what it is replaced by lies there, too.
+    executable: PathBuf,
+    /// What was handed over, until it is said that this program serves.
+    inheritance: Option<Inheritance>,
+    /// Another program that is to take over.
+    upgrade: Option<Upgrade>,
+    /// A reload, or an upgrade, was asked for and waits.
+    wants_reload: bool,
+    wants_upgrade: bool,
     /// What the generations that are gone have counted.
     gone: Totals,
 }
@@ -83,8 +97,12 @@ impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
     fn start(&mut self, program: &mut Program<'_>) -> Result<(), Failure> {
         let settings = (program.settings)().map_err(Failure::Operator)?;
-        let before = self.generations.last().map(|generation| &*generation.house);
-        let (house, architecture) = start::house(settings, program.sessions, before, program.say)?;
+        let before = match (self.generations.last(), &self.inheritance) {
+            (Some(generation), _) => Before::House(&generation.house),
+            (None, Some(inheritance)) => Before::Another(inheritance),
+            (None, None) => Before::Nobody,
+        };
+        let (house, architecture) = start::house(settings, program.sessions, &before, program.say)?;
         self.started += 1;
         let generation = Generation::start(self.started, Box::new(house), architecture)?;
         self.generations.push(generation);
@@ -97,11 +115,13 @@ impl Supervisor<'_> {
         loop {
             let now = os::clock::monotonic();
             let due = self.generations.iter().filter_map(Generation::due).min();
-            let look = starting.map(|_| now + LOOK_EVERY);
+            let looks = starting.is_some() || self.upgrade.is_some();
+            let look = looks.then(|| now + LOOK_EVERY);
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
             match self.signals.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(()),
-                Some(Signal::Hup) => self.wanted = true,
+                Some(Signal::Hup) => self.wants_reload = true,
+                Some(Signal::Usr2) => self.wants_upgrade = true,
                 Some(_) => self.bury(program, &mut starting)?,
                 None => {}
             }
@@ -112,8 +132,15 @@ impl Supervisor<'_> {
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
-            if starting.is_none() && self.wanted && self.generations.len() <= ENDING_MAX {
-                self.wanted = false;
+            if self.upgrade.as_ref().is_some_and(Upgrade::is_ready) {
+                (program.say)("another program serves; this one retires");
+                return Ok(());
+            }
+            let is_quiet = starting.is_none() && self.upgrade.is_none();
+            if is_quiet && mem::take(&mut self.wants_upgrade) {
+                self.begin_upgrade(program);
+            } else if is_quiet && self.wants_reload && self.generations.len() <= ENDING_MAX {
+                self.wants_reload = false;
                 starting = self.reload(program).then_some(now);
             }
         }
@@ -149,6 +176,9 @@ impl Supervisor<'_> {
             }
             return Some(since);
         }
+        if let Some(inheritance) = self.inheritance.take() {
+            inheritance.ready();
+        }
         for generation in others.iter_mut().filter(|generation| generation.serves()) {
             (program.say)(&format!(
                 "generation {} serves, {} retires",
@@ -159,6 +189,18 @@ impl Supervisor<'_> {
         None
     }
 
+    /// Starts the program that lies where this one did.
+    fn begin_upgrade(&mut self, program: &mut Program<'_>) {
+        let Some(serving) = self.generations.last() else { return };
+        match Upgrade::begin(&self.executable, &serving.house) {
+            Ok(upgrade) => self.upgrade = Some(upgrade),
+            Err(e) => {
+                let what = self.executable.display();
+                (program.say)(&format!("not upgraded: {what} cannot be started: {e}"));
+            }
+        }
+    }
+
     /// Takes note of workers that have ended.
     fn bury(
         &mut self,
@@ -167,6 +209,9 @@ impl Supervisor<'_> {
     ) -> Result<(), Failure> {
         while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
             let now = os::clock::monotonic();
+            if self.upgrade.take_if(|upgrade| upgrade.pid == pid).is_some() {
+                (program.say)(&format!("not upgraded: process {pid} {exit}"));
+            }
             for generation in &mut self.generations {
                 let Err(failure) = generation.bury(pid, exit, now, program.say) else { continue };
                 if self.started == 1 {
@@ -202,12 +247,18 @@ impl Supervisor<'_> {
     fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
+        let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
         for generation in &mut self.generations {
-            for listener in &generation.house.listeners {
-                // Who waits is still accepted; it matters only to how soon that comes to an end.
-                let _ = listener.queue_nobody();
+            if is_replaced {
+                generation.retire(now);
+            } else {
+                for listener in &generation.house.listeners {
+                    // Who waits is still accepted; it matters only to how soon that comes to an
+                    // end.
+                    let _ = listener.queue_nobody();
+                }
+                generation.drain(now);
             }
-            generation.drain(now);
             patience = patience.max(generation.house.settings.drain_timeout);
         }
         (program.say)(&format!("draining for at most {} s", patience.as_secs()));
@@ -223,7 +274,7 @@ impl Supervisor<'_> {
                 }
             }
             let hurries = signal.is_some_and(|signal| signal != Signal::Child);
-            if hurries && !std::mem::replace(&mut is_hurried, true) {
+            if hurries && !mem::replace(&mut is_hurried, true) {
                 (program.say)("stopping at once");
                 self.generations.iter_mut().for_each(Generation::kill);
             }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -207,6 +208,12 @@ impl Server {
         let mut line = String::new();
         while !line.contains(what) {
             line.clear();
+            if self.stdout.buffer().is_empty() {
+                let mut fds = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
+                let patience = Timespec::try_from(PATIENCE).expect("a minute");
+                let came = poll(&mut fds, Some(&patience)).expect("its output");
+                assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}");
+            }
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
             assert!(read > 0, "it ended and did not say {what:?}");
         }
