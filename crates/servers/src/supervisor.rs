@@ -13,6 +13,7 @@ use os::process::{self, Exit, Fork, Pid};
 use os::signals::{Signal, Signals};
 
 use crate::House;
+use crate::admin::{Admin, View};
 use crate::counters::{Counter, Counters};
 use crate::failure::Failure;
 use crate::registry::Architecture;
@@ -36,8 +37,10 @@ pub fn serve(
     taken.extend(Some(Signal::Hup).filter(|signal| !signal.is_ignored()));
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
+    let admin = Admin::open(&settings, &signals)?;
     let (house, architecture) = start::house(settings, sessions, say)?;
-    let mut supervisor = Supervisor::new(&house, architecture, &signals);
+    admin.announce(say);
+    let mut supervisor = Supervisor::new(&house, architecture, admin);
     supervisor.start_all()?;
     supervisor.supervise(say)?;
     let cut = supervisor.drain(say).map_err(blind)?;
@@ -58,7 +61,7 @@ const LIVED_LONG: Duration = Duration::from_secs(60);
 struct Supervisor<'h> {
     house: &'h House,
     architecture: &'static Architecture,
-    signals: &'h Signals,
+    admin: Admin<'h>,
     workers: Vec<Worker>,
 }
 
@@ -75,11 +78,11 @@ enum State {
 }
 
 impl<'h> Supervisor<'h> {
-    fn new(house: &'h House, architecture: &'static Architecture, signals: &'h Signals) -> Self {
+    fn new(house: &'h House, architecture: &'static Architecture, admin: Admin<'h>) -> Self {
         let worker =
             || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
         let workers = (0..house.settings.processes).map(|_| worker()).collect();
-        Self { house, architecture, signals, workers }
+        Self { house, architecture, admin, workers }
     }
 
     fn start_all(&mut self) -> Result<(), Failure> {
@@ -100,6 +103,7 @@ impl<'h> Supervisor<'h> {
                 // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
                 // supervisor who decides what it means.
                 process::die_with_parent();
+                self.admin.leave();
                 let ran = (self.architecture.run)(self.house, n);
                 if let Err(e) = &ran {
                     eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
@@ -117,7 +121,7 @@ impl<'h> Supervisor<'h> {
                 State::Waits { until } => Some(until - now),
                 _ => None,
             });
-            match self.signals.wait(due.min()).map_err(blind)? {
+            match self.wait(due.min()).map_err(blind)? {
                 Some(Signal::Term | Signal::Int | Signal::Hup) => return Ok(()),
                 Some(_) => self.bury(say)?,
                 None => self.start_due(),
@@ -189,7 +193,7 @@ impl<'h> Supervisor<'h> {
             }
             // Who was killed is waited for as long as that takes.
             let left = (!killed).then(|| end - os::clock::monotonic());
-            let signal = self.signals.wait(left)?;
+            let signal = self.wait(left)?;
             if !matches!(signal, Some(Signal::Child)) && !core::mem::replace(&mut killed, true) {
                 say("stopping at once");
                 for pid in running {
@@ -197,6 +201,10 @@ impl<'h> Supervisor<'h> {
                 }
             }
         }
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        self.admin.wait(timeout, &View { house: self.house, generation: 1 })
     }
 
     fn worker(&self, pid: Pid) -> Option<usize> {
