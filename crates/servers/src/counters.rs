@@ -50,8 +50,8 @@ counters! {
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
     LogDrops "log_drops" "lines" "Lines of the access log dropped because the disk was slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
-    QueueDelay "queue_delay_ns" "ns" "Time these had waited to be accepted, the longest of each round",
-    ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on, of all worked on: half a phase each",
+    QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
+    ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
 }
 
 /// Words of a worker: its counters, and behind them whether it is ready.

@@ -130,7 +130,6 @@ fn text(status: Status, line: &str) -> Answer<NoFile> {
 
 fn made(status: Status, media_type: &str, content: String) -> Answer<NoFile> {
     let fields: &[u8] = b"Cache-Control: no-store\r\n\
-        X-Content-Type-Options: nosniff\r\n\
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \
         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
         frame-ancestors 'none'\r\n";
