@@ -47,8 +47,8 @@ pub(crate) struct Admin<'s> {
 enum NoFile {}
 
 enum Listening {
-    /// Until then it rests, because there was no room for who waits.
-    At { listener: Listener, rests: Option<Instant> },
+    /// `rests`: until then, because there was no room for who waits.
+    At { listener: Listener, is_unix: bool, rests: Option<Instant> },
     /// It does not, and the operator is to be told why, unless he wanted it so.
     Not { why: Option<String> },
 }
@@ -90,7 +90,10 @@ impl<'s> Admin<'s> {
     /// # Errors
     /// A given address cannot be had. Of the default one that is no error: see [`Self::announce`].
     pub(crate) fn open(settings: &Settings, signals: &'s Signals) -> Result<Self, Failure> {
-        let at = |listener| Listening::At { listener, rests: None };
+        let at = |listener: Listener| {
+            let is_unix = listener.local_address().is_ok_and(|at| at.starts_with("unix:"));
+            Listening::At { listener, is_unix, rests: None }
+        };
         let listening = match &settings.admin {
             AdminAt::Off => Listening::Not { why: None },
             AdminAt::Default => bind_default()
@@ -174,7 +177,7 @@ impl<'s> Admin<'s> {
 
     /// Listens again after a rest; says when the rest is over.
     fn rest(&mut self, now: &Now) -> Option<Instant> {
-        let Listening::At { listener, rests } = &mut self.listening else { return None };
+        let Listening::At { listener, rests, .. } = &mut self.listening else { return None };
         let until = (*rests)?;
         if until <= now.at {
             *rests = match self.poller.add_listener(listener, LISTENER) {
@@ -200,7 +203,7 @@ impl<'s> Admin<'s> {
 
     /// Takes who waits; the one idle for longest makes room, for others may forget to close.
     fn accept(&mut self, now: &Now) {
-        let Listening::At { listener, rests } = &mut self.listening else { return };
+        let Listening::At { listener, is_unix, rests } = &mut self.listening else { return };
         loop {
             if self.peers.len() >= CONNECTIONS_MAX && !evict_idle(&mut self.peers, &mut self.poller)
             {
@@ -208,7 +211,8 @@ impl<'s> Admin<'s> {
             }
             match listener.accept(Blocking::No) {
                 Ok(socket) => {
-                    let is_local = socket.peer_ip().is_none_or(|ip| ip.is_loopback());
+                    // Who is gone already has no address, and its bytes can still be read.
+                    let is_local = socket.peer_ip().map_or(*is_unix, |ip| ip.is_loopback());
                     let connection = Connection::new(Shared::clone(&self.limits), now.at);
                     let peer = Peer { socket, connection, is_local };
                     let token = self.peers.insert(peer.socket.id(), peer);
