@@ -25,10 +25,19 @@ pub struct Connection<F> {
     limits: Shared<Limits>,
     state: State<F>,
     inbox: Inbox,
-    /// The reply in hand is the last.
-    draining: bool,
+    ending: Ending,
     /// The peer sent FIN.
     ended: bool,
+}
+
+/// Whether the reply in hand is the last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    No,
+    /// And who asks nothing has the linger timeout to do so.
+    Drains,
+    /// And who asks nothing has the idle grace to do so.
+    Retires,
 }
 
 /// The states of [`crate::state`], with what each needs.
@@ -56,7 +65,7 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn new(limits: Shared<Limits>, now: Instant) -> Self {
         let state = State::Head { since: now, scan: Scan::default() };
-        Self { limits, state, inbox: Inbox::default(), draining: false, ended: false }
+        Self { limits, state, inbox: Inbox::default(), ending: Ending::No, ended: false }
     }
 
     /// What is to be done next.
@@ -221,9 +230,18 @@ impl<F> Connection<F> {
     /// Closes after the reply in hand, or at once when idle. A connection that was accepted and has
     /// sent nothing yet may have a request on the way, and has the linger timeout to show it.
     pub fn drain(&mut self) {
-        self.draining = true;
+        self.ending = Ending::Drains;
         if self.is_idle() {
             self.go(Event::Over, State::Closed);
+        }
+    }
+
+    /// As [`Self::drain`], but who is idle has a grace to ask once more: others serve on, so there
+    /// is time, and a request already on its way meets no end.
+    pub fn retire(&mut self, now: &Now) {
+        self.ending = Ending::Retires;
+        if let State::Idle { since } = &mut self.state {
+            *since = now.at;
         }
     }
 
@@ -272,7 +290,7 @@ impl<F> Connection<F> {
 
     /// More came than may wait and is thrown away: nothing behind it can be understood.
     fn flooded(&mut self) {
-        self.draining = true;
+        self.ending = Ending::Drains;
         match &mut self.state {
             State::Pages { sending, .. } | State::Send { sending, .. } => {
                 sending.after = After::Shuts;

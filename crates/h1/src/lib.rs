@@ -13,7 +13,8 @@
 //!
 //! At any time: [`Connection::failed`] when the peer or the machine broke it off,
 //! [`Connection::refuse`] to answer with a status and close, [`Connection::drain`] to finish what
-//! is in hand and close, [`Connection::expired`] when [`Connection::deadline`] has passed.
+//! is in hand and close, [`Connection::retire`] to do so without haste, [`Connection::expired`] when
+//! [`Connection::deadline`] has passed.
 //!
 //! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It
 //! is wrong for HTTP/2 and for proxying, which will be other kinds of session.

@@ -26,6 +26,8 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// Between two requests.
     pub idle_timeout: Duration,
+    /// Between two requests, once others serve in this one's place.
+    pub idle_grace: Duration,
     /// Without a single byte while a body is received or an answer is sent.
     pub stall_timeout: Duration,
     /// How often the rate of a body or an answer is judged.
@@ -48,6 +50,7 @@ impl Default for Limits {
             linger_bytes_max: 64 << 10,
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
+            idle_grace: Duration::from_secs(5),
             stall_timeout: Duration::from_secs(60),
             rate_window: Duration::from_secs(5),
             rate_min: 500,

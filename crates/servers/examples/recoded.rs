@@ -13,7 +13,7 @@ use h1::{
 use os::File;
 use servers::session::{Session, Sessions};
 use servers::settings::Settings;
-use servers::{Failure, knobs};
+use servers::{Failure, Program, knobs};
 
 fn main() -> ExitCode {
     let mut settings = Settings::default();
@@ -29,7 +29,12 @@ fn main() -> ExitCode {
             return told(&format!("{word} {value}: must be {what}"));
         }
     }
-    match servers::serve(settings, recoded, &mut |line| println!("recoded: {line}")) {
+    let mut program = Program {
+        settings: &mut || Ok(settings.clone()),
+        sessions: &recoded,
+        say: &mut |line| println!("recoded: {line}"),
+    };
+    match servers::serve(&mut program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Operator(what) | Failure::Machine(what)) => told(&what),
         Err(Failure::Cut) => ExitCode::FAILURE,
@@ -154,6 +159,10 @@ impl Session for Recoded {
 
     fn drain(&mut self) {
         self.inner.drain();
+    }
+
+    fn retire(&mut self, now: &Now) {
+        self.inner.retire(now);
     }
 
     fn expired(&mut self, now: &Now) -> bool {

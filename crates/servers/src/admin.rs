@@ -28,7 +28,7 @@ pub(crate) struct View<'v> {
     /// Counters, listeners and settings of those who serve; its orders say whether they drain.
     pub(crate) house: &'v House,
     /// Which generation of workers they are, the first being 1.
-    pub(crate) generation: u64,
+    pub(crate) generation: u32,
 }
 
 /// The listener and its connections.
@@ -109,7 +109,7 @@ impl<'s> Admin<'s> {
         let mut poller = Poller::new(Mechanism::Poll, CONNECTIONS_MAX).map_err(blind)?;
         poller.add_level(signals, SIGNALS).map_err(blind)?;
         if let Listening::At { listener, .. } = &listening {
-            poller.add_listener(listener, LISTENER).map_err(blind)?;
+            poller.add_level(listener, LISTENER).map_err(blind)?;
         }
         let limits = Limits { idle_timeout: IDLE_TIMEOUT, ..Limits::default() };
         Ok(Self {
@@ -137,13 +137,6 @@ impl<'s> Admin<'s> {
             }
             Listening::Not { why: None } => {}
         }
-    }
-
-    /// In a child, which would keep connections open that the supervisor closes: lets go of them.
-    /// Nothing is waited for in the child, so what the poller still knows does not matter.
-    pub(crate) fn leave(&mut self) {
-        self.listening = Listening::Not { why: None };
-        self.peers = Slots::new();
     }
 
     /// Waits for a signal, and answers meanwhile; `None`: none has come within the timeout.
@@ -180,7 +173,7 @@ impl<'s> Admin<'s> {
         let Listening::At { listener, rests, .. } = &mut self.listening else { return None };
         let until = (*rests)?;
         if until <= now.at {
-            *rests = match self.poller.add_listener(listener, LISTENER) {
+            *rests = match self.poller.add_level(&*listener, LISTENER) {
                 Ok(()) => None,
                 Err(_) => Some(now.at + REFUSED_FOR),
             };
@@ -313,5 +306,7 @@ fn evict_idle(peers: &mut Slots<Peer>, poller: &mut Poller) -> bool {
 fn drop_peer(token: u64, peers: &mut Slots<Peer>, poller: &mut Poller) {
     if let Some(peer) = peers.remove(token) {
         poller.remove(&peer.socket);
+        // Workers that were forked meanwhile have it, too, and closing alone would not end it.
+        let _ = peer.socket.shutdown_both();
     }
 }

@@ -361,11 +361,20 @@ impl<'h> Completions<'h> {
 
     /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
-        self.gate.drain(self.house.waiting_max(), self.parties.len());
-        self.accept_waiting()?;
+        let is_retiring = self.house.orders.is_retiring();
+        if is_retiring {
+            self.gate.retire();
+            self.hand_on()?;
+        } else {
+            self.gate.drain(self.house.waiting_max(), self.parties.len());
+            self.accept_waiting()?;
+        }
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
-                party.session.drain();
+                match is_retiring {
+                    true => party.session.retire(&self.now),
+                    false => party.session.drain(),
+                }
                 party.touch(token, &mut self.touched);
             }
         }

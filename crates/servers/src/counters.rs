@@ -110,6 +110,21 @@ impl Counters {
         self.row(worker)[READY].load(Relaxed) != 0
     }
 
+    /// Adds all rows to what others have counted.
+    pub fn add_to(&self, totals: &mut Totals) {
+        for row in self.words.chunks_exact(ROW) {
+            for (sum, word) in totals.sums.iter_mut().zip(row) {
+                *sum += word.load(Relaxed);
+            }
+        }
+    }
+
+    /// Whether a worker has ever been ready.
+    #[must_use]
+    pub fn has_started(&self, worker: usize) -> bool {
+        self.row(worker)[Counter::Started as usize].load(Relaxed) > 0
+    }
+
     /// A worker has ended: its connections are closed. Returns how many they were.
     pub fn ended(&self, worker: usize) -> u64 {
         let row = self.row(worker);
@@ -120,6 +135,26 @@ impl Counters {
 
     fn row(&self, worker: usize) -> &[AtomicU64] {
         &self.words[worker * ROW..][..ROW]
+    }
+}
+
+/// What several generations of workers have counted.
+#[derive(Debug, Clone)]
+pub struct Totals {
+    sums: [u64; COUNTERS.len()],
+}
+
+impl Totals {
+    /// One of them.
+    #[must_use]
+    pub fn of(&self, counter: Counter) -> u64 {
+        self.sums[counter as usize]
+    }
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { sums: [0; COUNTERS.len()] }
     }
 }
 

@@ -48,7 +48,9 @@ impl House {
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
     pub(crate) fn stop_listening(&self) {
-        for listener in &self.listeners {
+        // While others serve in their place the sockets are theirs.
+        let mine = self.listeners.iter().filter(|_| !self.orders.is_retiring());
+        for listener in mine {
             // Refused only when another worker has done so already.
             let _ = listener.stop();
         }
@@ -94,7 +96,7 @@ pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
     Ok(Chunk::whole(bytes.into()))
 }
 
-/// The one order that workers obey: to drain.
+/// What workers are told: to serve until something else is ordered, and then to end.
 pub struct Orders {
     words: SharedWords,
     wake: Arc<Wake>,
@@ -109,15 +111,26 @@ impl Orders {
         Ok(Self { words: SharedWords::new(1)?, wake: Arc::new(Wake::new()?) })
     }
 
-    /// Orders every worker to finish what it has and to end.
+    /// Orders every worker to end: the site is no longer served.
     pub fn drain(&self) {
-        self.words[0].store(1, Release);
+        self.words[0].fetch_max(DRAIN, Release);
         self.wake.wake();
     }
 
-    /// Whether that was ordered.
+    /// Orders every worker to end, because others serve in its place.
+    pub fn retire(&self) {
+        self.words[0].fetch_max(RETIRE, Release);
+        self.wake.wake();
+    }
+
+    /// Whether a worker is to finish what it has and to end.
     pub fn is_draining(&self) -> bool {
         self.words[0].load(Acquire) != 0
+    }
+
+    /// Whether others serve in its place, so that it has nobody to accept and need not hurry.
+    pub fn is_retiring(&self) -> bool {
+        self.words[0].load(Acquire) == RETIRE
     }
 
     /// Becomes readable with the first order, and stays so: every worker waits for it.
@@ -125,6 +138,9 @@ impl Orders {
         &self.wake
     }
 }
+
+const RETIRE: u64 = 1;
+const DRAIN: u64 = 2;
 
 /// Reads the clocks; formats the date once a second (JAWS97 3.2.2).
 pub(crate) struct Clock {

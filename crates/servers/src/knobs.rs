@@ -303,6 +303,15 @@ pub const KNOBS: &[Knob] = &[
         show: |s| s.limits.idle_timeout.as_millis().to_string(),
     },
     Knob {
+        name: "idle-grace-ms",
+        value: "1..3600000 ms",
+        reason: "between two requests, once a new generation serves: longer than a client takes to \
+                 read a reply and ask again, so that none meets the end of its connection",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.limits.idle_grace, millis(v)),
+        show: |s| s.limits.idle_grace.as_millis().to_string(),
+    },
+    Knob {
         name: "stall-timeout-ms",
         value: "1..3600000 ms",
         reason: "without a byte while a body comes or an answer goes",

@@ -17,6 +17,7 @@ mod crew;
 mod dials;
 mod failure;
 mod gate;
+mod generation;
 mod house;
 pub mod knobs;
 mod log;
@@ -40,4 +41,4 @@ mod trace;
 
 pub use failure::Failure;
 pub use house::House;
-pub use supervisor::{plain, serve};
+pub use supervisor::{Program, plain, serve};

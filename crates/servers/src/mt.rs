@@ -74,14 +74,15 @@ impl Thread<'_> {
         let logs = self.log.is_some();
         let mut peer = Peer::new(held.socket(), self.house, Performer::Thread, logs, &now);
         let mut patience = None;
+        let mut retired = false;
         loop {
             let is_idle = peer.session.is_idle();
             held.idle(is_idle, now.at);
-            if held.is_draining() && is_idle {
-                // A request that is here already is still received, and then the end.
-                let _ = peer.socket.shutdown_read();
-            } else if held.is_draining() {
-                peer.session.drain();
+            if !retired && held.is_draining() {
+                // A request that is on its way is still answered; the pool ends who is idle for
+                // long.
+                peer.session.retire(&now);
+                retired = true;
             }
             self.set_patience(&peer, &now, &mut patience);
             if !self.perform(&mut peer, &mut now) {
@@ -102,7 +103,9 @@ impl Thread<'_> {
         let patience = match due.timeout {
             // A drain is to be seen soon by who has asked nothing yet.
             h1::Timeout::Head => limits.head_timeout.min(limits.linger_timeout),
-            h1::Timeout::Idle | h1::Timeout::Rate => limits.idle_timeout.min(limits.rate_window),
+            h1::Timeout::Idle | h1::Timeout::Rate => {
+                limits.idle_timeout.min(limits.idle_grace).min(limits.rate_window)
+            }
             h1::Timeout::Linger => (due.at - now.at).max(Duration::from_millis(1)),
         };
         if *set != Some(patience)

@@ -83,7 +83,7 @@ impl<'h> Loop<'h> {
         let mut poller = Poller::new(settings.poller, settings.events_max as usize)?;
         poller.add_level(house.orders.wake(), ORDER)?;
         for (n, listener) in house.listeners.iter().enumerate() {
-            poller.add_listener(listener, LISTENER_0 + n as u64)?;
+            poller.add_level(&**listener, LISTENER_0 + n as u64)?;
         }
         let mut clock = Clock::new();
         let now = clock.now();
@@ -274,10 +274,11 @@ impl<'h> Loop<'h> {
             self.tally.add(Counter::Timeouts, u64::from(is_over));
             enqueue(peer, token, &mut self.carried);
         }
+        // First, because whoever is woken for a connection is perhaps the only one.
+        self.watch_listeners();
         if self.gate.is_draining() && self.gate.is_open() {
             self.accept_waiting();
         }
-        self.watch_listeners();
         self.tally.publish(&self.house.counters, self.worker);
     }
 
@@ -351,7 +352,7 @@ impl<'h> Loop<'h> {
         let listeners = || (LISTENER_0..).zip(&self.house.listeners);
         let mut added = wanted;
         for (token, listener) in listeners() {
-            added = added && self.poller.add_listener(listener, token).is_ok();
+            added = added && self.poller.add_level(&**listener, token).is_ok();
         }
         if added {
             return;
@@ -399,7 +400,10 @@ impl<'h> Loop<'h> {
     fn drain_one(&mut self, token: u64) {
         self.receive_once(token);
         if let Some(peer) = self.peers.named(token) {
-            peer.session.drain();
+            match self.house.orders.is_retiring() {
+                true => peer.session.retire(&self.now),
+                false => peer.session.drain(),
+            }
             enqueue(peer, token, &mut self.carried);
         }
     }

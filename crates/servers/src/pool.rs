@@ -105,8 +105,18 @@ impl<'h> Pool<'h> {
             while !self.house.orders.is_draining() {
                 self.look_after(scope, &serve);
             }
-            self.drain();
+            let ordered = os::clock::monotonic();
+            self.draining.store(true, SeqCst);
+            let grace = match self.house.orders.is_retiring() {
+                true => self.house.limits.idle_grace,
+                false => Duration::ZERO,
+            };
+            let mut ended = false;
             while self.threads.load(Acquire) > 0 {
+                if !ended && os::clock::monotonic() - ordered >= grace {
+                    self.end_idle();
+                    ended = true;
+                }
                 self.look_after_drain(scope, &serve);
             }
             Ok(())
@@ -145,10 +155,11 @@ impl<'h> Pool<'h> {
         }
     }
 
-    /// Until the last free thread is taken or leaves, or the order comes; while none is free, for a
-    /// short time.
+    /// Until the last free thread is taken or leaves, or the order comes; while none is free, or in
+    /// a drain, for a short time.
     fn wait(&self, order: Option<&Arc<Wake>>) {
-        let patience = (self.free.load(Acquire) == 0).then_some(LOOK_AGAIN);
+        let is_pressed = self.free.load(Acquire) == 0 || order.is_none();
+        let patience = is_pressed.then_some(LOOK_AGAIN);
         let wakes = [self.wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
         if os::wait_readable(wakes, patience).is_ok_and(|ready| ready[0]) {
             self.wake.clear();
@@ -185,7 +196,9 @@ impl<'h> Pool<'h> {
 
     /// In a drain: whether somebody still waits, and no more have come than could.
     fn lets_in(&self, waiting: &mut Waiting) -> bool {
-        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
+        let waits = !self.house.orders.is_retiring()
+            && waiting.drained < self.house.waiting_max()
+            && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
             self.house.stop_listening();
@@ -213,8 +226,7 @@ impl<'h> Pool<'h> {
     }
 
     /// Ends the wait of every thread whose connection is idle; the others end after their reply.
-    fn drain(&self) {
-        self.draining.store(true, SeqCst);
+    fn end_idle(&self) {
         for hold in locked(&self.held).values() {
             if hold.idle_since.load(SeqCst) != BUSY {
                 let _ = hold.socket.shutdown_read();

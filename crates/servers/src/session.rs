@@ -29,8 +29,10 @@ pub trait Session: Send {
     fn failed(&mut self);
     /// To be answered with a status and closed.
     fn refuse(&mut self, status: Status, now: &Now);
-    /// To be closed after the reply in hand.
+    /// To be closed after the reply in hand, at once if there is none.
     fn drain(&mut self);
+    /// To be closed after the reply in hand, or after the next if one is asked for soon.
+    fn retire(&mut self, now: &Now);
     /// The deadline has passed; `true`: patience is over.
     fn expired(&mut self, now: &Now) -> bool;
     /// When `expired` is due.
@@ -78,6 +80,9 @@ impl Session for Connection<File> {
     }
     fn drain(&mut self) {
         self.drain();
+    }
+    fn retire(&mut self, now: &Now) {
+        self.retire(now);
     }
     fn expired(&mut self, now: &Now) -> bool {
         self.expired(now)

@@ -28,15 +28,16 @@ const DESCRIPTORS_SPARE: u64 = 64;
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 const PORT_DEFAULT: &str = "0.0.0.0:8080";
 
-/// Makes the house that the workers will share.
+/// Makes the house that the workers will share; where the one `before` it listens, so does it.
 pub(crate) fn house(
     mut settings: Settings,
-    sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
+    sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
+    before: Option<&House>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
     let architecture = fall_back(&mut settings, say)?;
-    let listeners = bind(&mut settings)?;
+    let listeners = bind(&mut settings, before)?;
     let split = Split::new(&settings, architecture)?;
     if architecture.pages == Performer::Ring {
         settings.limits.window_bytes = completions::READ_BYTES;
@@ -117,19 +118,26 @@ fn fall_back(
     Ok(chosen)
 }
 
-fn bind(settings: &mut Settings) -> Result<Vec<Arc<Listener>>, Failure> {
+fn bind(settings: &mut Settings, before: Option<&House>) -> Result<Vec<Arc<Listener>>, Failure> {
     if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }
     let mut listeners = Vec::new();
     for address in &settings.listen {
-        let listener =
-            Listener::bind(address, settings.backlog).map_err(|e| refusal(address, &e))?;
+        let known = before.and_then(|house| {
+            let at = house.settings.listen.iter().position(|known| known == address)?;
+            Some(Arc::clone(&house.listeners[at]))
+        });
+        let listener = match known {
+            Some(listener) => listener.set_backlog(settings.backlog).map(|()| listener),
+            None => Listener::bind(address, settings.backlog).map(Arc::new),
+        };
+        let listener = listener.map_err(|e| refusal(address, &e))?;
         if settings.defer_accept_s > 0 {
             let deferred = listener.defer_accept(settings.defer_accept_s);
             deferred.map_err(|e| Failure::Machine(format!("--defer-accept-s: {e}")))?;
         }
-        listeners.push(Arc::new(listener));
+        listeners.push(listener);
     }
     Ok(listeners)
 }

@@ -1,215 +1,254 @@
-//! The supervisor: owns the listening sockets, starts workers, restarts one that died, drains.
+//! The supervisor: owns the listening sockets, starts generations of workers, lets them end.
 //!
 //! It has one thread and never touches a request, so that it may fork at any time and goes on
 //! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
-//! shares with the supervisor are the listening sockets, the counters and the order to drain.
+//! shares with the supervisor are the listening sockets, the counters and its orders.
 
 use std::io;
 use std::sync::Arc;
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
-use os::process::{self, Exit, Fork, Pid};
+use os::process;
 use os::signals::{Signal, Signals};
 
-use crate::House;
 use crate::admin::{Admin, View};
-use crate::counters::{Counter, Counters};
+use crate::counters::{Counter, Totals};
 use crate::failure::Failure;
-use crate::registry::Architecture;
+use crate::generation::Generation;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::start;
 
-/// Serves until SIGTERM, SIGINT or SIGHUP (the terminal is gone), then drains for at most
-/// `drain_timeout`; a second signal stops at once. `sessions` makes what speaks with each
-/// connection; `say` gets lines for the operator.
+/// What a program decides about the server that it runs.
+pub struct Program<'p> {
+    /// The operator's decisions as they are now: asked at the start and for each reload.
+    pub settings: &'p mut dyn FnMut() -> Result<Settings, String>,
+    /// Makes what speaks with each connection.
+    pub sessions: &'p dyn Fn(&Shared<Limits>) -> Sessions,
+    /// Gets lines for the operator.
+    pub say: &'p mut dyn FnMut(&str),
+}
+
+/// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
+/// at once. SIGHUP asks for the settings again and serves by them, while connections of before
+/// finish what they have.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].
-pub fn serve(
-    settings: Settings,
-    sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
-    say: &mut dyn FnMut(&str),
-) -> Result<(), Failure> {
-    let mut taken = vec![Signal::Term, Signal::Int, Signal::Child];
-    // Under nohup(1) it is to be ignored.
-    taken.extend(Some(Signal::Hup).filter(|signal| !signal.is_ignored()));
+pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
-    let admin = Admin::open(&settings, &signals)?;
-    let (house, architecture) = start::house(settings, sessions, say)?;
-    admin.announce(say);
-    let mut supervisor = Supervisor::new(&house, architecture, admin);
-    supervisor.start_all()?;
-    supervisor.supervise(say)?;
-    let cut = supervisor.drain(say).map_err(blind)?;
+    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let mut supervisor = Supervisor {
+        signals: &signals,
+        admin: Admin::open(&settings, &signals)?,
+        generations: Vec::new(),
+        started: 0,
+        wanted: false,
+        gone: Totals::default(),
+    };
+    supervisor.start(settings, program)?;
+    supervisor.admin.announce(program.say);
+    supervisor.supervise(program)?;
+    let cut = supervisor.drain(program).map_err(blind)?;
     if cut > 0 {
-        say(&format!("{cut} connections were cut off; --drain-timeout-ms gives them longer"));
+        (program.say)(&format!(
+            "{cut} connections were cut off; --drain-timeout-ms gives them longer"
+        ));
     }
-    say(&summary(&house.counters));
+    (program.say)(&summary(&supervisor.totals()));
     if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
 }
 
-/// How long a worker waits to be started again: at once the first time, then ever longer, because
-/// one that dies at once would otherwise keep a processor busy with dying.
-const BACK_OFF_FIRST: Duration = Duration::from_millis(100);
-const BACK_OFF_MAX: Duration = Duration::from_secs(10);
-/// A worker that lived so long is again started at once.
-const LIVED_LONG: Duration = Duration::from_secs(60);
+/// Generations that may finish what they have beside the one that serves: each holds a cache of its
+/// own. A reload beyond waits for one of them to end.
+const ENDING_MAX: usize = 8;
 
-struct Supervisor<'h> {
-    house: &'h House,
-    architecture: &'static Architecture,
-    admin: Admin<'h>,
-    workers: Vec<Worker>,
+/// How often a generation that is being started is asked whether it is ready, and for how long.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const START_MAX: Duration = Duration::from_secs(30);
+
+struct Supervisor<'s> {
+    signals: &'s Signals,
+    admin: Admin<'s>,
+    /// In the order of their start. The last may be on its way; the one that serves stands before
+    /// it, and those that end before that.
+    generations: Vec<Generation>,
+    /// How many there were so far.
+    started: u32,
+    /// A reload was asked for and waits.
+    wanted: bool,
+    /// What the generations that are gone have counted.
+    gone: Totals,
 }
 
-struct Worker {
-    state: State,
-    started: Instant,
-    back_off: Duration,
-}
-
-enum State {
-    Runs(Pid),
-    Waits { until: Instant },
-    Ended,
-}
-
-impl<'h> Supervisor<'h> {
-    fn new(house: &'h House, architecture: &'static Architecture, admin: Admin<'h>) -> Self {
-        let worker =
-            || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
-        let workers = (0..house.settings.processes).map(|_| worker()).collect();
-        Self { house, architecture, admin, workers }
-    }
-
-    fn start_all(&mut self) -> Result<(), Failure> {
-        for n in 0..self.workers.len() {
-            self.start(n).map_err(|e| Failure::Machine(format!("cannot start a worker: {e}")))?;
-        }
+impl Supervisor<'_> {
+    /// Starts another generation, which listens where the one before it does.
+    fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
+        let before = self.generations.last().map(|generation| &*generation.house);
+        let (house, architecture) = start::house(settings, program.sessions, before, program.say)?;
+        self.started += 1;
+        let generation = Generation::start(self.started, Box::new(house), architecture)?;
+        self.generations.push(generation);
         Ok(())
-    }
-
-    fn start(&mut self, n: usize) -> io::Result<()> {
-        match process::fork()? {
-            Fork::Parent(pid) => {
-                self.workers[n].state = State::Runs(pid);
-                self.workers[n].started = os::clock::monotonic();
-                Ok(())
-            }
-            Fork::Child => {
-                // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
-                // supervisor who decides what it means.
-                process::die_with_parent();
-                self.admin.leave();
-                let ran = (self.architecture.run)(self.house, n);
-                if let Err(e) = &ran {
-                    eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
-                }
-                process::exit(i32::from(ran.is_err()))
-            }
-        }
     }
 
     /// Until the first signal to end.
-    fn supervise(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    fn supervise(&mut self, program: &mut Program<'_>) -> Result<(), Failure> {
+        let mut starting = Some(os::clock::monotonic());
         loop {
             let now = os::clock::monotonic();
-            let due = self.workers.iter().filter_map(|worker| match worker.state {
-                State::Waits { until } => Some(until - now),
-                _ => None,
-            });
-            match self.wait(due.min()).map_err(blind)? {
-                Some(Signal::Term | Signal::Int | Signal::Hup) => return Ok(()),
-                Some(_) => self.bury(say)?,
-                None => self.start_due(),
+            let due = self.generations.iter().filter_map(Generation::due).min();
+            let look = starting.map(|_| now + LOOK_EVERY);
+            let patience = due.into_iter().chain(look).min().map(|at| at - now);
+            match self.wait(patience).map_err(blind)? {
+                Some(Signal::Term | Signal::Int) => return Ok(()),
+                Some(Signal::Hup) => self.wanted = true,
+                Some(_) => self.bury(program, &mut starting)?,
+                None => {}
+            }
+            let now = os::clock::monotonic();
+            for generation in &mut self.generations {
+                generation.tick(now, program.say);
+            }
+            if let Some(since) = starting {
+                starting = self.follow(program, since, now);
+            }
+            if starting.is_none() && self.wanted && self.generations.len() <= ENDING_MAX {
+                self.wanted = false;
+                starting = self.reload(program).then_some(now);
             }
         }
     }
 
-    /// Takes note of workers that have ended, and starts them again or says when. One that could
-    /// not even begin has said why, and would not be able to the next time either.
-    fn bury(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-        while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
-            let Some(n) = self.worker(pid) else { continue };
-            let started = self.house.counters.total(Counter::Started);
-            if matches!(exit, Exit::Status(_)) && started == 0 {
-                return Err(Failure::Machine(format!("worker {n} could not start")));
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
+        let told = self.generations.iter().rfind(serves).or(self.generations.last());
+        match told {
+            Some(Generation { house, number, .. }) => {
+                self.admin.wait(timeout, &View { house, generation: *number })
             }
-            self.house.counters.ended(n);
-            let now = os::clock::monotonic();
-            let worker = &mut self.workers[n];
-            if now - worker.started >= LIVED_LONG {
-                worker.back_off = Duration::ZERO;
-            }
-            let wait = worker.back_off;
-            worker.back_off = (wait * 2).clamp(BACK_OFF_FIRST, BACK_OFF_MAX);
-            worker.state = State::Waits { until: now + wait };
-            say(&format!("worker {n} (process {pid}) {exit}; started again in {wait:?}"));
+            None => self.signals.wait(timeout),
         }
-        self.start_due();
+    }
+
+    /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
+    /// is.
+    fn reload(&mut self, program: &mut Program<'_>) -> bool {
+        let settings = (program.settings)().map_err(Failure::Operator);
+        match settings.and_then(|settings| self.start(settings, program)) {
+            Ok(()) => true,
+            Err(Failure::Operator(what) | Failure::Machine(what)) => {
+                (program.say)(&format!("not reloaded: {what}"));
+                false
+            }
+            Err(Failure::Cut) => false,
+        }
+    }
+
+    /// Looks after a start: when the new generation is ready the others retire. Returns since when
+    /// it is on its way, if it still is.
+    fn follow(
+        &mut self,
+        program: &mut Program<'_>,
+        since: Instant,
+        now: Instant,
+    ) -> Option<Instant> {
+        let (last, others) = self.generations.split_last_mut()?;
+        if !last.is_ready() {
+            if now - since >= START_MAX && !others.is_empty() {
+                last.kill();
+                (program.say)("not reloaded: the workers were not ready in time");
+                return None;
+            }
+            return Some(since);
+        }
+        for generation in others.iter_mut().filter(|generation| generation.serves()) {
+            (program.say)(&format!(
+                "generation {} serves, {} retires",
+                last.number, generation.number
+            ));
+            generation.retire(now);
+        }
+        None
+    }
+
+    /// Takes note of workers that have ended.
+    fn bury(
+        &mut self,
+        program: &mut Program<'_>,
+        starting: &mut Option<Instant>,
+    ) -> Result<(), Failure> {
+        while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
+            let now = os::clock::monotonic();
+            for generation in &mut self.generations {
+                let Err(failure) = generation.bury(pid, exit, now, program.say) else { continue };
+                if self.started == 1 {
+                    return Err(failure);
+                }
+                (program.say)("not reloaded: the workers could not start");
+                *starting = None;
+                break;
+            }
+        }
+        let gone = &mut self.gone;
+        self.generations.retain(|generation| {
+            let stays = generation.serves() || !generation.is_over();
+            if !stays {
+                generation.house.counters.add_to(gone);
+            }
+            stays
+        });
         Ok(())
     }
 
-    fn start_due(&mut self) {
-        let now = os::clock::monotonic();
-        for n in 0..self.workers.len() {
-            let State::Waits { until } = self.workers[n].state else { continue };
-            if until <= now && self.start(n).is_err() {
-                self.workers[n].state = State::Waits { until: now + BACK_OFF_MAX };
-            }
-        }
+    /// What all generations have counted.
+    fn totals(&self) -> Totals {
+        let mut totals = self.gone.clone();
+        self.generations
+            .iter()
+            .for_each(|generation| generation.house.counters.add_to(&mut totals));
+        totals
     }
 
-    /// Lets the workers finish what they have; kills those that take too long. Returns how many
+    /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
-    fn drain(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<u64> {
-        let patience = self.house.settings.drain_timeout;
-        for listener in &self.house.listeners {
-            // Who waits is still accepted; it matters only to how soon that comes to an end.
-            let _ = listener.queue_nobody();
+    fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
+        let now = os::clock::monotonic();
+        let mut patience = Duration::ZERO;
+        for generation in &mut self.generations {
+            for listener in &generation.house.listeners {
+                // Who waits is still accepted; it matters only to how soon that comes to an end.
+                let _ = listener.queue_nobody();
+            }
+            generation.drain(now);
+            patience = patience.max(generation.house.settings.drain_timeout);
         }
-        self.house.orders.drain();
-        say(&format!("draining for at most {} s", patience.as_secs()));
-        let end = os::clock::monotonic() + patience;
-        let mut killed = false;
-        let mut cut = 0;
-        loop {
-            while let Some((pid, _)) = process::wait_any_exited()? {
-                if let Some(n) = self.worker(pid) {
-                    self.workers[n].state = State::Ended;
-                    cut += self.house.counters.ended(n);
+        (program.say)(&format!("draining for at most {} s", patience.as_secs()));
+        let mut is_hurried = false;
+        while !self.generations.iter().all(Generation::is_over) {
+            let now = os::clock::monotonic();
+            let due = self.generations.iter().filter_map(Generation::due).min();
+            let signal = self.wait(due.map(|at| at - now))?;
+            while let Some((pid, exit)) = process::wait_any_exited()? {
+                for generation in &mut self.generations {
+                    // One that was told to end does not fail.
+                    let _ = generation.bury(pid, exit, now, program.say);
                 }
             }
-            let running = self.workers.iter().filter_map(|worker| match worker.state {
-                State::Runs(pid) => Some(pid),
-                _ => None,
-            });
-            let running: Vec<Pid> = running.collect();
-            if running.is_empty() {
-                return Ok(cut);
+            let hurries = signal.is_some_and(|signal| signal != Signal::Child);
+            if hurries && !std::mem::replace(&mut is_hurried, true) {
+                (program.say)("stopping at once");
+                self.generations.iter_mut().for_each(Generation::kill);
             }
-            // Who was killed is waited for as long as that takes.
-            let left = (!killed).then(|| end - os::clock::monotonic());
-            let signal = self.wait(left)?;
-            if !matches!(signal, Some(Signal::Child)) && !core::mem::replace(&mut killed, true) {
-                say("stopping at once");
-                for pid in running {
-                    process::kill(pid)?;
-                }
+            for generation in &mut self.generations {
+                generation.tick(os::clock::monotonic(), program.say);
             }
         }
-    }
-
-    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
-        self.admin.wait(timeout, &View { house: self.house, generation: 1 })
-    }
-
-    fn worker(&self, pid: Pid) -> Option<usize> {
-        let runs = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
-        self.workers.iter().position(runs)
+        Ok(self.generations.iter().map(|generation| generation.cut).sum())
     }
 }
 
@@ -217,8 +256,8 @@ fn blind(error: io::Error) -> Failure {
     Failure::Machine(format!("cannot wait for signals and workers: {error}"))
 }
 
-fn summary(counters: &Counters) -> String {
-    let total = |counter| counters.total(counter);
+fn summary(totals: &Totals) -> String {
+    let total = |counter| totals.of(counter);
     format!(
         "stopped: {} connections, {} replies, {} bytes, {} timeouts; faults: {} of peers, {} of \
          files, {} of the machine",

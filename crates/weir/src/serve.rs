@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
-use servers::Failure;
 use servers::knobs::KNOBS;
 use servers::performer::Performer;
 use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
+use servers::{Failure, Program};
 
 use crate::{flag, machine, usage};
 
@@ -18,16 +18,14 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     if flags.get_flag("list-architectures") {
         return list(flags.get_flag("json"));
     }
-    let settings = match settings(flags) {
-        Ok(settings) => settings,
-        Err(what) => return usage(&what),
-    };
     // Who reads these lines may have gone; the server stays.
     let mut say = |line: &str| {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
     };
-    match servers::serve(settings, servers::plain, &mut say) {
+    let mut program =
+        Program { settings: &mut || settings(flags), sessions: &servers::plain, say: &mut say };
+    match servers::serve(&mut program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Operator(what)) => usage(&what),
         Err(Failure::Machine(what)) => machine(&what),

@@ -35,13 +35,19 @@ fn status(admin: SocketAddr, target: &str) -> u16 {
     ask(admin, target, "").0.status
 }
 
+/// Where the admin listener is, once a worker serves.
+fn ready(server: &mut Server) -> SocketAddr {
+    let admin = server.await_admin();
+    assert!(await_true(PATIENCE, || status(admin, "/ready") == 200), "no worker became ready");
+    admin
+}
+
 #[test]
 fn each_target_is_answered() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = server.await_admin();
-        assert!(await_true(PATIENCE, || status(admin, "/ready") == 200), "{combination}");
+        let admin = ready(&mut server);
         // Target, further fields; status, and what is in the content.
         let rows = [
             ("/", "", 200, "<title>weir</title>"),
@@ -76,7 +82,7 @@ fn each_target_is_answered() {
 fn a_change_for_another_host_is_refused() {
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
-    let admin = server.await_admin();
+    let admin = ready(&mut server);
     for (host, status) in [("localhost", 200), ("evil.example", 403)] {
         let mut wire = Wire::connect(admin, 0).expect("the admin port");
         let target = "/set?knob=work-kb-max&value=64";
@@ -91,7 +97,7 @@ fn a_change_for_another_host_is_refused() {
 fn the_admin_port_speaks_http_strictly() {
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
-    let admin = server.await_admin();
+    let admin = ready(&mut server);
     // Request; statuses of the replies.
     let rows: [(&str, &[u16]); 6] = [
         ("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n", &[200]),
@@ -123,7 +129,7 @@ fn knobs_are_turned_while_workers_serve() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = server.await_admin();
+        let admin = ready(&mut server);
         for value in ["1", "8", "inf", "2"] {
             let (head, body) =
                 ask(admin, &format!("/set?knob=accept-limit&value={value}"), CONSENT);
@@ -146,7 +152,7 @@ fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = server.await_admin();
+        let admin = ready(&mut server);
         let read = || metrics(&ask(admin, "/metrics", "").1);
         let replies = "weir_replies_total{worker=\"0\"}";
         let before = read();
@@ -209,7 +215,7 @@ fn readiness_is_off_while_draining() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = server.await_admin();
+        let admin = ready(&mut server);
         let mut flights = in_flight(&server, 1);
         assert_eq!((status(admin, "/ready"), status(admin, "/healthz")), (200, 200));
         server.signal(Signal::TERM);
@@ -231,7 +237,7 @@ fn it_answers_while_every_connection_of_the_site_is_taken() {
     on_every(Program::Weir, |combination| {
         let flags = [ANYWHERE, &["--connections-max", "4"]].concat();
         let mut server = combination.start(&site.root(), &flags);
-        let admin = server.await_admin();
+        let admin = ready(&mut server);
         let flights = in_flight(&server, 4);
         let _waits = server.asking(server.address, "/digits.txt");
         let is_full = || {
@@ -252,7 +258,7 @@ fn it_answers_while_every_connection_of_the_site_is_taken() {
 fn who_stays_idle_on_the_admin_port_makes_room() {
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
-    let admin = server.await_admin();
+    let admin = ready(&mut server);
     let mut kept = Vec::new();
     for _ in 0..34 {
         let mut wire = Wire::connect(admin, 0).expect("the admin port");
@@ -271,7 +277,7 @@ fn who_stays_idle_on_the_admin_port_makes_room() {
 fn a_connection_ends_also_when_a_worker_was_started_meanwhile() {
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
-    let admin = server.await_admin();
+    let admin = ready(&mut server);
     let mut open = Wire::connect(admin, 0).expect("the admin port");
     open.get("/healthz", "").expect("sent");
     open.reply(false).expect("answered");

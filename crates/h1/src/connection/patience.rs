@@ -2,7 +2,7 @@
 
 use measure::{Duration, Instant};
 
-use super::{Connection, State};
+use super::{Connection, Ending, State};
 use crate::{Now, Refusal, Status, state::Event};
 
 /// Which patience of ours a deadline belongs to. All deadlines of one kind lie equally far ahead
@@ -49,11 +49,18 @@ impl<F> Connection<F> {
         };
         match () {
             () if goes_on => {}
+            () if self.may_be_silent() => self.go(Event::Shuts, State::Shut),
             () if asks => self.refused(Refusal(Status::REQUEST_TIMEOUT), now),
             // Who has asked nothing is told nothing; who does not take a reply gets no other.
             () => self.go(Event::Over, State::Closed),
         }
         !goes_on
+    }
+
+    /// Whether it is drained and has asked nothing.
+    fn may_be_silent(&self) -> bool {
+        let waits = matches!(self.state, State::Head { .. } | State::Idle { .. });
+        self.ending != Ending::No && waits && self.inbox.len() == 0
     }
 
     /// When and by which patience `expired` is due; nothing while the disk is waited for.
@@ -64,10 +71,11 @@ impl<F> Connection<F> {
         };
         match &self.state {
             // A request already on its way still comes; the last reply may have promised so.
-            State::Head { since, .. } | State::Idle { since }
-                if self.draining && self.inbox.len() == 0 =>
-            {
-                due(Timeout::Linger, *since, self.limits.linger_timeout)
+            State::Head { since, .. } | State::Idle { since } if self.may_be_silent() => {
+                match self.ending {
+                    Ending::Retires => due(Timeout::Idle, *since, self.limits.idle_grace),
+                    _ => due(Timeout::Linger, *since, self.limits.linger_timeout),
+                }
             }
             State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),
             State::Head { since, .. } => due(Timeout::Head, *since, self.limits.head_timeout),

@@ -1,6 +1,6 @@
 //! From what was found to a reply that is out, and what follows it.
 
-use super::{Connection, State};
+use super::{Connection, Ending, State};
 use crate::{
     Answer, Head, Method, Now, Persistence, Refusal, Request, Status,
     compose::{self, Composed},
@@ -39,7 +39,7 @@ impl<F> Connection<F> {
             Persistence::Closes if !has_more || self.ended => (Persistence::Closes, After::Closes),
             Persistence::Closes => (Persistence::Closes, After::Shuts),
             _ if self.ended && !has_more => (Persistence::Closes, After::Closes),
-            _ if self.draining => (Persistence::Closes, After::Shuts),
+            _ if self.ending != Ending::No => (Persistence::Closes, After::Shuts),
             stays => (stays, After::Stays),
         }
     }

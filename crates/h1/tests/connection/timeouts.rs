@@ -35,7 +35,7 @@ fn a_new_connection_has_a_second_for_its_head_to_begin_while_drained() {
         check(&driver, Timeout::Linger, 1);
         driver
     };
-    assert_eq!(drained().pass(SECOND).told(), "Close");
+    assert_eq!(drained().pass(SECOND).told(), "Shut");
     assert_eq!(drained().peer_sends(get("/small").as_bytes()).told(), "200+5c, Shut");
     let mut begun = drained();
     begun.peer_sends(b"G");
@@ -49,7 +49,17 @@ fn a_connection_that_was_promised_to_stay_has_a_second_more_while_drained() {
     driver.connection.drain();
     driver.run();
     check(&driver, Timeout::Linger, 1);
-    assert_eq!(driver.pass(SECOND).told(), "200+5, Close");
+    assert_eq!(driver.pass(SECOND).told(), "200+5, Shut");
+}
+
+#[test]
+fn an_idle_connection_has_a_grace_when_it_retires() {
+    let mut driver = Driver::new();
+    driver.peer_sends(get("/small").as_bytes()).run();
+    driver.pass(30 * SECOND);
+    driver.connection.retire(&driver.now);
+    check(&driver, Timeout::Idle, 5);
+    assert_eq!(driver.peer_sends(get("/small").as_bytes()).told(), "200+5 200+5c, Shut");
 }
 
 #[test]

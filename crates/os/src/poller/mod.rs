@@ -15,7 +15,6 @@ use std::str::FromStr;
 
 use measure::Duration;
 
-use crate::Listener;
 use epoll::Epoll;
 use poll::Poll;
 use select::Select;
@@ -89,7 +88,7 @@ impl Poller {
         matches!(self.set, Set::Epoll(_))
     }
 
-    /// Adds a wake-up descriptor: reported for as long as it is readable.
+    /// Adds a listening socket or a wake-up descriptor: reported for as long as it is readable.
     ///
     /// # Errors
     /// No memory, or a limit of epoll.
@@ -100,18 +99,6 @@ impl Poller {
             Set::Epoll(epoll) => return epoll.add_level(fd.as_fd(), token),
         }
         Ok(())
-    }
-
-    /// Adds a listening socket: as [`Self::add_level`], but where several processes wait for it
-    /// epoll wakes one or a few of them and not all (EPOLLEXCLUSIVE, Linux 4.5).
-    ///
-    /// # Errors
-    /// No memory, or a limit of epoll.
-    pub fn add_listener(&mut self, listener: &Listener, token: u64) -> io::Result<()> {
-        match &mut self.set {
-            Set::Epoll(epoll) => epoll.add_exclusive(listener.as_fd(), token),
-            _ => self.add_level(listener, token),
-        }
     }
 
     /// Adds a connection. epoll takes no notice of `interest` and reports every change.

@@ -87,7 +87,8 @@ fn set(head: &Head<'_>, is_local: bool, view: &View<'_>) -> Answer<NoFile> {
     match knob {
         None => text(Status::NOT_FOUND, "no such knob here; /knobs lists them"),
         Some(knob) if !Dials::has(knob) => {
-            let told = format!("{name} is read at start alone; start again with --{name} {value}");
+            let told =
+                format!("{name} is read when workers start; start again with --{name} {value}");
             text(Status::BAD_REQUEST, &told)
         }
         Some(knob) => turn(knob, value, view),

@@ -53,7 +53,7 @@ fn generation(text: &mut Text, view: &View<'_>) {
     let settings = &view.house.settings;
     let draining = u64::from(view.house.orders.is_draining());
     text.one("weir_draining", "1 while what is in hand is finished, and then the end", draining);
-    text.one("weir_generation", "Which generation of workers serves", view.generation);
+    text.one("weir_generation", "Which generation of workers serves", view.generation.into());
     text.family("weir_info", "gauge", "What serves");
     let labels = [
         ("version", String::from(env!("CARGO_PKG_VERSION"))),

@@ -2,6 +2,7 @@
 
 use std::{io, mem};
 
+use measure::Duration;
 use os::ring::Handle;
 
 use super::{Completions, LISTENER_0};
@@ -111,7 +112,32 @@ impl Completions<'_> {
         Ok(())
     }
 
-    fn stop_accepting(&mut self) -> io::Result<()> {
+    /// Others accept from now on. Of all who wait for a connection the kernel wakes one, and that
+    /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
+    pub(super) fn hand_on(&mut self) -> io::Result<()> {
+        let house = self.house;
+        for _ in 0..house.waiting_max() {
+            self.stop_accepting()?;
+            while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
+                self.ring.submit_and_wait(1, None)?;
+                while self.complete()? {}
+            }
+            let listeners = house.listeners.iter().map(|listener| listener.as_fd_ref());
+            let waits = os::wait_readable(listeners, Some(Duration::ZERO))?;
+            if !waits.contains(&true) {
+                break;
+            }
+            for (n, listener) in house.listeners.iter().enumerate() {
+                self.ring.accept(listener, LISTENER_0 + n as u64, false)?;
+                self.accepts[n].in_flight = 1;
+            }
+            self.ring.submit_and_wait(0, None)?;
+            while self.complete()? {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop_accepting(&mut self) -> io::Result<()> {
         for (n, accepts) in self.accepts.iter_mut().enumerate() {
             if accepts.in_flight > 0 && !mem::replace(&mut accepts.end, true) {
                 self.ring.cancel(LISTENER_0 + n as u64)?;

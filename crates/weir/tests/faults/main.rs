@@ -8,6 +8,7 @@ mod files;
 mod limits;
 mod logs;
 mod operator;
+mod reload;
 mod signals;
 mod slow;
 mod starts;

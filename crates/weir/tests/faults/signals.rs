@@ -1,6 +1,5 @@
 //! SIGTERM finishes what has begun; a second one does not wait.
 
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -9,7 +8,7 @@ use crate::support::fixture::Fixture;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
-use crate::support::server::{Program, Server, on_every, send};
+use crate::support::server::{Program, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -30,26 +29,6 @@ fn requests_in_flight_are_finished_after_sigterm() {
         assert_eq!(code, Some(0), "{combination}: after draining");
         let counts = load.stop();
         assert_eq!(Counts::of(&counts.broken), 0, "{combination}: {counts:?}");
-    });
-}
-
-/// The terminal is gone: a drain, unless nohup(1) wants it to be ignored.
-#[test]
-fn a_terminal_that_goes_ends_it_unless_told_otherwise() {
-    let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &[]);
-        server.signal(Signal::HUP);
-        let status = server.ended(PATIENCE).and_then(|status| status.code());
-        assert_eq!(status, Some(0), "{combination}");
-
-        let mut command = Command::new("sh");
-        command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(combination.program.path());
-        command.args(combination.arguments(&site.root(), &[]));
-        let server = Server::start(command, 0);
-        server.signal(Signal::HUP);
-        assert!(server.fetch("/digits.txt").is_ok(), "{combination}: ended though told not to");
-        server.stop();
     });
 }
 
