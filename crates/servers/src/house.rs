@@ -7,6 +7,7 @@ use os::{File, Listener, SharedWords, Wake};
 use site::Site;
 
 use crate::counters::Counters;
+use crate::dials::Dials;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::trace::TraceFile;
@@ -27,8 +28,8 @@ pub struct House {
     pub orders: Orders,
     /// Open connections a worker holds at most.
     pub connections_max: usize,
-    /// Connections taken consecutively.
-    pub accept_limit: u32,
+    /// What may be changed while workers serve.
+    pub dials: Dials,
     /// Makes a session for each connection.
     pub sessions: Sessions,
     /// Where traces go.
@@ -53,6 +54,16 @@ impl House {
             // Refused only when another worker has done so already.
             let _ = listener.stop();
         }
+    }
+
+    /// Connections taken consecutively.
+    pub(crate) fn accept_limit(&self) -> u32 {
+        self.dials.accept_limit()
+    }
+
+    /// Bytes sent to one connection before the others' turn.
+    pub(crate) fn work_bytes_max(&self) -> u64 {
+        self.dials.work_bytes_max()
     }
 
     /// Connections that may wait to be accepted.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use measure::Duration;
 
-use crate::settings::{ACCEPT_INF, Sendfile, Settings};
+use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Sendfile, Settings};
 
 /// One knob.
 pub struct Knob {
@@ -382,6 +382,26 @@ pub const KNOBS: &[Knob] = &[
         takes: Takes::All,
         set: |s, v| put(&mut s.trace, Ok(path(v))),
         show: |s| shown(s.trace.as_ref()),
+    },
+    Knob {
+        name: "admin",
+        value: "ADDR|off",
+        reason: "where the supervisor shows health, metrics and the live page; anybody who can \
+                 connect there may read them, so by default only this machine can. The default \
+                 port taken is a warning, a given one an error",
+        takes: Takes::All,
+        set: |s, v| {
+            s.admin = match v {
+                "off" => AdminAt::Off,
+                _ => AdminAt::At(v.parse().map_err(|e| format!("{e}, or off"))?),
+            };
+            Ok(())
+        },
+        show: |s| match &s.admin {
+            AdminAt::Off => String::from("off"),
+            AdminAt::Default => String::from(ADMIN_DEFAULT),
+            AdminAt::At(address) => address.to_string(),
+        },
     },
 ];
 

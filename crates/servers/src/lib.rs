@@ -9,10 +9,12 @@
 //! and `os` do.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod amped;
 mod completions;
 pub mod counters;
 mod crew;
+mod dials;
 mod failure;
 mod gate;
 mod generation;

@@ -45,7 +45,7 @@ fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLo
     let clock = Clock::new();
     let mut thread = Thread { house, worker, clock, tally: Tally::default(), log };
     while let Some(mut turn) = member.wait_for_turn() {
-        member.accept(&mut turn, house.accept_limit, &mut thread.tally);
+        member.accept(&mut turn, house.accept_limit(), &mut thread.tally);
         let held = member.hold(turn);
         thread.tally.publish(&house.counters, worker);
         if let Some(held) = held {

@@ -295,7 +295,7 @@ impl Member<'_> {
             turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
-        tally.add(Counter::Accepted, turn.queue.len() as u64);
+        turn.queue.iter().for_each(|socket| tally.accepted(socket));
     }
 
     fn accept_one(&self, listener: &Listener, turn: &mut Turn<'_>, tally: &mut Tally) -> bool {

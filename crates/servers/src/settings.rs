@@ -64,7 +64,23 @@ pub struct Settings {
     pub access_log: Option<PathBuf>,
     /// Who did what, a line for each request; none is off.
     pub trace: Option<PathBuf>,
+    /// Where the supervisor answers its operator.
+    pub admin: AdminAt,
 }
+
+/// Where the supervisor answers its operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminAt {
+    /// Nowhere.
+    Off,
+    /// At [`ADMIN_DEFAULT`], unless somebody else has it.
+    Default,
+    /// Here and nowhere else.
+    At(Address),
+}
+
+/// Reached from this machine alone, and beside the site's own default port.
+pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
 
 /// `accept-limit inf`.
 pub const ACCEPT_INF: u32 = u32::MAX;
@@ -122,6 +138,7 @@ impl Default for Settings {
             drain_timeout: Duration::from_secs(30),
             access_log: None,
             trace: None,
+            admin: AdminAt::Default,
         }
     }
 }

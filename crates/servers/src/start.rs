@@ -11,6 +11,7 @@ use site::Site;
 use crate::House;
 use crate::completions;
 use crate::counters::Counters;
+use crate::dials::Dials;
 use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
@@ -90,7 +91,7 @@ pub(crate) fn house(
         counters: Counters::new(settings.processes as usize).map_err(refused)?,
         orders: Orders::new().map_err(refused)?,
         connections_max: split.connections as usize,
-        accept_limit: settings.accept_limit.unwrap_or(architecture.accept_limit),
+        dials: Dials::new(&settings).map_err(refused)?,
         trace,
         settings,
     };
@@ -249,7 +250,7 @@ fn announce(
     let defaults = Settings::default();
     let changed =
         knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
-    let told = ["listen", "architecture", "poller"];
+    let told = ["listen", "architecture", "poller", "admin"];
     let changed: Vec<String> = changed
         .filter(|knob| !told.contains(&knob.name))
         .map(|knob| format!("{} {}", knob.name, (knob.show)(settings)))

@@ -13,6 +13,7 @@ use measure::{Duration, Instant};
 use os::process;
 use os::signals::{Signal, Signals};
 
+use crate::admin::{Admin, View};
 use crate::counters::{Counter, Totals};
 use crate::failure::Failure;
 use crate::generation::Generation;
@@ -42,18 +43,22 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
+    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let inheritance = Inheritance::take();
     let mut supervisor = Supervisor {
         signals: &signals,
+        admin: Admin::open(&settings, &signals, inheritance.as_ref())?,
         generations: Vec::new(),
         started: 0,
         executable: std::env::current_exe().map_err(blind)?,
-        inheritance: Inheritance::take(),
+        inheritance,
         upgrade: None,
         wants_reload: false,
         wants_upgrade: false,
         gone: Totals::default(),
     };
-    supervisor.start(program)?;
+    supervisor.start(settings, program)?;
+    supervisor.admin.announce(program.say);
     supervisor.supervise(program)?;
     let cut = supervisor.drain(program).map_err(blind)?;
     if cut > 0 {
@@ -75,6 +80,7 @@ const START_MAX: Duration = Duration::from_secs(30);
 
 struct Supervisor<'s> {
     signals: &'s Signals,
+    admin: Admin<'s>,
     /// In the order of their start. The last may be on its way; the one that serves stands before
     /// it, and those that end before that.
     generations: Vec<Generation>,
@@ -95,8 +101,7 @@ struct Supervisor<'s> {
 
 impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
-    fn start(&mut self, program: &mut Program<'_>) -> Result<(), Failure> {
-        let settings = (program.settings)().map_err(Failure::Operator)?;
+    fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
         let before = match (self.generations.last(), &self.inheritance) {
             (Some(generation), _) => Before::House(&generation.house),
             (None, Some(inheritance)) => Before::Another(inheritance),
@@ -118,7 +123,7 @@ impl Supervisor<'_> {
             let looks = starting.is_some() || self.upgrade.is_some();
             let look = looks.then(|| now + LOOK_EVERY);
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
-            match self.signals.wait(patience).map_err(blind)? {
+            match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(()),
                 Some(Signal::Hup) => self.wants_reload = true,
                 Some(Signal::Usr2) => self.wants_upgrade = true,
@@ -134,6 +139,7 @@ impl Supervisor<'_> {
             }
             if self.upgrade.as_ref().is_some_and(Upgrade::is_ready) {
                 (program.say)("another program serves; this one retires");
+                self.admin.hand_on();
                 return Ok(());
             }
             let is_quiet = starting.is_none() && self.upgrade.is_none();
@@ -146,10 +152,23 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
+        let told = self.generations.iter().rfind(serves).or(self.generations.last());
+        match told {
+            Some(Generation { house, number, .. }) => {
+                self.admin.wait(timeout, &View { house, generation: *number })
+            }
+            None => self.signals.wait(timeout),
+        }
+    }
+
     /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
-        match self.start(program) {
+        let settings = (program.settings)().map_err(Failure::Operator);
+        match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
                 (program.say)(&format!("not reloaded: {what}"));
@@ -192,7 +211,8 @@ impl Supervisor<'_> {
     /// Starts the program that lies where this one did.
     fn begin_upgrade(&mut self, program: &mut Program<'_>) {
         let Some(serving) = self.generations.last() else { return };
-        match Upgrade::begin(&self.executable, &serving.house) {
+        let admin = self.admin.listener(&serving.house.settings);
+        match Upgrade::begin(&self.executable, &serving.house, admin) {
             Ok(upgrade) => self.upgrade = Some(upgrade),
             Err(e) => {
                 let what = self.executable.display();
@@ -266,7 +286,7 @@ impl Supervisor<'_> {
         while !self.generations.iter().all(Generation::is_over) {
             let now = os::clock::monotonic();
             let due = self.generations.iter().filter_map(Generation::due).min();
-            let signal = self.signals.wait(due.map(|at| at - now))?;
+            let signal = self.wait(due.map(|at| at - now))?;
             while let Some((pid, exit)) = process::wait_any_exited()? {
                 for generation in &mut self.generations {
                     // One that was told to end does not fail.

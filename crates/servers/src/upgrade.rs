@@ -35,11 +35,16 @@ impl Upgrade {
     ///
     /// # Errors
     /// There is no such program, it is none, or the machine refuses.
-    pub(crate) fn begin(program: &Path, house: &House) -> io::Result<Self> {
+    pub(crate) fn begin(
+        program: &Path,
+        house: &House,
+        admin: Option<(Address, &Arc<Listener>)>,
+    ) -> io::Result<Self> {
         let ready = Wake::new()?;
         let mut text = format!("{}\n{}\n", process::id(), ready.number());
         let mut kept = vec![ready.as_fd_ref()];
-        for (address, listener) in house.settings.listen.iter().zip(&house.listeners) {
+        let site = house.settings.listen.iter().cloned().zip(&house.listeners);
+        for (address, listener) in site.chain(admin) {
             text.push_str(&format!("{} {address}\n", listener.number()));
             kept.push(listener.as_fd_ref());
         }

@@ -133,6 +133,10 @@ impl Combination {
         }
         all.extend(["--listen", "127.0.0.1:0"]);
         all.extend(flags);
+        if !flags.contains(&"--admin") {
+            // Many serve at the same time, and there is one default port.
+            all.extend(["--admin", "off"]);
+        }
         all.into_iter().map(str::to_owned).collect()
     }
 
@@ -203,8 +207,14 @@ impl Server {
         await_some(bound, || self.child.try_wait().expect("a child to wait for"))
     }
 
-    /// Waits until it says a line that contains `what`.
-    pub(crate) fn await_line(&mut self, what: &str) {
+    /// Waits until it says where its admin listener is.
+    pub(crate) fn await_admin(&mut self) -> SocketAddr {
+        let line = self.await_line("admin page on http://");
+        address(&line).expect("an address")
+    }
+
+    /// Waits until it says a line that contains `what`, and returns that.
+    pub(crate) fn await_line(&mut self, what: &str) -> String {
         let mut line = String::new();
         while !line.contains(what) {
             line.clear();
@@ -217,6 +227,7 @@ impl Server {
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
             assert!(read > 0, "it ended and did not say {what:?}");
         }
+        line
     }
 
     /// SIGTERM; it has to end with 0. Returns what it said.
