@@ -46,6 +46,27 @@ pub enum Persistence {
     Closes,
 }
 
+/// Fields of a request that are told as they came, for logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// RFC 9110 section 7.2.
+    Host,
+    /// RFC 9110 section 10.1.3.
+    Referer,
+    /// RFC 9110 section 10.1.5.
+    UserAgent,
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Referer => "referer",
+            Self::UserAgent => "user-agent",
+        }
+    }
+}
+
 /// How a request's body is delimited (RFC 9112 section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -144,16 +165,25 @@ impl<'c> Head<'c> {
 
     /// The values of a field, one for each line, in order; `name` in any case.
     pub fn values(&self, name: &'static str) -> impl Iterator<Item = &'c [u8]> + use<'c> {
-        Lines(self.bytes).skip(1).filter_map(move |line| {
-            let colon = memchr(b':', line)?;
-            let named = line[..colon].eq_ignore_ascii_case(name.as_bytes());
-            named.then(|| line[colon + 1..].trim_ascii())
-        })
+        Lines(self.bytes).skip(1).filter_map(move |line| value(line, name))
     }
 
     fn span(&self, span: Span) -> &'c [u8] {
         &self.bytes[usize::from(span.at)..usize::from(span.end)]
     }
+}
+
+/// The first value of a field in bytes that begin with a head, which need not be a good one.
+pub(crate) fn first_value(bytes: &[u8], field: Field) -> Option<&[u8]> {
+    let fields = Lines(bytes).skip(1).take_while(|line| !line.is_empty());
+    fields.filter_map(|line| value(line, field.name())).next()
+}
+
+/// What a line says of a field, if it is of that one.
+fn value<'c>(line: &'c [u8], name: &str) -> Option<&'c [u8]> {
+    let colon = memchr(b':', line)?;
+    let named = line[..colon].eq_ignore_ascii_case(name.as_bytes());
+    named.then(|| line[colon + 1..].trim_ascii())
 }
 
 /// The first line of a head, without its CRLF.

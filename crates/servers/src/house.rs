@@ -7,8 +7,9 @@ use os::{File, Listener, SharedWords, Wake};
 use site::Site;
 
 use crate::counters::Counters;
+use crate::error_log::{By, ErrorLog};
 use crate::session::Sessions;
-use crate::settings::Settings;
+use crate::settings::{Level, Settings};
 use crate::trace::TraceFile;
 
 /// What all workers share: made once by the supervisor, before the first fork.
@@ -31,6 +32,8 @@ pub struct House {
     pub accept_limit: u32,
     /// Makes a session for each connection.
     pub sessions: Sessions,
+    /// What went wrong, and what changed.
+    pub errors: Arc<ErrorLog>,
     /// Where traces go.
     pub trace: Option<TraceFile>,
 }
@@ -43,6 +46,13 @@ impl House {
     pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
         let (before, after) = self.listeners.split_at(n % self.listeners.len());
         after.iter().chain(before)
+    }
+
+    /// A worker is ready to serve.
+    pub(crate) fn started(&self, worker: usize) {
+        self.counters.started(worker);
+        let text = format!("serves as process {}", os::process::id());
+        self.errors.write(Level::Info, By::Worker(worker), &text);
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
@@ -83,11 +93,17 @@ pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
     Ok(Chunk::whole(bytes.into()))
 }
 
-/// The one order that workers obey: to drain.
+/// The orders that workers obey: to drain, and to open the logs again.
+#[derive(Clone)]
 pub struct Orders {
-    words: SharedWords,
+    words: Arc<SharedWords>,
     wake: Arc<Wake>,
 }
+
+/// Places of the words.
+const DRAIN: usize = 0;
+const LOGS: usize = 1;
+const ORDERS: usize = 2;
 
 impl Orders {
     /// Nothing ordered.
@@ -95,21 +111,32 @@ impl Orders {
     /// # Errors
     /// The machine has no memory or descriptor for it.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(1)?, wake: Arc::new(Wake::new()?) })
+        Ok(Self { words: Arc::new(SharedWords::new(ORDERS)?), wake: Arc::new(Wake::new()?) })
     }
 
     /// Orders every worker to finish what it has and to end.
     pub fn drain(&self) {
-        self.words[0].store(1, Release);
+        self.words[DRAIN].store(1, Release);
         self.wake.wake();
     }
 
     /// Whether that was ordered.
     pub fn is_draining(&self) -> bool {
-        self.words[0].load(Acquire) != 0
+        self.words[DRAIN].load(Acquire) != 0
     }
 
-    /// Becomes readable with the first order, and stays so: every worker waits for it.
+    /// Orders every process to open its logs again before it writes to them: who rotates them has
+    /// given the files other names.
+    pub fn reopen_logs(&self) {
+        self.words[LOGS].fetch_add(1, Release);
+    }
+
+    /// How often that was ordered.
+    pub fn logs_generation(&self) -> u64 {
+        self.words[LOGS].load(Acquire)
+    }
+
+    /// Becomes readable with the order to drain, and stays so: every worker waits for it.
     pub fn wake(&self) -> &Arc<Wake> {
         &self.wake
     }

@@ -14,10 +14,11 @@ use os::signals::{Signal, Signals};
 
 use crate::House;
 use crate::counters::{Counter, Counters};
+use crate::error_log::By;
 use crate::failure::Failure;
 use crate::registry::Architecture;
 use crate::session::Sessions;
-use crate::settings::Settings;
+use crate::settings::{Level, Settings};
 use crate::start;
 
 /// Serves until SIGTERM, SIGINT or SIGHUP (the terminal is gone), then drains for at most
@@ -31,7 +32,7 @@ pub fn serve(
     sessions: impl FnOnce(&Shared<Limits>) -> Sessions,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    let mut taken = vec![Signal::Term, Signal::Int, Signal::Child];
+    let mut taken = vec![Signal::Term, Signal::Int, Signal::Child, Signal::Usr1];
     // Under nohup(1) it is to be ignored.
     taken.extend(Some(Signal::Hup).filter(|signal| !signal.is_ignored()));
     let signals = Signals::take(&taken).map_err(blind)?;
@@ -100,10 +101,15 @@ impl<'h> Supervisor<'h> {
                 // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
                 // supervisor who decides what it means.
                 process::die_with_parent();
+                let by =
+                    format!("begins as process {} by {}", process::id(), self.architecture.name);
+                self.house.errors.write(Level::Debug, By::Worker(n), &by);
                 let ran = (self.architecture.run)(self.house, n);
-                if let Err(e) = &ran {
-                    eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
-                }
+                let (level, text) = match &ran {
+                    Ok(()) => (Level::Info, String::from("has drained")),
+                    Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),
+                };
+                self.house.errors.write(level, By::Worker(n), &text);
                 process::exit(i32::from(ran.is_err()))
             }
         }
@@ -119,6 +125,7 @@ impl<'h> Supervisor<'h> {
             });
             match self.signals.wait(due.min()).map_err(blind)? {
                 Some(Signal::Term | Signal::Int | Signal::Hup) => return Ok(()),
+                Some(Signal::Usr1) => self.house.orders.reopen_logs(),
                 Some(_) => self.bury(say)?,
                 None => self.start_due(),
             }
@@ -190,6 +197,10 @@ impl<'h> Supervisor<'h> {
             // Who was killed is waited for as long as that takes.
             let left = (!killed).then(|| end - os::clock::monotonic());
             let signal = self.signals.wait(left)?;
+            if signal == Some(Signal::Usr1) {
+                self.house.orders.reopen_logs();
+                continue;
+            }
             if !matches!(signal, Some(Signal::Child)) && !core::mem::replace(&mut killed, true) {
                 say("stopping at once");
                 for pid in running {
