@@ -214,3 +214,26 @@ impl Span {
         Self { at: at as u16, end: (at + part.len()) as u16 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_value_of_a_field_is_told_also_of_a_bad_head() {
+        let check = |fields: &str, expected: Option<&str>| {
+            let bytes = format!("GET / HTTP/1.1\r\n{fields}");
+            let value = first_value(bytes.as_bytes(), Field::UserAgent);
+            assert_eq!(value, expected.map(str::as_bytes), "{fields:?}");
+        };
+        check("User-Agent: a\r\n\r\n", Some("a"));
+        check("Host: b\r\nUSER-AGENT:\t a b \r\n\r\n", Some("a b"));
+        check("user-agent: a\r\nuser-agent: b\r\n\r\n", Some("a"));
+        check("user-agent:\r\n\r\n", Some(""));
+        check("user-agent : a\r\nuser-agents: b\r\nno colon\r\n\r\n", None);
+        check("user-agent: a\nb\r\n", Some("a"));
+        check("Host: b\r\n\r\nuser-agent: of the body\r\n", None);
+        check("user-agent: cut off", None);
+        check("", None);
+    }
+}

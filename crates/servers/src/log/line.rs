@@ -164,7 +164,8 @@ mod tests {
         assert_eq!(line(LogFormat::Common), format!("{common}\n"));
         assert_eq!(line(LogFormat::Combined), format!("{common} \"-\" \"-\"\n"));
         let json = "{\"time\":\"1994-11-06T08:49:37Z\",\"peer\":\"\",\
-                    \"method\":\"\",\"target\":\"\",\"protocol\":\"\",\"status\":200,\"bytes\":1024,\"duration_us\":null,\
+                    \"method\":\"\",\"target\":\"\",\"protocol\":\"\",\
+                    \"status\":200,\"bytes\":1024,\"duration_us\":null,\
                     \"referer\":\"\",\"user_agent\":\"\",\"host\":\"\"}\n";
         assert_eq!(line(LogFormat::Json), json);
     }
