@@ -36,7 +36,7 @@ mod status;
 mod want;
 
 pub use connection::{Connection, Deadline, Timeout};
-pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
+pub use head::{Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};

@@ -12,6 +12,7 @@ use crate::House;
 use crate::completions;
 use crate::counters::Counters;
 use crate::dials::Dials;
+use crate::error_log::ErrorLog;
 use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
@@ -82,14 +83,18 @@ pub(crate) fn house(
     });
     check_log(&settings)?;
     let trace = trace.transpose()?;
+    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
+    let orders = Orders::new().map_err(refused)?;
+    let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, architecture, &listeners, &split, say);
     let house = House {
         site,
         sessions: sessions(&limits),
         limits,
         listeners,
-        counters: Counters::new(settings.processes as usize).map_err(refused)?,
-        orders: Orders::new().map_err(refused)?,
+        counters,
+        orders,
+        errors: Arc::new(errors),
         connections_max: split.connections as usize,
         dials: Dials::new(&settings).map_err(refused)?,
         trace,
@@ -181,6 +186,20 @@ fn check_log(settings: &Settings) -> Result<(), Failure> {
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
     opened.map(drop).map_err(|e| {
         Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
+    })
+}
+
+fn error_log(
+    settings: &Settings,
+    orders: &Orders,
+    counters: &Counters,
+) -> Result<ErrorLog, Failure> {
+    let path = settings.error_log.as_deref();
+    ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
+        Some(path) => {
+            Failure::Operator(format!("--error-log {}: {e}; name a file to write", path.display()))
+        }
+        None => Failure::Machine(format!("cannot write errors: {e}")),
     })
 }
 
