@@ -96,7 +96,8 @@ impl Answers {
         shard.misses += 1;
         drop(shard);
         let path = known.unwrap_or_else(|| Shared::from(path));
-        Found::Miss(Lookup { root: key.root, path, codings: (key.codings)() })
+        let codings = (key.codings)();
+        Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
     }
 
     /// What is to be compared with the disk before anything is read again.

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::{io, mem};
 
 use cache::Weight;
-use h1::{Codings, FilePart, Found, Head, Loaded, Lookup, Now, Shared, Status};
+use h1::{Codings, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared, Status};
 use os::{Directory, File};
 
 use crate::answers::Answers;
@@ -82,6 +82,9 @@ impl Site {
 
     /// Looks a request up; reads memory only.
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
+        if head.method() == Method::Options {
+            return Found::Status(Status::NO_CONTENT);
+        }
         match path::translate(head.path()) {
             Ok(path) => {
                 let codings = || Codings::parse(head.values("accept-encoding"));
