@@ -17,12 +17,21 @@
 mod answers;
 mod disk;
 mod entries;
+mod guard;
+mod homes;
+mod hosts;
+mod judge;
+mod listing;
 mod mime;
 pub mod path;
+mod plan;
 pub mod rules;
+mod ruling;
 mod settings;
 mod site;
+mod zones;
 
+pub use plan::Applied;
 pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site, Statistics};
