@@ -73,8 +73,8 @@ impl Directory {
         Stat::of(self.resolve(name, OFlags::PATH | OFlags::CLOEXEC)?.as_fd())
     }
 
-    /// The names in a directory, by the rules of [`Self::open_beneath`], without `.` and `..`, in no
-    /// order; and whether these are all, because no more than `most` are read.
+    /// The names in a directory, by the rules of [`Self::open_beneath`], without `.` and `..`, in
+    /// no order; and whether these are all, because no more than `most` are read.
     ///
     /// # Errors
     /// As [`Self::open_beneath`]; ENOTDIR for what is no directory.

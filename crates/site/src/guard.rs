@@ -67,7 +67,7 @@ impl Guard {
         }
     }
 
-    /// Whether every gate lets these in. Takes tens of ms, and as long for a name that there is not.
+    /// Whether every gate lets these in. Takes tens of ms, also for a name that there is not.
     pub(crate) fn verify(&self, credentials: &Credentials) -> bool {
         let Some(colon) = credentials.0.iter().position(|&byte| byte == b':') else { return false };
         let (name, password) = (&credentials.0[..colon], &credentials.0[colon + 1..]);
@@ -179,4 +179,29 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As htpasswd(1), argon2(1) and old crypt(3) write them.
+    #[test]
+    fn hashes_of_others() {
+        let rows = [
+            ("$2y$04$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG", true),
+            ("$2y$04$tooshort", false),
+            ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ$", false),
+            ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ", false),
+            ("$apr1$salt$hash", false),
+            ("$5$salt$hash", false),
+            ("secret", false),
+            ("", false),
+        ];
+        for (hash, is_one) in rows {
+            let gate = Gate::new("r", &[("x".into(), hash.into())]);
+            assert_eq!(gate.is_ok(), is_one, "{hash}");
+            assert!(!is_one || gate.is_ok_and(|gate| gate.admits(b"x", b"secret")), "{hash}");
+        }
+    }
 }

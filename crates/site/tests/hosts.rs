@@ -174,7 +174,8 @@ proptest! {
         // Without hosts a site needs a root.
         let site = Site::new("/".as_ref(), &any).unwrap();
         for path in paths {
-            prop_assert_eq!(explained(&site, asked, &path), expected(&hosts, asked, &path), "{}", path);
+            let told = explained(&site, asked, &path);
+            prop_assert_eq!(told, expected(&hosts, asked, &path), "{}", path);
         }
     }
 }
