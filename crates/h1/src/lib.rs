@@ -43,5 +43,6 @@ pub use now::{Date, Now};
 pub use reply::Reply;
 pub use status::Status;
 pub use want::{
-    Answer, Chunk, Content, FilePart, Found, Loaded, Lookup, Miss, Representation, Shared, Want,
+    Answer, Chunk, Content, Credentials, FilePart, Found, Loaded, Lookup, Miss, Representation,
+    Shared, Want,
 };

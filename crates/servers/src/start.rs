@@ -70,6 +70,7 @@ pub(crate) fn house(
         cache_files: split.files as usize,
         shards: if architecture.connection_per_thread { 16 } else { 1 },
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        rules: settings.rules.clone(),
         ..site::Settings::default()
     };
     let site =
