@@ -145,6 +145,8 @@ pub fn die_with_parent() {
 /// The calling thread, and what it starts, gains no rights any more by running a program
 /// (PR_SET_NO_NEW_PRIVS): the kernel wants this before anybody but root confines himself.
 pub(crate) fn gain_nothing() -> io::Result<()> {
+    // Asked of the kernel once and remembered: later it might not be asked any more.
+    rustix::param::page_size();
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 

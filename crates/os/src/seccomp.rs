@@ -208,7 +208,7 @@ const JUDGED: &[(c_long, u32, u32, u32)] = &[
     // No memory that can be run: all code is there by now.
     (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
     (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
-    // Its own name, and whether Transparent Huge Pages and names of memory are to be had.
+    // Its own name.
     (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
     // Its own limits and nobody else's.
     (libc::SYS_prlimit64, 0, u32::MAX, 0),

@@ -1,7 +1,7 @@
 //! Users and groups: what their names stand for, and how to become one for good.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{getegid, geteuid};
 
@@ -21,15 +21,15 @@ pub struct User {
 /// The table cannot be read. `NotFound` without a row of this name.
 pub fn user(passwd: &Path, name: &str) -> io::Result<User> {
     let table = std::fs::read_to_string(passwd)?;
-    let number = name.parse();
+    let number = number(name);
     let found = table.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (row, uid, gid) = (fields.next()?, fields.nth(1)?, fields.next()?);
         let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
-        let is_it = number.as_ref().map_or(row == name, |&number| uid == number);
+        let is_it = number.map_or(row == name, |number| uid == number);
         is_it.then_some(User { uid, gid: Some(gid) })
     });
-    found.or(number.ok().map(|uid| User { uid, gid: None })).ok_or(io::ErrorKind::NotFound.into())
+    found.or(number.map(|uid| User { uid, gid: None })).ok_or(io::ErrorKind::NotFound.into())
 }
 
 /// The number of a group, by name or number, from the table at `group` (group(5)).
@@ -42,7 +42,22 @@ pub fn group(group: &Path, name: &str) -> io::Result<u32> {
         let mut fields = line.split(':');
         (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
     });
-    name.parse().ok().or(found).ok_or(io::ErrorKind::NotFound.into())
+    number(name).or(found).ok_or(io::ErrorKind::NotFound.into())
+}
+
+/// All but the one that stands for nobody and changes nothing.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|&number| number != u32::MAX)
+}
+
+/// The home of every user in the table at `passwd`.
+///
+/// # Errors
+/// The table cannot be read.
+pub fn homes(passwd: &Path) -> io::Result<Vec<PathBuf>> {
+    let table = std::fs::read_to_string(passwd)?;
+    let homes = table.lines().filter_map(|line| line.split(':').nth(5));
+    Ok(homes.filter(|home| home.starts_with('/')).map(PathBuf::from).collect())
 }
 
 /// The process has these numbers and no other group from now on, in all its threads, and no way
@@ -52,7 +67,7 @@ pub fn group(group: &Path, name: &str) -> io::Result<u32> {
 /// EPERM for who is not root; `PermissionDenied` also if a way back was left, which no kernel is
 /// known to do.
 pub fn become_user(uid: u32, gid: u32) -> io::Result<()> {
-    if (geteuid().as_raw(), getegid().as_raw()) != (uid, gid) {
+    if effective() != (uid, gid) {
         // The groups first and the user last: after it nothing more may be changed.
         // SAFETY: no group is read from the list, which has none. libc makes these three calls in
         // every thread of the process.
@@ -87,8 +102,8 @@ fn is_way_back() -> bool {
     unsafe { libc::setresuid(0, 0, 0) == 0 }
 }
 
-/// Whether the process runs as root.
+/// The user and the group of the process.
 #[must_use]
-pub fn is_root() -> bool {
-    geteuid().is_root()
+pub fn effective() -> (u32, u32) {
+    (geteuid().as_raw(), getegid().as_raw())
 }

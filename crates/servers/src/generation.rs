@@ -9,6 +9,7 @@ use measure::{Duration, Instant};
 use os::process::{self, Exit, Fork, Pid};
 
 use crate::House;
+use crate::confine;
 use crate::counters::Counter;
 use crate::failure::Failure;
 use crate::registry::Architecture;
@@ -213,7 +214,8 @@ impl Generation {
                 // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
                 // supervisor who decides what it means.
                 process::die_with_parent();
-                let ran = (self.architecture.run)(&self.house, n);
+                let ran = confine::confine(&self.house)
+                    .and_then(|()| (self.architecture.run)(&self.house, n));
                 if let Err(e) = &ran {
                     eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
                 }

@@ -1,6 +1,8 @@
 //! The table of knobs: every limit and every choice, once. Flags, documentation and later the
 //! configuration file, the lab and the controllers read this table.
 
+mod host;
+
 use core::fmt::Display;
 use core::str::FromStr;
 use std::path::PathBuf;
@@ -403,6 +405,10 @@ pub const KNOBS: &[Knob] = &[
             AdminAt::At(address) => address.to_string(),
         },
     },
+    host::USER,
+    host::GROUP,
+    host::LANDLOCK,
+    host::SECCOMP,
 ];
 
 /// The table as Markdown.

@@ -12,6 +12,7 @@
 mod admin;
 mod amped;
 mod completions;
+mod confine;
 pub mod counters;
 mod crew;
 mod dials;

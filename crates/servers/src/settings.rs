@@ -66,6 +66,14 @@ pub struct Settings {
     pub trace: Option<PathBuf>,
     /// Where the supervisor answers its operator.
     pub admin: AdminAt,
+    /// Whom the server becomes once it listens; none: it stays who it is.
+    pub user: Option<String>,
+    /// Which group it then has; none: the user's.
+    pub group: Option<String>,
+    /// Whether workers reach nothing but what is served.
+    pub landlock: Confinement,
+    /// Whether workers make no calls but those that serving needs.
+    pub seccomp: Confinement,
 }
 
 /// Where the supervisor answers its operator.
@@ -108,6 +116,29 @@ impl Sendfile {
     }
 }
 
+/// Whether workers give something up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confinement {
+    /// They do, and without it nothing is served.
+    On,
+    /// They do not.
+    Off,
+    /// They do where the kernel can see to it.
+    Auto,
+}
+
+impl Confinement {
+    /// As in `--landlock NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Auto => "auto",
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -139,6 +170,10 @@ impl Default for Settings {
             access_log: None,
             trace: None,
             admin: AdminAt::Default,
+            user: None,
+            group: None,
+            landlock: Confinement::Auto,
+            seccomp: Confinement::Auto,
         }
     }
 }

@@ -10,6 +10,7 @@ use site::Site;
 
 use crate::House;
 use crate::completions;
+use crate::confine;
 use crate::counters::Counters;
 use crate::dials::Dials;
 use crate::failure::Failure;
@@ -58,8 +59,18 @@ pub(crate) fn house(
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
-    let architecture = fall_back(&mut settings, say)?;
+    let identity = confine::identity(&settings)?;
     let listeners = bind(&mut settings, before)?;
+    let trace = settings.trace.as_deref().map(|path| {
+        TraceFile::open(path).map_err(|e| {
+            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
+        })
+    });
+    let trace = trace.transpose()?;
+    // All that follows is judged as who will serve, and has to do it again.
+    confine::become_identity(identity.as_ref())?;
+    check_log(&settings)?;
+    let architecture = fall_back(&mut settings, say)?;
     let split = Split::new(&settings, architecture)?;
     if architecture.pages == Performer::Ring {
         settings.limits.window_bytes = completions::READ_BYTES;
@@ -75,14 +86,8 @@ pub(crate) fn house(
         Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
-    let trace = settings.trace.as_deref().map(|path| {
-        TraceFile::open(path).map_err(|e| {
-            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
-        })
-    });
-    check_log(&settings)?;
-    let trace = trace.transpose()?;
     announce(&settings, architecture, &listeners, &split, say);
+    confine::announce(&settings, say)?;
     let house = House {
         site,
         sessions: sessions(&limits),

@@ -1,0 +1,7 @@
+//! What the server gives up, what a service manager hears, and whom it believes.
+#![forbid(unsafe_code)]
+
+mod support;
+
+#[path = "host/confinement.rs"]
+mod confinement;
