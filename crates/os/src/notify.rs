@@ -65,15 +65,21 @@ fn text(state: State) -> String {
 /// LISTEN_PID is this one.
 #[must_use]
 pub fn handed_over() -> Vec<Address> {
-    let number = |name| env::var(name).ok()?.parse::<u32>().ok();
-    if number("LISTEN_PID") != Some(std::process::id()) {
+    let variable = |name| env::var(name).unwrap_or_default();
+    handed_over_to(std::process::id(), &variable("LISTEN_PID"), &variable("LISTEN_FDS"))
+}
+
+/// The same with what the variables say.
+#[must_use]
+pub fn handed_over_to(process: u32, listen_pid: &str, listen_fds: &str) -> Vec<Address> {
+    if listen_pid.parse() != Ok(process) {
         return Vec::new();
     }
-    let count = number("LISTEN_FDS").unwrap_or_default().min(HANDED_OVER_MAX) as RawFd;
+    let count = listen_fds.parse().unwrap_or(0).min(HANDED_OVER_MAX);
     (FIRST..FIRST + count).map(Address::Fd).collect()
 }
 
 /// SD_LISTEN_FDS_START.
 const FIRST: RawFd = 3;
 /// A bound for a number that anybody may have written into the environment.
-const HANDED_OVER_MAX: u32 = 1024;
+const HANDED_OVER_MAX: RawFd = 1024;

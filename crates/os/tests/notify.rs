@@ -3,6 +3,7 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+use os::Address;
 use os::notify::{self, State};
 
 fn heard(socket: &UnixDatagram) -> String {
@@ -38,4 +39,22 @@ fn states_are_told_by_path_and_by_abstract_name() {
         }
     }
     notify::tell_at(place.path().join("nobody").as_os_str(), State::Ready).expect_err("no socket");
+}
+
+#[test]
+fn sockets_are_for_the_process_that_they_were_handed_to() {
+    let rows: [(&str, &str, i32); 8] = [
+        ("7", "0", 0),
+        ("7", "1", 1),
+        ("7", "3", 3),
+        ("8", "1", 0),
+        ("", "1", 0),
+        ("7", "", 0),
+        ("7", "-1", 0),
+        ("7", "2000000000", 1024),
+    ];
+    for (pid, fds, count) in rows {
+        let expected: Vec<_> = (3..3 + count).map(Address::Fd).collect();
+        assert_eq!(notify::handed_over_to(7, pid, fds), expected, "{pid:?} {fds:?}");
+    }
 }

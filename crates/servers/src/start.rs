@@ -147,6 +147,9 @@ fn fall_back(
 
 fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     if settings.listen.is_empty() {
+        settings.listen = os::notify::handed_over();
+    }
+    if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }
     let mut listeners = Vec::new();

@@ -10,6 +10,7 @@ use std::{io, mem};
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
+use os::notify::State;
 use os::process;
 use os::signals::{Signal, Signals};
 
@@ -170,12 +171,16 @@ impl Supervisor<'_> {
         let settings = (program.settings)().map_err(Failure::Operator);
         match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => true,
+        tell(State::Reloading);
+        match self.start(program) {
+            Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
                 (program.say)(&format!("not reloaded: {what}"));
-                false
             }
-            Err(Failure::Cut) => false,
+            Err(Failure::Cut) => {}
         }
+        tell(State::Ready);
+        false
     }
 
     /// Looks after a start: when the new generation is ready the others retire. Returns since when
@@ -191,6 +196,7 @@ impl Supervisor<'_> {
             if now - since >= START_MAX && !others.is_empty() {
                 last.kill();
                 (program.say)("not reloaded: the workers were not ready in time");
+                tell(State::Ready);
                 return None;
             }
             return Some(since);
@@ -205,6 +211,7 @@ impl Supervisor<'_> {
             ));
             generation.retire(now);
         }
+        tell(State::Ready);
         None
     }
 
@@ -238,6 +245,7 @@ impl Supervisor<'_> {
                     return Err(failure);
                 }
                 (program.say)("not reloaded: the workers could not start");
+                tell(State::Ready);
                 *starting = None;
                 break;
             }
@@ -265,6 +273,7 @@ impl Supervisor<'_> {
     /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
     fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
+        tell(State::Stopping);
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
         let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
@@ -304,6 +313,11 @@ impl Supervisor<'_> {
         }
         Ok(self.generations.iter().map(|generation| generation.cut).sum())
     }
+}
+
+/// Tells the service manager. One that does not listen is no reason to serve differently.
+fn tell(state: State) {
+    let _ = os::notify::tell(state);
 }
 
 fn blind(error: io::Error) -> Failure {
