@@ -23,7 +23,7 @@ pub struct House {
     /// Owned by the supervisor; a worker only accepts from them.
     pub listeners: Vec<Arc<Listener>>,
     /// The statistics.
-    pub counters: Counters,
+    pub counters: Arc<Counters>,
     /// From the supervisor to its workers.
     pub orders: Orders,
     /// Open connections a worker holds at most.
@@ -32,6 +32,8 @@ pub struct House {
     pub dials: Dials,
     /// Makes a session for each connection.
     pub sessions: Sessions,
+    /// Whether sessions have to be told who their peer is.
+    pub asks_who: bool,
     /// Where traces go.
     pub trace: Option<TraceFile>,
 }

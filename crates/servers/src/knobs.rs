@@ -409,6 +409,9 @@ pub const KNOBS: &[Knob] = &[
     host::GROUP,
     host::LANDLOCK,
     host::SECCOMP,
+    host::PROXY_PROTOCOL,
+    host::ADDRESS_CONNECTIONS_MAX,
+    host::ADDRESS_REQUESTS_PER_S,
 ];
 
 /// The table as Markdown.

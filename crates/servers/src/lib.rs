@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+pub mod admission;
 mod amped;
 mod completions;
 mod confine;
@@ -29,7 +30,9 @@ mod perform;
 pub mod performer;
 mod phases;
 mod pool;
+mod porter;
 mod proactor;
+pub mod proxy_protocol;
 pub mod registry;
 pub mod session;
 pub mod settings;

@@ -43,11 +43,16 @@ impl<S: Borrow<Socket>> Peer<S> {
         logs: bool,
         now: &Now,
     ) -> Self {
-        let witness = (logs || house.trace.is_some())
-            .then(|| Witness::new(socket.borrow().peer_ip(), house.trace.is_some(), accepted_by));
+        let traces = house.trace.is_some();
+        let ip = if logs || traces || house.asks_who { socket.borrow().peer_ip() } else { None };
+        let witness = (logs || traces).then(|| Witness::new(ip, traces, accepted_by));
+        let mut session = (house.sessions)(now);
+        if house.asks_who {
+            session.introduced(ip, now);
+        }
         Self {
             socket,
-            session: (house.sessions)(now),
+            session,
             readable: false,
             writable: true,
             ended: false,
@@ -94,6 +99,7 @@ impl Witness {
             && let Some(line) = session.request_line()
         {
             self.request = quoted(line);
+            self.ip = session.source().or(self.ip);
         }
     }
 

@@ -7,6 +7,9 @@ use measure::Duration;
 use os::Address;
 use os::poller::Mechanism;
 
+use crate::admission::Quota;
+use crate::proxy_protocol::Network;
+
 /// Everything an operator may decide; each field is the value of one knob of [`crate::knobs`].
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -70,6 +73,10 @@ pub struct Settings {
     pub user: Option<String>,
     /// Which group it then has; none: the user's.
     pub group: Option<String>,
+    /// Who begins connections with a PROXY header, and has to.
+    pub proxy_protocol: Vec<Network>,
+    /// What one address may have.
+    pub quota: Quota,
     /// Whether workers reach nothing but what is served.
     pub landlock: Confinement,
     /// Whether workers make no calls but those that serving needs.
@@ -172,6 +179,8 @@ impl Default for Settings {
             admin: AdminAt::Default,
             user: None,
             group: None,
+            proxy_protocol: Vec::new(),
+            quota: Quota::default(),
             landlock: Confinement::Auto,
             seccomp: Confinement::Auto,
         }

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
 use crate::performer::Performer;
+use crate::porter;
 use crate::registry::{self, Architecture};
 use crate::session::Sessions;
 use crate::settings::Settings;
@@ -88,12 +89,15 @@ pub(crate) fn house(
     let limits = Shared::new(settings.limits.clone());
     announce(&settings, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
+    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
+    let counters = Arc::new(counters);
     let house = House {
         site,
-        sessions: sessions(&limits),
+        sessions: porter::before(sessions(&limits), &settings, &counters),
+        asks_who: porter::is_wanted(&settings),
         limits,
         listeners,
-        counters: Counters::new(settings.processes as usize).map_err(refused)?,
+        counters,
         orders: Orders::new().map_err(refused)?,
         connections_max: split.connections as usize,
         dials: Dials::new(&settings).map_err(refused)?,

@@ -1,6 +1,8 @@
 //! What the server gives up, what a service manager hears, and whom it believes.
 #![forbid(unsafe_code)]
 
+#[path = "host/addresses.rs"]
+mod addresses;
 #[path = "host/manager.rs"]
 mod manager;
 mod support;

@@ -1,6 +1,6 @@
 //! Knobs of the host: what a worker may do there, and whom it believes.
 
-use super::{Knob, Takes, put};
+use super::{Knob, Takes, number, put};
 use crate::settings::Confinement;
 
 pub(super) const USER: Knob = Knob {
@@ -40,6 +40,42 @@ pub(super) const SECCOMP: Knob = Knob {
     takes: Takes::All,
     set: |s, v| put(&mut s.seccomp, confinement(v)),
     show: |s| String::from(s.seccomp.name()),
+};
+
+pub(super) const PROXY_PROTOCOL: Knob = Knob {
+    name: "proxy-protocol",
+    value: "ADDR[/BITS],...|off",
+    reason: "balancers that begin each connection with a PROXY header (version 1 or 2), whose \
+             address then stands in the log; everybody else is turned away",
+    takes: Takes::All,
+    set: |s, v| {
+        let networks = v.split(',').filter(|_| v != "off").map(str::parse);
+        put(&mut s.proxy_protocol, networks.collect())
+    },
+    show: |s| match s.proxy_protocol.as_slice() {
+        [] => String::from("off"),
+        some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    },
+};
+
+pub(super) const ADDRESS_CONNECTIONS_MAX: Knob = Knob {
+    name: "address-connections-max",
+    value: "0..1000000 connections",
+    reason: "of one address (IPv6: of one /64) in each process; more are closed at once. 0, off: \
+             many people may share an address",
+    takes: Takes::All,
+    set: |s, v| put(&mut s.quota.connections_max, number(v, 0, 1_000_000)),
+    show: |s| s.quota.connections_max.to_string(),
+};
+
+pub(super) const ADDRESS_REQUESTS_PER_S: Knob = Knob {
+    name: "address-requests-per-s",
+    value: "0..1000000 requests/s",
+    reason: "of one address (IPv6: of one /64) in each process, a second's worth of them at once; \
+             more are answered 429. 0, off: as above",
+    takes: Takes::All,
+    set: |s, v| put(&mut s.quota.requests_per_s, number(v, 0, 1_000_000)),
+    show: |s| s.quota.requests_per_s.to_string(),
 };
 
 fn name(text: &str) -> Option<String> {
