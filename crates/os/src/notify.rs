@@ -13,6 +13,7 @@ use rustix::net::{
 };
 
 use crate::Address;
+use crate::process::Pid;
 
 /// What is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum State {
     Reloading,
     /// It drains, and then ends.
     Stopping,
+    /// Another process serves in its place.
+    Replaced(Pid),
 }
 
 /// Tells the service manager, if there is one that wants to hear (NOTIFY_SOCKET).
@@ -58,6 +61,7 @@ fn text(state: State) -> String {
             format!("RELOADING=1\nMONOTONIC_USEC={}", crate::clock::monotonic().ns / 1000)
         }
         State::Stopping => String::from("STOPPING=1"),
+        State::Replaced(by) => format!("MAINPID={by}"),
     }
 }
 

@@ -84,13 +84,13 @@ pub(crate) fn become_identity(identity: Option<&Identity>) -> Result<(), Failure
 
 /// Says what workers will be confined by; an error if that was asked for and cannot be had.
 pub(crate) fn announce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-    let rows: [(&str, Confinement, fn() -> io::Result<()>); 2] = [
-        ("landlock", settings.landlock, || landlock::version().map(drop)),
-        ("seccomp", settings.seccomp, seccomp::probe),
+    let rows = [
+        ("landlock", settings.landlock, landlock::version().map(drop)),
+        ("seccomp", settings.seccomp, seccomp::probe()),
     ];
     let mut by = Vec::new();
-    for (name, way, probe) in rows {
-        match (way, probe()) {
+    for (name, way, probed) in rows {
+        match (way, probed) {
             (Confinement::Off, _) => {}
             (_, Ok(())) => by.push(name),
             (Confinement::On, Err(e)) => {

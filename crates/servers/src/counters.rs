@@ -47,7 +47,7 @@ counters! {
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
     MachineFaults "machine_faults" "faults" "Errors of the machine: no descriptor, no memory, disk",
     Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
-    TurnedAway "turned_away" "connections" "Connections closed because their address had as many as it may, or said no PROXY header",
+    TurnedAway "turned_away" "connections" "Closed for their address or want of a PROXY header",
     Throttled "throttled" "requests" "Requests answered 429 because their address asked too often",
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
     LogDrops "log_drops" "lines" "Lines of the access log dropped because the disk was slow",

@@ -2,13 +2,11 @@
 //! configuration file, the lab and the controllers read this table.
 
 mod host;
-
-use core::fmt::Display;
-use core::str::FromStr;
-use std::path::PathBuf;
+mod values;
 
 use measure::Duration;
 
+use self::values::{millis, number, on_off, path, put, shown, switch};
 use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Sendfile, Settings};
 
 /// One knob.
@@ -436,47 +434,6 @@ pub fn markdown() -> String {
         ));
     }
     text
-}
-
-fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    in_range(text, least, most)
-}
-
-fn in_range<N: FromStr + PartialOrd + Display>(text: &str, least: N, most: N) -> Result<N, String> {
-    match text.parse() {
-        Ok(n) if n >= least && n <= most => Ok(n),
-        _ => Err(format!("a number from {least} to {most}")),
-    }
-}
-
-fn millis(text: &str) -> Result<Duration, String> {
-    Ok(Duration::from_millis(u64::from(number(text, 1, 3_600_000)?)))
-}
-
-fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(String::from("on or off")),
-    }
-}
-
-/// Sets a field to a value that was judged.
-fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
-    *field = value?;
-    Ok(())
-}
-
-fn on_off(value: bool) -> String {
-    String::from(if value { "on" } else { "off" })
-}
-
-fn path(text: &str) -> Option<PathBuf> {
-    (text != "off").then(|| PathBuf::from(text))
-}
-
-fn shown(path: Option<&PathBuf>) -> String {
-    path.map_or_else(|| String::from("off"), |path| path.display().to_string())
 }
 
 #[cfg(test)]

@@ -265,7 +265,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_judged_within_the_bound(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fn any_bytes_are_judged_within_the_bound(
+            bytes in prop::collection::vec(any::<u8>(), 0..600)
+        ) {
             for begin in [&b""[..], b"PROXY ", b"PROXY TCP4 ", SIGNATURE] {
                 let bytes = [begin, &bytes].concat();
                 match parse(&bytes) {

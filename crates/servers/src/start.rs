@@ -50,6 +50,18 @@ impl Before<'_> {
             Self::Another(inheritance) => inheritance.listener(address),
         }
     }
+
+    /// The sockets of a service manager, for who names no address.
+    fn handed_over(&self) -> Vec<Address> {
+        match self {
+            Self::Nobody => os::notify::handed_over(),
+            Self::House(house) => {
+                let all = house.settings.listen.iter();
+                all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
+            }
+            Self::Another(inheritance) => inheritance.handed_over(),
+        }
+    }
 }
 
 /// Makes the house that the workers will share; where somebody listens already, so does it.
@@ -151,7 +163,7 @@ fn fall_back(
 
 fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     if settings.listen.is_empty() {
-        settings.listen = os::notify::handed_over();
+        settings.listen = before.handed_over();
     }
     if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());

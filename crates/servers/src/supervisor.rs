@@ -138,7 +138,8 @@ impl Supervisor<'_> {
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
-            if self.upgrade.as_ref().is_some_and(Upgrade::is_ready) {
+            if let Some(upgrade) = self.upgrade.as_ref().filter(|upgrade| upgrade.is_ready()) {
+                tell(State::Replaced(upgrade.pid));
                 (program.say)("another program serves; this one retires");
                 self.admin.hand_on();
                 return Ok(());
@@ -168,11 +169,9 @@ impl Supervisor<'_> {
     /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
+        tell(State::Reloading);
         let settings = (program.settings)().map_err(Failure::Operator);
         match settings.and_then(|settings| self.start(settings, program)) {
-            Ok(()) => true,
-        tell(State::Reloading);
-        match self.start(program) {
             Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
                 (program.say)(&format!("not reloaded: {what}"));
@@ -273,10 +272,12 @@ impl Supervisor<'_> {
     /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
     fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
-        tell(State::Stopping);
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
         let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
+        if !is_replaced {
+            tell(State::Stopping);
+        }
         for generation in &mut self.generations {
             if is_replaced {
                 generation.retire(now);

@@ -3,9 +3,8 @@
 
 #[path = "host/addresses.rs"]
 mod addresses;
-#[path = "host/manager.rs"]
-mod manager;
-mod support;
-
 #[path = "host/confinement.rs"]
 mod confinement;
+mod support;
+#[path = "host/systemd.rs"]
+mod systemd;

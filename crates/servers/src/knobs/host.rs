@@ -1,6 +1,7 @@
 //! Knobs of the host: what a worker may do there, and whom it believes.
 
-use super::{Knob, Takes, number, put};
+use super::values::{number, put};
+use super::{Knob, Takes};
 use crate::settings::Confinement;
 
 pub(super) const USER: Knob = Knob {

@@ -1,6 +1,6 @@
 //! A service manager: what it hears, and the sockets that it hands over.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::PATIENCE;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::server::{Program, Server, on_every, send};
 use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
 
 /// The next word that a manager hears; what stands in further lines is for itself.
 fn hears(socket: &UnixDatagram) -> String {
@@ -46,6 +46,41 @@ fn a_manager_hears_of_start_reload_and_stop() {
     });
 }
 
+/// The program that takes over has the manager's socket too, and the manager hears who it is.
+#[test]
+fn a_manager_follows_another_program() {
+    let site = Fixture::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let place = home.path().join("notify");
+    let socket = UnixDatagram::bind(&place).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let mut command = activated(listener.try_clone().expect("a descriptor"), &site.root());
+    let mut child = command.env("NOTIFY_SOCKET", &place).spawn().expect("a shell");
+    assert_eq!(hears(&socket), "READY=1");
+    send(child.id(), Signal::USR2);
+    let mut words = [hears(&socket), hears(&socket)];
+    words.sort_unstable();
+    assert_eq!(words[1], "READY=1", "of the one that takes over: {words:?}");
+    let pid = words[0].strip_prefix("MAINPID=").expect("its number").parse().expect("a number");
+    assert_eq!(child.wait().expect("the one before it ends").code(), Some(0));
+    assert_eq!(fetches(address), DIGITS);
+    send(pid, Signal::TERM);
+    assert_eq!(hears(&socket), "STOPPING=1");
+    let gone = || !Path::new(&format!("/proc/{pid}/fd/0")).exists();
+    assert!(await_true(PATIENCE, gone), "it ends");
+    assert!(std::net::TcpStream::connect(address).is_ok(), "the manager goes on listening");
+}
+
+fn fetches(from: SocketAddr) -> Vec<u8> {
+    let mut wire = Wire::connect(from, 0).expect("a connection");
+    wire.get("/digits.txt", "Connection: close\r\n").expect("sent");
+    let (head, body) = wire.reply(false).expect("a reply");
+    assert_eq!(head.status, 200);
+    body
+}
+
 #[test]
 fn a_manager_that_is_not_there_is_no_reason_not_to_serve() {
     let site = Fixture::new();
@@ -67,10 +102,7 @@ fn a_socket_that_was_handed_over_is_served_and_outlives_the_server() {
         let mut command = activated(handed, &site.root());
         // Not by `Server`, which takes the standard input for itself.
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a shell");
-        let mut wire = Wire::connect(address, 0).expect("a connection");
-        wire.get("/digits.txt", "Connection: close\r\n").expect("sent");
-        let (head, body) = wire.reply(false).expect("a reply");
-        assert_eq!((head.status, &body[..]), (200, DIGITS));
+        assert_eq!(fetches(address), DIGITS);
         send(child.id(), Signal::TERM);
         assert_eq!(child.wait().expect("it ends").code(), Some(0));
     }

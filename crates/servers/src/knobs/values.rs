@@ -1,0 +1,48 @@
+//! How values are read and shown.
+
+use core::fmt::Display;
+use core::str::FromStr;
+use std::path::PathBuf;
+
+use measure::Duration;
+
+pub(super) fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    in_range(text, least, most)
+}
+
+fn in_range<N: FromStr + PartialOrd + Display>(text: &str, least: N, most: N) -> Result<N, String> {
+    match text.parse() {
+        Ok(n) if n >= least && n <= most => Ok(n),
+        _ => Err(format!("a number from {least} to {most}")),
+    }
+}
+
+pub(super) fn millis(text: &str) -> Result<Duration, String> {
+    Ok(Duration::from_millis(u64::from(number(text, 1, 3_600_000)?)))
+}
+
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(String::from("on or off")),
+    }
+}
+
+/// Sets a field to a value that was judged.
+pub(super) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *field = value?;
+    Ok(())
+}
+
+pub(super) fn on_off(value: bool) -> String {
+    String::from(if value { "on" } else { "off" })
+}
+
+pub(super) fn path(text: &str) -> Option<PathBuf> {
+    (text != "off").then(|| PathBuf::from(text))
+}
+
+pub(super) fn shown(path: Option<&PathBuf>) -> String {
+    path.map_or_else(|| String::from("off"), |path| path.display().to_string())
+}
