@@ -43,6 +43,7 @@ statuses! {
     416 RANGE_NOT_SATISFIABLE "Range Not Satisfiable",
     417 EXPECTATION_FAILED "Expectation Failed",
     421 MISDIRECTED_REQUEST "Misdirected Request",
+    429 TOO_MANY_REQUESTS "Too Many Requests",
     431 REQUEST_HEADER_FIELDS_TOO_LARGE "Request Header Fields Too Large",
     500 INTERNAL_SERVER_ERROR "Internal Server Error",
     501 NOT_IMPLEMENTED "Not Implemented",

@@ -82,7 +82,7 @@ fn unknown(error: io::Error) -> io::Result<bool> {
 }
 
 /// The same number on every architecture that Rust's standard library knows (linux/unistd.h).
-const SYS_CACHESTAT: libc::c_long = 451;
+pub(crate) const SYS_CACHESTAT: libc::c_long = 451;
 
 /// `struct cachestat_range` of linux/mman.h.
 #[repr(C)]

@@ -142,6 +142,14 @@ pub fn die_with_parent() {
     }
 }
 
+/// The calling thread, and what it starts, gains no rights any more by running a program
+/// (PR_SET_NO_NEW_PRIVS): the kernel wants this before anybody but root confines himself.
+pub(crate) fn gain_nothing() -> io::Result<()> {
+    // Asked of the kernel once and remembered: later it might not be asked any more.
+    rustix::param::page_size();
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
 /// Ends the process without running destructors, which are the parent's in a child. What was
 /// printed is written first.
 pub fn exit(status: i32) -> ! {

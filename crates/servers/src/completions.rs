@@ -220,11 +220,12 @@ impl<'h> Completions<'h> {
         Ok(())
     }
 
-    /// The log names peers by address, and a slot of the ring cannot be asked for it.
+    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it.
     fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
-        let party = self.parties.named(token);
-        if let (Some(party), Ok(socket)) = (party, socket) {
-            party.introduce(socket.peer_ip());
+        let Some(party) = self.parties.named(token) else { return };
+        party.introduce(socket.ok().and_then(|socket| socket.peer_ip()), &self.now);
+        if self.house.asks_who {
+            party.touch(token, &mut self.touched);
         }
     }
 

@@ -48,6 +48,8 @@ counters! {
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
     MachineFaults "machine_faults" "faults" "Errors of the machine: no descriptor, no memory, disk",
     Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
+    TurnedAway "turned_away" "connections" "Closed for their address or want of a PROXY header",
+    Throttled "throttled" "requests" "Requests answered 429 because their address asked too often",
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
     LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
@@ -94,6 +96,11 @@ impl Counters {
     pub fn total(&self, counter: Counter) -> u64 {
         let rows = self.words.chunks_exact(ROW);
         rows.map(|row| row[counter as usize].load(Relaxed)).sum()
+    }
+
+    /// Counts one for whoever does not know which worker he is in.
+    pub fn count(&self, counter: Counter) {
+        self.row(0)[counter as usize].fetch_add(1, Relaxed);
     }
 
     /// A worker is ready to serve.

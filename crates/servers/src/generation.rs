@@ -9,6 +9,7 @@ use measure::{Duration, Instant};
 use os::process::{self, Exit, Fork, Pid};
 
 use crate::House;
+use crate::confine;
 use crate::counters::Counter;
 use crate::error_log::By;
 use crate::failure::Failure;
@@ -218,7 +219,8 @@ impl Generation {
                 let by =
                     format!("begins as process {} by {}", process::id(), self.architecture.name);
                 self.house.errors.write(Level::Debug, By::Worker(n), &by);
-                let ran = (self.architecture.run)(&self.house, n);
+                let ran = confine::confine(&self.house)
+                    .and_then(|()| (self.architecture.run)(&self.house, n));
                 let (level, text) = match &ran {
                     Ok(()) => (Level::Info, String::from("has drained")),
                     Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),

@@ -35,6 +35,8 @@ pub struct House {
     pub sessions: Sessions,
     /// What went wrong, and what changed.
     pub errors: Arc<ErrorLog>,
+    /// Whether sessions have to be told who their peer is.
+    pub asks_who: bool,
     /// Where traces go.
     pub trace: Option<TraceFile>,
 }

@@ -1,15 +1,15 @@
 //! The table of knobs: every limit and every choice, once. Flags, documentation and later the
 //! configuration file, the lab and the controllers read this table.
 
+mod host;
 mod values;
 
 use std::path::PathBuf;
 
 use measure::Duration;
 
+use self::values::{millis, named, number, on_off, path, put, shown, switch};
 use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Level, LogFormat, Sendfile, Settings};
-
-use values::{millis, named, number, on_off, path, put, shown, switch};
 
 /// One knob.
 pub struct Knob {
@@ -429,6 +429,13 @@ pub const KNOBS: &[Knob] = &[
             AdminAt::At(address) => address.to_string(),
         },
     },
+    host::USER,
+    host::GROUP,
+    host::LANDLOCK,
+    host::SECCOMP,
+    host::PROXY_PROTOCOL,
+    host::ADDRESS_CONNECTIONS_MAX,
+    host::ADDRESS_REQUESTS_PER_S,
 ];
 
 /// The table as Markdown.

@@ -10,8 +10,10 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+pub mod admission;
 mod amped;
 mod completions;
+mod confine;
 pub mod counters;
 mod crew;
 mod dials;
@@ -29,7 +31,9 @@ mod perform;
 pub mod performer;
 mod phases;
 mod pool;
+mod porter;
 mod proactor;
+pub mod proxy_protocol;
 pub mod registry;
 pub mod session;
 pub mod settings;

@@ -132,8 +132,9 @@ impl Party {
         }
     }
 
-    /// Its address has come to be known.
-    pub(crate) fn introduce(&mut self, ip: Option<IpAddr>) {
+    /// Its address has come to be known, or cannot be.
+    pub(crate) fn introduce(&mut self, ip: Option<IpAddr>, now: &Now) {
+        self.session.introduced(ip, now);
         if let Some(witness) = &mut self.witness {
             witness.introduce(ip);
         }

@@ -46,11 +46,16 @@ impl<S: Borrow<Socket>> Peer<S> {
         logs: bool,
         now: &Now,
     ) -> Self {
-        let witness = (logs || house.trace.is_some())
-            .then(|| Witness::new(socket.borrow().peer_ip(), house, logs, accepted_by));
+        let traces = house.trace.is_some();
+        let ip = if logs || traces || house.asks_who { socket.borrow().peer_ip() } else { None };
+        let witness = (logs || traces).then(|| Witness::new(ip, house, logs, accepted_by));
+        let mut session = (house.sessions)(now);
+        if house.asks_who {
+            session.introduced(ip, now);
+        }
         Self {
             socket,
-            session: (house.sessions)(now),
+            session,
             readable: false,
             writable: true,
             ended: false,
@@ -100,6 +105,7 @@ impl Witness {
     /// Keeps what is told of the request while it is there.
     pub(crate) fn note(&mut self, session: &dyn Session) {
         self.asked.note(session, self.format);
+        self.ip = session.source().or(self.ip);
     }
 
     pub(crate) fn mark(&mut self, step: Step, by: Performer) {

@@ -288,6 +288,10 @@ impl<'h> Loop<'h> {
                 self.tally.accepted(&socket);
                 let logs = self.log.is_some();
                 let mut peer = Peer::new(socket, self.house, Performer::Loop, logs, &self.now);
+                if matches!(peer.session.want(), h1::Want::Close) {
+                    self.tally.add(Counter::Closed, 1);
+                    return Taken::Lost;
+                }
                 // Where the poller may stay silent about what is there already, try.
                 peer.readable = self.house.settings.work_on_accepted;
                 self.admit(peer)

@@ -1,5 +1,6 @@
 //! What an architecture drives.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use h1::{Connection, Deadline, Field, Found, Loaded, Now, Reply, Status, Want};
@@ -13,6 +14,13 @@ use os::File;
 pub trait Session: Send {
     /// What is to be done next.
     fn want(&self) -> Want<'_, File>;
+    /// Where the peer connects from, as far as that can be found out; told once to those who want
+    /// to know (`House::asks_who`), perhaps after its first bytes.
+    fn introduced(&mut self, _: Option<IpAddr>, _: &Now) {}
+    /// Whose connection it is, where that is somebody else than the peer.
+    fn source(&self) -> Option<IpAddr> {
+        None
+    }
     /// Bytes from the peer; `false`: enough for now.
     fn received(&mut self, bytes: &[u8], now: &Now) -> bool;
     /// FIN from the peer.

@@ -7,6 +7,9 @@ use measure::Duration;
 use os::Address;
 use os::poller::Mechanism;
 
+use crate::admission::Quota;
+use crate::proxy_protocol::Network;
+
 /// Everything an operator may decide; each field is the value of one knob of [`crate::knobs`].
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -72,6 +75,18 @@ pub struct Settings {
     pub trace: Option<PathBuf>,
     /// Where the supervisor answers its operator.
     pub admin: AdminAt,
+    /// Whom the server becomes once it listens; none: it stays who it is.
+    pub user: Option<String>,
+    /// Which group it then has; none: the user's.
+    pub group: Option<String>,
+    /// Who begins connections with a PROXY header, and has to.
+    pub proxy_protocol: Vec<Network>,
+    /// What one address may have.
+    pub quota: Quota,
+    /// Whether workers reach nothing but what is served.
+    pub landlock: Confinement,
+    /// Whether workers make no calls but those that serving needs.
+    pub seccomp: Confinement,
 }
 
 /// Where the supervisor answers its operator.
@@ -169,6 +184,29 @@ impl Level {
     }
 }
 
+/// Whether workers give something up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confinement {
+    /// They do, and without it nothing is served.
+    On,
+    /// They do not.
+    Off,
+    /// They do where the kernel can see to it.
+    Auto,
+}
+
+impl Confinement {
+    /// As in `--landlock NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Auto => "auto",
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -203,6 +241,12 @@ impl Default for Settings {
             log_level: Level::Info,
             trace: None,
             admin: AdminAt::Default,
+            user: None,
+            group: None,
+            proxy_protocol: Vec::new(),
+            quota: Quota::default(),
+            landlock: Confinement::Auto,
+            seccomp: Confinement::Auto,
         }
     }
 }

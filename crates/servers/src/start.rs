@@ -10,6 +10,7 @@ use site::Site;
 
 use crate::House;
 use crate::completions;
+use crate::confine;
 use crate::counters::Counters;
 use crate::dials::Dials;
 use crate::error_log::ErrorLog;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
 use crate::performer::Performer;
+use crate::porter;
 use crate::registry::{self, Architecture};
 use crate::session::Sessions;
 use crate::settings::Settings;
@@ -49,6 +51,18 @@ impl Before<'_> {
             Self::Another(inheritance) => inheritance.listener(address),
         }
     }
+
+    /// The sockets of a service manager, for who names no address.
+    fn handed_over(&self) -> Vec<Address> {
+        match self {
+            Self::Nobody => os::notify::handed_over(),
+            Self::House(house) => {
+                let all = house.settings.listen.iter();
+                all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
+            }
+            Self::Another(inheritance) => inheritance.handed_over(),
+        }
+    }
 }
 
 /// Makes the house that the workers will share; where somebody listens already, so does it.
@@ -59,8 +73,18 @@ pub(crate) fn house(
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
-    let architecture = fall_back(&mut settings, say)?;
+    let identity = confine::identity(&settings)?;
     let listeners = bind(&mut settings, before)?;
+    let trace = settings.trace.as_deref().map(|path| {
+        TraceFile::open(path).map_err(|e| {
+            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
+        })
+    });
+    let trace = trace.transpose()?;
+    // All that follows is judged as who will serve, and has to do it again.
+    confine::become_identity(identity.as_ref())?;
+    check_log(&settings)?;
+    let architecture = fall_back(&mut settings, say)?;
     let split = Split::new(&settings, architecture)?;
     if architecture.pages == Performer::Ring {
         settings.limits.window_bytes = completions::READ_BYTES;
@@ -77,20 +101,15 @@ pub(crate) fn house(
         Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
-    let trace = settings.trace.as_deref().map(|path| {
-        TraceFile::open(path).map_err(|e| {
-            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
-        })
-    });
-    check_log(&settings)?;
-    let trace = trace.transpose()?;
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
     let orders = Orders::new().map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, architecture, &listeners, &split, say);
+    confine::announce(&settings, say)?;
     let house = House {
         site,
-        sessions: sessions(&limits),
+        sessions: porter::before(sessions(&limits), &settings, &counters),
+        asks_who: porter::is_wanted(&settings),
         limits,
         listeners,
         counters,
@@ -147,6 +166,9 @@ fn fall_back(
 }
 
 fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
+    if settings.listen.is_empty() {
+        settings.listen = before.handed_over();
+    }
     if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }

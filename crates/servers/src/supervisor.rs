@@ -10,6 +10,7 @@ use std::{io, mem};
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
+use os::notify::State;
 use os::process;
 use os::signals::{Signal, Signals};
 
@@ -138,7 +139,8 @@ impl Supervisor<'_> {
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
-            if self.upgrade.as_ref().is_some_and(Upgrade::is_ready) {
+            if let Some(upgrade) = self.upgrade.as_ref().filter(|upgrade| upgrade.is_ready()) {
+                tell(State::Replaced(upgrade.pid));
                 (program.say)("another program serves; this one retires");
                 self.admin.hand_on();
                 return Ok(());
@@ -168,15 +170,17 @@ impl Supervisor<'_> {
     /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
+        tell(State::Reloading);
         let settings = (program.settings)().map_err(Failure::Operator);
         match settings.and_then(|settings| self.start(settings, program)) {
-            Ok(()) => true,
+            Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
                 (program.say)(&format!("not reloaded: {what}"));
-                false
             }
-            Err(Failure::Cut) => false,
+            Err(Failure::Cut) => {}
         }
+        tell(State::Ready);
+        false
     }
 
     /// Looks after a start: when the new generation is ready the others retire. Returns since when
@@ -192,6 +196,7 @@ impl Supervisor<'_> {
             if now - since >= START_MAX && !others.is_empty() {
                 last.kill();
                 (program.say)("not reloaded: the workers were not ready in time");
+                tell(State::Ready);
                 return None;
             }
             return Some(since);
@@ -206,6 +211,7 @@ impl Supervisor<'_> {
             ));
             generation.retire(now);
         }
+        tell(State::Ready);
         None
     }
 
@@ -239,6 +245,7 @@ impl Supervisor<'_> {
                     return Err(failure);
                 }
                 (program.say)("not reloaded: the workers could not start");
+                tell(State::Ready);
                 *starting = None;
                 break;
             }
@@ -273,6 +280,9 @@ impl Supervisor<'_> {
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
         let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
+        if !is_replaced {
+            tell(State::Stopping);
+        }
         for generation in &mut self.generations {
             if is_replaced {
                 generation.retire(now);
@@ -312,6 +322,11 @@ impl Supervisor<'_> {
         }
         Ok(self.generations.iter().map(|generation| generation.cut).sum())
     }
+}
+
+/// Tells the service manager. One that does not listen is no reason to serve differently.
+fn tell(state: State) {
+    let _ = os::notify::tell(state);
 }
 
 fn blind(error: io::Error) -> Failure {

@@ -79,7 +79,18 @@ impl Inheritance {
     /// The socket that listens there, if it was handed over.
     pub(crate) fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
         let (_, number) = self.listeners.iter().find(|(known, _)| known == address)?;
-        Some(Listener::take_over(*number).map(Arc::new))
+        let listener = match address {
+            // A service manager's stays the manager's.
+            Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),
+            _ => Listener::take_over(*number),
+        };
+        Some(listener.map(Arc::new))
+    }
+
+    /// The sockets that a service manager handed to the program before this one.
+    pub(crate) fn handed_over(&self) -> Vec<Address> {
+        let all = self.listeners.iter().map(|(address, _)| address);
+        all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
     }
 
     /// Tells whoever handed over that this program serves.

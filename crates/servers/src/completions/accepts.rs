@@ -83,7 +83,7 @@ impl Completions<'_> {
         party.touched = true;
         let token = self.parties.insert(handle.slot(), party);
         self.touched.push(token);
-        if self.log.is_some() {
+        if self.log.is_some() || self.house.asks_who {
             self.ring.install(handle, token)?;
         }
         self.gate.accepted(self.parties.len());

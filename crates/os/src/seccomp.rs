@@ -1,0 +1,272 @@
+//! Seccomp: the system calls that a process may still make, decided by itself and never taken back
+//! (seccomp(2)).
+//!
+//! The table below is all that a worker needs, and what its C library and its threads need. What is
+//! in neither table fails with EPERM, which a worker takes for a refusal of the machine. What only
+//! somebody else's code in a worker would call ends the process.
+
+use std::io;
+
+use libc::c_long;
+
+use crate::page_cache::SYS_CACHESTAT;
+
+/// Which calls a worker makes beside those that all make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Loops and threads: sockets and files by calls of their own.
+    Calls,
+    /// Rings: most of that by entries, which seccomp does not see.
+    Ring,
+}
+
+/// Whether the kernel can do it.
+///
+/// # Errors
+/// It cannot, or this program has no table for this kind of processor.
+pub fn probe() -> io::Result<()> {
+    if ARCHITECTURE == 0 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let action = libc::SECCOMP_RET_KILL_PROCESS;
+    // SAFETY: the kernel reads one number.
+    let done = unsafe {
+        let get = libc::SECCOMP_GET_ACTION_AVAIL;
+        libc::syscall(libc::SYS_seccomp, get, 0_u32, &raw const action)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// From now on the calling thread, and those that it starts, make no other calls.
+///
+/// # Errors
+/// As [`probe`].
+pub fn confine(kind: Kind) -> io::Result<()> {
+    probe()?;
+    let mut program = program(kind);
+    crate::process::gain_nothing()?;
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the kernel copies the program, of the length given, before the call returns.
+    let done = unsafe {
+        let set = libc::SECCOMP_SET_MODE_FILTER;
+        libc::syscall(libc::SYS_seccomp, set, 0_u32, &raw const filter)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Calls that all workers make.
+const ALL: &[c_long] = &[
+    // Memory.
+    libc::SYS_brk,
+    libc::SYS_madvise,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    // Threads, and their end.
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_futex,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_membarrier,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    libc::SYS_tgkill,
+    // Who it is.
+    libc::SYS_getegid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getuid,
+    // Clocks and draws.
+    libc::SYS_clock_getres,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_getrandom,
+    libc::SYS_gettimeofday,
+    libc::SYS_nanosleep,
+    // Files. Which ones is a matter of rights and of Landlock.
+    SYS_CACHESTAT,
+    libc::SYS_close,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_eventfd2,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fadvise64,
+    libc::SYS_fcntl,
+    libc::SYS_fstat,
+    libc::SYS_fstatfs,
+    libc::SYS_getcwd,
+    libc::SYS_getdents64,
+    libc::SYS_lseek,
+    libc::SYS_mincore,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_pipe2,
+    libc::SYS_pread64,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
+    libc::SYS_read,
+    libc::SYS_readahead,
+    libc::SYS_readlinkat,
+    libc::SYS_readv,
+    libc::SYS_statx,
+    libc::SYS_write,
+    libc::SYS_writev,
+    // Sockets: those that there are. None is made, bound or connected.
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_getpeername,
+    libc::SYS_getsockname,
+    libc::SYS_getsockopt,
+    libc::SYS_listen,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendfile,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_setsockopt,
+    libc::SYS_shutdown,
+    // Waiting.
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+];
+
+/// The same under older names, which other processors never had.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[c_long] = &[
+    libc::SYS_access,
+    libc::SYS_epoll_wait,
+    libc::SYS_lstat,
+    libc::SYS_open,
+    libc::SYS_pipe,
+    libc::SYS_poll,
+    libc::SYS_readlink,
+    libc::SYS_select,
+    libc::SYS_stat,
+    libc::SYS_time,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: &[c_long] = &[];
+
+const RING: &[c_long] =
+    &[libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_io_uring_setup];
+
+/// What no mistake of ours would call: whoever does so has taken the worker over.
+const HOSTILE: &[c_long] = &[
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_delete_module,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_finit_module,
+    libc::SYS_fsopen,
+    libc::SYS_init_module,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_move_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setgid,
+    libc::SYS_setgroups,
+    libc::SYS_setns,
+    libc::SYS_setresgid,
+    libc::SYS_setresuid,
+    libc::SYS_setuid,
+    libc::SYS_swapon,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+];
+
+/// Calls whose argument decides: which call, which argument, what of it, and what it has to be.
+const JUDGED: &[(c_long, u32, u32, u32)] = &[
+    // A thread and not a process.
+    (libc::SYS_clone, 0, libc::CLONE_THREAD as u32, libc::CLONE_THREAD as u32),
+    // No memory that can be run: all code is there by now.
+    (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
+    (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
+    // Its own name.
+    (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
+    // Its own limits and nobody else's.
+    (libc::SYS_prlimit64, 0, u32::MAX, 0),
+];
+
+/// AUDIT_ARCH_* of linux/audit.h: a number of a call means something only with it.
+const ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") {
+    0xc000_003e
+} else if cfg!(target_arch = "aarch64") {
+    0xc000_00b7
+} else {
+    0
+};
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
+const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+/// A C library then makes its threads by clone(2), whose flags can be judged.
+const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+
+/// Where struct seccomp_data of linux/seccomp.h has the number of the call, the architecture, and
+/// the lower half of the first argument; both processors of the table are little-endian.
+const AT_NUMBER: u32 = 0;
+const AT_ARCHITECTURE: u32 = 4;
+const AT_ARGUMENTS: u32 = 16;
+
+/// The table as a program of the kernel's packet filter.
+fn program(kind: Kind) -> Vec<libc::sock_filter> {
+    let (load, same, give) = (
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_RET | libc::BPF_K,
+    );
+    let op = |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let mut all = vec![
+        op(load, AT_ARCHITECTURE, 0),
+        op(same, ARCHITECTURE, 1),
+        op(libc::BPF_JMP | libc::BPF_JA, 1, 0),
+        op(give, KILL, 0),
+        op(load, AT_NUMBER, 0),
+    ];
+    let ring = if kind == Kind::Ring { RING } else { &[] };
+    let allowed = [ALL, OLDER, ring].concat();
+    let rows = allowed.into_iter().map(|call| (call, ALLOW));
+    let rows = rows.chain(HOSTILE.iter().map(|&call| (call, KILL)));
+    for (call, action) in rows.chain([(libc::SYS_clone3, UNKNOWN)]) {
+        all.extend([op(same, call as u32, 1), op(give, action, 0)]);
+    }
+    for &(call, argument, mask, expected) in JUDGED {
+        all.extend([
+            op(same, call as u32, 5),
+            op(load, AT_ARGUMENTS + argument * 8, 0),
+            op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0),
+            op(same, expected, 1),
+            op(give, ALLOW, 0),
+            op(give, REFUSE, 0),
+        ]);
+    }
+    all.push(op(give, REFUSE, 0));
+    all
+}

@@ -1,0 +1,10 @@
+//! What the server gives up, what a service manager hears, and whom it believes.
+#![forbid(unsafe_code)]
+
+#[path = "host/addresses.rs"]
+mod addresses;
+#[path = "host/confinement.rs"]
+mod confinement;
+mod support;
+#[path = "host/systemd.rs"]
+mod systemd;

@@ -1,0 +1,163 @@
+//! Who the processes are, and what workers can no longer do.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use rustix::process::geteuid;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::processes::children;
+use crate::support::server::{Program, Server, as_nobody, on_every, run};
+use crate::support::{PATIENCE, await_true};
+
+/// The lines of a process's status that say who it is and what it may do.
+fn status(pid: u32, field: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).expect("a field");
+    line.trim_start_matches(':').split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn all_threads_of_all_processes_become_the_user() {
+    assert!(geteuid().is_root(), "this test needs root");
+    let site = Fixture::new();
+    fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
+    let rows: [(&[&str], &str, &str); 4] = [
+        (&["--user", "nobody"], "65534", "65534"),
+        (&["--user", "65534", "--group", "4"], "65534", "4"),
+        (&["--user", "12345", "--group", "adm"], "12345", "4"),
+        (&["--group", "adm"], "0", "4"),
+    ];
+    on_every(Program::Weir, |combination| {
+        for (flags, uid, gid) in rows {
+            let server = combination.start(&site.root(), flags);
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+            let pids = [vec![server.pid()], children(server.pid())].concat();
+            assert!(pids.len() > 1, "{combination}: a worker");
+            for pid in pids {
+                assert_eq!(status(pid, "Uid"), [uid; 4].join(" "), "{combination} {flags:?}");
+                assert_eq!(status(pid, "Gid"), [gid; 4].join(" "), "{combination} {flags:?}");
+                assert_eq!(status(pid, "Groups"), "", "{combination} {flags:?}");
+            }
+            server.stop();
+        }
+    });
+}
+
+#[test]
+fn workers_are_confined_unless_that_is_turned_off() {
+    let site = Fixture::new();
+    let rows: [(&[&str], &str, &str, &str); 3] = [
+        (&[], "1", "2", "confined by landlock and seccomp"),
+        (&["--seccomp", "off", "--landlock", "on"], "1", "0", "confined by landlock"),
+        (&["--seccomp", "off", "--landlock", "off"], "0", "0", ""),
+    ];
+    on_every(Program::Weir, |combination| {
+        for (flags, gains_nothing, filter, says) in rows {
+            let server = combination.start(&site.root(), flags);
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+            for pid in children(server.pid()) {
+                assert_eq!(status(pid, "NoNewPrivs"), gains_nothing, "{combination} {flags:?}");
+                assert_eq!(status(pid, "Seccomp"), filter, "{combination} {flags:?}");
+            }
+            assert!(server.stop().contains(says), "{combination} {flags:?}");
+        }
+    });
+}
+
+/// A link that leads away is the only way out that a client has, and the root is the only link
+/// that is followed.
+#[test]
+fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
+    let home = tempfile::tempdir().expect("a directory");
+    let away = tempfile::tempdir().expect("a directory");
+    let home = home.path();
+    for (place, name) in [(home, "one"), (home, "two"), (away.path(), "three")] {
+        fs::create_dir(place.join(name)).expect("a release");
+        fs::write(place.join(name).join("index.html"), name).expect("an index");
+    }
+    let swap = |combination: &str, to: &std::path::Path| {
+        let (next, link) = (home.join(format!("next-{combination}")), home.join(combination));
+        symlink(to, &next).expect("a link");
+        fs::rename(next, link).expect("swapped");
+    };
+    on_every(Program::Weir, |combination| {
+        let name = combination.to_string().replace(' ', "-");
+        swap(&name, &home.join("one"));
+        let server = combination.start(&home.join(&name), &["--landlock", "on"]);
+        let shows = |expected: Result<&[u8], &str>| {
+            let is_it = || match (server.fetch("/"), expected) {
+                (Ok(body), Ok(expected)) => body == expected,
+                (Err(fault), Err(expected)) => fault == expected,
+                _ => false,
+            };
+            assert!(await_true(PATIENCE, is_it), "{combination}: {:?}", server.fetch("/"));
+        };
+        shows(Ok(b"one"));
+        swap(&name, &home.join("two"));
+        shows(Ok(b"two"));
+        swap(&name, &away.path().join("three"));
+        shows(Err("status 403"));
+        server.signal(rustix::process::Signal::HUP);
+        shows(Ok(b"three"));
+        server.stop();
+    });
+}
+
+#[test]
+fn who_cannot_be_found_or_become_is_told_in_one_line() {
+    let check = |code: Option<i32>, errors: &str, expected: i32, says: &[&str]| {
+        assert_eq!(code, Some(expected), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "one line, not {errors:?}");
+        for word in says {
+            assert!(errors.contains(word), "{errors:?} does not name {word:?}");
+        }
+    };
+    let rows: [(&[&str], &[&str]); 5] = [
+        (&["--user", "nobody-at-all"], &["--user nobody-at-all", "/etc/passwd"]),
+        (&["--group", "nobody-at-all"], &["--group nobody-at-all", "/etc/group"]),
+        (&["--user", "54321"], &["--user 54321", "--group"]),
+        (&["--user", "4294967295", "--group", "0"], &["4294967295"]),
+        (&["--landlock", "maybe"], &["--landlock", "on, off or auto"]),
+    ];
+    for (flags, says) in rows {
+        let mut command = Command::new(Program::Weir.path());
+        command.args(["serve", ".", "--listen", "127.0.0.1:0"]).args(flags);
+        let (code, _, errors) = run(&mut command).expect("the binary runs");
+        check(code, &errors, 2, says);
+    }
+    let home = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
+    let root = home.path().to_str().expect("UTF-8");
+    let flags = ["serve", root, "--listen", "127.0.0.1:0", "--user", "root"];
+    let mut command = as_nobody(home.path(), &flags.map(str::to_owned));
+    let (code, _, errors) = run(&mut command).expect("setpriv runs, as root");
+    check(code, &errors, 3, &["--user root", "start as root"]);
+}
+
+/// Whoever is that user already needs no right to become it.
+#[test]
+fn who_is_the_user_already_stays_so() {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
+    fs::write(home.path().join("index.html"), "here").expect("an index");
+    let root = home.path().to_str().expect("UTF-8");
+    let flags = ["serve", root, "--listen", "127.0.0.1:0", "--user", "nobody"];
+    let server = Server::start(as_nobody(home.path(), &flags.map(str::to_owned)), 0);
+    assert_eq!(server.fetch("/"), Ok(b"here".to_vec()));
+    server.stop();
+}
+
+/// The log is judged as the user who will have to open it again.
+#[test]
+fn a_log_that_the_user_may_not_write_is_told() {
+    let site = Fixture::new();
+    fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
+    let log = site.beside("access.log");
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0", "--user", "nobody"]);
+    let (code, _, errors) = run(command.arg("--access-log").arg(&log)).expect("the binary runs");
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("--access-log") && errors.lines().count() == 1, "{errors}");
+}
