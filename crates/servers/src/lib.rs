@@ -39,4 +39,5 @@ mod trace;
 
 pub use failure::Failure;
 pub use house::House;
+pub use start::judge;
 pub use supervisor::{Program, plain, serve};
