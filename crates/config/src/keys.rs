@@ -165,9 +165,10 @@ pub(crate) fn unknown(table: &str, name: &str) -> Option<String> {
     let elsewhere = KEYS.iter().find(|key| key.name == name).map(|key| key.table);
     let elsewhere = elsewhere.or(servers::knobs::knob(name).map(|_| ""));
     let mend = match (nearest(name, &known), elsewhere) {
-        (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, Some("")) => "it belongs at the top of the file, before all tables".into(),
-        (None, Some(table)) => format!("it belongs in `{table}`"),
+        // A slip of one character is likelier than the wrong table.
+        (Some((near, 0..=1)), _) | (Some((near, _)), None) => format!("did you mean `{near}`?"),
+        (_, Some("")) => "it belongs at the top of the file, before all tables".into(),
+        (_, Some(table)) => format!("it belongs in `{table}`"),
         (None, None) if table.is_empty() => "docs/configuration.md has all that there are".into(),
         (None, None) => format!("there are {}", known.join(", ")),
     };
@@ -180,8 +181,8 @@ fn names(table: &str) -> Vec<&'static str> {
     keys.chain(knobs).collect()
 }
 
-/// The name that was probably meant.
-fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+/// The name that was probably meant, and how far it is from what was written.
+fn nearest(name: &str, known: &[&'static str]) -> Option<(&'static str, usize)> {
     // Longer than any key; bounds the work.
     const MEANT_MAX: usize = 40;
     let meant = name.replace('_', "-").to_lowercase();
@@ -190,7 +191,7 @@ fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     }
     let distances = known.iter().map(|known| (distance(&meant, known), *known));
     let (distance, near) = distances.min()?;
-    (distance <= (near.len() / 3).max(1)).then_some(near)
+    (distance <= (near.len() / 3).max(1)).then_some((near, distance))
 }
 
 /// Characters to insert, remove, replace or swap with their neighbour until one is the other.

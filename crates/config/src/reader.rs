@@ -73,6 +73,7 @@ impl Reader {
             settings.root = root;
         }
         settings.rules = Rules { hosts: self.hosts };
+        self.faults.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
         if self.faults.is_empty() { Ok(settings) } else { Err(self.faults) }
     }
 

@@ -21,9 +21,11 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
         return list(flags.get_flag("json"));
     }
     // Who reads these lines may have gone; the server stays.
-    let mut say = |line: &str| {
+    let mut say = |lines: &str| {
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+        for line in lines.lines() {
+            let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+        }
     };
     let mut program =
         Program { settings: &mut || settings(flags), sessions: &servers::plain, say: &mut say };
