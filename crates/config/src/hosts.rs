@@ -87,7 +87,7 @@ fn judged<'h>(written: &str, before: impl Iterator<Item = &'h Host>) -> Result<S
 }
 
 /// Whether a host by the name `of` answers for `name`, too.
-pub(crate) fn covers(of: &str, name: &str) -> bool {
+fn covers(of: &str, name: &str) -> bool {
     let is_below = |domain: &str| name.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
     of == "*" || of == name || of.strip_prefix("*.").is_some_and(is_below)
 }

@@ -57,7 +57,7 @@ pub const KEYS: &[Key] = &[
         "names",
         "[NAME, ...]",
         "needed",
-        "`example.org`, `*.example.org` for all names below it, or `*` for every name; without a port",
+        "`example.org`, `*.example.org` for all names below it, or `*` for every name; no port",
     ),
     key("host", "root", "DIR", "", "short for a last rule at `/` with this root"),
     key(

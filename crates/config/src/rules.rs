@@ -7,7 +7,7 @@ use crate::Fault;
 use crate::auth;
 use crate::hosts;
 use crate::item::{Item, Section};
-use crate::judge;
+use crate::prefix::prefix;
 
 /// What a redirect without a status has: a browser asks again the next time.
 const REDIRECT_STATUS: Status = Status(302);
@@ -22,7 +22,7 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
     let is_known = faults.len() == before;
     let at = section.needed("at", faults).and_then(|item| {
         let written = item.string(faults)?;
-        let judged = judge::prefix(written);
+        let judged = prefix(written);
         judged.map_err(|told| faults.push(item.fault(told))).ok()
     });
     let items = section.items().into_iter();
@@ -47,12 +47,12 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
     }
     for item in does {
         for (item, effect) in effects(section, &item, faults) {
-            match (judge::effect(&effect), &at) {
+            let at = at.clone();
+            let origin = item.source.origin(&item.at);
+            let rule = Rule { at: at.clone().unwrap_or("/".into()), effect, origin };
+            match (site::judge(&rule), at) {
                 (Err(told), _) => faults.push(item.fault(told)),
-                (Ok(()), Some(at)) => {
-                    let origin = item.source.origin(&item.at);
-                    rules.push(Rule { at: at.clone(), effect, origin });
-                }
+                (Ok(()), Some(_)) => rules.push(rule),
                 (Ok(()), None) => {}
             }
         }
@@ -72,7 +72,7 @@ fn effects<'s>(
         "redirect" => redirect(section, item, faults),
         "answer" => item.number(faults).map(|code| Effect::Answer(Status(code))),
         "listing" => item.switch(faults).map(Effect::Listing),
-        "fallback" => path(faults).map(Effect::Fallback),
+        "fallback" => page(item, faults).map(Effect::Fallback),
         "error-page" => error_page(item, faults),
         "field" => field(item, faults),
         "fields" => return fields(item, faults),
@@ -105,8 +105,17 @@ fn error_page(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
     let section = item.section("host.rule.error-page", faults)?;
     section.tell_unknown(faults);
     let status = section.needed("status", faults).and_then(|item| item.number(faults));
-    let file = section.needed("file", faults).and_then(|item| item.string(faults));
-    Some(Effect::ErrorPage { status: Status(status?), file: file?.into() })
+    let file = section.needed("file", faults).and_then(|item| page(&item, faults));
+    Some(Effect::ErrorPage { status: Status(status?), file: file? })
+}
+
+fn page(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<String> {
+    let file = item.string(faults)?;
+    if !file.starts_with('/') {
+        faults.push(item.not("a path of this host that begins with a slash"));
+        return None;
+    }
+    Some(file.into())
 }
 
 fn field(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {

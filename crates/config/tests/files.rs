@@ -158,7 +158,8 @@ fn a_root_beside_hosts_is_for_all_other_names() {
 fn example() -> (Folder, String) {
     let folder = Folder::new();
     folder.write("hosts/blog.toml", "[[host]]\nnames = \"blog.example.org\"\nroot = \"../site\"");
-    folder.write("users", "ann:$2y$05$abcdefghijklmnopqrstuv\n");
+    folder.write("site/missing.html", "not here");
+    folder.write("users", "ann:$2y$04$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG\n");
     let text = include_str!("../../../docs/configuration.md");
     let (_, text) = text.split_once("```toml\n").expect("an example");
     let (text, _) = text.split_once("```").expect("its end");
@@ -188,6 +189,7 @@ fn the_example_of_the_documentation_is_good() {
 fn urls_are_explained() {
     let (folder, text) = example();
     let settings = folder.text(&text).expect("good");
+    let site = explain::site(&settings).expect("good");
     let rows: [(&str, &[&str]); 11] = [
         ("http://blog.example.org", &["host blog.example.org", "answers   /  root"]),
         ("http://EXAMPLE.org:8080/old/a?b", &["applies   /  field", "answers   /old  redirect"]),
@@ -202,13 +204,13 @@ fn urls_are_explained() {
         ("http://example.org/.git/config", &["answered with 404"]),
     ];
     for (url, lines) in rows {
-        let told = explain::explained(&settings, url).expect(url);
+        let told = explain::explained(&settings, &site, url).expect(url);
         for line in lines {
             assert!(told.contains(line), "{url}: {line}: {told}");
         }
     }
     for url in ["", "/a", "example.org/a", "ftp://a/", "http:///a"] {
-        explain::explained(&settings, url).expect_err(url);
+        explain::explained(&settings, &site, url).expect_err(url);
     }
 }
 
@@ -219,7 +221,10 @@ proptest! {
     /// each mistake is one line.
     #[test]
     fn mutations_are_survived(
-        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, any::<Option<u8>>()), 1..5)
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0usize..40, any::<Option<u8>>()),
+            1..5,
+        )
     ) {
         let (folder, text) = example();
         let mut bytes = text.into_bytes();

@@ -13,8 +13,8 @@
 //!
 //! At any time: [`Connection::failed`] when the peer or the machine broke it off,
 //! [`Connection::refuse`] to answer with a status and close, [`Connection::drain`] to finish what
-//! is in hand and close, [`Connection::retire`] to do so without haste, [`Connection::expired`] when
-//! [`Connection::deadline`] has passed.
+//! is in hand and close, [`Connection::retire`] to do so without haste, and
+//! [`Connection::expired`] when [`Connection::deadline`] has passed.
 //!
 //! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It
 //! is wrong for HTTP/2 and for proxying, which will be other kinds of session.
@@ -36,12 +36,13 @@ mod status;
 mod want;
 
 pub use connection::{Connection, Deadline, Timeout};
-pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
+pub use head::{Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};
 pub use reply::Reply;
 pub use status::Status;
 pub use want::{
-    Answer, Chunk, Content, FilePart, Found, Loaded, Lookup, Miss, Representation, Shared, Want,
+    Answer, Chunk, Content, Credentials, FilePart, Found, Loaded, Lookup, Miss, Representation,
+    Shared, Want,
 };

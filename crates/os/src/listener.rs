@@ -1,6 +1,6 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -58,6 +58,20 @@ impl Listener {
         };
         listener.set_backlog(backlog)?;
         Ok(listener)
+    }
+
+    /// One that a parent has handed to this process, by its number, and will not use any more.
+    ///
+    /// # Errors
+    /// As [`Self::bind`] for a descriptor.
+    pub fn take_over(number: RawFd) -> io::Result<Self> {
+        Ok(Self { is_lent: false, ..Self::inherit(number)? })
+    }
+
+    /// The number of its descriptor, for a child that inherits it.
+    #[must_use]
+    pub fn number(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 
     /// Takes the connection that has waited longest.
@@ -195,23 +209,13 @@ impl Listener {
 
     fn inherit(fd: RawFd) -> io::Result<Self> {
         let no_listener = || io::Error::from(io::ErrorKind::InvalidInput);
-        // SAFETY: a number goes in and a number comes out; the kernel judges whether it stands for
-        // anything.
-        let duplicate = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
-        if duplicate < 0 {
-            let error = io::Error::last_os_error();
+        let duplicate = crate::handed::take_over(fd).map_err(|error| {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
-            return Err(if is_closed { no_listener() } else { error });
-        }
-        // SAFETY: the descriptor is new, and nobody else has it.
-        let duplicate = unsafe { OwnedFd::from_raw_fd(duplicate) };
+            if is_closed { no_listener() } else { error }
+        })?;
         let kind = sockopt::socket_type(&duplicate).map_err(|_| no_listener())?;
         if kind != SocketType::STREAM || !sockopt::socket_acceptconn(&duplicate)? {
             return Err(no_listener());
-        }
-        // SAFETY: no memory is touched, and only a program started later can tell the difference.
-        if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
-            return Err(io::Error::last_os_error());
         }
         fcntl_setfl(&duplicate, fcntl_getfl(&duplicate)? | OFlags::NONBLOCK)?;
         Ok(Self { is_lent: true, ..Self::new(duplicate)? })

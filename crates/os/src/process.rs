@@ -1,7 +1,12 @@
 //! Processes: fork, wait, kill, end.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::io::{Errno, retry_on_intr};
@@ -63,6 +68,35 @@ pub fn fork() -> io::Result<Fork> {
             Ok(Fork::Parent(Pid(child.ok_or(io::ErrorKind::InvalidData)?)))
         }
     }
+}
+
+/// Starts a program that inherits these descriptors, with one variable more in its environment.
+///
+/// # Errors
+/// There is no such program, it is none, no memory, or a limit on processes.
+pub fn spawn(
+    program: &Path,
+    arguments: impl IntoIterator<Item = OsString>,
+    (name, value): (&str, &str),
+    kept: &[BorrowedFd<'_>],
+) -> io::Result<Pid> {
+    let numbers: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+    let inherit = move || {
+        for &number in &numbers {
+            // SAFETY: no memory is touched; the descriptor is open, as `kept` is borrowed until the
+            // program runs.
+            if unsafe { libc::fcntl(number, libc::F_SETFD, 0) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).env(name, value);
+    // SAFETY: between fork and exec it allocates nothing and takes no lock.
+    let child = unsafe { command.pre_exec(inherit) }.spawn()?;
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed());
+    Ok(Pid(pid.ok_or(io::ErrorKind::InvalidData)?))
 }
 
 /// Buries a child that has ended; `None`: none has.

@@ -114,6 +114,25 @@ impl Socket {
         self.peer().map(|peer| peer.ip().to_canonical())
     }
 
+    /// How long ago the peer's last bytes came, or if none have, the connection was made: of one
+    /// just accepted, how long it has waited. In steps of a millisecond or a tick of the kernel;
+    /// `None` for a Unix socket, which is not asked.
+    #[must_use]
+    pub fn since_received(&self) -> Option<Duration> {
+        // struct tcp_info of linux/tcp.h: tcpi_last_data_recv, in ms.
+        const LAST_DATA_RECV: usize = 13;
+        let mut words = [0_u32; LAST_DATA_RECV + 1];
+        let mut bytes = size_of_val(&words) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `bytes` bytes to `words`; both outlive the call.
+        let done = unsafe {
+            let words = words.as_mut_ptr().cast();
+            let fd = self.fd.as_raw_fd();
+            libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, words, &raw mut bytes)
+        };
+        let is_whole = done == 0 && bytes as usize == size_of_val(&words);
+        is_whole.then(|| Duration::from_millis(words[LAST_DATA_RECV].into()))
+    }
+
     /// The number of the descriptor: small, and unique among all that are open.
     #[must_use]
     pub fn id(&self) -> u32 {

@@ -1,5 +1,5 @@
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::retry_on_intr;
@@ -18,6 +18,20 @@ impl Wake {
     /// No descriptor is left.
     pub fn new() -> io::Result<Self> {
         Ok(Self { fd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
+    }
+
+    /// One that a parent has handed to this process, by its number.
+    ///
+    /// # Errors
+    /// There is no such descriptor, or none is left.
+    pub fn take_over(number: RawFd) -> io::Result<Self> {
+        Ok(Self { fd: crate::handed::take_over(number)? })
+    }
+
+    /// The number of its descriptor, for a child that inherits it.
+    #[must_use]
+    pub fn number(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 
     /// Makes it readable.

@@ -48,6 +48,21 @@ fn bytes_arrive_in_order() {
     }
 }
 
+#[test]
+fn it_is_known_how_long_ago_bytes_came() {
+    let (ours, theirs) = pair(Transport::Tcp, Blocking::Yes);
+    let theirs = Socket::from(theirs);
+    let age = || ours.since_received().expect("TCP tells");
+    let old = Duration::from_millis(20);
+    connection::until(|| age() > old);
+    connection::until(|| {
+        theirs.send(b"x", false).unwrap();
+        age() < old
+    });
+    let (ours, _theirs) = pair(Transport::Unix, Blocking::Yes);
+    assert_eq!(ours.since_received(), None);
+}
+
 /// A socket that does not wait takes what fits, says how much that was, and then nothing more.
 #[test]
 fn a_send_may_be_short() {

@@ -34,7 +34,7 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
         while turn.goes_on() {
             turn.get_events()?;
             if turn.is_listener_ready() {
-                turn.accept(house.accept_limit);
+                turn.accept(house.accept_limit());
             }
             if turn.is_extra_ready() {
                 for done in helpers.finished() {

@@ -4,10 +4,11 @@
 //! [`Tally`] of its own and publishes it once a round (loops) or once a reply (threads).
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use os::SharedWords;
+use os::{SharedWords, Socket};
 
 macro_rules! counters {
     ($($name:ident $text:literal $unit:literal $meaning:literal,)*) => {
@@ -48,12 +49,20 @@ counters! {
     MachineFaults "machine_faults" "faults" "Errors of the machine: no descriptor, no memory, disk",
     Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
-    LogDrops "log_drops" "lines" "Lines of the access log dropped because the disk was slow",
+    LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
+    QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
+    QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
+    ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
 }
 
+/// Words of a worker: its counters, and behind them whether it is ready.
+const ROW: usize = COUNTERS.len() + 1;
+const READY: usize = COUNTERS.len();
+
 /// The shared words: one row for each worker.
+#[derive(Clone)]
 pub struct Counters {
-    words: SharedWords,
+    words: Arc<SharedWords>,
 }
 
 impl Counters {
@@ -62,24 +71,50 @@ impl Counters {
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(workers: usize) -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(workers.max(1) * COUNTERS.len())? })
+        Ok(Self { words: Arc::new(SharedWords::new(workers.max(1) * ROW)?) })
+    }
+
+    /// How many workers have a row.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.words.len() / ROW
+    }
+
+    /// A counter of one worker.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn of(&self, worker: usize, counter: Counter) -> u64 {
+        self.row(worker)[counter as usize].load(Relaxed)
     }
 
     /// The sum of a counter over all workers.
     #[must_use]
     pub fn total(&self, counter: Counter) -> u64 {
-        let rows = self.words.chunks_exact(COUNTERS.len());
+        let rows = self.words.chunks_exact(ROW);
         rows.map(|row| row[counter as usize].load(Relaxed)).sum()
     }
 
     /// A worker is ready to serve.
     pub fn started(&self, worker: usize) {
-        self.row(worker)[Counter::Started as usize].fetch_add(1, Relaxed);
+        let row = self.row(worker);
+        row[Counter::Started as usize].fetch_add(1, Relaxed);
+        row[READY].store(1, Relaxed);
+    }
+
+    /// Whether a worker serves: it was ready, and has not ended since.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn is_ready(&self, worker: usize) -> bool {
+        self.row(worker)[READY].load(Relaxed) != 0
     }
 
     /// Adds all rows to what others have counted.
     pub fn add_to(&self, totals: &mut Totals) {
-        for row in self.words.chunks_exact(COUNTERS.len()) {
+        for row in self.words.chunks_exact(ROW) {
             for (sum, word) in totals.sums.iter_mut().zip(row) {
                 *sum += word.load(Relaxed);
             }
@@ -95,12 +130,13 @@ impl Counters {
     /// A worker has ended: its connections are closed. Returns how many they were.
     pub fn ended(&self, worker: usize) -> u64 {
         let row = self.row(worker);
+        row[READY].store(0, Relaxed);
         let accepted = row[Counter::Accepted as usize].load(Relaxed);
         accepted.saturating_sub(row[Counter::Closed as usize].swap(accepted, Relaxed))
     }
 
     fn row(&self, worker: usize) -> &[AtomicU64] {
-        &self.words[worker * COUNTERS.len()..][..COUNTERS.len()]
+        &self.words[worker * ROW..][..ROW]
     }
 }
 
@@ -134,6 +170,18 @@ impl Tally {
     /// Counts `n` more.
     pub fn add(&mut self, counter: Counter, n: u64) {
         self.counts[counter as usize] += n;
+    }
+
+    /// Counts a connection. The first one since the last publishing also tells how long it waited:
+    /// it was the first in the queue, so nobody waited longer, and asking costs one system call.
+    pub(crate) fn accepted(&mut self, socket: &Socket) {
+        self.add(Counter::Accepted, 1);
+        if self.counts[Counter::Accepted as usize] == 1
+            && let Some(waited) = socket.since_received()
+        {
+            self.add(Counter::QueueSamples, 1);
+            self.add(Counter::QueueDelay, waited.as_nanos() as u64);
+        }
     }
 
     /// Adds all to a worker's row and starts anew.

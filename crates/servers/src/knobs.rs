@@ -1,13 +1,15 @@
 //! The table of knobs: every limit and every choice, once. Flags, documentation and later the
 //! configuration file, the lab and the controllers read this table.
 
-use core::fmt::Display;
-use core::str::FromStr;
+mod values;
+
 use std::path::PathBuf;
 
 use measure::Duration;
 
-use crate::settings::{ACCEPT_INF, Sendfile, Settings};
+use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Level, LogFormat, Sendfile, Settings};
+
+use values::{millis, named, number, on_off, path, put, shown, switch};
 
 /// One knob.
 pub struct Knob {
@@ -375,10 +377,34 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "access-log",
         value: "FILE|off",
-        reason: "one line per reply in the common log format, written by a thread of its own",
+        reason: "one line per reply, written by a thread of its own; opened again on SIGUSR1",
         takes: Takes::All,
         set: |s, v| put(&mut s.access_log, Ok(path(v))),
         show: |s| shown(s.access_log.as_ref()),
+    },
+    Knob {
+        name: "log-format",
+        value: "common|combined|json",
+        reason: "of the access log; combined adds referer and user agent, json tells most",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.log_format, named(v, &LogFormat::ALL, LogFormat::name)),
+        show: |s| String::from(s.log_format.name()),
+    },
+    Knob {
+        name: "error-log",
+        value: "FILE|stderr",
+        reason: "what went wrong and what changed; opened again on SIGUSR1",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.error_log, Ok((v != "stderr").then(|| PathBuf::from(v)))),
+        show: |s| s.error_log.as_ref().map_or("stderr".into(), |path| path.display().to_string()),
+    },
+    Knob {
+        name: "log-level",
+        value: "error|warn|info|debug",
+        reason: "the least urgent that the error log tells",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.log_level, named(v, &Level::ALL, Level::name)),
+        show: |s| String::from(s.log_level.name()),
     },
     Knob {
         name: "trace",
@@ -388,6 +414,26 @@ pub const KNOBS: &[Knob] = &[
         takes: Takes::All,
         set: |s, v| put(&mut s.trace, Ok(path(v))),
         show: |s| shown(s.trace.as_ref()),
+    },
+    Knob {
+        name: "admin",
+        value: "ADDR|off",
+        reason: "where the supervisor shows health, metrics and the live page; anybody who can \
+                 connect there may read them, so by default only this machine can. The default \
+                 port taken is a warning, a given one an error",
+        takes: Takes::All,
+        set: |s, v| {
+            s.admin = match v {
+                "off" => AdminAt::Off,
+                _ => AdminAt::At(v.parse().map_err(|e| format!("{e}, or off"))?),
+            };
+            Ok(())
+        },
+        show: |s| match &s.admin {
+            AdminAt::Off => String::from("off"),
+            AdminAt::Default => String::from(ADMIN_DEFAULT),
+            AdminAt::At(address) => address.to_string(),
+        },
     },
 ];
 
@@ -415,47 +461,6 @@ pub fn markdown() -> String {
     text
 }
 
-fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    in_range(text, least, most)
-}
-
-fn in_range<N: FromStr + PartialOrd + Display>(text: &str, least: N, most: N) -> Result<N, String> {
-    match text.parse() {
-        Ok(n) if n >= least && n <= most => Ok(n),
-        _ => Err(format!("a number from {least} to {most}")),
-    }
-}
-
-fn millis(text: &str) -> Result<Duration, String> {
-    Ok(Duration::from_millis(u64::from(number(text, 1, 3_600_000)?)))
-}
-
-fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(String::from("on or off")),
-    }
-}
-
-/// Sets a field to a value that was judged.
-fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
-    *field = value?;
-    Ok(())
-}
-
-fn on_off(value: bool) -> String {
-    String::from(if value { "on" } else { "off" })
-}
-
-fn path(text: &str) -> Option<PathBuf> {
-    (text != "off").then(|| PathBuf::from(text))
-}
-
-fn shown(path: Option<&PathBuf>) -> String {
-    path.map_or_else(|| String::from("off"), |path| path.display().to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -480,6 +485,7 @@ mod tests {
         check("poller", "kqueue", "select, poll or epoll");
         check("sendfile", "yes", "nonblocking, blocking or off");
         check("work-on-accepted", "1", "on or off");
+        check("log-level", "all", "error, warn, info, debug");
         check("threads", "-1", "a number from 1 to 32768");
     }
 }

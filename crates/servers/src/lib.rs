@@ -9,10 +9,13 @@
 //! and `os` do.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod amped;
 mod completions;
 pub mod counters;
 mod crew;
+mod dials;
+pub mod error_log;
 mod failure;
 mod gate;
 mod generation;
@@ -32,10 +35,12 @@ pub mod session;
 pub mod settings;
 mod slots;
 mod sped;
+mod stamps;
 mod start;
 mod supervisor;
 mod timers;
 mod trace;
+mod upgrade;
 
 pub use failure::Failure;
 pub use house::House;

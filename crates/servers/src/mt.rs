@@ -36,7 +36,7 @@ use crate::trace::Step;
 /// # Errors
 /// The machine refuses the first threads or a descriptor.
 pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
-    let log = house.settings.access_log.as_deref().map(crate::log::start).transpose()?;
+    let log = crate::log::start(house, worker)?;
     Pool::new(house, worker)?.run(|member| serve(member, house, worker, log.clone()))
 }
 
@@ -45,7 +45,7 @@ fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLo
     let clock = Clock::new();
     let mut thread = Thread { house, worker, clock, tally: Tally::default(), log };
     while let Some(mut turn) = member.wait_for_turn() {
-        member.accept(&mut turn, house.accept_limit, &mut thread.tally);
+        member.accept(&mut turn, house.accept_limit(), &mut thread.tally);
         let held = member.hold(turn);
         thread.tally.publish(&house.counters, worker);
         if let Some(held) = held {

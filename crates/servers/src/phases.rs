@@ -87,9 +87,9 @@ impl<'h> Loop<'h> {
         }
         let mut clock = Clock::new();
         let now = clock.now();
-        let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
+        let log = crate::log::start(house, worker)?;
         let spare = SpareDescriptor::new()?;
-        house.counters.started(worker);
+        house.started(worker);
         Ok(Self {
             house,
             worker,
@@ -188,7 +188,9 @@ impl<'h> Loop<'h> {
         self.first += 1;
         let before = self.now.at;
         self.now = self.clock.now();
-        self.tally.add(Counter::AcceptNs, (self.now.at - before).as_nanos() as u64);
+        let took = (self.now.at - before).as_nanos() as u64;
+        self.tally.add(Counter::AcceptNs, took);
+        self.tally.add(Counter::ReadyDelay, took * self.ready.len() as u64);
     }
 
     /// The connections that this round works on.
@@ -211,7 +213,7 @@ impl<'h> Loop<'h> {
             tally: &mut self.tally,
             log: self.log.as_mut(),
             loads,
-            budget: self.house.settings.work_bytes_max,
+            budget: self.house.work_bytes_max(),
         };
         for _ in 0..WANTS_MAX {
             if until == Until::Send && matches!(peer.session.want(), h1::Want::Send(..)) {
@@ -238,7 +240,10 @@ impl<'h> Loop<'h> {
         }
         let before = self.now.at;
         self.now = self.clock.now();
-        self.tally.add(Counter::WorkNs, (self.now.at - before).as_nanos() as u64);
+        let took = (self.now.at - before).as_nanos() as u64;
+        self.tally.add(Counter::WorkNs, took);
+        // The clock is not asked for each: on the average one waits for half of the others.
+        self.tally.add(Counter::ReadyDelay, took * round.len() as u64 / 2);
         // The allocation serves the next round.
         if self.ready.is_empty() {
             self.ready = round;
@@ -280,7 +285,7 @@ impl<'h> Loop<'h> {
     fn accept_one(&mut self, listener: &Listener) -> Taken {
         match listener.accept(Blocking::No) {
             Ok(socket) => {
-                self.tally.add(Counter::Accepted, 1);
+                self.tally.accepted(&socket);
                 let logs = self.log.is_some();
                 let mut peer = Peer::new(socket, self.house, Performer::Loop, logs, &self.now);
                 // Where the poller may stay silent about what is there already, try.
@@ -292,6 +297,7 @@ impl<'h> Loop<'h> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    self.house.errors.refused(self.worker, &e, self.now.at);
                     // In a drain those who wait can wait until somebody has gone.
                     if os::is_out_of_descriptors(&e) && !self.gate.is_draining() {
                         self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));

@@ -101,7 +101,7 @@ impl<'h> Pool<'h> {
             for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
-            self.house.counters.started(self.worker);
+            self.house.started(self.worker);
             while !self.house.orders.is_draining() {
                 self.look_after(scope, &serve);
             }
@@ -295,7 +295,7 @@ impl Member<'_> {
             turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
-        tally.add(Counter::Accepted, turn.queue.len() as u64);
+        turn.queue.iter().for_each(|socket| tally.accepted(socket));
     }
 
     fn accept_one(&self, listener: &Listener, turn: &mut Turn<'_>, tally: &mut Tally) -> bool {
@@ -306,6 +306,8 @@ impl Member<'_> {
                 let whose = fault(&e);
                 tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    let Pool { house, worker, .. } = self.pool;
+                    house.errors.refused(*worker, &e, os::clock::monotonic());
                     // In a drain those who wait can wait until somebody has gone.
                     let sheds =
                         os::is_out_of_descriptors(&e) && !self.pool.house.orders.is_draining();

@@ -25,7 +25,7 @@ use crate::completions::Completions;
 pub(crate) fn proactor(house: &House, worker: usize) -> io::Result<()> {
     let mut turn = Completions::new(house, worker)?;
     while turn.goes_on() {
-        turn.accept(house.accept_limit)?;
+        turn.accept(house.accept_limit())?;
         turn.submit_and_wait()?;
         while turn.complete()? {}
         turn.start_all()?;

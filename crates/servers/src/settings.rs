@@ -62,9 +62,31 @@ pub struct Settings {
     pub drain_timeout: Duration,
     /// The access log; none is off.
     pub access_log: Option<PathBuf>,
+    /// What its lines look like.
+    pub log_format: LogFormat,
+    /// The error log; none is the standard error output.
+    pub error_log: Option<PathBuf>,
+    /// The least urgent that the error log tells.
+    pub log_level: Level,
     /// Who did what, a line for each request; none is off.
     pub trace: Option<PathBuf>,
+    /// Where the supervisor answers its operator.
+    pub admin: AdminAt,
 }
+
+/// Where the supervisor answers its operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminAt {
+    /// Nowhere.
+    Off,
+    /// At [`ADMIN_DEFAULT`], unless somebody else has it.
+    Default,
+    /// Here and nowhere else.
+    At(Address),
+}
+
+/// Reached from this machine alone, and beside the site's own default port.
+pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
 
 /// `accept-limit inf`.
 pub const ACCEPT_INF: u32 = u32::MAX;
@@ -88,6 +110,61 @@ impl Sendfile {
             Self::Nonblocking => "nonblocking",
             Self::Blocking => "blocking",
             Self::Off => "off",
+        }
+    }
+}
+
+/// What a line of the access log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// As NCSA's server wrote it, and Apache's format of that name.
+    Common,
+    /// That, the page that led here, and the client's name for itself.
+    Combined,
+    /// An object.
+    Json,
+}
+
+impl LogFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
+
+    /// As in `--log-format NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Common => "common",
+            Self::Combined => "combined",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// How urgent a line of the error log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something does not work, and somebody has to mend it.
+    Error,
+    /// It works, and soon may not.
+    Warn,
+    /// What changed.
+    Info,
+    /// For who looks for a mistake of ours.
+    Debug,
+}
+
+impl Level {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Error, Self::Warn, Self::Info, Self::Debug];
+
+    /// As in `--log-level NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
         }
     }
 }
@@ -121,7 +198,11 @@ impl Default for Settings {
             limits: Limits::default(),
             drain_timeout: Duration::from_secs(30),
             access_log: None,
+            log_format: LogFormat::Common,
+            error_log: None,
+            log_level: Level::Info,
             trace: None,
+            admin: AdminAt::Default,
         }
     }
 }

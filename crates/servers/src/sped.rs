@@ -28,7 +28,7 @@ pub(crate) fn sped(house: &House, worker: usize) -> io::Result<()> {
     while turn.goes_on() {
         turn.get_events()?;
         if turn.is_listener_ready() {
-            turn.accept(house.accept_limit);
+            turn.accept(house.accept_limit());
         }
         let round = turn.ready();
         if house.settings.passes == 2 {

@@ -11,6 +11,8 @@ use site::Site;
 use crate::House;
 use crate::completions;
 use crate::counters::Counters;
+use crate::dials::Dials;
+use crate::error_log::ErrorLog;
 use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
@@ -19,6 +21,7 @@ use crate::registry::{self, Architecture};
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::trace::TraceFile;
+use crate::upgrade::Inheritance;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
@@ -27,11 +30,32 @@ const DESCRIPTORS_SPARE: u64 = 64;
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 const PORT_DEFAULT: &str = "0.0.0.0:8080";
 
-/// Makes the house that the workers will share; where the one `before` it listens, so does it.
+/// Who listened before.
+pub(crate) enum Before<'b> {
+    Nobody,
+    House(&'b House),
+    Another(&'b Inheritance),
+}
+
+impl Before<'_> {
+    /// The socket that listens there already.
+    fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        match self {
+            Self::Nobody => None,
+            Self::House(house) => {
+                let at = house.settings.listen.iter().position(|known| known == address)?;
+                Some(Ok(Arc::clone(&house.listeners[at])))
+            }
+            Self::Another(inheritance) => inheritance.listener(address),
+        }
+    }
+}
+
+/// Makes the house that the workers will share; where somebody listens already, so does it.
 pub(crate) fn house(
     mut settings: Settings,
     sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
-    before: Option<&House>,
+    before: &Before<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(House, &'static Architecture), Failure> {
     judge(&settings)?;
@@ -46,6 +70,7 @@ pub(crate) fn house(
         cache_files: split.files as usize,
         shards: if architecture.connection_per_thread { 16 } else { 1 },
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        rules: settings.rules.clone(),
         ..site::Settings::default()
     };
     let site =
@@ -59,16 +84,20 @@ pub(crate) fn house(
     });
     check_log(&settings)?;
     let trace = trace.transpose()?;
+    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
+    let orders = Orders::new().map_err(refused)?;
+    let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, architecture, &listeners, &split, say);
     let house = House {
         site,
         sessions: sessions(&limits),
         limits,
         listeners,
-        counters: Counters::new(settings.processes as usize).map_err(refused)?,
-        orders: Orders::new().map_err(refused)?,
+        counters,
+        orders,
+        errors: Arc::new(errors),
         connections_max: split.connections as usize,
-        accept_limit: settings.accept_limit.unwrap_or(architecture.accept_limit),
+        dials: Dials::new(&settings).map_err(refused)?,
         trace,
         settings,
     };
@@ -120,18 +149,17 @@ fn fall_back(
     Ok(chosen)
 }
 
-fn bind(settings: &mut Settings, before: Option<&House>) -> Result<Vec<Arc<Listener>>, Failure> {
+fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     if settings.listen.is_empty() {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }
     let mut listeners = Vec::new();
     for address in &settings.listen {
-        let known = before.and_then(|house| {
-            let at = house.settings.listen.iter().position(|known| known == address)?;
-            Some(Arc::clone(&house.listeners[at]))
-        });
-        let listener = match known {
-            Some(listener) => listener.set_backlog(settings.backlog).map(|()| listener),
+        let listener = match before.listener(address) {
+            Some(listener) => listener.and_then(|known| {
+                known.set_backlog(settings.backlog)?;
+                Ok(known)
+            }),
             None => Listener::bind(address, settings.backlog).map(Arc::new),
         };
         let listener = listener.map_err(|e| refusal(address, &e))?;
@@ -162,6 +190,20 @@ fn check_log(settings: &Settings) -> Result<(), Failure> {
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
     opened.map(drop).map_err(|e| {
         Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
+    })
+}
+
+fn error_log(
+    settings: &Settings,
+    orders: &Orders,
+    counters: &Counters,
+) -> Result<ErrorLog, Failure> {
+    let path = settings.error_log.as_deref();
+    ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
+        Some(path) => {
+            Failure::Operator(format!("--error-log {}: {e}; name a file to write", path.display()))
+        }
+        None => Failure::Machine(format!("cannot write errors: {e}")),
     })
 }
 
@@ -231,7 +273,7 @@ fn announce(
     let defaults = Settings::default();
     let changed =
         knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
-    let told = ["listen", "architecture", "poller"];
+    let told = ["listen", "architecture", "poller", "admin"];
     let changed: Vec<String> = changed
         .filter(|knob| !told.contains(&knob.name))
         .map(|knob| format!("{} {}", knob.name, (knob.show)(settings)))

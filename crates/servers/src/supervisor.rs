@@ -4,20 +4,23 @@
 //! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
 //! shares with the supervisor are the listening sockets, the counters and its orders.
 
-use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::{io, mem};
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
 use os::process;
 use os::signals::{Signal, Signals};
 
+use crate::admin::{Admin, View};
 use crate::counters::{Counter, Totals};
 use crate::failure::Failure;
 use crate::generation::Generation;
 use crate::session::Sessions;
 use crate::settings::Settings;
-use crate::start;
+use crate::start::{self, Before};
+use crate::upgrade::{Inheritance, Upgrade};
 
 /// What a program decides about the server that it runs.
 pub struct Program<'p> {
@@ -31,22 +34,31 @@ pub struct Program<'p> {
 
 /// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
 /// at once. SIGHUP asks for the settings again and serves by them, while connections of before
-/// finish what they have.
+/// finish what they have. SIGUSR2 starts the program anew, from its file, and leaves the serving to
+/// it.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].
 pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
-    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Child];
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr1, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
+    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let inheritance = Inheritance::take();
     let mut supervisor = Supervisor {
         signals: &signals,
+        admin: Admin::open(&settings, &signals, inheritance.as_ref())?,
         generations: Vec::new(),
         started: 0,
-        wanted: false,
+        executable: std::env::current_exe().map_err(blind)?,
+        inheritance,
+        upgrade: None,
+        wants_reload: false,
+        wants_upgrade: false,
         gone: Totals::default(),
     };
-    supervisor.start(program)?;
+    supervisor.start(settings, program)?;
+    supervisor.admin.announce(program.say);
     supervisor.supervise(program)?;
     let cut = supervisor.drain(program).map_err(blind)?;
     if cut > 0 {
@@ -68,23 +80,34 @@ const START_MAX: Duration = Duration::from_secs(30);
 
 struct Supervisor<'s> {
     signals: &'s Signals,
+    admin: Admin<'s>,
     /// In the order of their start. The last may be on its way; the one that serves stands before
     /// it, and those that end before that.
     generations: Vec<Generation>,
     /// How many there were so far.
     started: u32,
-    /// A reload was asked for and waits.
-    wanted: bool,
+    /// This program, as it was started: what it is replaced by lies there, too.
+    executable: PathBuf,
+    /// What was handed over, until it is said that this program serves.
+    inheritance: Option<Inheritance>,
+    /// Another program that is to take over.
+    upgrade: Option<Upgrade>,
+    /// A reload, or an upgrade, was asked for and waits.
+    wants_reload: bool,
+    wants_upgrade: bool,
     /// What the generations that are gone have counted.
     gone: Totals,
 }
 
 impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
-    fn start(&mut self, program: &mut Program<'_>) -> Result<(), Failure> {
-        let settings = (program.settings)().map_err(Failure::Operator)?;
-        let before = self.generations.last().map(|generation| &*generation.house);
-        let (house, architecture) = start::house(settings, program.sessions, before, program.say)?;
+    fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
+        let before = match (self.generations.last(), &self.inheritance) {
+            (Some(generation), _) => Before::House(&generation.house),
+            (None, Some(inheritance)) => Before::Another(inheritance),
+            (None, None) => Before::Nobody,
+        };
+        let (house, architecture) = start::house(settings, program.sessions, &before, program.say)?;
         self.started += 1;
         let generation = Generation::start(self.started, Box::new(house), architecture)?;
         self.generations.push(generation);
@@ -97,11 +120,14 @@ impl Supervisor<'_> {
         loop {
             let now = os::clock::monotonic();
             let due = self.generations.iter().filter_map(Generation::due).min();
-            let look = starting.map(|_| now + LOOK_EVERY);
+            let looks = starting.is_some() || self.upgrade.is_some();
+            let look = looks.then(|| now + LOOK_EVERY);
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
-            match self.signals.wait(patience).map_err(blind)? {
+            match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(()),
-                Some(Signal::Hup) => self.wanted = true,
+                Some(Signal::Hup) => self.wants_reload = true,
+                Some(Signal::Usr2) => self.wants_upgrade = true,
+                Some(Signal::Usr1) => self.reopen_logs(),
                 Some(_) => self.bury(program, &mut starting)?,
                 None => {}
             }
@@ -112,17 +138,38 @@ impl Supervisor<'_> {
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
-            if starting.is_none() && self.wanted && self.generations.len() <= ENDING_MAX {
-                self.wanted = false;
+            if self.upgrade.as_ref().is_some_and(Upgrade::is_ready) {
+                (program.say)("another program serves; this one retires");
+                self.admin.hand_on();
+                return Ok(());
+            }
+            let is_quiet = starting.is_none() && self.upgrade.is_none();
+            if is_quiet && mem::take(&mut self.wants_upgrade) {
+                self.begin_upgrade(program);
+            } else if is_quiet && self.wants_reload && self.generations.len() <= ENDING_MAX {
+                self.wants_reload = false;
                 starting = self.reload(program).then_some(now);
             }
+        }
+    }
+
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
+        let told = self.generations.iter().rfind(serves).or(self.generations.last());
+        match told {
+            Some(Generation { house, number, .. }) => {
+                self.admin.wait(timeout, &View { house, generation: *number })
+            }
+            None => self.signals.wait(timeout),
         }
     }
 
     /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
-        match self.start(program) {
+        let settings = (program.settings)().map_err(Failure::Operator);
+        match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
                 (program.say)(&format!("not reloaded: {what}"));
@@ -149,6 +196,9 @@ impl Supervisor<'_> {
             }
             return Some(since);
         }
+        if let Some(inheritance) = self.inheritance.take() {
+            inheritance.ready();
+        }
         for generation in others.iter_mut().filter(|generation| generation.serves()) {
             (program.say)(&format!(
                 "generation {} serves, {} retires",
@@ -159,6 +209,19 @@ impl Supervisor<'_> {
         None
     }
 
+    /// Starts the program that lies where this one did.
+    fn begin_upgrade(&mut self, program: &mut Program<'_>) {
+        let Some(serving) = self.generations.last() else { return };
+        let admin = self.admin.listener(&serving.house.settings);
+        match Upgrade::begin(&self.executable, &serving.house, admin) {
+            Ok(upgrade) => self.upgrade = Some(upgrade),
+            Err(e) => {
+                let what = self.executable.display();
+                (program.say)(&format!("not upgraded: {what} cannot be started: {e}"));
+            }
+        }
+    }
+
     /// Takes note of workers that have ended.
     fn bury(
         &mut self,
@@ -167,6 +230,9 @@ impl Supervisor<'_> {
     ) -> Result<(), Failure> {
         while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
             let now = os::clock::monotonic();
+            if self.upgrade.take_if(|upgrade| upgrade.pid == pid).is_some() {
+                (program.say)(&format!("not upgraded: process {pid} {exit}"));
+            }
             for generation in &mut self.generations {
                 let Err(failure) = generation.bury(pid, exit, now, program.say) else { continue };
                 if self.started == 1 {
@@ -188,6 +254,10 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    fn reopen_logs(&self) {
+        self.generations.iter().for_each(|generation| generation.house.orders.reopen_logs());
+    }
+
     /// What all generations have counted.
     fn totals(&self) -> Totals {
         let mut totals = self.gone.clone();
@@ -202,12 +272,18 @@ impl Supervisor<'_> {
     fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
+        let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
         for generation in &mut self.generations {
-            for listener in &generation.house.listeners {
-                // Who waits is still accepted; it matters only to how soon that comes to an end.
-                let _ = listener.queue_nobody();
+            if is_replaced {
+                generation.retire(now);
+            } else {
+                for listener in &generation.house.listeners {
+                    // Who waits is still accepted; it matters only to how soon that comes to an
+                    // end.
+                    let _ = listener.queue_nobody();
+                }
+                generation.drain(now);
             }
-            generation.drain(now);
             patience = patience.max(generation.house.settings.drain_timeout);
         }
         (program.say)(&format!("draining for at most {} s", patience.as_secs()));
@@ -215,15 +291,18 @@ impl Supervisor<'_> {
         while !self.generations.iter().all(Generation::is_over) {
             let now = os::clock::monotonic();
             let due = self.generations.iter().filter_map(Generation::due).min();
-            let signal = self.signals.wait(due.map(|at| at - now))?;
+            let signal = self.wait(due.map(|at| at - now))?;
             while let Some((pid, exit)) = process::wait_any_exited()? {
                 for generation in &mut self.generations {
                     // One that was told to end does not fail.
                     let _ = generation.bury(pid, exit, now, program.say);
                 }
             }
-            let hurries = signal.is_some_and(|signal| signal != Signal::Child);
-            if hurries && !std::mem::replace(&mut is_hurried, true) {
+            if signal == Some(Signal::Usr1) {
+                self.reopen_logs();
+            }
+            let hurries = matches!(signal, Some(Signal::Term | Signal::Int));
+            if hurries && !mem::replace(&mut is_hurried, true) {
                 (program.say)("stopping at once");
                 self.generations.iter_mut().for_each(Generation::kill);
             }

@@ -19,8 +19,12 @@ pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     if let Err(Failure::Operator(what) | Failure::Machine(what)) = servers::judge(&settings) {
         return usage(&format!("{file}: {what}"));
     }
+    let site = match explain::site(&settings) {
+        Ok(site) => site,
+        Err(what) => return usage(&what),
+    };
     let told = match text("explain") {
-        Some(url) => explain::explained(&settings, url),
+        Some(url) => explain::explained(&settings, &site, url),
         None => Ok(summary::summary(&settings)),
     };
     match told {

@@ -18,6 +18,8 @@ const ACCEPTS_MAX: u32 = 1024;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     pub(super) in_flight: u32,
+    /// It is one that takes many connections.
+    many: bool,
     /// They are being cancelled.
     pub(super) end: bool,
 }
@@ -35,7 +37,11 @@ impl Completions<'_> {
         let room = (self.gate.room(self.parties.len()) / house.listeners.len()) as u32;
         let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
         for (n, listener) in house.listeners.iter().enumerate() {
-            let Accepts { in_flight, end } = self.accepts[n];
+            let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
+            if takes_many && in_flight > 0 && limit != ACCEPT_INF {
+                // The limit came while it ran; it ends only when it is told to.
+                return self.stop_accepting();
+            }
             if end || in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF) {
                 continue;
             }
@@ -43,7 +49,7 @@ impl Completions<'_> {
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
-            self.accepts[n].in_flight = wanted;
+            self.accepts[n] = Accepts { in_flight: wanted, many, end };
         }
         Ok(())
     }
@@ -63,6 +69,7 @@ impl Completions<'_> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    self.house.errors.refused(self.worker, &e, self.now.at);
                     self.gate.refused(self.now.at);
                 }
                 return Ok(());
@@ -88,7 +95,7 @@ impl Completions<'_> {
     pub(super) fn accept_waiting(&mut self) -> io::Result<()> {
         let mut brought = true;
         while brought && self.gate.is_open() {
-            self.accept(self.house.accept_limit)?;
+            self.accept(self.house.accept_limit())?;
             // Where accepts are being cancelled others can be submitted only after that.
             let ending = self.accepts.iter().any(|accepts| accepts.end);
             self.ring.submit_and_wait(u32::from(ending), None)?;

@@ -1,4 +1,10 @@
-//! SIGHUP: others serve, and nobody notices.
+//! SIGHUP and SIGUSR2: others serve, and nobody notices.
+
+use std::fs::{self, Permissions};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::process::Signal;
 
@@ -6,8 +12,8 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
-use crate::support::server::{Combination, Program, Server, on_every};
-use crate::support::{PATIENCE, await_true};
+use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
 
@@ -41,19 +47,27 @@ fn no_request_is_lost_while_generations_change() {
 fn what_is_in_flight_is_finished_by_those_who_began_it() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &[]);
-        let old = children(server.pid());
-        let mut clients = in_flight(&server, 3);
+        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
+        let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
+        let old = await_some(PATIENCE, started).expect("a worker");
+        let mut clients = in_flight(&server, 1);
         let mut idle = asked(&server);
         reload(&mut server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
-        // Who is idle may ask once more.
-        idle.get("/digits.txt", "").expect("sent");
-        let last = idle.reply(false).map(|(head, body)| (head.closes(), body));
-        assert_eq!(last, Ok((true, DIGITS.to_vec())), "{combination}");
+        // Who is idle may ask until told that it was the last time.
+        let is_told = await_true(PATIENCE, || {
+            idle.get("/digits.txt", "").expect("sent");
+            let (head, body) = idle.reply(false).expect("answered");
+            assert_eq!(body, DIGITS, "{combination}");
+            head.closes()
+        });
+        assert!(is_told, "{combination}: not told");
         for wire in &mut clients {
-            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: one in flight was lost");
+            let came = wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+            assert_eq!(came, Ok(HUGE_BYTES), "{combination}: one in flight was lost");
         }
+        drop(clients);
         let gone = await_true(PATIENCE, || {
             children(server.pid()).iter().all(|worker| !old.contains(worker))
         });
@@ -90,6 +104,67 @@ fn a_storm_of_reloads_is_survived() {
         let counts = load.stop();
         let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
         assert_eq!(lost, [0, 0, 0], "{combination}: {counts:?}");
+        server.stop();
+    });
+}
+
+/// The binary under a name of its own, where it can be replaced.
+fn binary(home: &Path) -> PathBuf {
+    let binary = home.join("weir");
+    // Not copied by this process: what it starts meanwhile would hold the copy open for writing.
+    let copied = Command::new("cp").arg(Program::Weir.path()).arg(&binary).status().expect("cp");
+    assert!(copied.success(), "cp: {copied}");
+    binary
+}
+
+#[test]
+fn another_program_takes_over_and_no_request_is_lost() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let mut command = Command::new(binary(home.path()));
+        command.args(combination.arguments(&site.root(), &["--idle-grace-ms", "10000"]));
+        let mut server = Server::start(command, 0);
+        let address = server.address;
+        let load = Load::start(address, "/large.bin", 2, true);
+        server.signal(Signal::USR2);
+        server.await_line("this one retires");
+        // Of all that it started this one has workers.
+        let has_workers = |pid: &u32| !children(*pid).is_empty();
+        let new = children(server.pid()).into_iter().find(has_workers).expect("the program");
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: the old program");
+        let before = load.answered();
+        let goes_on = await_true(PATIENCE, || load.answered() > before + 4);
+        let counts = load.stop();
+        let fetched = server.fetch("/digits.txt");
+        send(new, Signal::TERM);
+        let is_gone = await_true(PATIENCE, || TcpStream::connect(address).is_err());
+        assert!(goes_on && is_gone, "{combination}: {goes_on} {is_gone}");
+        assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}");
+        let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
+        assert_eq!(lost, [0, 0, 0], "{combination}: {counts:?}");
+    });
+}
+
+#[test]
+fn a_program_that_cannot_take_over_changes_nothing() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let binary = binary(home.path());
+        let mut command = Command::new(&binary);
+        command.args(combination.arguments(&site.root(), &[]));
+        let mut server = Server::start(command, 0);
+        for content in ["#!/bin/sh\nexit 7\n", "nonsense"] {
+            let next = home.path().join("next");
+            fs::write(&next, content).expect("another program");
+            fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+            fs::rename(&next, &binary).expect("in its place");
+            server.signal(Signal::USR2);
+            server.await_line("not upgraded");
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        }
         server.stop();
     });
 }

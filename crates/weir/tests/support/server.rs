@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -132,6 +133,10 @@ impl Combination {
         }
         all.extend(["--listen", "127.0.0.1:0"]);
         all.extend(flags);
+        if !flags.contains(&"--admin") {
+            // Many serve at the same time, and there is one default port.
+            all.extend(["--admin", "off"]);
+        }
         all.into_iter().map(str::to_owned).collect()
     }
 
@@ -202,14 +207,27 @@ impl Server {
         await_some(bound, || self.child.try_wait().expect("a child to wait for"))
     }
 
-    /// Waits until it says a line that contains `what`.
-    pub(crate) fn await_line(&mut self, what: &str) {
+    /// Waits until it says where its admin listener is.
+    pub(crate) fn await_admin(&mut self) -> SocketAddr {
+        let line = self.await_line("admin page on http://");
+        address(&line).expect("an address")
+    }
+
+    /// Waits until it says a line that contains `what`, and returns that.
+    pub(crate) fn await_line(&mut self, what: &str) -> String {
         let mut line = String::new();
         while !line.contains(what) {
             line.clear();
+            if self.stdout.buffer().is_empty() {
+                let mut fds = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
+                let patience = Timespec::try_from(PATIENCE).expect("a minute");
+                let came = poll(&mut fds, Some(&patience)).expect("its output");
+                assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}");
+            }
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
             assert!(read > 0, "it ended and did not say {what:?}");
         }
+        line
     }
 
     /// SIGTERM; it has to end with 0. Returns what it said.

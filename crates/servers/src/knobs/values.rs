@@ -1,0 +1,52 @@
+//! Values of knobs: from text, judged, and back to text.
+
+use std::path::PathBuf;
+
+use measure::Duration;
+
+pub(super) fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n) if n >= least && n <= most => Ok(n),
+        _ => Err(format!("a number from {least} to {most}")),
+    }
+}
+
+pub(super) fn millis(text: &str) -> Result<Duration, String> {
+    Ok(Duration::from_millis(u64::from(number(text, 1, 3_600_000)?)))
+}
+
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(String::from("on or off")),
+    }
+}
+
+/// Sets a field to a value that was judged.
+pub(super) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *field = value?;
+    Ok(())
+}
+
+/// One of those that have such a name.
+pub(super) fn named<T: Copy>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    let found = all.iter().copied().find(|one| name(*one) == text);
+    found.ok_or_else(|| all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", "))
+}
+
+pub(super) fn on_off(value: bool) -> String {
+    String::from(if value { "on" } else { "off" })
+}
+
+pub(super) fn path(text: &str) -> Option<PathBuf> {
+    (text != "off").then(|| PathBuf::from(text))
+}
+
+pub(super) fn shown(path: Option<&PathBuf>) -> String {
+    path.map_or_else(|| String::from("off"), |path| path.display().to_string())
+}

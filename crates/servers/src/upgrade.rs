@@ -1,0 +1,89 @@
+//! Upgrade: another program, mostly a newer version of this one, takes over the listening sockets.
+//!
+//! It is started as a child that inherits them, with a line in its environment that says which is
+//! which. When its workers are ready it says so, and only then the program that started it retires;
+//! if it ends before that nothing has changed.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use os::process::{self, Pid};
+use os::{Address, Listener, Wake};
+
+use crate::House;
+
+/// The process that hands over, the descriptor that wakes it, then descriptor and address of each
+/// socket; a line for each.
+const VARIABLE: &str = "WEIR_UPGRADE";
+
+/// Another program on its way.
+pub(crate) struct Upgrade {
+    pub(crate) pid: Pid,
+    ready: Wake,
+}
+
+/// What this program was handed.
+pub(crate) struct Inheritance {
+    ready: Wake,
+    listeners: Vec<(Address, RawFd)>,
+}
+
+impl Upgrade {
+    /// Starts `program` with the arguments of this one.
+    ///
+    /// # Errors
+    /// There is no such program, it is none, or the machine refuses.
+    pub(crate) fn begin(
+        program: &Path,
+        house: &House,
+        admin: Option<(Address, &Arc<Listener>)>,
+    ) -> io::Result<Self> {
+        let ready = Wake::new()?;
+        let mut text = format!("{}\n{}\n", process::id(), ready.number());
+        let mut kept = vec![ready.as_fd_ref()];
+        let site = house.settings.listen.iter().cloned().zip(&house.listeners);
+        for (address, listener) in site.chain(admin) {
+            text.push_str(&format!("{} {address}\n", listener.number()));
+            kept.push(listener.as_fd_ref());
+        }
+        let arguments = std::env::args_os().skip(1);
+        let pid = process::spawn(program, arguments, (VARIABLE, &text), &kept)?;
+        Ok(Self { pid, ready })
+    }
+
+    /// Whether it serves.
+    pub(crate) fn is_ready(&self) -> bool {
+        let now = Some(measure::Duration::ZERO);
+        os::wait_readable([self.ready.as_fd_ref()], now).is_ok_and(|ready| ready[0])
+    }
+}
+
+impl Inheritance {
+    /// What the environment says, if it was meant for this process.
+    pub(crate) fn take() -> Option<Self> {
+        let text = std::env::var(VARIABLE).ok()?;
+        let mut lines = text.lines();
+        if lines.next()?.parse() != Ok(process::parent()) {
+            return None;
+        }
+        let ready = Wake::take_over(lines.next()?.parse().ok()?).ok()?;
+        let listeners = lines.map_while(|line| {
+            let (number, address) = line.split_once(' ')?;
+            Some((address.parse().ok()?, number.parse().ok()?))
+        });
+        Some(Self { ready, listeners: listeners.collect() })
+    }
+
+    /// The socket that listens there, if it was handed over.
+    pub(crate) fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        let (_, number) = self.listeners.iter().find(|(known, _)| known == address)?;
+        Some(Listener::take_over(*number).map(Arc::new))
+    }
+
+    /// Tells whoever handed over that this program serves.
+    pub(crate) fn ready(&self) {
+        self.ready.wake();
+    }
+}

@@ -1,0 +1,334 @@
+//! The admin listener: what it answers, and that it answers whatever the site is doing.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use support::fixture::{DIGITS, Fixture};
+use support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use support::server::{Program, Server, on_every, run};
+use support::wire::{Head, Wire};
+use support::{PATIENCE, await_true};
+
+/// The machine refuses.
+const MACHINE: i32 = 3;
+const ANYWHERE: &[&str] = &["--admin", "127.0.0.1:0"];
+const CONSENT: &str = "X-Weir: 1\r\n";
+
+/// One reply of the admin listener, on a connection of its own.
+fn ask(admin: SocketAddr, target: &str, fields: &str) -> (Head, String) {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {admin}\r\n{fields}\r\n");
+    wire.send(request.as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).unwrap_or_else(|fault| panic!("{target}: {fault}"));
+    (head, String::from_utf8(body).expect("UTF-8"))
+}
+
+fn status(admin: SocketAddr, target: &str) -> u16 {
+    ask(admin, target, "").0.status
+}
+
+/// Where the admin listener is, once a worker serves.
+fn ready(server: &mut Server) -> SocketAddr {
+    let admin = server.await_admin();
+    assert!(await_true(PATIENCE, || status(admin, "/ready") == 200), "no worker became ready");
+    admin
+}
+
+#[test]
+fn each_target_is_answered() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        // Target, further fields; status, and what is in the content.
+        let rows = [
+            ("/", "", 200, "<title>weir</title>"),
+            ("/healthz", "", 200, "ok\n"),
+            ("/ready", "", 200, "ok\n"),
+            ("/metrics", "", 200, "# TYPE weir_accepted_total counter\n"),
+            ("/state", "", 200, "\"workers\":[{"),
+            ("/knobs", "", 200, "\"accept-limit\""),
+            ("/favicon.ico", "", 404, "/healthz"),
+            ("/healthz/", "", 404, "/healthz"),
+            ("/set?knob=accept-limit&value=8", "", 403, "X-Weir: 1"),
+            ("/set?knob=accept-limit&value=8", "X-Weir: 0\r\n", 403, "X-Weir: 1"),
+            ("/set?knob=accept-limit", CONSENT, 400, "value=VALUE"),
+            ("/set", CONSENT, 400, "value=VALUE"),
+            ("/set?knob=accept-limit&value=0", CONSENT, 400, "a number from 1, or inf"),
+            ("/set?knob=cache-mb&value=1", CONSENT, 400, "--cache-mb 1"),
+            ("/set?knob=nonsense&value=1", CONSENT, 404, "/knobs"),
+            ("/set?knob=accept-limit&value=8", CONSENT, 200, "\"8\""),
+        ];
+        for (target, fields, status, content) in rows {
+            let (head, body) = ask(admin, target, fields);
+            assert_eq!(head.status, status, "{combination}: {target} {body}");
+            assert!(body.contains(content), "{combination}: {target} {body}");
+            assert_eq!(head.field("cache-control"), Some("no-store"), "{target}");
+        }
+        server.stop();
+    });
+}
+
+/// Somebody else's name that leads here is somebody else's page in a browser.
+#[test]
+fn a_change_for_another_host_is_refused() {
+    let site = Fixture::new();
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    for (host, status) in [("localhost", 200), ("evil.example", 403)] {
+        let mut wire = Wire::connect(admin, 0).expect("the admin port");
+        let target = "/set?knob=work-kb-max&value=64";
+        let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{CONSENT}\r\n");
+        wire.send(request.as_bytes()).expect("sent");
+        assert_eq!(wire.reply(false).expect("answered").0.status, status, "{host}");
+    }
+    server.stop();
+}
+
+#[test]
+fn the_admin_port_speaks_http_strictly() {
+    let site = Fixture::new();
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    // Request; statuses of the replies.
+    let rows: [(&str, &[u16]); 6] = [
+        ("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n", &[200]),
+        ("POST /set HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", &[405]),
+        ("OPTIONS /set HTTP/1.1\r\nHost: a\r\n\r\n", &[204]),
+        ("GET /healthz HTTP/1.1\r\n\r\n", &[400]),
+        ("nonsense\r\n\r\n", &[400]),
+        ("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", &[200; 1]),
+    ];
+    for (request, statuses) in rows {
+        let mut wire = Wire::connect(admin, 0).expect("the admin port");
+        wire.send(request.as_bytes()).expect("sent");
+        for status in statuses {
+            let reply = wire.reply(request.starts_with("HEAD"));
+            assert_eq!(reply.expect("a reply").0.status, *status, "{request}");
+        }
+    }
+    // More in one go than one turn answers.
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100).as_bytes()).expect("sent");
+    for at in 0..100 {
+        assert_eq!(wire.reply(false).expect("a reply").0.status, 200, "{at}");
+    }
+    server.stop();
+}
+
+#[test]
+fn knobs_are_turned_while_workers_serve() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        for value in ["1", "8", "inf", "2"] {
+            let (head, body) =
+                ask(admin, &format!("/set?knob=accept-limit&value={value}"), CONSENT);
+            assert_eq!(head.status, 200, "{combination}: {body}");
+            let (_, knobs) = ask(admin, "/knobs", "");
+            let knobs: Vec<Value> = serde_json::from_str(&knobs).expect("a list in JSON");
+            let row = knobs.iter().find(|row| row["name"] == "accept-limit").expect("its row");
+            assert_eq!((&row["value"], &row["changeable"]), (&value.into(), &true.into()));
+            for _ in 0..10 {
+                let fetched = server.fetch("/digits.txt");
+                assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: {value}");
+            }
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn metrics_are_well_formed_and_move() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        let read = || metrics(&ask(admin, "/metrics", "").1);
+        let replies = "weir_replies_total{worker=\"0\"}";
+        let before = read();
+        assert_eq!(before.get(replies), Some(&0.0), "{combination}");
+        let kept = asked(&server);
+        for _ in 0..4 {
+            server.fetch("/digits.txt").expect("served");
+        }
+        let moved = || {
+            let now = read();
+            let value = |name: &str| now[&format!("{name}{{worker=\"0\"}}")];
+            value("weir_replies_total") == 5.0
+                && value("weir_accepted_total") == 5.0
+                && value("weir_connections") == 1.0
+                && value("weir_bytes_total") > 5.0 * DIGITS.len() as f64
+        };
+        assert!(await_true(PATIENCE, moved), "{combination}: {:?}", read());
+        for (name, value) in read() {
+            let old = before.get(&name).unwrap_or_else(|| panic!("{name} is new"));
+            assert!(!name.contains("_total") || value >= *old, "{name} went back");
+        }
+        drop(kept);
+        server.stop();
+    });
+}
+
+/// Reads the text format 0.0.4 strictly: each family is told once, before its samples, which stand
+/// together.
+fn metrics(text: &str) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    let mut told = Vec::new();
+    assert!(text.ends_with('\n'));
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, words) = help.split_once(' ').expect("a name and words");
+            assert!(!told.contains(&name) && !words.is_empty(), "{line}");
+            told.push(name);
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("a name and a type");
+            assert_eq!(told.last(), Some(&name), "{line}");
+            assert!(matches!(kind, "counter" | "gauge"), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+        } else {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            let family = name.split('{').next().expect("a family");
+            assert_eq!(told.last(), Some(&family), "{line}");
+            let is_name = |b: u8| b.is_ascii_lowercase() || b == b'_';
+            assert!(family.bytes().all(is_name), "{line}");
+            let labels = &name[family.len()..];
+            assert!(labels.is_empty() || (labels.ends_with("\"}") && labels.contains("=\"")));
+            let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
+            assert!(all.insert(name.to_owned(), value).is_none(), "{line} twice");
+        }
+    }
+    all
+}
+
+#[test]
+fn readiness_is_off_while_draining() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        let mut flights = in_flight(&server, 1);
+        assert_eq!((status(admin, "/ready"), status(admin, "/healthz")), (200, 200));
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        assert_eq!((status(admin, "/ready"), status(admin, "/healthz")), (503, 200));
+        let metrics = metrics(&ask(admin, "/metrics", "").1);
+        assert_eq!(metrics["weir_draining"], 1.0, "{combination}");
+        for wire in &mut flights {
+            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}");
+        }
+        let status = server.ended(PATIENCE).expect("an end");
+        assert_eq!(status.code(), Some(0), "{combination}");
+    });
+}
+
+#[test]
+fn it_answers_while_every_connection_of_the_site_is_taken() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let flags = [ANYWHERE, &["--connections-max", "4"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = ready(&mut server);
+        let flights = in_flight(&server, 4);
+        let _waits = server.asking(server.address, "/digits.txt");
+        let is_full = || {
+            let metrics = metrics(&ask(admin, "/metrics", "").1);
+            metrics["weir_connections{worker=\"0\"}"] == 4.0
+        };
+        assert!(await_true(PATIENCE, is_full), "{combination}");
+        for target in ["/", "/healthz", "/ready", "/state", "/knobs"] {
+            assert_eq!(status(admin, target), 200, "{combination}: {target}");
+        }
+        drop(flights);
+        server.stop();
+    });
+}
+
+/// Two more than it holds at once stay idle, and the next one is answered all the same.
+#[test]
+fn who_stays_idle_on_the_admin_port_makes_room() {
+    let site = Fixture::new();
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    let mut kept = Vec::new();
+    for _ in 0..34 {
+        let mut wire = Wire::connect(admin, 0).expect("the admin port");
+        wire.get("/healthz", "").expect("sent");
+        assert_eq!(wire.reply(false).expect("answered").0.status, 200);
+        kept.push(wire);
+    }
+    assert_eq!(kept[0].end(), Ok(()), "the first has been idle for longest");
+    kept[33].get("/ready", "").expect("sent");
+    kept[33].reply(false).expect("the last one stays");
+    server.stop();
+}
+
+/// A worker that was started while a page is open must not keep its connection open.
+#[test]
+fn a_connection_ends_also_when_a_worker_was_started_meanwhile() {
+    let site = Fixture::new();
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    let mut open = Wire::connect(admin, 0).expect("the admin port");
+    open.get("/healthz", "").expect("sent");
+    open.reply(false).expect("answered");
+    let worker = support::processes::children(server.pid())[0];
+    support::server::send(worker, Signal::KILL);
+    server.await_line("started again");
+    let restarted = || metrics(&ask(admin, "/metrics", "").1)["weir_restarts_total{worker=\"0\"}"];
+    assert!(await_true(PATIENCE, || restarted() == 1.0));
+    open.get("/healthz", "Connection: close\r\n").expect("sent");
+    open.reply(false).expect("answered");
+    assert_eq!(open.end(), Ok(()));
+    server.stop();
+}
+
+#[test]
+fn a_given_port_that_is_taken_is_an_error() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let mut command = Command::new(Program::Weir.path());
+    command.args(["serve", ".", "--listen", "127.0.0.1:0", "--admin", &address]);
+    let (code, output, errors) = run(&mut command).expect("the binary runs");
+    assert_eq!((code, output.as_str()), (Some(MACHINE), ""), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(errors.contains(&format!("--admin {address}")), "{errors}");
+}
+
+#[test]
+fn the_default_port_taken_is_a_warning() {
+    let site = Fixture::new();
+    // Taken by this, or by somebody else on this machine: it makes no difference.
+    let _taken = TcpListener::bind("127.0.0.1:8081");
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0"]);
+    let mut server = Server::start(command, 0);
+    server.await_line("warning: no admin page on 127.0.0.1:8081");
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+    server.stop();
+}
+
+#[test]
+fn off_is_off() {
+    let site = Fixture::new();
+    let server = start(&site.root(), &["--admin", "off"]);
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+    let said = server.stop();
+    assert!(!said.contains("admin page"), "{said}");
+}
+
+/// By the architecture that comes by itself.
+fn start(root: &Path, flags: &[&str]) -> Server {
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(root).args(["--listen", "127.0.0.1:0"]).args(flags);
+    Server::start(command, 0)
+}
