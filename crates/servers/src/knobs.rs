@@ -50,6 +50,12 @@ impl Knob {
             Takes::Only(names) => names.contains(&architecture),
         }
     }
+
+    /// Whether it has several values, each added by `set`.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.name == "listen"
+    }
 }
 
 /// Finds a knob by its name.
