@@ -171,7 +171,10 @@ fn find(target: &[u8]) -> Found<()> {
             Found::Answer(answer(Status::MOVED_PERMANENTLY, Content::Bytes(b"moved"[..].into())))
         }
         b"/missing" => Found::Status(Status::NOT_FOUND),
-        _ => Found::Miss(Lookup { root: 0, path: target.into(), codings: Codings::default() }),
+        _ => {
+            let codings = Codings::default();
+            Found::Miss(Lookup { root: 0, path: target.into(), codings, credentials: None })
+        }
     }
 }
 

@@ -52,7 +52,10 @@ pub fn answer<F>(
         Validators { etag: representation.etag.as_deref(), modified: representation.modified };
     match conditional::judge(head, current) {
         Verdict::NotModified => return reply.not_modified(),
-        Verdict::Failed => return reply.refusal(Status::PRECONDITION_FAILED, b"", has_content),
+        Verdict::Failed => {
+            let fields = &representation.fields;
+            return reply.refusal(Status::PRECONDITION_FAILED, fields, has_content);
+        }
         Verdict::Proceed => {}
     }
     // Ranges are defined for GET only (RFC 9110 section 14.2).
@@ -63,8 +66,10 @@ pub fn answer<F>(
     match range::select(head.values("range"), length, limits.ranges_max) {
         Selection::Whole => reply.whole(has_content),
         Selection::Unsatisfiable => {
-            let line = [b"Content-Range: bytes */", Decimal::of(length).digits(), b"\r\n"].concat();
-            reply.refusal(Status::RANGE_NOT_SATISFIABLE, &line, has_content)
+            let length = Decimal::of(length);
+            let fields = [b"Content-Range: bytes */", length.digits(), b"\r\n"];
+            let lines = [&fields.concat(), &*representation.fields].concat();
+            reply.refusal(Status::RANGE_NOT_SATISFIABLE, &lines, has_content)
         }
         Selection::Part(part) => reply.part(part),
         Selection::Parts(parts) => reply.parts(&parts),
@@ -245,8 +250,8 @@ impl<F> Reply<'_, F> {
         self.composed(status, 0, Row::of_one(lines.end(self.persistence), 0..0))
     }
 
-    fn refusal(&self, status: Status, line: &[u8], has_content: bool) -> Composed<F> {
-        small(status, self.persistence, line, has_content, self.date)
+    fn refusal(&self, status: Status, lines: &[u8], has_content: bool) -> Composed<F> {
+        small(status, self.persistence, lines, has_content, self.date)
     }
 
     fn composed(&self, status: Status, content_bytes: u64, row: Row) -> Composed<F> {
@@ -333,7 +338,10 @@ fn head_of_whole<F>(
 ) -> Vec<u8> {
     let mut lines = Lines::begin(representation.status, date);
     lines.add_unless_empty("Content-Type: ", &representation.media_type);
-    lines.add(&[b"Content-Length: ", Decimal::of(representation.content.length()).digits()]);
+    // RFC 9110 section 8.6.
+    if representation.status != Status::NO_CONTENT {
+        lines.add(&[b"Content-Length: ", Decimal::of(representation.content.length()).digits()]);
+    }
     lines.add_representation(representation, date);
     lines.end(persistence)
 }

@@ -12,12 +12,13 @@ use measure::Instant;
 
 pub use self::patience::{Deadline, Timeout};
 use crate::body::Body;
-use crate::head::{Scan, first_line};
+use crate::head::{Scan, first_line, first_value};
 use crate::inbox::Inbox;
 use crate::reply::{After, Rate, Sending};
 use crate::state::{self, Event};
 use crate::{
-    Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Reply, Request, Shared, Status, Want,
+    Field, Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Reply, Request, Shared, Status,
+    Want,
 };
 
 /// One HTTP/1.1 connection.
@@ -273,13 +274,25 @@ impl<F> Connection<F> {
     /// complete.
     #[must_use]
     pub fn request_line(&self) -> Option<&[u8]> {
+        self.request().and_then(first_line)
+    }
+
+    /// The first value of a field of the request being answered, as it came, for as long as there
+    /// is a request line.
+    #[must_use]
+    pub fn request_field(&self, field: Field) -> Option<&[u8]> {
+        self.request().and_then(|request| first_value(request, field))
+    }
+
+    /// Bytes that begin with the request being answered.
+    fn request(&self) -> Option<&[u8]> {
         match &self.state {
             State::Idle { .. }
             | State::Head { .. }
             | State::Shut
             | State::Linger { .. }
             | State::Closed => None,
-            _ => first_line(self.inbox.bytes()),
+            _ => Some(self.inbox.bytes()),
         }
     }
 

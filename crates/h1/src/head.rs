@@ -46,6 +46,27 @@ pub enum Persistence {
     Closes,
 }
 
+/// Fields of a request that are told as they came, for logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// RFC 9110 section 7.2.
+    Host,
+    /// RFC 9110 section 10.1.3.
+    Referer,
+    /// RFC 9110 section 10.1.5.
+    UserAgent,
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Referer => "referer",
+            Self::UserAgent => "user-agent",
+        }
+    }
+}
+
 /// How a request's body is delimited (RFC 9112 section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -144,16 +165,25 @@ impl<'c> Head<'c> {
 
     /// The values of a field, one for each line, in order; `name` in any case.
     pub fn values(&self, name: &'static str) -> impl Iterator<Item = &'c [u8]> + use<'c> {
-        Lines(self.bytes).skip(1).filter_map(move |line| {
-            let colon = memchr(b':', line)?;
-            let named = line[..colon].eq_ignore_ascii_case(name.as_bytes());
-            named.then(|| line[colon + 1..].trim_ascii())
-        })
+        Lines(self.bytes).skip(1).filter_map(move |line| value(line, name))
     }
 
     fn span(&self, span: Span) -> &'c [u8] {
         &self.bytes[usize::from(span.at)..usize::from(span.end)]
     }
+}
+
+/// The first value of a field in bytes that begin with a head, which need not be a good one.
+pub(crate) fn first_value(bytes: &[u8], field: Field) -> Option<&[u8]> {
+    let fields = Lines(bytes).skip(1).take_while(|line| !line.is_empty());
+    fields.filter_map(|line| value(line, field.name())).next()
+}
+
+/// What a line says of a field, if it is of that one.
+fn value<'c>(line: &'c [u8], name: &str) -> Option<&'c [u8]> {
+    let colon = memchr(b':', line)?;
+    let named = line[..colon].eq_ignore_ascii_case(name.as_bytes());
+    named.then(|| line[colon + 1..].trim_ascii())
 }
 
 /// The first line of a head, without its CRLF.
@@ -182,5 +212,28 @@ impl Span {
         // A judged head is shorter than 64 KiB; an empty part may lie anywhere.
         let at = at.min(whole.len());
         Self { at: at as u16, end: (at + part.len()) as u16 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_value_of_a_field_is_told_also_of_a_bad_head() {
+        let check = |fields: &str, expected: Option<&str>| {
+            let bytes = format!("GET / HTTP/1.1\r\n{fields}");
+            let value = first_value(bytes.as_bytes(), Field::UserAgent);
+            assert_eq!(value, expected.map(str::as_bytes), "{fields:?}");
+        };
+        check("User-Agent: a\r\n\r\n", Some("a"));
+        check("Host: b\r\nUSER-AGENT:\t a b \r\n\r\n", Some("a b"));
+        check("user-agent: a\r\nuser-agent: b\r\n\r\n", Some("a"));
+        check("user-agent:\r\n\r\n", Some(""));
+        check("user-agent : a\r\nuser-agents: b\r\nno colon\r\n\r\n", None);
+        check("user-agent: a\nb\r\n", Some("a"));
+        check("Host: b\r\n\r\nuser-agent: of the body\r\n", None);
+        check("user-agent: cut off", None);
+        check("", None);
     }
 }

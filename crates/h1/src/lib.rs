@@ -36,12 +36,13 @@ mod status;
 mod want;
 
 pub use connection::{Connection, Deadline, Timeout};
-pub use head::{Framing, Head, Method, Persistence, Refusal, Request, Version};
+pub use head::{Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};
 pub use reply::Reply;
 pub use status::Status;
 pub use want::{
-    Answer, Chunk, Content, FilePart, Found, Loaded, Lookup, Miss, Representation, Shared, Want,
+    Answer, Chunk, Content, Credentials, FilePart, Found, Loaded, Lookup, Miss, Representation,
+    Shared, Want,
 };

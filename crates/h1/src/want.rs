@@ -1,3 +1,5 @@
+use std::fmt;
+
 use crate::{Coding, Codings, Head, Status};
 
 /// A counted handle: what an answer is made of stays until its last user is done with it, also
@@ -41,12 +43,19 @@ pub enum Miss<F> {
 pub struct Lookup {
     /// Which root of the site, by index.
     pub root: u32,
-    /// The decoded, normalised path: starts with a slash, holds no empty, `.` or `..` segment, no
-    /// NUL; ends with a slash where a directory is meant.
+    /// The decoded, normalised path beneath that root: starts with a slash, holds no empty, `.` or
+    /// `..` segment, no NUL; ends with a slash where a directory is meant. Empty: the root itself,
+    /// named without its slash.
     pub path: Shared<[u8]>,
     /// The content codings that the client takes.
     pub codings: Codings,
+    /// What the client says to be let in, where that has still to be verified.
+    pub credentials: Option<Credentials>,
 }
+
+/// A name, a colon and a password (RFC 7617 section 2). They never show where values are printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Credentials(pub Shared<[u8]>);
 
 /// A piece of shared memory to be sent: bytes `at..end` of `of`.
 #[derive(Debug, Clone)]
@@ -121,7 +130,8 @@ pub struct Representation<F> {
     pub modified: Option<u64>,
     /// Whether `Vary: Accept-Encoding` belongs on it.
     pub varies: bool,
-    /// Further header lines, each ended by CRLF: `Location`, say.
+    /// Further header lines, each ended by CRLF: `Location`, say. Those of a 200 are also on the
+    /// 206, 304, 412 or 416 that it turns into.
     pub fields: Box<[u8]>,
     /// The bytes themselves.
     pub content: Content<F>,
@@ -178,6 +188,12 @@ impl<F> Content<F> {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File { length, .. } => *length,
         }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials")
     }
 }
 

@@ -121,6 +121,41 @@ fn of_a_sibling() {
     assert!(reply.ends_with(lines), "{reply}");
 }
 
+/// Fields that the site adds are on whatever its answer turns into.
+#[test]
+fn fields_of_the_site() {
+    let with_fields =
+        || Representation { fields: b"X-A: 1\r\nX-A: 2\r\n"[..].into(), ..in_file(9) };
+    let rows = [
+        ("GET / HTTP/1.1", "200"),
+        ("HEAD / HTTP/1.1", "200"),
+        ("GET / HTTP/1.1\nRange: bytes=0-0", "206"),
+        ("GET / HTTP/1.1\nIf-None-Match: *", "304"),
+        ("GET / HTTP/1.1\nIf-Match: \"f\"", "412"),
+        ("GET / HTTP/1.1\nRange: bytes=9-", "416"),
+    ];
+    for (request, status) in rows {
+        let reply = wire(composed(request, with_fields()), 9);
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{reply}");
+        assert!(reply.contains("\r\nX-A: 1\r\nX-A: 2\r\n"), "{reply}");
+    }
+}
+
+/// RFC 9110 section 8.6: a 204 has no length, whoever made it.
+#[test]
+fn no_content_of_the_site() {
+    let reply = Representation {
+        status: Status::NO_CONTENT,
+        media_type: "".into(),
+        etag: None,
+        modified: None,
+        fields: b"Allow: GET\r\n"[..].into(),
+        ..in_memory(0)
+    };
+    let expected = format!("HTTP/1.1 204 No Content\n{DATED}Allow: GET\n\n");
+    assert_eq!(wire(composed("OPTIONS / HTTP/1.1", reply), 0), crlf(&expected));
+}
+
 #[test]
 fn of_the_future() {
     let file = Representation { modified: Some(SECONDS + 60), ..in_memory(1) };

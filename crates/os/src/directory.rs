@@ -2,7 +2,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fcntl_setfl, openat, openat2};
+use rustix::fs::{CWD, Dir, Mode, OFlags, ResolveFlags, fcntl_setfl, openat, openat2};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::{File, Kind, Stat};
@@ -71,6 +71,25 @@ impl Directory {
     /// As [`Self::open_beneath`], except that a file need not be readable.
     pub fn stat_beneath(&self, name: &[u8]) -> io::Result<Stat> {
         Stat::of(self.resolve(name, OFlags::PATH | OFlags::CLOEXEC)?.as_fd())
+    }
+
+    /// The names in a directory, by the rules of [`Self::open_beneath`], without `.` and `..`, in
+    /// no order; and whether these are all, because no more than `most` are read.
+    ///
+    /// # Errors
+    /// As [`Self::open_beneath`]; ENOTDIR for what is no directory.
+    pub fn names_beneath(&self, name: &[u8], most: usize) -> io::Result<(Vec<Vec<u8>>, bool)> {
+        let fd = self.resolve(name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        let mut names = Vec::new();
+        for entry in Dir::new(fd)? {
+            let entry = entry?;
+            match entry.file_name().to_bytes() {
+                b"." | b".." => {}
+                _ if names.len() == most => return Ok((names, false)),
+                name => names.push(name.to_vec()),
+            }
+        }
+        Ok((names, true))
     }
 
     fn resolve(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {

@@ -28,6 +28,37 @@ const CONTENTS: [&str; 8] = ["a", "b", "c", "space", "", "latin", "outside", "in
 const OUT: Is = Refused(Errno::XDEV);
 const MISSING: Is = Refused(Errno::NOENT);
 
+/// Names that are read stay beneath, too, and are no more than were asked for.
+#[test]
+fn names_in_a_directory() {
+    let tree = Tree::new();
+    let root = tree.open();
+    let rows: &[(&str, Result<&[&str], Errno>)] = &[
+        ("dir", Ok(&["b.html", "deep", "up", "up-up"])),
+        ("dir/", Ok(&["b.html", "deep", "up", "up-up"])),
+        ("dir-link/deep", Ok(&["c"])),
+        ("out-dir", Err(Errno::XDEV)),
+        ("a.html", Err(Errno::NOTDIR)),
+        ("missing", Err(Errno::NOENT)),
+    ];
+    for (name, expected) in rows {
+        for most in [0, 1, 3, 4, 5] {
+            let names = root.names_beneath(name.as_bytes(), most);
+            let names = names.map_err(|e| Errno::from_io_error(&e).unwrap());
+            match (names, expected) {
+                (Ok((mut names, is_all)), Ok(expected)) => {
+                    assert_eq!(is_all, most >= expected.len(), "{name} {most}");
+                    assert_eq!(names.len(), most.min(expected.len()), "{name} {most}");
+                    names.sort();
+                    let is_known = |n: &Vec<u8>| expected.iter().any(|e| e.as_bytes() == n);
+                    assert!(names.iter().all(is_known), "{name}: {names:?}");
+                }
+                (got, expected) => assert_eq!(got.err(), expected.err(), "{name}"),
+            }
+        }
+    }
+}
+
 /// Every name is opened and asked about.
 #[test]
 fn names_stay_beneath() {

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use h1::{
-    Chunk, Connection, Deadline, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status, Want,
+    Chunk, Connection, Deadline, Field, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status,
+    Want,
 };
 use os::File;
 use servers::session::{Session, Sessions};
@@ -192,5 +193,9 @@ impl Session for Recoded {
 
     fn request_line(&self) -> Option<&[u8]> {
         self.inner.request_line()
+    }
+
+    fn request_field(&self, field: Field) -> Option<&[u8]> {
+        self.inner.request_field(field)
     }
 }

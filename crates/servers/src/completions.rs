@@ -88,12 +88,11 @@ pub(crate) fn ring(connections: u64) -> io::Result<Ring> {
 impl<'h> Completions<'h> {
     pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
-        let settings = &house.settings;
         let mut ring = ring(house.connections_max as u64)?;
         ring.poll(house.orders.wake(), ORDER)?;
         let mut clock = Clock::new();
-        let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
-        house.counters.started(worker);
+        let log = crate::log::start(house, worker)?;
+        house.started(worker);
         Ok(Self {
             house,
             worker,

@@ -134,7 +134,7 @@ fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
         grants.extend(parent.map(|parent| (parent.to_path_buf(), Grant::Read)));
         grants.push((root, Grant::Read));
     }
-    if let Some(log) = &settings.access_log {
+    for log in settings.access_log.iter().chain(&settings.error_log) {
         grants.push((written(log), Grant::Write));
     }
     if settings.trace.is_some() {

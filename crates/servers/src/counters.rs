@@ -4,6 +4,7 @@
 //! [`Tally`] of its own and publishes it once a round (loops) or once a reply (threads).
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,7 +51,7 @@ counters! {
     TurnedAway "turned_away" "connections" "Closed for their address or want of a PROXY header",
     Throttled "throttled" "requests" "Requests answered 429 because their address asked too often",
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
-    LogDrops "log_drops" "lines" "Lines of the access log dropped because the disk was slow",
+    LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
     QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
     ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
@@ -61,8 +62,9 @@ const ROW: usize = COUNTERS.len() + 1;
 const READY: usize = COUNTERS.len();
 
 /// The shared words: one row for each worker.
+#[derive(Clone)]
 pub struct Counters {
-    words: SharedWords,
+    words: Arc<SharedWords>,
 }
 
 impl Counters {
@@ -71,7 +73,7 @@ impl Counters {
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(workers: usize) -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(workers.max(1) * ROW)? })
+        Ok(Self { words: Arc::new(SharedWords::new(workers.max(1) * ROW)?) })
     }
 
     /// How many workers have a row.

@@ -11,8 +11,10 @@ use os::process::{self, Exit, Fork, Pid};
 use crate::House;
 use crate::confine;
 use crate::counters::Counter;
+use crate::error_log::By;
 use crate::failure::Failure;
 use crate::registry::Architecture;
+use crate::settings::Level;
 
 /// How long a worker waits to be started again: at once the first time, then ever longer, because
 /// one that dies at once would otherwise keep a processor busy with dying.
@@ -214,11 +216,16 @@ impl Generation {
                 // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
                 // supervisor who decides what it means.
                 process::die_with_parent();
+                let by =
+                    format!("begins as process {} by {}", process::id(), self.architecture.name);
+                self.house.errors.write(Level::Debug, By::Worker(n), &by);
                 let ran = confine::confine(&self.house)
                     .and_then(|()| (self.architecture.run)(&self.house, n));
-                if let Err(e) = &ran {
-                    eprintln!("weir: worker {n} ({}): {e}", self.architecture.name);
-                }
+                let (level, text) = match &ran {
+                    Ok(()) => (Level::Info, String::from("has drained")),
+                    Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),
+                };
+                self.house.errors.write(level, By::Worker(n), &text);
                 process::exit(i32::from(ran.is_err()))
             }
         }

@@ -8,8 +8,9 @@ use site::Site;
 
 use crate::counters::Counters;
 use crate::dials::Dials;
+use crate::error_log::{By, ErrorLog};
 use crate::session::Sessions;
-use crate::settings::Settings;
+use crate::settings::{Level, Settings};
 use crate::trace::TraceFile;
 
 /// What all workers share: made once by the supervisor, before the first fork.
@@ -23,7 +24,7 @@ pub struct House {
     /// Owned by the supervisor; a worker only accepts from them.
     pub listeners: Vec<Arc<Listener>>,
     /// The statistics.
-    pub counters: Arc<Counters>,
+    pub counters: Counters,
     /// From the supervisor to its workers.
     pub orders: Orders,
     /// Open connections a worker holds at most.
@@ -34,6 +35,8 @@ pub struct House {
     pub sessions: Sessions,
     /// Whether sessions have to be told who their peer is.
     pub asks_who: bool,
+    /// What went wrong, and what changed.
+    pub errors: Arc<ErrorLog>,
     /// Where traces go.
     pub trace: Option<TraceFile>,
 }
@@ -46,6 +49,13 @@ impl House {
     pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
         let (before, after) = self.listeners.split_at(n % self.listeners.len());
         after.iter().chain(before)
+    }
+
+    /// A worker is ready to serve.
+    pub(crate) fn started(&self, worker: usize) {
+        self.counters.started(worker);
+        let text = format!("serves as process {}", os::process::id());
+        self.errors.write(Level::Info, By::Worker(worker), &text);
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
@@ -98,11 +108,22 @@ pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
     Ok(Chunk::whole(bytes.into()))
 }
 
-/// What workers are told: to serve until something else is ordered, and then to end.
+/// What workers are told: to serve until something else is ordered, and then to end; and to open
+/// the logs again.
+#[derive(Clone)]
 pub struct Orders {
-    words: SharedWords,
+    words: Arc<SharedWords>,
     wake: Arc<Wake>,
 }
+
+/// Places of the words.
+const END: usize = 0;
+const LOGS: usize = 1;
+const ORDERS: usize = 2;
+
+/// What the first of them says.
+const RETIRE: u64 = 1;
+const DRAIN: u64 = 2;
 
 impl Orders {
     /// Nothing ordered.
@@ -110,39 +131,47 @@ impl Orders {
     /// # Errors
     /// The machine has no memory or descriptor for it.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(1)?, wake: Arc::new(Wake::new()?) })
+        Ok(Self { words: Arc::new(SharedWords::new(ORDERS)?), wake: Arc::new(Wake::new()?) })
     }
 
     /// Orders every worker to end: the site is no longer served.
     pub fn drain(&self) {
-        self.words[0].fetch_max(DRAIN, Release);
+        self.words[END].fetch_max(DRAIN, Release);
         self.wake.wake();
     }
 
     /// Orders every worker to end, because others serve in its place.
     pub fn retire(&self) {
-        self.words[0].fetch_max(RETIRE, Release);
+        self.words[END].fetch_max(RETIRE, Release);
         self.wake.wake();
     }
 
     /// Whether a worker is to finish what it has and to end.
     pub fn is_draining(&self) -> bool {
-        self.words[0].load(Acquire) != 0
+        self.words[END].load(Acquire) != 0
     }
 
     /// Whether others serve in its place, so that it has nobody to accept and need not hurry.
     pub fn is_retiring(&self) -> bool {
-        self.words[0].load(Acquire) == RETIRE
+        self.words[END].load(Acquire) == RETIRE
     }
 
-    /// Becomes readable with the first order, and stays so: every worker waits for it.
+    /// Orders every process to open its logs again before it writes to them: who rotates them has
+    /// given the files other names.
+    pub fn reopen_logs(&self) {
+        self.words[LOGS].fetch_add(1, Release);
+    }
+
+    /// How often that was ordered.
+    pub fn logs_generation(&self) -> u64 {
+        self.words[LOGS].load(Acquire)
+    }
+
+    /// Becomes readable with the order to end, and stays so: every worker waits for it.
     pub fn wake(&self) -> &Arc<Wake> {
         &self.wake
     }
 }
-
-const RETIRE: u64 = 1;
-const DRAIN: u64 = 2;
 
 /// Reads the clocks; formats the date once a second (JAWS97 3.2.2).
 pub(crate) struct Clock {

@@ -4,10 +4,13 @@
 mod host;
 mod values;
 
+use std::path::PathBuf;
+
 use measure::Duration;
 
-use self::values::{millis, number, on_off, path, put, shown, switch};
-use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Sendfile, Settings};
+use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Level, LogFormat, Sendfile, Settings};
+
+use values::{millis, named, number, on_off, path, put, shown, switch};
 
 /// One knob.
 pub struct Knob {
@@ -369,10 +372,34 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "access-log",
         value: "FILE|off",
-        reason: "one line per reply in the common log format, written by a thread of its own",
+        reason: "one line per reply, written by a thread of its own; opened again on SIGUSR1",
         takes: Takes::All,
         set: |s, v| put(&mut s.access_log, Ok(path(v))),
         show: |s| shown(s.access_log.as_ref()),
+    },
+    Knob {
+        name: "log-format",
+        value: "common|combined|json",
+        reason: "of the access log; combined adds referer and user agent, json tells most",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.log_format, named(v, &LogFormat::ALL, LogFormat::name)),
+        show: |s| String::from(s.log_format.name()),
+    },
+    Knob {
+        name: "error-log",
+        value: "FILE|stderr",
+        reason: "what went wrong and what changed; opened again on SIGUSR1",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.error_log, Ok((v != "stderr").then(|| PathBuf::from(v)))),
+        show: |s| s.error_log.as_ref().map_or("stderr".into(), |path| path.display().to_string()),
+    },
+    Knob {
+        name: "log-level",
+        value: "error|warn|info|debug",
+        reason: "the least urgent that the error log tells",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.log_level, named(v, &Level::ALL, Level::name)),
+        show: |s| String::from(s.log_level.name()),
     },
     Knob {
         name: "trace",
@@ -460,6 +487,7 @@ mod tests {
         check("poller", "kqueue", "select, poll or epoll");
         check("sendfile", "yes", "nonblocking, blocking or off");
         check("work-on-accepted", "1", "on or off");
+        check("log-level", "all", "error, warn, info, debug");
         check("threads", "-1", "a number from 1 to 32768");
     }
 }

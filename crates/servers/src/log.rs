@@ -1,17 +1,25 @@
-//! The access log: lines in the common log format, written by a thread of its own, so that a slow
-//! disk never holds up a reply. Lines that the thread cannot keep up with are dropped and counted.
+//! The access log: a line for each reply, written by a thread of its own, so that a slow disk never
+//! holds up a reply. Lines that the thread cannot keep up with, or that the disk does not take, are
+//! dropped and counted.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+mod asked;
+mod line;
+mod writer;
+
+use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use h1::{Now, Reply};
 use measure::Duration;
 
+pub(crate) use self::asked::Asked;
+use self::line::{Entry, write_line};
+use self::writer::Written;
+use crate::House;
 use crate::counters::{Counter, Tally};
+use crate::settings::LogFormat;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
@@ -19,13 +27,18 @@ const QUEUE_BYTES_MAX: usize = 2 << 20;
 const BATCH_BYTES: usize = 64 << 10;
 /// How long fewer bytes wait for others.
 const WRITE_AFTER: Duration = Duration::from_secs(1);
+/// Stack of the thread: it formats nothing but complaints.
+const STACK_BYTES: usize = 64 << 10;
 
 /// A thread's end of the log. When the last of them is dropped, all lines are written.
 #[derive(Clone)]
 pub(crate) struct AccessLog {
+    format: LogFormat,
     writer: Arc<Writer>,
     /// The line in the making; the allocation serves the next.
     line: Vec<u8>,
+    /// The second as the format writes it: made once a second, not once a line.
+    stamp: Option<(u64, String)>,
 }
 
 /// The thread that writes.
@@ -45,43 +58,51 @@ struct Lines {
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
+    /// Lines that found no room since the last were taken.
+    dropped: u64,
     /// No more will come.
     over: bool,
 }
 
-/// Opens the log and starts its thread.
+/// Starts the thread of a worker's log, if there is to be one. A file that cannot be opened costs
+/// lines, not the site.
 ///
 /// # Errors
-/// The file cannot be opened, or no thread can be made.
-pub(crate) fn start(path: &Path) -> io::Result<AccessLog> {
-    let file = OpenOptions::new().create(true).append(true).open(path)?;
+/// No thread can be made.
+pub(crate) fn start(house: &House, worker: usize) -> io::Result<Option<AccessLog>> {
+    let Some(path) = &house.settings.access_log else { return Ok(None) };
+    let written = Written::new(path, house, worker);
     let lines = Arc::new(Lines::default());
     let read = Arc::clone(&lines);
-    let thread = Builder::new().name(String::from("weir-log")).stack_size(64 << 10);
-    let thread = Some(thread.spawn(move || read.write(file))?);
-    Ok(AccessLog { writer: Arc::new(Writer { lines, thread }), line: Vec::new() })
+    let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);
+    let thread = Some(thread.spawn(move || read.write(written))?);
+    let writer = Arc::new(Writer { lines, thread });
+    Ok(Some(AccessLog::new(house.settings.log_format, writer)))
 }
 
 impl AccessLog {
+    const fn new(format: LogFormat, writer: Arc<Writer>) -> Self {
+        Self { format, writer, line: Vec::new(), stamp: None }
+    }
+
     /// Adds a line for a reply.
     pub(crate) fn line(
         &mut self,
         peer: Option<IpAddr>,
-        request: &str,
+        asked: &Asked,
         reply: Reply,
         now: &Now,
         tally: &mut Tally,
     ) {
-        let Reply { status, bytes } = reply;
-        let date = clf_date(now);
-        self.line.clear();
-        // Writing to a Vec cannot fail.
-        let _ = match peer {
-            Some(ip) => write!(self.line, "{ip}"),
-            None => write!(self.line, "-"),
-        };
-        let _ = writeln!(self.line, " - - [{date}] \"{request}\" {} {bytes}", status.0);
-        let is_kept = self.writer.lines.add(&self.line);
+        let Self { format, writer, line, stamp } = self;
+        let seconds = now.date.seconds;
+        if stamp.as_ref().is_none_or(|(of, _)| *of != seconds) {
+            *stamp = Some((seconds, line::stamp(*format, &now.date)));
+        }
+        let stamp = stamp.as_ref().map_or("", |(_, text)| text);
+        line.clear();
+        write_line(line, *format, &Entry { peer, stamp, asked, reply });
+        let is_kept = writer.lines.add(line);
         tally.add(Counter::LogDrops, u64::from(!is_kept));
     }
 }
@@ -93,6 +114,7 @@ impl Lines {
         let before = waiting.bytes.len();
         let after = before + line.len();
         if after > QUEUE_BYTES_MAX {
+            waiting.dropped += 1;
             return false;
         }
         waiting.bytes.extend_from_slice(line);
@@ -105,17 +127,18 @@ impl Lines {
     }
 
     /// The life of the thread.
-    fn write(&self, mut file: File) {
+    fn write(&self, mut written: Written) {
         let mut batch = Vec::new();
-        while self.take(&mut batch) {
-            // A full disk loses lines, not requests.
-            let _ = file.write_all(&batch);
+        while let Some(dropped) = self.take(&mut batch) {
+            written.write(&batch, os::clock::monotonic());
+            written.was_slow(dropped, os::clock::monotonic());
             batch.clear();
         }
     }
 
-    /// Waits for lines and takes all there are; `false`: no more will come.
-    fn take(&self, batch: &mut Vec<u8>) -> bool {
+    /// Waits for lines and takes all there are; how many were dropped meanwhile, or nothing: no
+    /// more will come.
+    fn take(&self, batch: &mut Vec<u8>) -> Option<u64> {
         let is_empty = |waiting: &mut Waiting| waiting.bytes.is_empty() && !waiting.over;
         let waiting = self.more.wait_while(self.locked(), is_empty);
         let are_few = |waiting: &mut Waiting| waiting.bytes.len() < BATCH_BYTES && !waiting.over;
@@ -123,7 +146,8 @@ impl Lines {
         let waited = self.more.wait_timeout_while(waiting, WRITE_AFTER, are_few);
         let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
         core::mem::swap(&mut waiting.bytes, batch);
-        !batch.is_empty()
+        let dropped = core::mem::take(&mut waiting.dropped);
+        (!batch.is_empty()).then_some(dropped)
     }
 
     // A thread that panicked has not left lines half added.
@@ -144,27 +168,24 @@ impl Drop for Writer {
     }
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` as `06/Nov/1994:08:49:37 +0000`.
-fn clf_date(now: &Now) -> String {
-    let text = str::from_utf8(now.date.text()).unwrap_or_default();
-    format!("{}/{}/{}:{} +0000", &text[5..7], &text[8..11], &text[12..16], &text[17..25])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use measure::Instant;
 
     #[test]
-    fn a_line_is_in_the_common_log_format() {
-        let now = Now { at: Instant::ORIGIN, date: h1::Date::new(784_111_777) };
+    fn a_line_has_the_date_of_its_second() {
         let writer = Arc::new(Writer { lines: Arc::default(), thread: None });
-        let mut log = AccessLog { writer, line: Vec::new() };
+        let mut log = AccessLog::new(LogFormat::Common, writer);
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
         let mut tally = Tally::default();
-        log.line(Some([10, 0, 0, 1].into()), "GET /1k.bin HTTP/1.1", reply, &now, &mut tally);
-        let expected =
-            "10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] \"GET /1k.bin HTTP/1.1\" 200 1024\n";
+        for second in [784_111_777, 784_111_777, 784_111_778] {
+            let now = Now { at: Instant::ORIGIN, date: h1::Date::new(second) };
+            log.line(Some([10, 0, 0, 1].into()), &Asked::default(), reply, &now, &mut tally);
+        }
+        let line =
+            |second| format!("10.0.0.1 - - [06/Nov/1994:08:49:{second} +0000] \"-\" 200 1024\n");
+        let expected = [line(37), line(37), line(38)].concat();
         assert_eq!(log.writer.lines.locked().bytes, expected.as_bytes());
     }
 
@@ -175,6 +196,9 @@ mod tests {
         let kept = (0..3000).filter(|_| lines.add(&line)).count();
         assert_eq!(kept, QUEUE_BYTES_MAX / 1000);
         let mut batch = Vec::new();
-        assert!(lines.take(&mut batch) && batch.len() == kept * 1000 && lines.add(&line));
+        assert_eq!(lines.take(&mut batch), Some(3000 - kept as u64));
+        assert!(batch.len() == kept * 1000 && lines.add(&line));
+        batch.clear();
+        assert_eq!(lines.take(&mut batch), Some(0));
     }
 }

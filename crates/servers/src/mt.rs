@@ -36,7 +36,7 @@ use crate::trace::Step;
 /// # Errors
 /// The machine refuses the first threads or a descriptor.
 pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
-    let log = house.settings.access_log.as_deref().map(crate::log::start).transpose()?;
+    let log = crate::log::start(house, worker)?;
     Pool::new(house, worker)?.run(|member| serve(member, house, worker, log.clone()))
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Piece {
 impl Party {
     pub(crate) fn new(handle: Handle, house: &House, logs: bool, now: &Now) -> Self {
         let witness = (logs || house.trace.is_some())
-            .then(|| Witness::new(None, house.trace.is_some(), Performer::Ring));
+            .then(|| Witness::new(None, house, logs, Performer::Ring));
         Self {
             handle,
             session: (house.sessions)(now),

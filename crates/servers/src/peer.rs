@@ -6,9 +6,10 @@ use os::Socket;
 
 use crate::House;
 use crate::counters::{Counter, Tally};
-use crate::log::AccessLog;
+use crate::log::{AccessLog, Asked};
 use crate::performer::Performer;
 use crate::session::Session;
+use crate::settings::LogFormat;
 use crate::trace::{Step, Trace, Who, quoted};
 
 /// One connection as the loop or the thread that serves it holds it.
@@ -31,7 +32,9 @@ pub(crate) struct Peer<S = Socket> {
 /// What a connection's log line and trace need; there only if one of the two is on.
 pub(crate) struct Witness {
     ip: Option<IpAddr>,
-    request: String,
+    asked: Asked,
+    /// None if there is no log.
+    format: Option<LogFormat>,
     trace: Option<Trace>,
 }
 
@@ -43,9 +46,9 @@ impl<S: Borrow<Socket>> Peer<S> {
         logs: bool,
         now: &Now,
     ) -> Self {
-        let traces = house.trace.is_some();
-        let ip = if logs || traces || house.asks_who { socket.borrow().peer_ip() } else { None };
-        let witness = (logs || traces).then(|| Witness::new(ip, traces, accepted_by));
+        let is_watched = logs || house.trace.is_some();
+        let ip = if is_watched || house.asks_who { socket.borrow().peer_ip() } else { None };
+        let witness = is_watched.then(|| Witness::new(ip, house, logs, accepted_by));
         let mut session = (house.sessions)(now);
         if house.asks_who {
             session.introduced(ip, now);
@@ -79,13 +82,19 @@ impl<S: Borrow<Socket>> Peer<S> {
 }
 
 impl Witness {
-    pub(crate) fn new(ip: Option<IpAddr>, traces: bool, accepted_by: Performer) -> Box<Self> {
-        let trace = traces.then(|| {
+    pub(crate) fn new(
+        ip: Option<IpAddr>,
+        house: &House,
+        logs: bool,
+        accepted_by: Performer,
+    ) -> Box<Self> {
+        let trace = house.trace.is_some().then(|| {
             let mut trace = Trace::default();
             trace.mark(Step::Accept, accepted_by);
             trace
         });
-        Box::new(Self { ip, request: String::new(), trace })
+        let format = logs.then_some(house.settings.log_format);
+        Box::new(Self { ip, asked: Asked::default(), format, trace })
     }
 
     /// Its address has come to be known.
@@ -93,14 +102,10 @@ impl Witness {
         self.ip = ip;
     }
 
-    /// Keeps the request line while it is there.
+    /// Keeps what is told of the request while it is there.
     pub(crate) fn note(&mut self, session: &dyn Session) {
-        if self.request.is_empty()
-            && let Some(line) = session.request_line()
-        {
-            self.request = quoted(line);
-            self.ip = session.source().or(self.ip);
-        }
+        self.asked.note(session, self.format);
+        self.ip = session.source().or(self.ip);
     }
 
     pub(crate) fn mark(&mut self, step: Step, by: Performer) {
@@ -119,12 +124,13 @@ impl Witness {
         tally: &mut Tally,
     ) {
         if let (Some(trace), Some(file)) = (&mut self.trace, &house.trace) {
-            trace.finish(&self.request, reply.status, file);
+            trace.finish(&quoted(self.asked.line()), reply.status, file);
         }
         if let Some(log) = log {
-            log.line(self.ip, &self.request, reply, now, tally);
+            log.line(self.ip, &self.asked, reply, now, tally);
         }
-        self.request.clear();
+        // Its memory goes with it: who is idle for long holds none.
+        self.asked = Asked::default();
     }
 }
 

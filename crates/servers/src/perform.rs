@@ -216,10 +216,15 @@ pub(crate) fn fault(error: &io::Error) -> Counter {
 pub(crate) fn count_fault(loaded: &Loaded<File>, tally: &mut Tally) {
     match loaded {
         Loaded::More(piece) if piece.bytes().is_empty() => tally.add(Counter::FileFaults, 1),
-        Loaded::Status(status) if *status >= Status::INTERNAL_SERVER_ERROR => {
-            tally.add(Counter::MachineFaults, 1);
-        }
+        Loaded::Status(status) => count_status(*status, tally),
+        Loaded::Answer(answer) => count_status(answer.representation.status, tally),
         _ => {}
+    }
+}
+
+fn count_status(status: Status, tally: &mut Tally) {
+    if status >= Status::INTERNAL_SERVER_ERROR {
+        tally.add(Counter::MachineFaults, 1);
     }
 }
 

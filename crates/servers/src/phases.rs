@@ -87,9 +87,9 @@ impl<'h> Loop<'h> {
         }
         let mut clock = Clock::new();
         let now = clock.now();
-        let log = settings.access_log.as_deref().map(crate::log::start).transpose()?;
+        let log = crate::log::start(house, worker)?;
         let spare = SpareDescriptor::new()?;
-        house.counters.started(worker);
+        house.started(worker);
         Ok(Self {
             house,
             worker,
@@ -301,6 +301,7 @@ impl<'h> Loop<'h> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    self.house.errors.refused(self.worker, &e, self.now.at);
                     // In a drain those who wait can wait until somebody has gone.
                     if os::is_out_of_descriptors(&e) && !self.gate.is_draining() {
                         self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));

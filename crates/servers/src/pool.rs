@@ -101,7 +101,7 @@ impl<'h> Pool<'h> {
             for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
-            self.house.counters.started(self.worker);
+            self.house.started(self.worker);
             while !self.house.orders.is_draining() {
                 self.look_after(scope, &serve);
             }
@@ -306,6 +306,8 @@ impl Member<'_> {
                 let whose = fault(&e);
                 tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    let Pool { house, worker, .. } = self.pool;
+                    house.errors.refused(*worker, &e, os::clock::monotonic());
                     // In a drain those who wait can wait until somebody has gone.
                     let sheds =
                         os::is_out_of_descriptors(&e) && !self.pool.house.orders.is_draining();

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use h1::{Deadline, Found, Loaded, Now, Reply, Status, Want};
+use h1::{Deadline, Field, Found, Loaded, Now, Reply, Status, Want};
 use os::File;
 
 use crate::admission::{Admission, Key, Quota};
@@ -22,7 +22,7 @@ struct Lodge {
     balancers: Vec<Network>,
     admission: Mutex<Admission>,
     limits_requests: bool,
-    counters: Arc<Counters>,
+    counters: Counters,
 }
 
 /// Whether the settings want a porter.
@@ -31,11 +31,7 @@ pub(crate) fn is_wanted(settings: &Settings) -> bool {
 }
 
 /// Puts a porter before each session, if the settings want one.
-pub(crate) fn before(
-    sessions: Sessions,
-    settings: &Settings,
-    counters: &Arc<Counters>,
-) -> Sessions {
+pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counters) -> Sessions {
     if !is_wanted(settings) {
         return sessions;
     }
@@ -43,7 +39,7 @@ pub(crate) fn before(
         balancers: settings.proxy_protocol.clone(),
         admission: Mutex::new(Admission::new(settings.quota)),
         limits_requests: settings.quota.requests_per_s > 0,
-        counters: Arc::clone(counters),
+        counters: counters.clone(),
     });
     Arc::new(move |now| {
         let state = State::Stranger(Vec::new());
@@ -244,5 +240,9 @@ impl Session for Porter {
 
     fn request_line(&self) -> Option<&[u8]> {
         self.inner.request_line()
+    }
+
+    fn request_field(&self, field: Field) -> Option<&[u8]> {
+        self.inner.request_field(field)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use h1::{Connection, Deadline, Found, Loaded, Now, Reply, Status, Want};
+use h1::{Connection, Deadline, Field, Found, Loaded, Now, Reply, Status, Want};
 use os::File;
 
 /// What an architecture drives: one conversation with one peer, without I/O.
@@ -53,6 +53,8 @@ pub trait Session: Send {
     fn is_idle(&self) -> bool;
     /// The request being answered, for logs.
     fn request_line(&self) -> Option<&[u8]>;
+    /// A field of that request, for logs.
+    fn request_field(&self, field: Field) -> Option<&[u8]>;
 }
 
 /// Makes the session of a connection just accepted.
@@ -109,5 +111,8 @@ impl Session for Connection<File> {
     }
     fn request_line(&self) -> Option<&[u8]> {
         self.request_line()
+    }
+    fn request_field(&self, field: Field) -> Option<&[u8]> {
+        self.request_field(field)
     }
 }

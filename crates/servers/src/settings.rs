@@ -65,6 +65,12 @@ pub struct Settings {
     pub drain_timeout: Duration,
     /// The access log; none is off.
     pub access_log: Option<PathBuf>,
+    /// What its lines look like.
+    pub log_format: LogFormat,
+    /// The error log; none is the standard error output.
+    pub error_log: Option<PathBuf>,
+    /// The least urgent that the error log tells.
+    pub log_level: Level,
     /// Who did what, a line for each request; none is off.
     pub trace: Option<PathBuf>,
     /// Where the supervisor answers its operator.
@@ -146,6 +152,61 @@ impl Confinement {
     }
 }
 
+/// What a line of the access log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// As NCSA's server wrote it, and Apache's format of that name.
+    Common,
+    /// That, the page that led here, and the client's name for itself.
+    Combined,
+    /// An object.
+    Json,
+}
+
+impl LogFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
+
+    /// As in `--log-format NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Common => "common",
+            Self::Combined => "combined",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// How urgent a line of the error log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something does not work, and somebody has to mend it.
+    Error,
+    /// It works, and soon may not.
+    Warn,
+    /// What changed.
+    Info,
+    /// For who looks for a mistake of ours.
+    Debug,
+}
+
+impl Level {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Error, Self::Warn, Self::Info, Self::Debug];
+
+    /// As in `--log-level NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -175,6 +236,9 @@ impl Default for Settings {
             limits: Limits::default(),
             drain_timeout: Duration::from_secs(30),
             access_log: None,
+            log_format: LogFormat::Common,
+            error_log: None,
+            log_level: Level::Info,
             trace: None,
             admin: AdminAt::Default,
             user: None,

@@ -13,6 +13,7 @@ use crate::completions;
 use crate::confine;
 use crate::counters::Counters;
 use crate::dials::Dials;
+use crate::error_log::ErrorLog;
 use crate::failure::Failure;
 use crate::house::Orders;
 use crate::knobs;
@@ -93,16 +94,18 @@ pub(crate) fn house(
         cache_files: split.files as usize,
         shards: if architecture.connection_per_thread { 16 } else { 1 },
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        rules: settings.rules.clone(),
         ..site::Settings::default()
     };
     let site =
         Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
+    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
+    let orders = Orders::new().map_err(refused)?;
+    let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
-    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
-    let counters = Arc::new(counters);
     let house = House {
         site,
         sessions: porter::before(sessions(&limits), &settings, &counters),
@@ -110,7 +113,8 @@ pub(crate) fn house(
         limits,
         listeners,
         counters,
-        orders: Orders::new().map_err(refused)?,
+        orders,
+        errors: Arc::new(errors),
         connections_max: split.connections as usize,
         dials: Dials::new(&settings).map_err(refused)?,
         trace,
@@ -205,6 +209,20 @@ fn check_log(settings: &Settings) -> Result<(), Failure> {
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
     opened.map(drop).map_err(|e| {
         Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
+    })
+}
+
+fn error_log(
+    settings: &Settings,
+    orders: &Orders,
+    counters: &Counters,
+) -> Result<ErrorLog, Failure> {
+    let path = settings.error_log.as_deref();
+    ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
+        Some(path) => {
+            Failure::Operator(format!("--error-log {}: {e}; name a file to write", path.display()))
+        }
+        None => Failure::Machine(format!("cannot write errors: {e}")),
     })
 }
 

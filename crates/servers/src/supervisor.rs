@@ -41,7 +41,7 @@ pub struct Program<'p> {
 /// # Errors
 /// Nothing could be served: see [`Failure`].
 pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
-    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr2, Signal::Child];
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr1, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
     let settings = (program.settings)().map_err(Failure::Operator)?;
@@ -128,6 +128,7 @@ impl Supervisor<'_> {
                 Some(Signal::Term | Signal::Int) => return Ok(()),
                 Some(Signal::Hup) => self.wants_reload = true,
                 Some(Signal::Usr2) => self.wants_upgrade = true,
+                Some(Signal::Usr1) => self.reopen_logs(),
                 Some(_) => self.bury(program, &mut starting)?,
                 None => {}
             }
@@ -260,6 +261,10 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    fn reopen_logs(&self) {
+        self.generations.iter().for_each(|generation| generation.house.orders.reopen_logs());
+    }
+
     /// What all generations have counted.
     fn totals(&self) -> Totals {
         let mut totals = self.gone.clone();
@@ -303,7 +308,10 @@ impl Supervisor<'_> {
                     let _ = generation.bury(pid, exit, now, program.say);
                 }
             }
-            let hurries = signal.is_some_and(|signal| signal != Signal::Child);
+            if signal == Some(Signal::Usr1) {
+                self.reopen_logs();
+            }
+            let hurries = matches!(signal, Some(Signal::Term | Signal::Int));
             if hurries && !mem::replace(&mut is_hurried, true) {
                 (program.say)("stopping at once");
                 self.generations.iter_mut().for_each(Generation::kill);

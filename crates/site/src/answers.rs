@@ -65,14 +65,15 @@ impl Answers {
         Self { hasher: RandomState::default(), shards }
     }
 
-    /// What is known of a path; reads memory only.
+    /// What is known of a path beneath a root; reads memory only.
     pub(crate) fn find(
         &self,
+        root: u32,
         path: &[u8],
         codings: impl Fn() -> Codings,
         now: &Now,
     ) -> Found<File> {
-        let key = self.key(0, path, codings);
+        let key = self.key(root, path, codings);
         let mut shard = self.shard(key.hash);
         let mut known = None;
         if let Some(index) = shard.kept.find(&key) {
@@ -96,7 +97,8 @@ impl Answers {
         shard.misses += 1;
         drop(shard);
         let path = known.unwrap_or_else(|| Shared::from(path));
-        Found::Miss(Lookup { root: key.root, path, codings: (key.codings)() })
+        let codings = (key.codings)();
+        Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
     }
 
     /// What is to be compared with the disk before anything is read again.
@@ -136,7 +138,7 @@ impl Answers {
 
     /// Remembers that there is nothing to be served, where asking again would say the same; a
     /// fault of the machine may pass.
-    pub(crate) fn keep_refusal(&self, lookup: &Lookup, status: Status, now: &Now) -> Loaded<File> {
+    pub(crate) fn keep_refusal(&self, lookup: &Lookup, status: Status, now: &Now) {
         let key = self.key_of(lookup);
         let mut shard = self.shard(key.hash);
         let old = shard.forget(&key);
@@ -147,7 +149,6 @@ impl Answers {
         }
         drop(shard);
         drop(old);
-        Loaded::Status(status)
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
@@ -229,7 +230,7 @@ impl Kept {
         let bytes = size_of::<Representation<File>>()
             + representation.media_type.len()
             + representation.etag.as_ref().map_or(0, |etag| etag.len())
-            + representation.fields.len()
+            + 2 * representation.fields.len()
             + HEAD_BYTES
             + content;
         Weight { bytes: bytes as u64, descriptors }

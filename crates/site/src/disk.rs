@@ -1,13 +1,15 @@
 //! What a path leads to on the disk. Everything here may block; nothing here touches the cache.
 
 use std::io;
-use std::path::PathBuf;
 
 use h1::{Coding, Codings, Content, Lookup, Representation, Shared, Status};
 use os::{Directory, File, Kind, Opened, Stat};
 
+use crate::homes::Homes;
+use crate::listing::{self, Format};
 use crate::mime::{self, Media};
 use crate::path;
+use crate::ruling::{Files, Place};
 
 /// Times that a file which changes while it is being read is read again, before it is sent from
 /// its descriptor instead. One that is appended to all the time would never come out whole.
@@ -16,11 +18,11 @@ const READS_MAX: u32 = 3;
 /// Every coding that a sibling can have; `coding as usize` is its place.
 const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
 
-/// The files beneath a root.
+/// The files beneath all roots.
 pub(crate) struct Disk {
-    pub(crate) root: PathBuf,
     pub(crate) small_bytes_max: u64,
     pub(crate) index_files: Vec<String>,
+    pub(crate) homes: Homes,
 }
 
 /// What a lookup came to.
@@ -45,6 +47,7 @@ pub(crate) struct Unread {
     coding: Option<Coding>,
     varies: bool,
     media_type: &'static str,
+    lines: Shared<[u8]>,
 }
 
 /// What a representation was made of: as long as the disk gives the same source, the
@@ -55,6 +58,8 @@ pub(crate) enum Source {
     File { stat: Stat, coding: Option<Coding>, varies: bool },
     /// A directory that was named without its slash.
     Directory,
+    /// What is in a directory.
+    Listing(Format),
 }
 
 /// Where a lookup leads, before anything is opened.
@@ -65,24 +70,48 @@ struct Target {
     source: Source,
 }
 
+/// Where the files of a lookup are.
+struct Found<'l> {
+    root: Directory,
+    /// The directory beneath the root that the path begins in, with its slash; empty: the root.
+    beneath: Vec<u8>,
+    /// As [`Lookup::path`].
+    path: &'l [u8],
+}
+
 impl Disk {
     /// Looks the path up and opens what it leads to, unless that is what `before` was made of.
+    /// `lines` are header lines of the answer.
     ///
     /// The root is found anew by its own path each time: a deploy that swaps a symbolic link shows
     /// at once, and no handle can point into a tree that is gone.
-    pub(crate) fn open(&self, lookup: &Lookup, before: Option<Loading>) -> Result<Step, Status> {
-        let root = Directory::open(&self.root).map_err(|e| status_of(&e))?;
-        let target = self.resolve(&root, lookup)?;
+    pub(crate) fn open(
+        &self,
+        place: &Place,
+        lines: &Shared<[u8]>,
+        lookup: &Lookup,
+        before: Option<Loading>,
+    ) -> Result<Step, Status> {
+        let found = self.find(&place.files, &lookup.path)?;
+        let target = self.resolve(&found, place.listing, lookup.codings)?;
         match before {
-            Some(before) if before.source == target.source => Ok(Step::Loaded(before)),
-            _ => match target.source {
-                Source::Directory => Ok(Step::Loaded(redirect(&lookup.path))),
-                Source::File { coding, varies, .. } => {
-                    let unread = open(&root, &target, coding, varies)?;
-                    let small = unread.stat.size <= self.small_bytes_max;
-                    Ok(if small { Step::Unread(unread) } else { Step::Loaded(unread.whole()) })
-                }
-            },
+            Some(before) if before.source == target.source => return Ok(Step::Loaded(before)),
+            _ => {}
+        }
+        let shown = || [&place.at[..], &lookup.path].concat();
+        match target.source {
+            Source::Directory => Ok(Step::Loaded(redirect(&shown(), lines))),
+            Source::Listing(format) => {
+                let page = listing::page(&found.root, &target.name, &shown(), format);
+                let page = page.map_err(|e| status_of(&e))?;
+                Ok(Step::Loaded(listed(page, format, lines)))
+            }
+            Source::File { coding, varies, .. } => {
+                let lines = Shared::clone(lines);
+                let unread = open(&found.root, &target, coding, varies, lines)?;
+                let small = unread.stat.size <= self.small_bytes_max;
+                Ok(if small { Step::Unread(unread) } else { Step::Loaded(unread.whole()) })
+            }
         }
     }
 
@@ -101,17 +130,46 @@ impl Disk {
         Ok(unread.whole())
     }
 
-    fn resolve(&self, root: &Directory, lookup: &Lookup) -> Result<Target, Status> {
-        let path = &lookup.path[1..];
-        if path.is_empty() || path.ends_with(b"/") {
-            return self.resolve_index(root, path, lookup.codings);
+    /// The directory that a path begins in. A user's may not lead out of the user's home, where
+    /// others must not read what this process may.
+    fn find<'l>(&self, files: &Files, path: &'l [u8]) -> Result<Found<'l>, Status> {
+        let opened = |root| Directory::open(root).map_err(|e| status_of(&e));
+        match files {
+            Files::Beneath(root) => Ok(Found { root: opened(root)?, beneath: Vec::new(), path }),
+            Files::OfUsers(name) => {
+                let path = path.strip_prefix(b"/~").ok_or(Status::NOT_FOUND)?;
+                let end = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
+                let (user, path) = path.split_at(end);
+                let home = self.homes.of(user).ok_or(Status::NOT_FOUND)?;
+                let beneath = [name.as_bytes(), b"/"].concat();
+                Ok(Found { root: opened(&home)?, beneath, path })
+            }
         }
-        let stat = root.stat_beneath(path).map_err(|e| status_of(&e))?;
+    }
+
+    fn resolve(
+        &self,
+        found: &Found<'_>,
+        listing: Option<Format>,
+        codings: Codings,
+    ) -> Result<Target, Status> {
+        let path = found.path.strip_prefix(b"/").unwrap_or(found.path);
+        let name = [&found.beneath, path].concat();
+        if found.path.ends_with(b"/") {
+            return match (self.resolve_index(&found.root, &name, codings), listing) {
+                (Err(Status::NOT_FOUND), Some(format)) => {
+                    let media = mime::of(&name);
+                    Ok(Target { name, media, source: Source::Listing(format) })
+                }
+                (resolved, _) => resolved,
+            };
+        }
+        let stat = found.root.stat_beneath(&name).map_err(|e| status_of(&e))?;
         match stat.kind {
-            Kind::File => Ok(choose(root, path.to_vec(), stat, lookup.codings)),
+            Kind::File => Ok(choose(&found.root, name, stat, codings)),
             Kind::Directory => {
-                let media = mime::of(path);
-                Ok(Target { name: path.to_vec(), media, source: Source::Directory })
+                let media = mime::of(&name);
+                Ok(Target { name, media, source: Source::Directory })
             }
             Kind::Other => Err(Status::NOT_FOUND),
         }
@@ -171,7 +229,7 @@ impl Unread {
     }
 
     fn loading(self, content: Content<File>) -> Loading {
-        let Self { stat, coding, varies, media_type, .. } = self;
+        let Self { stat, coding, varies, media_type, lines, .. } = self;
         let representation = Shared::new(Representation {
             status: Status::OK,
             media_type: media_type.into(),
@@ -179,7 +237,7 @@ impl Unread {
             etag: Some(etag(&stat, coding)),
             modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
             varies,
-            fields: Box::default(),
+            fields: (&*lines).into(),
             content,
         });
         Loading { representation, source: Source::File { stat, coding, varies } }
@@ -204,6 +262,8 @@ impl Source {
                 changed + 1 < i128::from(seconds)
             }
             Self::Directory => true,
+            // Its times do not tell when a file in it grew.
+            Self::Listing(_) => false,
         }
     }
 }
@@ -237,6 +297,7 @@ fn open(
     target: &Target,
     coding: Option<Coding>,
     varies: bool,
+    lines: Shared<[u8]>,
 ) -> Result<Unread, Status> {
     let ending = coding.map_or("", Coding::suffix).as_bytes();
     let opened = root.open_beneath(&[&target.name, ending].concat());
@@ -244,28 +305,45 @@ fn open(
         return Err(Status::NOT_FOUND);
     };
     let media_type = target.media.text;
-    Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type })
+    Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type, lines })
 }
 
 /// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2). The query is not known
 /// here and gets lost: a directory's index is a file and has no use for it.
-fn redirect(path: &[u8]) -> Loading {
-    let fields = [b"Location: ", path::escape(path).as_slice(), b"/\r\n"].concat();
-    let representation = Shared::new(Representation {
+fn redirect(path: &[u8], lines: &[u8]) -> Loading {
+    let fields = [b"Location: ", path::escape(path).as_slice(), b"/\r\n", lines].concat();
+    let representation = Representation {
         status: Status::MOVED_PERMANENTLY,
-        media_type: Box::default(),
+        fields: fields.into(),
+        ..without_source("", Shared::from([]))
+    };
+    Loading { representation: Shared::new(representation), source: Source::Directory }
+}
+
+fn listed(page: Vec<u8>, format: Format, lines: &[u8]) -> Loading {
+    let fields = [b"Vary: Accept\r\n", lines].concat();
+    let representation = Representation {
+        fields: fields.into(),
+        ..without_source(format.media_type(), page.into())
+    };
+    Loading { representation: Shared::new(representation), source: Source::Listing(format) }
+}
+
+fn without_source(media_type: &str, content: Shared<[u8]>) -> Representation<File> {
+    Representation {
+        status: Status::OK,
+        media_type: media_type.into(),
         coding: None,
         etag: None,
         modified: None,
         varies: false,
-        fields: fields.into(),
-        content: Content::Bytes(Shared::from([])),
-    });
-    Loading { representation, source: Source::Directory }
+        fields: Box::default(),
+        content: Content::Bytes(content),
+    }
 }
 
 /// The first `size` bytes; nothing if the file has become shorter.
-fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
+pub(crate) fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
     let mut bytes: Shared<[u8]> = std::iter::repeat_n(0, size as usize).collect();
     let buffer = Shared::get_mut(&mut bytes).expect("nobody else has it yet");
     let mut filled = 0;
@@ -347,12 +425,14 @@ mod tests {
         };
         let (file, stat) = opened();
         assert!(read(&file, stat.size + 1).unwrap().is_none());
-        let disk = Disk { root: place.path().into(), small_bytes_max: 8, index_files: Vec::new() };
+        let homes = Homes::new(place.path());
+        let disk = Disk { small_bytes_max: 8, index_files: Vec::new(), homes };
         let unread = |size: Option<u64>| {
             let (file, stat) = opened();
             let stat = Stat { size: size.unwrap_or(stat.size), ..stat };
             let file = Shared::new(file);
-            Unread { file, stat, coding: None, varies: false, media_type: "text/plain" }
+            let (media_type, lines) = ("text/plain", Shared::default());
+            Unread { file, stat, coding: None, varies: false, media_type, lines }
         };
         for (size, length) in [(3, 5), (9, 9)] {
             let loading = disk.read(unread(Some(size))).unwrap();

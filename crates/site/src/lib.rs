@@ -1,4 +1,5 @@
-//! What is served: the files beneath a root, and the answers made of them.
+//! What is served: the files beneath roots, the rules about hosts and paths, and the answers made
+//! of them.
 //!
 //! The work falls apart into what reads memory and what may touch the disk, because architectures
 //! put these in different places:
@@ -10,19 +11,30 @@
 //! [`Site::load`] is 2 and 3 at once. A cached answer is compared with the disk again before it is
 //! a second old. What the comparison finds unchanged is kept without being read again.
 //!
-//! This crate never touches a socket, never reads a clock, and knows nothing of requests but their
-//! path and what codings they take.
+//! Rules ([`rules`]) become one ruling for each set of them that a path can have, when the site is
+//! made; a request is led to its ruling by its host and the longest prefix of its path.
+//!
+//! This crate never touches a socket and never reads a clock.
 #![forbid(unsafe_code)]
 
 mod answers;
 mod disk;
 mod entries;
+mod guard;
+mod homes;
+mod hosts;
+mod judge;
+mod listing;
 mod mime;
 pub mod path;
+mod plan;
 pub mod rules;
+mod ruling;
 mod settings;
 mod site;
+mod zones;
 
+pub use plan::Applied;
 pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site, Statistics};

@@ -64,12 +64,14 @@ pub enum Effect {
     },
     /// Answers with a status and nothing else, 403 or 410 for instance.
     Answer(Status),
-    /// Sets whether directories without an index file are listed.
+    /// Sets whether directories without an index file are listed; the last such rule holds.
     Listing(bool),
     /// Sets the file, a path of this host, that is served where there is none: for applications
-    /// that are one page.
+    /// that are one page. The last such rule holds.
     Fallback(String),
-    /// Sets the file, a path of this host, that is the content of replies with this status.
+    /// Sets the file, a path of this host, that is the content of replies with this status; the
+    /// last such rule holds. It is read at the start, and is for everybody to see, also where a
+    /// password is asked for.
     ErrorPage {
         /// 400 and above.
         status: Status,
@@ -84,11 +86,13 @@ pub enum Effect {
         value: String,
     },
     /// Lets pages of other origins read replies (CORS): `*`, or each as `https://example.org`.
+    /// Those of several rules all may.
     Cors {
         /// Who may.
         origins: Vec<String>,
     },
-    /// Asks for a name and a password (RFC 7617).
+    /// Asks for a name and a password (RFC 7617). Where several rules ask, all must let the client
+    /// in, so that no order of rules opens a door; the last one's realm is shown.
     Auth {
         /// What the client shows its user.
         realm: String,

@@ -2,6 +2,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::rules::{Origin, Rule, Rules};
+
 /// What the operator decides about a site.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -20,6 +22,10 @@ pub struct Settings {
     pub small_bytes_max: u64,
     /// Names that are tried, in order, where a directory is asked for.
     pub index_files: Vec<String>,
+    /// Hosts and their rules. None: one root for every host, and nothing else.
+    pub rules: Rules,
+    /// The table of accounts that tells where users are at home (passwd(5)).
+    pub accounts: PathBuf,
 }
 
 impl Default for Settings {
@@ -30,21 +36,46 @@ impl Default for Settings {
             shards: 1,
             small_bytes_max: 64 << 10,
             index_files: vec!["index.html".into()],
+            rules: Rules::default(),
+            accounts: "/etc/passwd".into(),
         }
     }
 }
 
-/// Why a root cannot be served: a line for the operator.
+/// Why a site cannot be served: a line for the operator.
 #[derive(Debug)]
-pub struct Error {
-    pub(crate) root: PathBuf,
-    pub(crate) source: io::Error,
+pub enum Error {
+    /// A root cannot be looked into.
+    Root {
+        /// Which.
+        root: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A rule cannot be obeyed.
+    Rule {
+        /// Where it was written.
+        origin: Origin,
+        /// Why, and what to do.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn of_rule(rule: &Rule, what: String) -> Self {
+        Self::Rule { origin: rule.origin.clone(), what }
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let root = self.root.display();
-        match self.source.kind() {
+        let (root, source) = match self {
+            Self::Rule { origin, what } => {
+                return write!(f, "{}:{}: {what}", origin.file, origin.line);
+            }
+            Self::Root { root, source } => (root.display(), source),
+        };
+        match source.kind() {
             io::ErrorKind::NotFound => write!(f, "no such directory: {root}"),
             io::ErrorKind::NotADirectory => write!(f, "not a directory: {root}"),
             io::ErrorKind::PermissionDenied => write!(
@@ -52,13 +83,16 @@ impl fmt::Display for Error {
                 "no permission to look into {root}: this user needs search (x) permission on it \
                  and on every directory above it"
             ),
-            _ => write!(f, "cannot serve {root}: {}", self.source),
+            _ => write!(f, "cannot serve {root}: {source}"),
         }
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        match self {
+            Self::Root { source, .. } => Some(source),
+            Self::Rule { .. } => None,
+        }
     }
 }

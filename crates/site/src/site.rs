@@ -1,16 +1,29 @@
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::{io, mem};
 
 use cache::Weight;
-use h1::{Codings, FilePart, Found, Head, Loaded, Lookup, Now, Shared, Status};
+use h1::{
+    Answer, Codings, Credentials, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared,
+    Status,
+};
 use os::{Directory, File};
 
 use crate::answers::Answers;
 use crate::disk::{Disk, Step, Unread, status_of};
+use crate::guard::Admission;
+use crate::homes::Homes;
+use crate::plan::{Applied, Plan};
+use crate::rules::{Host, Rule};
+use crate::ruling::{Outcome, Ruling};
 use crate::{Error, Settings, path};
 
-/// The files beneath one root, and what is remembered of them. Shared by all threads.
+/// What is served, and what is remembered of it. Shared by all threads.
 pub struct Site {
+    /// Nothing: one root, the only ruling's, for all requests.
+    plan: Option<Plan>,
+    /// [`Lookup::root`] is a place in here.
+    rulings: Vec<Ruling>,
     disk: Disk,
     answers: Answers,
 }
@@ -18,14 +31,28 @@ pub struct Site {
 /// What [`Site::open`] found, on its way to [`Site::keep`].
 pub struct Opening {
     lookup: Lookup,
-    outcome: Result<Step, Status>,
+    outcome: Result<Reached, Status>,
+    /// There is no such file, so the outcome is that of another lookup.
+    missing: Option<Lookup>,
+    /// These were verified on the way.
+    verified: Option<Credentials>,
+}
+
+/// What a lookup leads to.
+enum Reached {
+    /// Something on the disk.
+    Disk(Step),
+    /// A reply that no file has to do with.
+    Made(Answer<File>),
 }
 
 impl Opening {
     /// The small file whose content is still to be read, for [`Self::read`] or by it.
     #[must_use]
     pub fn unread(&self) -> Option<FilePart<File>> {
-        let Ok(Step::Unread(Unread { file, stat, .. })) = &self.outcome else { return None };
+        let Ok(Reached::Disk(Step::Unread(Unread { file, stat, .. }))) = &self.outcome else {
+            return None;
+        };
         Some(FilePart { file: file.clone(), at: 0, end: stat.size })
     }
 
@@ -34,11 +61,12 @@ impl Opening {
     pub fn read(&mut self, bytes: io::Result<Shared<[u8]>>) {
         let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
         self.outcome = match (outcome, bytes) {
-            (Ok(Step::Unread(unread)), Ok(bytes)) => {
+            (Ok(Reached::Disk(Step::Unread(unread))), Ok(bytes)) => {
                 let whole = bytes.len() as u64 == unread.stat.size;
-                unread.with(whole.then_some(bytes)).map(Step::sent_from_descriptor)
+                let step = unread.with(whole.then_some(bytes)).map(Step::sent_from_descriptor);
+                step.map(Reached::Disk)
             }
-            (Ok(Step::Unread(_)), Err(error)) => Err(status_of(&error)),
+            (Ok(Reached::Disk(Step::Unread(_))), Err(error)) => Err(status_of(&error)),
             (outcome, _) => outcome,
         };
     }
@@ -60,57 +88,97 @@ pub struct Statistics {
 }
 
 impl Site {
-    /// A site that serves what lies beneath `root`. The root itself may be a symbolic link, and may
-    /// be replaced while it is served. Takes no memory for a cache that is empty.
+    /// A site that serves by the rules of its settings; without any, what lies beneath `root`. A
+    /// root itself may be a symbolic link, and may be replaced while it is served. Takes no memory
+    /// for a cache that is empty.
     ///
     /// # Errors
-    /// There is no such directory, or this process may not look into it.
+    /// There is no such directory, or this process may not look into it; a rule cannot be obeyed.
     pub fn new(root: &Path, settings: &Settings) -> Result<Self, Error> {
-        let failed = |source| Error { root: root.to_path_buf(), source };
-        let absolute = std::path::absolute(root).map_err(failed)?;
-        // A kernel that cannot resolve beneath a directory shows it here, not with each request.
-        Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
+        let (plan, rulings) = if settings.rules.hosts.is_empty() {
+            (None, vec![Ruling::of_root(look_into(root)?)])
+        } else {
+            let (plan, rulings) = Plan::new(settings.rules.clone())?;
+            (Some(plan), rulings)
+        };
         let disk = Disk {
-            root: absolute,
             small_bytes_max: settings.small_bytes_max,
             index_files: settings.index_files.clone(),
+            homes: Homes::new(&settings.accounts),
         };
         let bounds =
             Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
-        Ok(Self { disk, answers: Answers::new(bounds, settings.shards) })
+        Ok(Self { plan, rulings, disk, answers: Answers::new(bounds, settings.shards) })
     }
 
-    /// Looks a request up; reads memory only.
+    /// Looks a request up; reads memory only. A host that no rule knows is answered with 421
+    /// (RFC 9110 section 15.5.20).
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
+        if let Some(plan) = &self.plan {
+            return self.find_by(plan, head, now);
+        }
+        if head.method() == Method::Options {
+            return Found::Status(Status::NO_CONTENT);
+        }
         match path::translate(head.path()) {
-            Ok(path) => {
-                let codings = || Codings::parse(head.values("accept-encoding"));
-                self.answers.find(&path, codings, now)
-            }
+            Ok(path) => self.answers.find(0, &path, || codings(head), now),
             Err(status) => Found::Status(status),
         }
     }
 
     /// Asks the disk what a path leads to, and opens it unless the cache has it as it is; what is
-    /// in a small file remains to be read. May block; from the cache it takes only what to compare
-    /// with.
+    /// in a small file remains to be read. Verifies who asks, where that is asked for. May block;
+    /// from the cache it takes only what to compare with.
     #[must_use]
     pub fn open(&self, lookup: &Lookup) -> Opening {
-        let outcome = self.disk.open(lookup, self.answers.known(lookup));
-        Opening { lookup: lookup.clone(), outcome }
+        let ruling = self.ruling(lookup.root);
+        let mut opening = Opening {
+            lookup: lookup.clone(),
+            outcome: Err(Status::UNAUTHORIZED),
+            missing: None,
+            verified: lookup.credentials.clone(),
+        };
+        if let (Some(credentials), Some(guard)) = (&lookup.credentials, &ruling.guard)
+            && !guard.verify(credentials)
+        {
+            opening.verified = None;
+            return opening;
+        }
+        opening.outcome = self.open_by(ruling, lookup);
+        if let (Err(Status::NOT_FOUND), Some((root, path))) = (&opening.outcome, &ruling.fallback) {
+            let path = Shared::clone(path);
+            let instead = Lookup { root: *root, path, codings: lookup.codings, credentials: None };
+            opening.outcome = self.open_by(self.ruling(*root), &instead);
+            opening.missing = Some(mem::replace(&mut opening.lookup, instead));
+        }
+        opening
     }
 
     /// Takes what was opened into the cache, and answers with it. Blocks if it is unread.
     pub fn keep(&self, opening: Opening, now: &Now) -> Loaded<File> {
-        let Opening { lookup, outcome } = opening;
-        let loading = outcome.and_then(|step| match step {
-            Step::Loaded(loading) => Ok(loading),
-            Step::Unread(unread) => self.disk.read(unread),
-        });
-        match loading {
-            Ok(loading) => self.answers.keep(&lookup, loading, now),
-            Err(status) => self.answers.keep_refusal(&lookup, status, now),
+        let Opening { lookup, outcome, missing, verified } = opening;
+        if let Some(missing) = missing {
+            self.answers.keep_refusal(&missing, Status::NOT_FOUND, now);
         }
+        let ruling = self.ruling(lookup.root);
+        if let (Some(credentials), Some(guard)) = (verified, &ruling.guard) {
+            guard.trust(&credentials, now);
+        }
+        let loading = outcome.and_then(|reached| match reached {
+            Reached::Disk(Step::Loaded(loading)) => Ok(self.answers.keep(&lookup, loading, now)),
+            Reached::Disk(Step::Unread(unread)) => {
+                let loading = self.disk.read(unread)?;
+                Ok(self.answers.keep(&lookup, loading, now))
+            }
+            Reached::Made(answer) => Ok(Loaded::Answer(answer)),
+        });
+        loading.unwrap_or_else(|status| {
+            // Who was not let in has learned nothing about the path, and neither have we.
+            if status != Status::UNAUTHORIZED {
+                self.answers.keep_refusal(&lookup, status, now);
+            }
+            ruling.dressed(status).map_or_else(Loaded::Status, Loaded::Answer)
+        })
     }
 
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
@@ -123,4 +191,106 @@ impl Site {
     pub fn statistics(&self) -> Statistics {
         self.answers.statistics()
     }
+
+    /// The host that a name in a request's `Host` leads to; nothing where there are no rules, or
+    /// none for it.
+    #[must_use]
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.plan.as_ref()?.host_named(name.as_bytes())
+    }
+
+    /// The rules that apply to a path of that host, in written order, and what each does; the path
+    /// as in a request, without query. Nothing for a host that there is not, and for a path that is
+    /// refused before any rule is looked at.
+    #[must_use]
+    pub fn explain(&self, host: &str, path: &str) -> Vec<(&Rule, Applied)> {
+        let plan = self.plan.as_ref();
+        plan.map_or_else(Vec::new, |plan| plan.explain(host.as_bytes(), path.as_bytes()))
+    }
+
+    fn find_by(&self, plan: &Plan, head: &Head<'_>, now: &Now) -> Found<File> {
+        let Some(host) = plan.host(head.host()) else {
+            return Found::Status(Status::MISDIRECTED_REQUEST);
+        };
+        let path = match path::translate(head.path()) {
+            Ok(path) => path,
+            Err(status) => {
+                return found(self.ruling(plan.ruling(host, b"/", head)).dressed(status));
+            }
+        };
+        let root = plan.ruling(host, &path, head);
+        let ruling = self.ruling(root);
+        if head.method() == Method::Options {
+            return found(ruling.preflight());
+        }
+        let credentials = match ruling.guard.as_ref().map(|guard| guard.admission(head, now)) {
+            None | Some(Admission::Admitted) => None,
+            Some(Admission::Unverified(credentials)) => Some(credentials),
+            Some(Admission::Refused) => return found(ruling.dressed(Status::UNAUTHORIZED)),
+        };
+        let wanted = match &ruling.outcome {
+            Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
+            Outcome::Redirect(redirect) => Cow::Owned(redirect.location(&path, head.query())),
+            Outcome::Answer(_) => Cow::Borrowed(&b""[..]),
+        };
+        if credentials.is_some() {
+            let codings = codings(head);
+            return Found::Miss(Lookup { root, path: (*wanted).into(), codings, credentials });
+        }
+        match &ruling.outcome {
+            Outcome::Files(_) => self.find_file(root, &wanted, head, now),
+            Outcome::Redirect(redirect) => {
+                Found::Answer(ruling.redirected(redirect.status, &wanted))
+            }
+            Outcome::Answer(status) => found(ruling.dressed(*status)),
+        }
+    }
+
+    fn find_file(&self, root: u32, path: &[u8], head: &Head<'_>, now: &Now) -> Found<File> {
+        let ruling = self.ruling(root);
+        let look = |root, path| self.answers.find(root, path, || codings(head), now);
+        let looked = match (look(root, path), &ruling.fallback) {
+            (Found::Status(Status::NOT_FOUND), Some((root, path))) => look(*root, path),
+            (looked, _) => looked,
+        };
+        match looked {
+            Found::Status(status) => found(ruling.dressed(status)),
+            looked => looked,
+        }
+    }
+
+    /// What a ruling leads to. The path of a redirect is the place that it leads to.
+    fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Status> {
+        match &ruling.outcome {
+            Outcome::Files(place) => {
+                let known = self.answers.known(lookup);
+                self.disk.open(place, &ruling.lines, lookup, known).map(Reached::Disk)
+            }
+            Outcome::Redirect(redirect) => {
+                Ok(Reached::Made(ruling.redirected(redirect.status, &lookup.path)))
+            }
+            Outcome::Answer(status) => Err(*status),
+        }
+    }
+
+    fn ruling(&self, root: u32) -> &Ruling {
+        &self.rulings[root as usize]
+    }
+}
+
+/// The root's own path, once it has been looked into. A kernel that cannot resolve beneath a
+/// directory shows it here, not with each request.
+pub(crate) fn look_into(root: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| Error::Root { root: root.to_path_buf(), source };
+    let absolute = std::path::absolute(root).map_err(failed)?;
+    Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
+    Ok(absolute)
+}
+
+fn codings(head: &Head<'_>) -> Codings {
+    Codings::parse(head.values("accept-encoding"))
+}
+
+fn found(dressed: Result<Answer<File>, Status>) -> Found<File> {
+    dressed.map_or_else(Found::Status, Found::Answer)
 }

@@ -2,7 +2,7 @@
 
 use super::{Connection, State};
 use crate::{
-    Framing, Method, Now, Refusal, Request, Status,
+    Framing, Head, Method, Now, Refusal, Request, Status,
     body::Body,
     compose,
     head::Scan,
@@ -97,10 +97,19 @@ impl<F> Connection<F> {
         let State::Find { request, head } = self.state else { return };
         let status = match request.method {
             Method::Get | Method::Head => return,
+            Method::Options if self.is_preflight(&request, head) => return,
             Method::Options => Status::NO_CONTENT,
             method => refusal_of(method),
         };
         self.status(&request, head, status, now);
+    }
+
+    /// Whether a browser asks what a page of another origin may do (Fetch standard, section 3.3.2):
+    /// only whoever knows the site can tell.
+    fn is_preflight(&self, request: &Request, head: u16) -> bool {
+        let head = Head::new(&self.inbox.bytes()[..usize::from(head)], request);
+        let mut fields = ["origin", "access-control-request-method"].into_iter();
+        fields.all(|name| head.values(name).next().is_some())
     }
 }
 

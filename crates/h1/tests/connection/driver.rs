@@ -175,7 +175,11 @@ pub(crate) fn find(path: &[u8]) -> Found<()> {
             Found::Answer(answer(Content::File { file: Shared::new(()), length: LARGE_BYTES }))
         }
         b"/missing" => Found::Status(Status::NOT_FOUND),
-        _ => Found::Miss(Lookup { root: 0, path: path.into(), codings: Codings::default() }),
+        b"/preflight" => Found::Status(Status::NO_CONTENT),
+        _ => {
+            let codings = Codings::default();
+            Found::Miss(Lookup { root: 0, path: path.into(), codings, credentials: None })
+        }
     }
 }
 

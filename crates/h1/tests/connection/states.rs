@@ -1,7 +1,7 @@
 //! Everything that can be done to a connection, in each of its states.
 
 use h1::state::{EVENTS, STATES, State, diagram, next};
-use h1::{Found, Loaded, Shared, Status, Want};
+use h1::{Field, Found, Loaded, Shared, Status, Want};
 use measure::Duration;
 
 use crate::driver::{Driver, crlf, find, get, load};
@@ -71,6 +71,8 @@ fn every_state_is_reached() {
             State::Idle | State::Head | State::Shut | State::Linger | State::Closed
         );
         assert_eq!(driver.connection.request_line().is_some(), has_request, "{state:?}");
+        let host = driver.connection.request_field(Field::Host);
+        assert_eq!(host.is_some(), has_request, "{state:?}");
     }
 }
 

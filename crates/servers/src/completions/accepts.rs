@@ -69,6 +69,7 @@ impl Completions<'_> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
+                    self.house.errors.refused(self.worker, &e, self.now.at);
                     self.gate.refused(self.now.at);
                 }
                 return Ok(());

@@ -1,16 +1,10 @@
-//! How values are read and shown.
+//! Values of knobs: from text, judged, and back to text.
 
-use core::fmt::Display;
-use core::str::FromStr;
 use std::path::PathBuf;
 
 use measure::Duration;
 
 pub(super) fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    in_range(text, least, most)
-}
-
-fn in_range<N: FromStr + PartialOrd + Display>(text: &str, least: N, most: N) -> Result<N, String> {
     match text.parse() {
         Ok(n) if n >= least && n <= most => Ok(n),
         _ => Err(format!("a number from {least} to {most}")),
@@ -33,6 +27,16 @@ pub(super) fn switch(text: &str) -> Result<bool, String> {
 pub(super) fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
     *field = value?;
     Ok(())
+}
+
+/// One of those that have such a name.
+pub(super) fn named<T: Copy>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    let found = all.iter().copied().find(|one| name(*one) == text);
+    found.ok_or_else(|| all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", "))
 }
 
 pub(super) fn on_off(value: bool) -> String {

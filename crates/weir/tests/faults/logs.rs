@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
+use serde_json::{Map, Value};
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::processes::children;
+use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_some, await_true};
 
 /// What a line in the common log format says.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +27,9 @@ const KEPT: usize = 6;
 const REQUESTS_OF_EACH: usize = 5;
 /// Connections that ask once, and end.
 const CLOSED: usize = 20;
+/// Clients while a log is rotated, and how often it is.
+const CLIENTS: usize = 4;
+const ROTATIONS: usize = 3;
 
 #[test]
 fn no_line_is_lost_at_the_end() {
@@ -78,16 +85,245 @@ fn a_line_shows_while_nothing_else_happens() {
     });
 }
 
+/// Who rotates gives the file another name and sends SIGUSR1.
+#[test]
+fn a_rotation_under_load_loses_no_line() {
+    let site = Fixture::new();
+    for flags in [&[][..], &["--processes", "2"]] {
+        on_every(Program::Weir, |combination| {
+            if !combination.takes(flags) {
+                return;
+            }
+            let home = tempfile::tempdir().expect("a directory");
+            let log = home.path().join("access.log");
+            let server = start_with_log(combination, &site, &log, flags);
+            let mut files = vec![log.clone()];
+            let mut expected = under_load(combination, &server, || {
+                for turn in 0..ROTATIONS {
+                    // Who reads while it is written may see half a line.
+                    let has_lines = || fs::metadata(&log).is_ok_and(|file| file.len() > 0);
+                    let shows = await_true(PATIENCE, has_lines);
+                    assert!(shows, "{combination}: no lines in file {turn}");
+                    files.push(home.path().join(format!("access.log.{turn}")));
+                    fs::rename(&log, &files[turn + 1]).expect("another name");
+                    server.signal(Signal::USR1);
+                }
+            });
+            server.stop();
+            let mut found: Vec<Line> = files.iter().flat_map(|file| lines(file)).collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found.len(), expected.len(), "{combination} {flags:?}");
+            assert_eq!(found, expected, "{combination} {flags:?}");
+        });
+    }
+}
+
+#[test]
+fn to_open_logs_again_does_not_cut_a_drain_short() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
+        let mut clients = in_flight(&server, 2);
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        server.signal(Signal::USR1);
+        for wire in &mut clients {
+            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}");
+    });
+}
+
+/// Every line that is lost is told of, and nothing else is lost.
 #[test]
 fn a_full_disk_costs_lines_and_no_replies() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let server = start_with_log(combination, &site, Path::new("/dev/full"), &[]);
-        let (_, kept) = ask_all(combination, &server);
+        let home = tempfile::tempdir().expect("a directory");
+        let errors = home.path().join("error.log");
+        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
+        let server = start_with_log(combination, &site, Path::new("/dev/full"), &flags);
+        let (asked, kept) = ask_all(combination, &server);
         drop(kept);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         server.stop();
+        let told = told(&errors, "error worker 0: access log /dev/full has lost ");
+        let lost = told.iter().filter_map(|line| line.split(' ').next()?.parse::<usize>().ok());
+        assert_eq!(lost.sum::<usize>(), asked.len() + 1, "{combination}: {told:?}");
     });
+}
+
+#[test]
+fn an_error_log_on_a_full_disk_costs_no_replies() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--error-log", "/dev/full", "--log-level", "debug"];
+        let server = start_with_log(combination, &site, Path::new("/dev/full"), &flags);
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        server.stop();
+    });
+}
+
+#[test]
+fn a_log_whose_path_became_a_directory_stays_in_its_file() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let [log, errors, moved] =
+            ["access.log", "error.log", "moved"].map(|name| home.path().join(name));
+        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
+        let server = start_with_log(combination, &site, &log, &flags);
+        let mut wire = server.connect();
+        let mut expected = vec![ask(combination, &mut wire, "/digits.txt?before", "")];
+        fs::rename(&log, &moved).expect("another name");
+        fs::create_dir(&log).expect("a directory in its place");
+        server.signal(Signal::USR1);
+        // The supervisor may take its time to pass the order on.
+        let is_told = await_true(PATIENCE, || {
+            expected.push(ask(combination, &mut wire, "/digits.txt?after", ""));
+            !told(&errors, "warn worker 0: access log ").is_empty()
+        });
+        assert!(is_told, "{combination}");
+        drop(wire);
+        server.stop();
+        let told = told(&errors, "warn worker 0: access log ");
+        assert_eq!(told.len(), 1, "{combination}: {told:?}");
+        assert!(told[0].contains("cannot be opened again"), "{combination}: {told:?}");
+        assert_eq!(lines(&moved), expected, "{combination}");
+    });
+}
+
+/// A worker that starts and finds no file to write serves all the same, and writes when it can.
+#[test]
+fn a_worker_that_cannot_open_its_log_serves() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let [log, errors] = ["access.log", "error.log"].map(|name| home.path().join(name));
+        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
+        let mut server = start_with_log(combination, &site, &log, &flags);
+        let worker = await_some(PATIENCE, || children(server.pid()).first().copied());
+        fs::remove_file(&log).expect("removed");
+        fs::create_dir(&log).expect("a directory in its place");
+        send(worker.expect("a worker"), Signal::KILL);
+        server.await_line("started again");
+        let lost = "error worker 0: access log ";
+        let is_told = await_true(PATIENCE, || {
+            server.fetch("/digits.txt").is_ok() && !told(&errors, lost).is_empty()
+        });
+        assert!(is_told, "{combination}: {:?}", fs::read_to_string(&errors));
+        fs::remove_dir(&log).expect("removed");
+        let is_written = await_true(PATIENCE, || {
+            server.fetch("/digits.txt").is_ok() && log.exists() && !lines(&log).is_empty()
+        });
+        assert!(is_written, "{combination}");
+        server.stop();
+    });
+}
+
+/// Whatever comes in a head, in order or not, a reply is one line of printable ASCII.
+#[test]
+fn no_client_forges_a_line() {
+    let site = Fixture::new();
+    let heads: &[(&[u8], u16)] = &[
+        (b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nUser-Agent: x\" 200 1\\\xff\x9b\r\n\r\n", 200),
+        (b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nReferer: \",\"status\":1,\"x\":\"\r\n\r\n", 200),
+        (b"GET /\x1b[2J\" HTTP/1.1\r\nHost: a\r\nUser-Agent: \x1b[31m\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: \x07\x00\r\nReferer: a\rb\r\n\r\n", 400),
+        (b"\x16\x03\x01 \x02\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\nHost: a\nUser-Agent: b\n10.0.0.1 - - []\n\n", 400),
+    ];
+    for format in ["common", "combined", "json"] {
+        on_every(Program::Weir, |combination| {
+            let home = tempfile::tempdir().expect("a directory");
+            let log = home.path().join("access.log");
+            let server = start_with_log(combination, &site, &log, &["--log-format", format]);
+            for (head, status) in heads {
+                let mut wire = server.connect();
+                wire.send(head).expect("sent");
+                let got = wire.reply(false).map(|(head, _)| head.status);
+                assert_eq!(got, Ok(*status), "{combination}: {}", head.escape_ascii());
+            }
+            server.stop();
+            let text = fs::read_to_string(&log).expect("a log in UTF-8");
+            assert_eq!(text.lines().count(), heads.len(), "{combination}: {text}");
+            let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || byte == b'\n';
+            assert!(text.bytes().all(is_plain), "{combination}: {text:?}");
+            if format == "json" {
+                let mut expected: Vec<u16> = heads.iter().map(|(_, status)| *status).collect();
+                let mut found: Vec<u16> = text.lines().map(status_of).collect();
+                // Which of two connections is written first is not said.
+                expected.sort_unstable();
+                found.sort_unstable();
+                assert_eq!(found, expected, "{combination}: {text}");
+            }
+        });
+    }
+}
+
+/// What an object with the members of such a line says.
+fn status_of(line: &str) -> u16 {
+    let object: Map<String, Value> = serde_json::from_str(line).expect("an object");
+    assert_eq!(object.len(), 11, "{line}");
+    object["status"].as_u64().and_then(|status| status.try_into().ok()).expect("a status")
+}
+
+#[test]
+fn an_error_log_is_opened_again() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let [errors, moved] = ["error.log", "moved"].map(|name| home.path().join(name));
+        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
+        let server = combination.start(&site.root(), &flags);
+        let is_ready = "info worker 0: serves as process ";
+        assert!(await_true(PATIENCE, || told(&errors, is_ready).len() == 1), "{combination}");
+        fs::rename(&errors, &moved).expect("another name");
+        server.signal(Signal::USR1);
+        // Whoever ends says so in the file that was made since.
+        server.stop();
+        assert_eq!(told(&errors, "info worker 0: has drained").len(), 1, "{combination}");
+        assert_eq!(told(&moved, "info worker 0: ").len(), 1, "{combination}");
+    });
+}
+
+/// What the lines of an error log say behind `what`.
+fn told(errors: &Path, what: &str) -> Vec<String> {
+    let text = fs::read_to_string(errors).expect("a log in UTF-8");
+    let said = text.lines().filter_map(|line| Some(line.split_once(what)?.1.to_owned()));
+    said.collect()
+}
+
+/// Clients ask until `done` has returned: the lines that it is worth.
+fn under_load(combination: &Combination, server: &Server, done: impl FnOnce()) -> Vec<Line> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let over = &over;
+        let client = |client| {
+            move || {
+                let mut wire = server.connect();
+                let asks = (0..).take_while(|_| !over.load(Ordering::Relaxed));
+                let target = |turn: u32| format!("/digits.txt?client={client}&turn={turn}");
+                asks.map(|turn| ask(combination, &mut wire, &target(turn), "")).collect::<Vec<_>>()
+            }
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(client(n))).collect();
+        let end = Over(over);
+        done();
+        drop(end);
+        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
+    })
+}
+
+/// Ends the clients also when the test has failed.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn start_with_log(combination: &Combination, site: &Fixture, log: &Path, flags: &[&str]) -> Server {
@@ -124,7 +360,8 @@ fn ask(combination: &Combination, wire: &mut Wire, target: &str, fields: &str) -
 /// The lines of a log, each of which has to be whole.
 fn lines(log: &Path) -> Vec<Line> {
     let text = fs::read_to_string(log).expect("a log in UTF-8");
-    assert!(text.is_empty() || text.ends_with('\n'), "half a line at the end of {text:?}");
+    let last = text.lines().next_back();
+    assert!(text.is_empty() || text.ends_with('\n'), "half a line at the end: {last:?}");
     let line = |text| line(text).unwrap_or_else(|fault| panic!("{fault} in {text:?}"));
     text.lines().map(line).collect()
 }

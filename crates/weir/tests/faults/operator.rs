@@ -62,7 +62,7 @@ fn a_directory_that_is_none_is_told() {
 
 #[test]
 fn what_cannot_be_written_is_told_before_anything_else() {
-    for flag in ["--access-log", "--trace"] {
+    for flag in ["--access-log", "--error-log", "--trace"] {
         let mut command = Command::new(Program::Weir.path());
         command.args(["serve", ".", "--listen", "127.0.0.1:0", flag, "/no/such/directory/log"]);
         let (code, output, errors) = run(&mut command).expect("the binary runs");

@@ -131,7 +131,7 @@ fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
 fn a_request_behind_one_in_flight_is_answered_after_sigterm() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &[]);
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         // One has come before the signal, the other comes after it.
         clients[0].get("/digits.txt", "").expect("sent");

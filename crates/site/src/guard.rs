@@ -1,0 +1,207 @@
+//! Who may read: names and passwords (RFC 7617).
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use argon2::{Argon2, PasswordVerifier};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use h1::{Credentials, Head, Now, Shared};
+use measure::Instant;
+
+/// How long a password that was verified is taken without being verified again. A hash is made to
+/// take tens of ms, and a page has dozens of parts.
+const TRUSTED_FOR: Duration = Duration::from_secs(60);
+/// Credentials remembered at most; beyond that all are verified again.
+const TRUSTED_MAX: usize = 4096;
+/// Passwords verified at once: each may take tens of MiB, and all processors would be too many.
+const VERIFIERS: usize = 2;
+
+/// All that must let a client in before a path is looked at.
+pub(crate) struct Guard {
+    gates: Vec<Gate>,
+    /// By two keyed hashes that no client knows, so that none can make one that is here already.
+    trusted: Mutex<HashMap<(u64, u64), Instant>>,
+    keys: [RandomState; 2],
+    verifiers: Arc<Verifiers>,
+}
+
+/// One rule that asks for a name and a password.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    realm: String,
+    /// At least one.
+    users: Vec<(String, String)>,
+}
+
+/// What a request's credentials are worth, as far as memory knows.
+pub(crate) enum Admission {
+    /// Verified within the last minute.
+    Admitted,
+    /// To be verified, which takes long.
+    Unverified(Credentials),
+    /// There are none, or none that anybody could have sent in earnest.
+    Refused,
+}
+
+/// What keeps passwords that are verified at the same time few.
+#[derive(Default)]
+pub(crate) struct Verifiers([Mutex<()>; VERIFIERS]);
+
+impl Guard {
+    pub(crate) fn new(gates: Vec<Gate>, verifiers: Arc<Verifiers>) -> Self {
+        let keys = [RandomState::new(), RandomState::new()];
+        Self { gates, trusted: Mutex::default(), keys, verifiers }
+    }
+
+    /// Reads memory only.
+    pub(crate) fn admission(&self, head: &Head<'_>, now: &Now) -> Admission {
+        let Some(credentials) = credentials(head) else { return Admission::Refused };
+        let key = self.key(&credentials);
+        let trusted = lock(&self.trusted).get(&key).copied();
+        match trusted {
+            Some(since) if now.at.since(since) < TRUSTED_FOR => Admission::Admitted,
+            _ => Admission::Unverified(credentials),
+        }
+    }
+
+    /// Whether every gate lets these in. Takes tens of ms, also for a name that there is not.
+    pub(crate) fn verify(&self, credentials: &Credentials) -> bool {
+        let Some(colon) = credentials.0.iter().position(|&byte| byte == b':') else { return false };
+        let (name, password) = (&credentials.0[..colon], &credentials.0[colon + 1..]);
+        let verifier = self.key(credentials).0 as usize % VERIFIERS;
+        let _turn = lock(&self.verifiers.0[verifier]);
+        self.gates.iter().fold(true, |all, gate| gate.admits(name, password) & all)
+    }
+
+    /// They were verified.
+    pub(crate) fn trust(&self, credentials: &Credentials, now: &Now) {
+        let mut trusted = lock(&self.trusted);
+        if trusted.len() >= TRUSTED_MAX {
+            trusted.retain(|_, since| now.at.since(*since) < TRUSTED_FOR);
+        }
+        if trusted.len() >= TRUSTED_MAX {
+            trusted.clear();
+        }
+        trusted.insert(self.key(credentials), now.at);
+    }
+
+    /// The field that asks for credentials, its CRLF included. The last gate is the innermost.
+    pub(crate) fn challenge(&self) -> String {
+        let realm = self.gates.last().map_or("", |gate| &gate.realm);
+        let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("WWW-Authenticate: Basic realm=\"{realm}\", charset=\"UTF-8\"\r\n")
+    }
+
+    fn key(&self, credentials: &Credentials) -> (u64, u64) {
+        let [one, other] = &self.keys;
+        (one.hash_one(&credentials.0), other.hash_one(&credentials.0))
+    }
+}
+
+impl Gate {
+    /// # Errors
+    /// What the operator has to mend.
+    pub(crate) fn new(realm: &str, users: &[(String, String)]) -> Result<Self, String> {
+        if realm.chars().any(char::is_control) {
+            return Err("the realm has a control character; leave that out".into());
+        }
+        if users.is_empty() {
+            return Err("nobody may come in; name a user and the hash of a password".into());
+        }
+        for (name, hash) in users {
+            if name.is_empty() || name.contains(|c: char| c == ':' || c.is_control()) {
+                return Err(format!("{name:?} is no name of a user: it must not hold a colon"));
+            }
+            if !is_argon2(hash) && !is_bcrypt(hash) {
+                return Err(format!(
+                    "what stands for {name} is no hash of a password; make one with \
+                     `argon2` ($argon2id$...) or `htpasswd -nB` ($2y$...)"
+                ));
+            }
+        }
+        Ok(Self { realm: realm.into(), users: users.to_vec() })
+    }
+
+    /// For a name that there is not, the first user's hash is verified all the same, so that the
+    /// time tells nothing.
+    fn admits(&self, name: &[u8], password: &[u8]) -> bool {
+        let mut found = None;
+        for (user, hash) in &self.users {
+            if is_same(user.as_bytes(), name) {
+                found = Some(hash);
+            }
+        }
+        let hash = found.unwrap_or(&self.users[0].1);
+        is_of(hash, password) & found.is_some()
+    }
+}
+
+/// The credentials of a request that has exactly one such field of the scheme `Basic`.
+fn credentials(head: &Head<'_>) -> Option<Credentials> {
+    let mut values = head.values("authorization");
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, encoded) = value.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"basic ") {
+        return None;
+    }
+    let decoded = STANDARD.decode(encoded.trim_ascii()).ok()?;
+    decoded.contains(&b':').then(|| Credentials(Shared::from(decoded)))
+}
+
+fn is_of(hash: &str, password: &[u8]) -> bool {
+    if is_bcrypt(hash) {
+        bcrypt::verify(password, hash).unwrap_or(false)
+    } else {
+        Argon2::default().verify_password(password, hash).is_ok()
+    }
+}
+
+fn is_argon2(hash: &str) -> bool {
+    let parsed = argon2::PasswordHash::new(hash);
+    parsed.is_ok_and(|parsed| {
+        let known = argon2::Algorithm::try_from(parsed.algorithm.as_str()).is_ok();
+        known && parsed.salt.is_some() && parsed.hash.is_some()
+    })
+}
+
+fn is_bcrypt(hash: &str) -> bool {
+    hash.starts_with("$2") && hash.parse::<bcrypt::HashParts>().is_ok()
+}
+
+/// Looks at all bytes whatever the first ones say. Lengths may show: those of names do elsewhere.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |any, (one, other)| any | (one ^ other));
+    one.len() == other.len() && std::hint::black_box(differing) == 0
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As htpasswd(1), argon2(1) and old crypt(3) write them.
+    #[test]
+    fn hashes_of_others() {
+        let rows = [
+            ("$2y$04$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG", true),
+            ("$2y$04$tooshort", false),
+            ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ$", false),
+            ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ", false),
+            ("$apr1$salt$hash", false),
+            ("$5$salt$hash", false),
+            ("secret", false),
+            ("", false),
+        ];
+        for (hash, is_one) in rows {
+            let gate = Gate::new("r", &[("x".into(), hash.into())]);
+            assert_eq!(gate.is_ok(), is_one, "{hash}");
+            assert!(!is_one || gate.is_ok_and(|gate| gate.admits(b"x", b"secret")), "{hash}");
+        }
+    }
+}

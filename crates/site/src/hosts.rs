@@ -1,0 +1,68 @@
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::rules::Host;
+
+/// No name in the DNS is longer (RFC 1035 section 2.3.4); what is can only be meant by `*`.
+const NAME_BYTES_MAX: usize = 253;
+
+/// Which host a request is for: the first in written order that has a name for it.
+pub(crate) struct Hosts {
+    exact: Places,
+    /// By what stands behind `*.`.
+    below: Places,
+    any: Option<usize>,
+}
+
+type Places = HashMap<Box<[u8]>, usize, RandomState>;
+
+impl Hosts {
+    pub(crate) fn new(hosts: &[Host]) -> Self {
+        let mut all = Self { exact: Places::default(), below: Places::default(), any: None };
+        for (place, host) in hosts.iter().enumerate() {
+            for name in &host.names {
+                let name = name.to_ascii_lowercase();
+                if name == "*" {
+                    all.any.get_or_insert(place);
+                } else if let Some(parent) = name.strip_prefix("*.") {
+                    all.below.entry(parent.as_bytes().into()).or_insert(place);
+                } else {
+                    all.exact.entry(name.into_bytes().into()).or_insert(place);
+                }
+            }
+        }
+        all
+    }
+
+    /// The place of the host that is asked for; `asked` as it came, in any case and with its port.
+    pub(crate) fn of(&self, asked: &[u8]) -> Option<usize> {
+        if self.exact.is_empty() && self.below.is_empty() {
+            return self.any;
+        }
+        let mut text = [0; NAME_BYTES_MAX];
+        let asked = name_of(asked);
+        let Some(name) = text.get_mut(..asked.len()) else { return self.any };
+        name.copy_from_slice(asked);
+        name.make_ascii_lowercase();
+        let exact = self.exact.get(&*name).copied();
+        let below = parents(name).filter_map(|parent| self.below.get(parent).copied());
+        exact.into_iter().chain(below).chain(self.any).min()
+    }
+}
+
+/// A host without its port and without the dot that a name in full may end with.
+fn name_of(host: &[u8]) -> &[u8] {
+    let end = match host {
+        [b'[', ..] => host.iter().position(|&byte| byte == b']').map(|at| at + 1),
+        _ => host.iter().position(|&byte| byte == b':'),
+    };
+    let name = &host[..end.unwrap_or(host.len())];
+    name.strip_suffix(b".").unwrap_or(name)
+}
+
+/// What stands behind each dot that something stands before.
+fn parents(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let dots = name.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'.');
+    dots.map(|(at, _)| &name[at + 1..])
+}

@@ -1,0 +1,160 @@
+//! What of a rule cannot be: said to the operator at the start, not to a client later.
+
+use std::io;
+
+use h1::{Shared, Status};
+use os::Opened;
+
+use crate::guard::Gate;
+use crate::rules::{Effect, Rule};
+use crate::ruling::Redirect;
+
+/// Fields that the server itself sends, with what it knows and the operator does not: a second one
+/// would contradict it.
+const OWN_FIELDS: [&str; 17] = [
+    "accept-ranges",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "date",
+    "etag",
+    "keep-alive",
+    "last-modified",
+    "location",
+    "server",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "www-authenticate",
+];
+
+/// Each makes a variant of every answer that the cache holds.
+const ORIGINS_MAX: usize = 64;
+/// An error's content is kept in memory.
+const PAGE_BYTES_MAX: u64 = 1 << 20;
+
+/// Whether a rule makes sense by itself.
+///
+/// # Errors
+/// What is wrong with it and what to do.
+pub(crate) fn rule(rule: &Rule) -> Result<(), String> {
+    if !rule.at.starts_with('/') {
+        return Err(format!("{} is no prefix of a path; begin it with a slash", rule.at));
+    }
+    match &rule.effect {
+        Effect::Root(root) => crate::site::look_into(root).map(drop).map_err(|e| e.to_string()),
+        Effect::UserDirectories(name) => {
+            let mut segments = name.split('/');
+            let is_plain = segments.all(|segment| !matches!(segment, "" | "." | ".."));
+            let mend = "name a directory in each user's home, `public_html` for instance";
+            if is_plain { Ok(()) } else { Err(format!("{name} cannot be used; {mend}")) }
+        }
+        Effect::Redirect { to, status } => target(to, *status),
+        Effect::Answer(status) => match status.0 {
+            401 => Err("nobody could log in after a bare 401; ask for a password".into()),
+            code @ (..200 | 206 | 304 | 600..) => {
+                Err(format!("a request cannot be answered with {code} alone"))
+            }
+            _ => Ok(()),
+        },
+        Effect::ErrorPage { status, .. } if !(400..600).contains(&status.0) => {
+            Err(format!("{} is no error; choose a status from 400 to 599", status.0))
+        }
+        Effect::Field { name, value } => field(name, value),
+        Effect::Cors { origins } if origins.is_empty() => {
+            Err("no origin is named; name some, or `*` for all".into())
+        }
+        Effect::Cors { origins } => match origins.iter().find(|origin| !is_origin(origin)) {
+            Some(origin) => {
+                Err(format!("{origin} is no origin; write `https://example.org`, or `*` for all"))
+            }
+            None => Ok(()),
+        },
+        Effect::Auth { realm, users } => Gate::new(realm, users).map(drop),
+        Effect::Listing(_) | Effect::Fallback(_) | Effect::ErrorPage { .. } => Ok(()),
+    }
+}
+
+/// Whether so many origins can be told apart.
+///
+/// # Errors
+/// They are too many.
+pub(crate) fn origins(count: usize) -> Result<(), String> {
+    if count <= ORIGINS_MAX {
+        return Ok(());
+    }
+    Err(format!("{count} origins for one path are more than {ORIGINS_MAX}; allow `*` instead"))
+}
+
+/// Takes a redirect's target apart that [`rule`] has let pass.
+pub(crate) fn redirect(at: usize, to: &str, status: Status) -> Redirect {
+    let (to, fragment) = to.split_at(to.find('#').unwrap_or(to.len()));
+    let (to, query) = to.split_once('?').unwrap_or((to, ""));
+    let [to, query, fragment] = [to, query, fragment].map(String::from);
+    Redirect { at, status, to, query, fragment }
+}
+
+/// The content of an error.
+///
+/// # Errors
+/// It cannot be read, or is too much.
+pub(crate) fn page(opened: io::Result<Opened>, file: &str) -> Result<Shared<[u8]>, String> {
+    let read = opened.and_then(|opened| match opened {
+        Opened::File(file, stat) if stat.size <= PAGE_BYTES_MAX => {
+            let content = crate::disk::read(&file, stat.size)?;
+            content.ok_or_else(|| io::Error::other("it changes while it is read"))
+        }
+        Opened::File(..) => {
+            Err(io::Error::other(format!("it is larger than {PAGE_BYTES_MAX} bytes")))
+        }
+        _ => Err(io::Error::other("it is no regular file")),
+    });
+    read.map_err(|e| format!("cannot read {file}: {e}; name a file that can be read"))
+}
+
+fn target(to: &str, status: Status) -> Result<(), String> {
+    if !matches!(status.0, 301 | 302 | 303 | 307 | 308) {
+        let mend = "choose 301, 302, 303, 307 or 308";
+        return Err(format!("{} does not lead elsewhere; {mend}", status.0));
+    }
+    if to.bytes().any(|byte| !byte.is_ascii_graphic()) {
+        return Err(format!("{to:?} holds what a URI cannot; encode that by %"));
+    }
+    let is_uri = to.split_once("://").is_some_and(|(scheme, rest)| {
+        !rest.is_empty() && !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    if to.starts_with('/') || is_uri {
+        return Ok(());
+    }
+    Err(format!("{to} is no place; write a path that begins with a slash, or a whole URI"))
+}
+
+/// RFC 9110 section 5: a token, and a value of visible characters, spaces and tabs.
+fn field(name: &str, value: &str) -> Result<(), String> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(format!("{name:?} is no name of a field"));
+    }
+    if OWN_FIELDS.contains(&&*name.to_ascii_lowercase()) {
+        return Err(format!("the server itself sends {name}; leave the field out"));
+    }
+    if value.trim() != value || value.chars().any(|c| c.is_control() && c != '\t') {
+        let mend = "leave out control characters, and spaces at its ends";
+        return Err(format!("{value:?} is no value of a field; {mend}"));
+    }
+    Ok(())
+}
+
+fn is_origin(origin: &str) -> bool {
+    let named = |(scheme, host): (&str, &str)| {
+        let is_host = |byte: u8| byte.is_ascii_graphic() && !b"/?#@,".contains(&byte);
+        !scheme.is_empty()
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+            && !host.is_empty()
+            && host.bytes().all(is_host)
+    };
+    matches!(origin, "*" | "null") || origin.split_once("://").is_some_and(named)
+}

@@ -1,0 +1,170 @@
+//! A directory as a page, for people or for programs.
+
+use std::fmt::Write;
+
+use h1::{Date, Head};
+use os::{Directory, Kind, Stat};
+
+use crate::path;
+
+/// More entries are neither read nor shown: a page of some MB, some 50 ms of a disk's time.
+const ENTRIES_MAX: usize = 10_000;
+
+/// How a directory is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Html,
+    Json,
+}
+
+struct Entry {
+    name: String,
+    stat: Stat,
+}
+
+impl Format {
+    /// What the client would rather have (RFC 9110 section 12.5.1): JSON where that is named, and
+    /// HTML is not or counts less.
+    pub(crate) fn preferred(head: &Head<'_>) -> Self {
+        let (mut json, mut html) = (0, 0);
+        for value in head.values("accept") {
+            for element in value.split(|&byte| byte == b',') {
+                let mut parts = element.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+                let name = parts.next().unwrap_or_default();
+                let weight = parts.find_map(weight).unwrap_or(1000);
+                if name.eq_ignore_ascii_case(b"application/json") {
+                    json = weight;
+                } else if name.eq_ignore_ascii_case(b"text/html") {
+                    html = weight;
+                }
+            }
+        }
+        if json > html { Self::Json } else { Self::Html }
+    }
+
+    pub(crate) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Html => "text/html; charset=utf-8",
+            Self::Json => "application/json",
+        }
+    }
+}
+
+/// In thousandths.
+fn weight(parameter: &[u8]) -> Option<u32> {
+    let text = str::from_utf8(parameter).ok()?;
+    let value: f32 = text.strip_prefix("q=").or(text.strip_prefix("Q="))?.parse().ok()?;
+    Some((value.clamp(0.0, 1.0) * 1000.0) as u32)
+}
+
+/// Shows what is in `name` beneath `root`, sorted, under the path `shown`. Names are left out that
+/// begin with a dot, that nobody can ask for, or that lead out of the root.
+///
+/// # Errors
+/// As [`Directory::names_beneath`].
+pub(crate) fn page(
+    root: &Directory,
+    name: &[u8],
+    shown: &[u8],
+    format: Format,
+) -> std::io::Result<Vec<u8>> {
+    let (names, is_all) = root.names_beneath(name, ENTRIES_MAX)?;
+    let published = |name: Vec<u8>| {
+        let name = String::from_utf8(name).ok()?;
+        let odd = name.starts_with('.') || name.contains(|c: char| c.is_control() || c == '\\');
+        (!odd).then_some(name)
+    };
+    let mut entries: Vec<_> = names
+        .into_iter()
+        .filter_map(published)
+        .filter_map(|entry| {
+            let stat = root.stat_beneath(&[name, entry.as_bytes()].concat()).ok()?;
+            (stat.kind != Kind::Other).then_some(Entry { name: entry, stat })
+        })
+        .collect();
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
+    let shown = String::from_utf8_lossy(shown);
+    let text = match format {
+        Format::Html => html(&entries, &shown, is_all),
+        Format::Json => json(&entries, &shown, is_all),
+    };
+    Ok(text.into_bytes())
+}
+
+fn html(entries: &[Entry], shown: &str, is_all: bool) -> String {
+    let shown_text = for_html(shown);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{shown_text}</title></head>\n<body>\n<h1>{shown_text}</h1>\n<table>\n\
+         <tr><th>Name</th><th>Bytes</th><th>Changed</th></tr>\n"
+    );
+    if shown != "/" {
+        page += "<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n";
+    }
+    for entry in entries {
+        let slash = if entry.is_directory() { "/" } else { "" };
+        // The dot keeps a colon in the name from making it a URI of its own.
+        let link = String::from_utf8_lossy(&path::escape(entry.name.as_bytes())).into_owned();
+        let (link, name) = (for_html(&link), for_html(&entry.name));
+        let size = if entry.is_directory() { String::new() } else { entry.stat.size.to_string() };
+        let changed = Date::new(entry.modified());
+        let changed = String::from_utf8_lossy(changed.text());
+        let _ = writeln!(
+            page,
+            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td>\
+             <td>{changed}</td></tr>"
+        );
+    }
+    page += "</table>\n";
+    if !is_all {
+        let _ = writeln!(page, "<p>There are more than {ENTRIES_MAX}; the rest is not shown.</p>");
+    }
+    page + "</body>\n</html>\n"
+}
+
+fn json(entries: &[Entry], shown: &str, is_all: bool) -> String {
+    let mut text = format!("{{\"path\":{},\"complete\":{is_all},\"entries\":[", for_json(shown));
+    for (n, entry) in entries.iter().enumerate() {
+        let comma = if n > 0 { "," } else { "" };
+        let (name, modified) = (for_json(&entry.name), entry.modified());
+        let rest = if entry.is_directory() {
+            String::from("\"kind\":\"directory\"")
+        } else {
+            format!("\"kind\":\"file\",\"size\":{}", entry.stat.size)
+        };
+        let _ = write!(text, "{comma}\n{{\"name\":{name},{rest},\"modified\":{modified}}}");
+    }
+    text + "\n]}\n"
+}
+
+impl Entry {
+    fn is_directory(&self) -> bool {
+        self.stat.kind == Kind::Directory
+    }
+
+    /// Seconds since 1970; 0 for what is older.
+    fn modified(&self) -> u64 {
+        u64::try_from(self.stat.mtime_ns / 1_000_000_000).unwrap_or_default()
+    }
+}
+
+fn for_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Control characters do not occur: no name that has one is shown.
+fn for_json(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

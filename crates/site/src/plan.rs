@@ -1,0 +1,299 @@
+//! From the operator's rules to rulings: everything that can be decided before a request comes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use h1::{Head, Shared, Status};
+use os::Directory;
+
+use crate::guard::{Gate, Guard, Verifiers};
+use crate::hosts::Hosts;
+use crate::judge;
+use crate::listing::Format;
+use crate::path;
+use crate::rules::{Effect, Host, Rule, Rules};
+use crate::ruling::{Files, Outcome, Page, Place, Ruling};
+use crate::settings::Error;
+use crate::zones::{Course, Zones};
+
+/// Which ruling a request has.
+pub(crate) struct Plan {
+    rules: Rules,
+    hosts: Hosts,
+    /// For each host.
+    courses: Vec<(Zones, Vec<Variants>)>,
+}
+
+/// The rulings of one course: for each origin that the rules tell apart, and within it for each
+/// format of a listing.
+struct Variants {
+    first: u32,
+    /// Those that may read replies, if the reply has to name one of them; the first variants are
+    /// for all others.
+    origins: Vec<String>,
+    formats: &'static [Format],
+}
+
+/// What a rule did to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    /// It set something.
+    Sets,
+    /// It answered.
+    Answers,
+}
+
+impl Plan {
+    /// The plan and all its rulings.
+    pub(crate) fn new(rules: Rules) -> Result<(Self, Vec<Ruling>), Error> {
+        let mut rulings = Vec::new();
+        let mut courses = Vec::new();
+        let verifiers = Arc::default();
+        for host in &rules.hosts {
+            for rule in &host.rules {
+                judge::rule(rule).map_err(|what| Error::of_rule(rule, what))?;
+            }
+            let zones = Zones::new(&host.rules);
+            let mut drafts = Drafts {
+                host,
+                zones: &zones,
+                guards: HashMap::new(),
+                verifiers: &verifiers,
+                rulings: &mut rulings,
+            };
+            let variants = zones.courses().iter().map(|course| drafts.variants(course));
+            let variants = variants.collect::<Result<_, _>>()?;
+            courses.push((zones, variants));
+        }
+        let hosts = Hosts::new(&rules.hosts);
+        Ok((Self { rules, hosts, courses }, rulings))
+    }
+
+    /// The place of the host that is asked for.
+    pub(crate) fn host(&self, asked: &[u8]) -> Option<usize> {
+        self.hosts.of(asked)
+    }
+
+    /// The place of the ruling for a path as [`path::translate`] gives it.
+    pub(crate) fn ruling(&self, host: usize, path: &[u8], head: &Head<'_>) -> u32 {
+        let (zones, variants) = &self.courses[host];
+        let Variants { first, origins, formats } = &variants[zones.of(path)];
+        let mut place = 0;
+        if !origins.is_empty() {
+            let mut asking = head.values("origin");
+            if let (Some(origin), None) = (asking.next(), asking.next()) {
+                let known = origins.iter().position(|known| known.as_bytes() == origin);
+                place = known.map_or(0, |known| known + 1);
+            }
+        }
+        place *= formats.len();
+        if formats.len() > 1 && path.ends_with(b"/") {
+            place += Format::preferred(head) as usize;
+        }
+        first + place as u32
+    }
+
+    /// The host that is asked for.
+    pub(crate) fn host_named(&self, asked: &[u8]) -> Option<&Host> {
+        Some(&self.rules.hosts[self.host(asked)?])
+    }
+
+    /// The rules that a path has, in written order.
+    pub(crate) fn explain(&self, asked: &[u8], path: &[u8]) -> Vec<(&Rule, Applied)> {
+        let (Some(host), Ok(path)) = (self.host(asked), path::translate(path)) else {
+            return Vec::new();
+        };
+        let rules = &self.rules.hosts[host].rules;
+        let zones = &self.courses[host].0;
+        let course = &zones.courses()[zones.of(&path)];
+        let sets = course.sets.iter().map(|&place| (&rules[place], Applied::Sets));
+        let answers = course.answers.map(|place| (&rules[place], Applied::Answers));
+        sets.chain(answers).collect()
+    }
+}
+
+/// The rulings of one host while they are made.
+struct Drafts<'p> {
+    host: &'p Host,
+    zones: &'p Zones,
+    /// By the rules that they are made of: whoever was let in once is let in wherever these hold.
+    guards: HashMap<Vec<usize>, Arc<Guard>>,
+    verifiers: &'p Arc<Verifiers>,
+    rulings: &'p mut Vec<Ruling>,
+}
+
+/// What the rules of a course set.
+struct Set<'p> {
+    lines: String,
+    pages: Vec<(Status, Page)>,
+    guard: Option<Arc<Guard>>,
+    fallback: Option<(Place, Shared<[u8]>)>,
+    lists: bool,
+    /// Whose pages may read replies; nobody has said: nothing.
+    origins: Option<Vec<&'p str>>,
+}
+
+impl<'p> Drafts<'p> {
+    fn variants(&mut self, course: &Course) -> Result<Variants, Error> {
+        let set = self.set(course)?;
+        let answers = course.answers.map(|place| &self.host.rules[place]);
+        let is_of_files = matches!(
+            answers.map(|rule| &rule.effect),
+            Some(Effect::Root(_) | Effect::UserDirectories(_))
+        );
+        let formats: &[Format] = match set.lists && is_of_files {
+            true => &[Format::Html, Format::Json],
+            false => &[Format::Html],
+        };
+        let (origins, told_apart): (Vec<Option<&str>>, Vec<&str>) = match &set.origins {
+            None => (vec![None], Vec::new()),
+            Some(origins) if origins.contains(&"*") => (vec![Some("*")], Vec::new()),
+            Some(origins) if origins.len() == 1 => (vec![Some(origins[0])], Vec::new()),
+            Some(origins) => {
+                let each = origins.iter().copied().map(Some);
+                (std::iter::once(None).chain(each).collect(), origins.clone())
+            }
+        };
+        let first = self.rulings.len() as u32;
+        let count = origins.len() * formats.len();
+        let mut fallbacks = Vec::new();
+        for &origin in &origins {
+            for &format in formats {
+                let mut lines = set.lines.clone();
+                if !told_apart.is_empty() {
+                    lines += "Vary: Origin\r\n";
+                }
+                if let Some(origin) = origin {
+                    lines += &format!("Access-Control-Allow-Origin: {origin}\r\n");
+                }
+                let ruling = |outcome, fallback| Ruling {
+                    lines: lines.as_bytes().into(),
+                    pages: set.pages.clone(),
+                    guard: set.guard.clone(),
+                    fallback,
+                    is_shared: origin.is_some(),
+                    outcome,
+                };
+                let listing = (formats.len() > 1).then_some(format);
+                let fallback =
+                    set.fallback.as_ref().filter(|_| is_of_files).map(|(place, path)| {
+                        let root = first as usize + count + fallbacks.len();
+                        fallbacks.push(ruling(Outcome::Files(place.clone()), None));
+                        (root as u32, Shared::clone(path))
+                    });
+                self.rulings.push(ruling(outcome(answers, listing), fallback));
+            }
+        }
+        self.rulings.append(&mut fallbacks);
+        let origins = told_apart.into_iter().map(String::from).collect();
+        Ok(Variants { first, origins, formats })
+    }
+
+    fn set(&mut self, course: &Course) -> Result<Set<'p>, Error> {
+        let mut set = Set {
+            lines: String::new(),
+            pages: Vec::new(),
+            guard: None,
+            fallback: None,
+            lists: false,
+            origins: None,
+        };
+        let mut gates = Vec::new();
+        for &place in &course.sets {
+            let rule = &self.host.rules[place];
+            match &rule.effect {
+                Effect::Listing(lists) => set.lists = *lists,
+                Effect::Fallback(file) => set.fallback = Some(self.file(rule, file)?),
+                Effect::ErrorPage { status, file } => {
+                    let (place, path) = self.file(rule, file)?;
+                    set.pages.push((*status, page(rule, file, &place, &path)?));
+                }
+                Effect::Field { name, value } => set.lines += &format!("{name}: {value}\r\n"),
+                Effect::Cors { origins } => {
+                    let all = set.origins.get_or_insert_default();
+                    all.extend(origins.iter().map(String::as_str));
+                    all.sort_unstable();
+                    all.dedup();
+                    judge::origins(all.len()).map_err(|what| Error::of_rule(rule, what))?;
+                }
+                Effect::Auth { .. } => gates.push(place),
+                _ => {}
+            }
+        }
+        set.guard = self.guard(gates)?;
+        Ok(set)
+    }
+
+    fn guard(&mut self, places: Vec<usize>) -> Result<Option<Arc<Guard>>, Error> {
+        if let Some(guard) = self.guards.get(&places) {
+            return Ok(Some(Arc::clone(guard)));
+        }
+        let mut gates = Vec::new();
+        for &place in &places {
+            let rule = &self.host.rules[place];
+            if let Effect::Auth { realm, users } = &rule.effect {
+                let gate = Gate::new(realm, users).map_err(|what| Error::of_rule(rule, what))?;
+                gates.push(gate);
+            }
+        }
+        if gates.is_empty() {
+            return Ok(None);
+        }
+        let guard = Arc::new(Guard::new(gates, Arc::clone(self.verifiers)));
+        self.guards.insert(places, Arc::clone(&guard));
+        Ok(Some(guard))
+    }
+
+    /// Where a file of this host is. Who may read it does not matter: the operator names it.
+    fn file(&self, rule: &Rule, file: &str) -> Result<(Place, Shared<[u8]>), Error> {
+        let refused = |what: String| Error::of_rule(rule, what);
+        let path = path::translate(file.as_bytes())
+            .map_err(|_| refused(format!("{file} is no path of a file; begin it with a slash")))?;
+        let course = &self.zones.courses()[self.zones.of(&path)];
+        let answers = course.answers.map(|place| &self.host.rules[place]);
+        match outcome(answers, None) {
+            Outcome::Files(place) if matches!(place.files, Files::Beneath(_)) => {
+                let beneath = Shared::from(&path[place.at.len()..]);
+                Ok((place, beneath))
+            }
+            _ => Err(refused(format!(
+                "{file} is not beneath a root of this host; name a file that is"
+            ))),
+        }
+    }
+}
+
+fn outcome(answers: Option<&Rule>, listing: Option<Format>) -> Outcome {
+    let Some(rule) = answers else { return Outcome::default() };
+    let mut at = Vec::new();
+    for segment in crate::zones::segments(rule.at.as_bytes()) {
+        at.push(b'/');
+        at.extend_from_slice(segment);
+    }
+    let files = match &rule.effect {
+        Effect::Root(root) => Files::Beneath(absolute(root)),
+        Effect::UserDirectories(name) => Files::OfUsers(name.clone()),
+        Effect::Redirect { to, status } => {
+            return Outcome::Redirect(judge::redirect(at.len(), to, *status));
+        }
+        Effect::Answer(status) => return Outcome::Answer(*status),
+        _ => return Outcome::default(),
+    };
+    Outcome::Files(Place { at, files, listing })
+}
+
+/// A process may change its directory later.
+fn absolute(root: &Path) -> std::path::PathBuf {
+    std::path::absolute(root).unwrap_or_else(|_| root.to_path_buf())
+}
+
+/// Reads the content of an error; a later change shows with the next reload.
+fn page(rule: &Rule, file: &str, place: &Place, path: &[u8]) -> Result<Page, Error> {
+    let Files::Beneath(root) = &place.files else { unreachable!("a file is beneath a root") };
+    let opened = Directory::open(root)
+        .and_then(|root| root.open_beneath(path.strip_prefix(b"/").unwrap_or(path)));
+    judge::page(opened, file)
+        .map_err(|what| Error::of_rule(rule, what))
+        .map(|content| Page { media_type: crate::mime::of(path).text, content })
+}

@@ -1,0 +1,163 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use h1::{Answer, Content, Representation, Shared, Status};
+use os::File;
+
+use crate::guard::Guard;
+use crate::listing::Format;
+use crate::path;
+
+/// How long a browser need not ask again what a page may do, in seconds: two hours are the most
+/// that any of them takes.
+const PREFLIGHT_S: u32 = 7200;
+
+/// What is done with all requests of one kind: those whose paths have the same rules, and whose
+/// fields lead to the same variant of the reply.
+#[derive(Default)]
+pub(crate) struct Ruling {
+    /// Header lines of all replies.
+    pub(crate) lines: Shared<[u8]>,
+    /// What replies with a status have as content.
+    pub(crate) pages: Vec<(Status, Page)>,
+    pub(crate) guard: Option<Arc<Guard>>,
+    /// The root and the path of what is served where there is no file.
+    pub(crate) fallback: Option<(u32, Shared<[u8]>)>,
+    /// Whether pages of the origin that asks may read replies.
+    pub(crate) is_shared: bool,
+    pub(crate) outcome: Outcome,
+}
+
+/// Content of an error.
+#[derive(Clone)]
+pub(crate) struct Page {
+    pub(crate) media_type: &'static str,
+    pub(crate) content: Shared<[u8]>,
+}
+
+pub(crate) enum Outcome {
+    /// A file, of the path beneath a root.
+    Files(Place),
+    Redirect(Redirect),
+    Answer(Status),
+}
+
+/// Where files are.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// What stands before the path of a lookup in the path that was asked for.
+    pub(crate) at: Vec<u8>,
+    pub(crate) files: Files,
+    /// How a directory without an index file is shown, if at all.
+    pub(crate) listing: Option<Format>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Files {
+    /// Beneath this directory.
+    Beneath(PathBuf),
+    /// Beneath a directory of this name in the home of the user whom the path begins with.
+    OfUsers(String),
+}
+
+pub(crate) struct Redirect {
+    /// Bytes of the prefix, which `to` takes the place of.
+    pub(crate) at: usize,
+    pub(crate) status: Status,
+    /// A path or a URI without query and fragment.
+    pub(crate) to: String,
+    /// Without its question mark; empty: none.
+    pub(crate) query: String,
+    /// With its hash sign; empty: none.
+    pub(crate) fragment: String,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self::Answer(Status::NOT_FOUND)
+    }
+}
+
+impl Ruling {
+    /// What serves the files beneath a directory, and nothing else.
+    pub(crate) fn of_root(root: PathBuf) -> Self {
+        let place = Place { at: Vec::new(), files: Files::Beneath(root), listing: None };
+        Self { outcome: Outcome::Files(place), ..Self::default() }
+    }
+
+    /// A reply that says no more than a status, as the operator wants it to look; the bare status
+    /// where he does not say.
+    pub(crate) fn dressed(&self, status: Status) -> Result<Answer<File>, Status> {
+        let page = self.pages.iter().rev().find(|(of, _)| *of == status).map(|(_, page)| page);
+        let challenges = status == Status::UNAUTHORIZED && self.guard.is_some();
+        if self.lines.is_empty() && page.is_none() && !challenges {
+            return Err(status);
+        }
+        let mut lines = self.lines.to_vec();
+        match (status, &self.guard) {
+            (Status::UNAUTHORIZED, Some(guard)) => lines.extend(guard.challenge().as_bytes()),
+            (Status::NO_CONTENT | Status::METHOD_NOT_ALLOWED, _) => lines.extend(ALLOW),
+            _ => {}
+        }
+        let text = || format!("{} {}\n", status.0, status.phrase()).into_bytes();
+        let (media_type, content) = match page {
+            _ if status == Status::NO_CONTENT => ("", Shared::from([])),
+            Some(page) => (page.media_type, Shared::clone(&page.content)),
+            None => ("text/plain", Shared::from(text())),
+        };
+        Ok(made(status, media_type, lines, content))
+    }
+
+    /// The reply to a browser that asks what a page of another origin may do (Fetch standard,
+    /// section 3.3.3). Any field may be sent: none makes a difference to what is served.
+    pub(crate) fn preflight(&self) -> Result<Answer<File>, Status> {
+        if !self.is_shared {
+            return self.dressed(Status::NO_CONTENT);
+        }
+        let methods = format!(
+            "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n\
+             Access-Control-Allow-Headers: *\r\nAccess-Control-Max-Age: {PREFLIGHT_S}\r\n"
+        );
+        let lines = [&self.lines, methods.as_bytes(), ALLOW].concat();
+        Ok(made(Status::NO_CONTENT, "", lines, Shared::from([])))
+    }
+
+    /// Leads to another place.
+    pub(crate) fn redirected(&self, status: Status, location: &[u8]) -> Answer<File> {
+        let lines = [b"Location: ", location, b"\r\n", &self.lines].concat();
+        made(status, "", lines, Shared::from([]))
+    }
+}
+
+impl Redirect {
+    /// Where a path leads. What stands behind the prefix is empty or begins with one slash, and is
+    /// put behind something that does not end with one: no path can name another host.
+    pub(crate) fn location(&self, path: &[u8], query: &[u8]) -> Vec<u8> {
+        let behind = &path[self.at..];
+        let to = if behind.is_empty() { &self.to } else { self.to.trim_end_matches('/') };
+        let mut location = [to.as_bytes(), &path::escape(behind)].concat();
+        let queries = [self.query.as_bytes(), query].into_iter().filter(|query| !query.is_empty());
+        for (mark, query) in [b'?', b'&'].into_iter().zip(queries) {
+            location.push(mark);
+            location.extend_from_slice(query);
+        }
+        location.extend_from_slice(self.fragment.as_bytes());
+        location
+    }
+}
+
+const ALLOW: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
+
+fn made(status: Status, media_type: &str, lines: Vec<u8>, content: Shared<[u8]>) -> Answer<File> {
+    let representation = Representation {
+        status,
+        media_type: media_type.into(),
+        coding: None,
+        etag: None,
+        modified: None,
+        varies: false,
+        fields: lines.into(),
+        content: Content::Bytes(content),
+    };
+    Answer { representation: Shared::new(representation), prebuilt: None }
+}

@@ -1,0 +1,154 @@
+//! Who is let in.
+
+mod counter;
+
+use std::path::Path;
+
+use argon2::{Argon2, Params, PasswordHasher};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use counter::{Counter, auth, error_page, field, host, redirect};
+use h1::Status;
+use site::rules::Effect;
+
+const FILES: &[(&str, &str)] =
+    &[("www/index.html", "front"), ("www/a.txt", "text"), ("www/401.html", "<p>who?")];
+
+/// As cheap as they may be.
+fn bcrypt(password: &str) -> String {
+    bcrypt::hash(password, 4).unwrap()
+}
+
+fn argon2(password: &str) -> String {
+    let params = Params::new(Params::MIN_M_COST, 1, 1, None).unwrap();
+    let hasher = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
+    hasher.hash_password_with_salt(password.as_bytes(), b"saltsaltsalt").unwrap().to_string()
+}
+
+fn root(place: &Path) -> Effect {
+    Effect::Root(place.join("www"))
+}
+
+fn town() -> Counter {
+    let (ann, bob) = (argon2("é:x"), bcrypt("bob's"));
+    Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/", field("X-A", "1")),
+            ("/old", redirect("/new", 301)),
+            ("/", auth("the \"inner\" court", &[("ann", &ann), ("bob", &bob)])),
+            ("/ann", auth("ann's", &[("ann", &ann)])),
+            ("/ann", auth("ann's", &[("ann", &ann)])),
+            ("/moved", redirect("/new", 302)),
+            ("/gone", Effect::Answer(Status::GONE)),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    })
+}
+
+fn with(path: &str, credentials: &str) -> String {
+    let encoded = STANDARD.encode(credentials);
+    format!("GET {path} HTTP/1.1\nHost: a\nAuthorization: Basic {encoded}")
+}
+
+const CHALLENGE: &str =
+    "WWW-Authenticate: Basic realm=\"the \\\"inner\\\" court\", charset=\"UTF-8\"\n";
+
+#[test]
+fn only_who_knows_a_password_is_let_in() {
+    let town = town();
+    let rows = [
+        (with("/a.txt", "ann:é:x"), 200),
+        (with("/a.txt", "bob:bob's"), 200),
+        (with("/a.txt", "bob:bob's").replace("Basic", "bASIC"), 200),
+        (with("/a.txt", "bob:"), 401),
+        (with("/a.txt", "bob:é:x"), 401),
+        (with("/a.txt", "ann:bob's"), 401),
+        (with("/a.txt", "carl:bob's"), 401),
+        (with("/a.txt", ":bob's"), 401),
+        (with("/a.txt", "bob"), 401),
+        (with("/a.txt", "BOB:bob's"), 401),
+        (with("/a.txt", "bob:bob's").replace("Basic ", "Bearer "), 401),
+        (with("/a.txt", "bob:bob's").replace("Basic ", "Basic"), 401),
+        (with("/a.txt", "bob:bob's") + "!", 401),
+        (with("/a.txt", "bob:bob's") + "\nAuthorization: Basic eDp5", 401),
+        (with("/missing", "bob:bob's"), 404),
+        (with("/missing", "bob:"), 401),
+        (with("/gone", "bob:bob's"), 410),
+        (with("/gone", "bob:"), 401),
+        (with("/moved/x?q", "bob:bob's"), 302),
+        (with("/moved/x?q", "bob:"), 401),
+        (with("/ann", "bob:bob's"), 401),
+        (with("/ann", "ann:é:x"), 404),
+        (with("/ann/x", "carl:é:x"), 401),
+        // What was answered before any password was asked for.
+        ("GET /old HTTP/1.1\nHost: a".into(), 301),
+        ("GET /a.txt HTTP/1.1\nHost: a".into(), 401),
+        ("GET /ann HTTP/1.1\nHost: a\nAuthorization: Basic".into(), 401),
+    ];
+    for (request, status) in rows {
+        // Anew, and remembered.
+        for _ in 0..2 {
+            let reply = town.ask(&request);
+            assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {reply}");
+            assert!(reply.contains("X-A: 1\n"), "{request}: {reply}");
+            assert_eq!(reply.contains("WWW-Authenticate: Basic "), status == 401, "{reply}");
+        }
+    }
+    let told = "Location: /new/x?q\n";
+    assert!(town.ask(&with("/moved/x?q", "bob:bob's")).contains(told));
+    assert!(town.ask("GET / HTTP/1.1\nHost: a").contains(CHALLENGE));
+}
+
+/// For a minute. Nobody else is let in by it, and who is refused makes nobody else wait.
+#[test]
+fn what_was_verified_is_remembered() {
+    let mut town = town();
+    let (right, wrong) = (with("/a.txt", "bob:bob's"), with("/a.txt", "bob:bobs"));
+    assert!(!town.is_hit(&right));
+    town.ask(&right);
+    assert!(town.is_hit(&right));
+    assert!(!town.is_hit(&wrong));
+    town.ask(&wrong);
+    assert!(!town.is_hit(&wrong) && town.is_hit(&right));
+    // Without credentials there is nothing to verify.
+    assert!(town.is_hit("GET /a.txt HTTP/1.1\nHost: a"));
+    town.ask(&with("/", "ann:é:x"));
+    assert!(town.is_hit(&with("/a.txt", "ann:é:x")));
+    town.wait_ms(59_999);
+    town.ask(&right);
+    assert!(town.is_hit(&right));
+    town.wait_ms(2);
+    assert!(!town.is_hit(&right));
+    assert!(town.ask(&right).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn the_page_for_strangers_is_open_to_them() {
+    let town = Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/", auth("r", &[("bob", &bcrypt("b"))])),
+            ("/", error_page(401, "/401.html")),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let reply = town.get("a", "/a.txt");
+    let head = "HTTP/1.1 401 Unauthorized\nContent-Type: text/html; charset=utf-8\n";
+    assert!(reply.starts_with(head) && reply.ends_with("\n\n<p>who?"), "{reply}");
+    assert!(reply.contains("WWW-Authenticate: Basic realm=\"r\", charset=\"UTF-8\"\n"), "{reply}");
+}
+
+/// Browsers ask without credentials (Fetch standard, section 3.3.2).
+#[test]
+fn a_preflight_needs_no_password() {
+    let reply = town()
+        .ask("OPTIONS / HTTP/1.1\nHost: a\nOrigin: https://b\nAccess-Control-Request-Method: GET");
+    assert!(reply.starts_with("HTTP/1.1 204 No Content\n"), "{reply}");
+}
+
+#[test]
+fn credentials_do_not_show() {
+    let credentials = h1::Credentials(h1::Shared::from(&b"ann:secret"[..]));
+    assert_eq!(format!("{credentials:?}"), "Credentials");
+}
