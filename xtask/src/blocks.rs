@@ -5,8 +5,10 @@
 type Make = fn() -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 4] = [
+const BLOCKS: [(&str, Make); 6] = [
     ("architectures", servers::registry::markdown),
+    ("configuration-keys", config::keys::markdown),
+    ("configuration-knobs", config::keys::knobs_markdown),
     ("knobs", servers::knobs::markdown),
     ("state-diagram", h1::state::diagram),
     ("statistics", servers::counters::markdown),

@@ -12,7 +12,7 @@ use crate::{
 const LAYERS: [(&str, &[&str]); 6] = [
     ("pure", &["measure", "h1", "cache", "control"]),
     ("system", &["os"]),
-    ("server", &["site", "servers"]),
+    ("server", &["site", "servers", "config"]),
     ("tools", &["load", "sim", "lab"]),
     ("binary", &["weir"]),
     ("checks", &["xtask"]),

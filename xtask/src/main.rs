@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask tidy` says where the tree breaks a rule of CONTRIBUTING.md that a program can see;
 //! the same runs as a test. `cargo xtask generate` rewrites what is made from the code: the blocks
-//! in the documents and the ratchet of lengths.
+//! in the documents, the manual page and the ratchet of lengths.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -10,6 +10,7 @@ mod documents;
 mod finding;
 mod layers;
 mod lengths;
+mod manual;
 mod source;
 mod tidy;
 mod tree;
@@ -54,6 +55,11 @@ fn generate(root: &Path) -> std::io::Result<ExitCode> {
             println!("generate: {}", file.path);
             std::fs::write(root.join(&file.path), text)?;
         }
+    }
+    let manual = manual::manual();
+    if manual != tree.manual {
+        println!("generate: {}", tree::MANUAL);
+        std::fs::write(root.join(tree::MANUAL), manual)?;
     }
     let ratchet = lengths::lowered(&tree);
     if ratchet != tree.ratchet {

@@ -5,12 +5,17 @@ use crate::source::Source;
 /// The list of what was too long already; see its head.
 pub(crate) const RATCHET: &str = "xtask/ratchet.txt";
 
+/// The manual page, made from the tables of knobs and keys.
+pub(crate) const MANUAL: &str = "docs/weir.1";
+
 /// The files that the rules speak of, read once.
 pub(crate) struct Tree {
     /// Rust sources, manifests and documents, by path.
     pub(crate) files: Vec<File>,
     /// The text of [`RATCHET`].
     pub(crate) ratchet: String,
+    /// The text of [`MANUAL`]; empty where there is none yet.
+    pub(crate) manual: String,
 }
 
 /// A text file of the tree.
@@ -29,7 +34,9 @@ impl Tree {
         let mut files = Vec::new();
         collect(root, "", &mut files)?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self { files, ratchet: fs::read_to_string(root.join(RATCHET))? })
+        let ratchet = fs::read_to_string(root.join(RATCHET))?;
+        let manual = fs::read_to_string(root.join(MANUAL)).unwrap_or_default();
+        Ok(Self { files, ratchet, manual })
     }
 
     /// The Rust sources, each with its parts.
@@ -71,6 +78,7 @@ fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
 impl Tree {
     /// A tree of one file.
     pub(crate) fn of(path: &str, text: &str) -> Self {
-        Self { files: vec![File::new(path, text)], ratchet: String::new() }
+        let manual = crate::manual::manual();
+        Self { files: vec![File::new(path, text)], ratchet: String::new(), manual }
     }
 }

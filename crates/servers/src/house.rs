@@ -33,10 +33,10 @@ pub struct House {
     pub dials: Dials,
     /// Makes a session for each connection.
     pub sessions: Sessions,
-    /// Whether sessions have to be told who their peer is.
-    pub asks_who: bool,
     /// What went wrong, and what changed.
     pub errors: Arc<ErrorLog>,
+    /// Whether sessions have to be told who their peer is.
+    pub asks_who: bool,
     /// Where traces go.
     pub trace: Option<TraceFile>,
 }

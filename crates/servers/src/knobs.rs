@@ -8,9 +8,8 @@ use std::path::PathBuf;
 
 use measure::Duration;
 
+use self::values::{millis, named, number, on_off, path, put, shown, switch};
 use crate::settings::{ACCEPT_INF, ADMIN_DEFAULT, AdminAt, Level, LogFormat, Sendfile, Settings};
-
-use values::{millis, named, number, on_off, path, put, shown, switch};
 
 /// One knob.
 pub struct Knob {
@@ -50,6 +49,12 @@ impl Knob {
             }
             Takes::Only(names) => names.contains(&architecture),
         }
+    }
+
+    /// Whether it has several values, each added by `set`.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.name == "listen"
     }
 }
 

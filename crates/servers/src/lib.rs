@@ -48,4 +48,5 @@ mod upgrade;
 
 pub use failure::Failure;
 pub use house::House;
+pub use start::judge;
 pub use supervisor::{Program, plain, serve};

@@ -46,9 +46,9 @@ impl<S: Borrow<Socket>> Peer<S> {
         logs: bool,
         now: &Now,
     ) -> Self {
-        let is_watched = logs || house.trace.is_some();
-        let ip = if is_watched || house.asks_who { socket.borrow().peer_ip() } else { None };
-        let witness = is_watched.then(|| Witness::new(ip, house, logs, accepted_by));
+        let traces = house.trace.is_some();
+        let ip = if logs || traces || house.asks_who { socket.borrow().peer_ip() } else { None };
+        let witness = (logs || traces).then(|| Witness::new(ip, house, logs, accepted_by));
         let mut session = (house.sessions)(now);
         if house.asks_who {
             session.introduced(ip, now);

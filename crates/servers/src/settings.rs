@@ -129,29 +129,6 @@ impl Sendfile {
     }
 }
 
-/// Whether workers give something up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confinement {
-    /// They do, and without it nothing is served.
-    On,
-    /// They do not.
-    Off,
-    /// They do where the kernel can see to it.
-    Auto,
-}
-
-impl Confinement {
-    /// As in `--landlock NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::Auto => "auto",
-        }
-    }
-}
-
 /// What a line of the access log looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
@@ -203,6 +180,29 @@ impl Level {
             Self::Warn => "warn",
             Self::Info => "info",
             Self::Debug => "debug",
+        }
+    }
+}
+
+/// Whether workers give something up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confinement {
+    /// They do, and without it nothing is served.
+    On,
+    /// They do not.
+    Off,
+    /// They do where the kernel can see to it.
+    Auto,
+}
+
+impl Confinement {
+    /// As in `--landlock NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Auto => "auto",
         }
     }
 }

@@ -124,7 +124,10 @@ pub(crate) fn house(
 }
 
 /// What a single knob cannot judge by itself.
-fn judge(settings: &Settings) -> Result<(), Failure> {
+///
+/// # Errors
+/// Knobs that contradict each other.
+pub fn judge(settings: &Settings) -> Result<(), Failure> {
     let row = registry::architecture(&settings.architecture);
     let ways = row.map_or(&[][..], |row| row.sendfile);
     let wrong = |what: String| Err(Failure::Operator(what));

@@ -40,7 +40,7 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 ///
 /// # Errors
 /// What is wrong with it and what to do.
-pub(crate) fn rule(rule: &Rule) -> Result<(), String> {
+pub fn rule(rule: &Rule) -> Result<(), String> {
     if !rule.at.starts_with('/') {
         return Err(format!("{} is no prefix of a path; begin it with a slash", rule.at));
     }

@@ -34,6 +34,7 @@ mod settings;
 mod site;
 mod zones;
 
+pub use judge::rule as judge;
 pub use plan::Applied;
 pub use rules::Rules;
 pub use settings::{Error, Settings};

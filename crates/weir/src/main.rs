@@ -1,6 +1,8 @@
 //! `weir`: flags to one of its tools.
 #![forbid(unsafe_code)]
 
+mod check;
+mod completions;
 mod serve;
 
 use std::process::ExitCode;
@@ -23,6 +25,8 @@ fn main() -> ExitCode {
     };
     match matches.subcommand() {
         Some(("serve", flags)) => serve::serve(flags),
+        Some(("check", flags)) => check::check(flags),
+        Some(("completions", flags)) => completions::completions(flags, command()),
         _ => usage("say what to do: weir serve [DIR], or weir --help"),
     }
 }
@@ -33,6 +37,8 @@ fn command() -> Command {
         .about("A web server for static sites whose concurrency architecture is a choice")
         .disable_help_subcommand(true)
         .subcommand(serve::command())
+        .subcommand(check::command())
+        .subcommand(completions::command())
 }
 
 /// A flag as the table of knobs describes it.
@@ -41,8 +47,11 @@ fn flag(knob: &'static servers::knobs::Knob, default: String) -> Arg {
     Arg::new(knob.name).long(knob.name).value_name(knob.value).help(help).allow_hyphen_values(true)
 }
 
+/// Each line is a mistake of its own.
 fn usage(what: &str) -> ExitCode {
-    eprintln!("weir: {what}");
+    for line in what.lines() {
+        eprintln!("weir: {line}");
+    }
     ExitCode::from(USAGE)
 }
 

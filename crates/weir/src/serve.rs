@@ -1,10 +1,11 @@
 //! `weir serve`: the table of knobs as flags, then the server.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use config::Flags;
 use serde_json::{Value, json};
 use servers::knobs::KNOBS;
 use servers::performer::Performer;
@@ -12,6 +13,7 @@ use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 use servers::{Failure, Program};
 
+use crate::check::lines;
 use crate::{flag, machine, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
@@ -19,9 +21,11 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
         return list(flags.get_flag("json"));
     }
     // Who reads these lines may have gone; the server stays.
-    let mut say = |line: &str| {
+    let mut say = |lines: &str| {
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+        for line in lines.lines() {
+            let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+        }
     };
     let mut program =
         Program { settings: &mut || settings(flags), sessions: &servers::plain, say: &mut say };
@@ -43,26 +47,50 @@ pub(crate) fn command() -> Command {
     Command::new("serve")
         .about("Serves a directory")
         .arg(Arg::new("dir").value_name("DIR").help("What to serve [default: .]"))
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .value_name("FILE")
+                .help("What is not a flag; without it no file is read"),
+        )
         .args(knobs)
         .arg(switch("list-architectures", "Lists the architectures and ends"))
         .arg(switch("json", "With --list-architectures: as JSON").requires("list-architectures"))
 }
 
-/// What the flags say, each value judged by its knob.
+/// What the flags and the file say as it is now; flags win, each value judged by its knob.
 fn settings(flags: &ArgMatches) -> Result<Settings, String> {
-    let mut settings = Settings::default();
-    if let Some(dir) = flags.get_one::<String>("dir") {
-        settings.root = PathBuf::from(dir);
+    let text = |name| flags.get_one::<String>(name).map(String::as_str);
+    // First by themselves: an architecture that does not exist is no measure for the file.
+    let said = judged(flags, Settings::default())?;
+    let mut settings = match text("config") {
+        Some(file) => {
+            let known =
+                Flags { architecture: text("architecture"), root: text("dir").map(Path::new) };
+            config::read(Path::new(file), known).map_err(|faults| lines(&faults))?
+        }
+        None => {
+            Settings { root: text("dir").map_or(said.root, PathBuf::from), ..Settings::default() }
+        }
+    };
+    if flags.contains_id("listen") {
+        settings.listen.clear();
     }
+    let settings = judged(flags, settings)?;
+    for knob in KNOBS {
+        if flags.contains_id(knob.name) && !knob.is_taken_by(&settings.architecture) {
+            return Err(format!("--{}: {} does not take it", knob.name, settings.architecture));
+        }
+    }
+    Ok(settings)
+}
+
+/// Settings changed by the flags.
+fn judged(flags: &ArgMatches, mut settings: Settings) -> Result<Settings, String> {
     for knob in KNOBS {
         for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
             (knob.set)(&mut settings, value)
                 .map_err(|told| format!("--{} {value}: must be {told}", knob.name))?;
-        }
-    }
-    for knob in KNOBS {
-        if flags.contains_id(knob.name) && !knob.is_taken_by(&settings.architecture) {
-            return Err(format!("--{}: {} does not take it", knob.name, settings.architecture));
         }
     }
     Ok(settings)

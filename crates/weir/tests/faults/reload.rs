@@ -27,7 +27,9 @@ fn no_request_is_lost_while_generations_change() {
     let site = Fixture::new();
     for keep in [true, false] {
         on_every(Program::Weir, |combination| {
-            let mut server = combination.start(&site.root(), &[]);
+            // A client on a busy machine may think for long.
+            let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+            let mut server = combination.start(&site.root(), &flags);
             let load = Load::start(server.address, "/large.bin", 4, keep);
             for _ in 0..RELOADS {
                 let before = load.answered();

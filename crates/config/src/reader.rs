@@ -1,0 +1,198 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use servers::knobs::{KNOBS, Knob};
+use servers::registry;
+use servers::settings::Settings;
+use site::Rules;
+use site::rules::{Effect, Host, Origin, Rule};
+use toml::de::DeTable;
+
+use crate::item::{Item, Section};
+use crate::knobs::{self, Written};
+use crate::source::Source;
+use crate::{Fault, Flags, hosts};
+
+/// Files within files: deeper than anybody can follow.
+const DEPTH_MAX: usize = 16;
+/// Files of all depths: one for each host of a large machine.
+const FILES_MAX: usize = 4096;
+
+/// What was read so far.
+#[derive(Default)]
+pub(crate) struct Reader {
+    faults: Vec<Fault>,
+    /// The files that are being read, each included by the one before.
+    within: Vec<Known>,
+    /// All files.
+    known: BTreeMap<PathBuf, Arc<str>>,
+    written: BTreeMap<&'static str, Written>,
+    root: Option<(PathBuf, Fault)>,
+    hosts: Vec<Host>,
+}
+
+/// A file by its true path, and what it is called.
+struct Known {
+    path: PathBuf,
+    name: Arc<str>,
+}
+
+impl Reader {
+    /// Reads the operator's file.
+    pub(crate) fn read(&mut self, path: &Path) {
+        if let Err(fault) = self.file(path) {
+            self.faults.push(fault);
+        }
+    }
+
+    /// What was read, as settings.
+    ///
+    /// # Errors
+    /// All mistakes.
+    pub(crate) fn settings(mut self, flags: Flags<'_>) -> Result<Settings, Vec<Fault>> {
+        let mut settings = Settings::default();
+        // In the table's order, because some knobs bound others.
+        for knob in KNOBS {
+            for value in self.written.get(knob.name).into_iter().flat_map(|w| &w.values) {
+                // It was judged where it is written.
+                let _ = (knob.set)(&mut settings, value);
+            }
+        }
+        let architecture = flags.architecture.unwrap_or(&settings.architecture);
+        // What is no architecture has been told already.
+        if registry::architecture(architecture).is_some() {
+            let written =
+                KNOBS.iter().filter_map(|knob| Some((knob, self.written.get(knob.name)?)));
+            let refused = written.filter(|(knob, _)| !knob.is_taken_by(architecture));
+            self.faults.extend(refused.map(|(knob, written)| untaken(knob, written, architecture)));
+        }
+        self.give_all_other_names(flags.root);
+        if let Some(root) = flags.root.map(Path::to_path_buf).or(self.root.map(|(root, _)| root)) {
+            settings.root = root;
+        }
+        settings.rules = Rules { hosts: self.hosts };
+        self.faults.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
+        if self.faults.is_empty() { Ok(settings) } else { Err(self.faults) }
+    }
+
+    /// A root beside hosts is one more host.
+    fn give_all_other_names(&mut self, flag: Option<&Path>) {
+        if self.hosts.is_empty() {
+            return;
+        }
+        let (root, place) = match (flag, &self.root) {
+            (None, None) => return,
+            (Some(root), _) => (root.to_path_buf(), None),
+            (None, Some((root, place))) => (root.clone(), Some(place)),
+        };
+        if self.hosts.iter().any(|host| host.names.iter().any(|name| name == "*")) {
+            let told =
+                "no name is left for it: a host is there for all (`*`); leave one of them out";
+            self.faults.push(match place {
+                Some(place) => Fault { told: told.into(), ..place.clone() },
+                None => {
+                    Fault { file: "DIR".into(), place: None, key: String::new(), told: told.into() }
+                }
+            });
+            return;
+        }
+        let origin = match place {
+            Some(Fault { file, place, .. }) => {
+                Origin { file: Arc::clone(file), line: place.map_or(1, |place| place.line) }
+            }
+            None => Origin { file: "DIR".into(), line: 1 },
+        };
+        let rule = Rule { at: "/".into(), effect: Effect::Root(root), origin };
+        self.hosts.push(Host { names: vec!["*".into()], rules: vec![rule] });
+    }
+
+    /// Reads a file and what it includes; what is wrong with the file as a whole is an error.
+    fn file(&mut self, path: &Path) -> Result<(), Fault> {
+        let source = Source::read(path)?;
+        let true_path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        self.known.insert(true_path.clone(), Arc::clone(&source.name));
+        self.within.push(Known { path: true_path, name: Arc::clone(&source.name) });
+        self.content(&source);
+        self.within.pop();
+        Ok(())
+    }
+
+    fn content(&mut self, source: &Source) {
+        let (table, errors) = DeTable::parse_recoverable(&source.text);
+        if !errors.is_empty() {
+            // What a parser makes of the rest would be blamed for the wrong things.
+            self.faults.extend(errors.iter().map(|error| {
+                let told = error.message().lines().collect::<Vec<_>>().join(", ");
+                source.fault(&error.span().unwrap_or(0..0), "", told)
+            }));
+            return;
+        }
+        let section = Section::whole(source, table.get_ref());
+        section.tell_unknown(&mut self.faults);
+        if let Some(item) = section.item("include") {
+            for (item, name) in item.strings(&mut self.faults) {
+                if let Err(fault) = self.include(&item, name) {
+                    self.faults.push(fault);
+                }
+            }
+        }
+        for item in section.items() {
+            self.top(&item);
+        }
+    }
+
+    fn top(&mut self, item: &Item<'_>) {
+        match item.name {
+            "root" => {
+                if let Some(root) = hosts::root(item, &mut self.faults) {
+                    self.root = Some((root, item.fault("")));
+                }
+            }
+            "host" => {
+                for section in item.sections("host", &mut self.faults) {
+                    hosts::host(&section, &mut self.hosts, &mut self.faults);
+                }
+            }
+            name => {
+                if let Some(knob) = servers::knobs::knob(name) {
+                    let values = knobs::values(knob, item, &mut self.faults);
+                    let place = item.source.fault(&item.at, &item.key, String::new());
+                    self.written.insert(knob.name, Written { values, place });
+                }
+            }
+        }
+    }
+
+    fn include(&mut self, item: &Item<'_>, name: &str) -> Result<(), Fault> {
+        let path = item.source.path(name);
+        // What is not there is told by reading it.
+        let true_path = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if let Some(first) = self.within.iter().position(|known| known.path == true_path) {
+            let circle = self.within[first..].iter().chain([&self.within[first]]);
+            let circle = circle.map(|known| &*known.name).collect::<Vec<_>>().join(" includes ");
+            return Err(item.fault(format!("goes round in a circle: {circle}; leave it out")));
+        }
+        if self.known.contains_key(&true_path) {
+            return Err(item.fault(format!("{name:?} is included twice; leave one out")));
+        }
+        if self.within.len() >= DEPTH_MAX {
+            return Err(item.fault(format!("more than {DEPTH_MAX} files within each other")));
+        }
+        if self.known.len() >= FILES_MAX {
+            return Err(item.fault(format!("more than {FILES_MAX} files")));
+        }
+        self.file(&path).map_err(|fault| match fault.place {
+            Some(_) => fault,
+            None => item.fault(format!("{}: {}", fault.file, fault.told)),
+        })
+    }
+}
+
+fn untaken(knob: &Knob, written: &Written, architecture: &str) -> Fault {
+    let names = registry::ARCHITECTURES.iter().map(|row| row.name);
+    let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>().join(", ");
+    let told = format!("{architecture} does not take it ({takers} would); leave it out");
+    Fault { told, ..written.place.clone() }
+}

@@ -1,0 +1,54 @@
+//! What settings come to, in lines for the operator.
+
+use std::fmt::Write as _;
+
+use servers::knobs::KNOBS;
+use servers::registry;
+use servers::settings::Settings;
+use site::rules::{Effect, Rule};
+
+/// What would be served.
+#[must_use]
+pub fn summary(settings: &Settings) -> String {
+    let defaults = Settings::default();
+    let mut text = String::new();
+    let told = ["listen", "architecture"];
+    for knob in KNOBS {
+        let shown = (knob.show)(settings);
+        if told.contains(&knob.name) || shown != (knob.show)(&defaults) {
+            let _ = writeln!(text, "{} {shown}", knob.name);
+        }
+    }
+    if let Some(row) = registry::architecture(&settings.architecture) {
+        let _ = writeln!(text, "({}: {})", row.name, row.is);
+    }
+    if settings.rules.hosts.is_empty() {
+        let _ = writeln!(text, "every host\n  /  root {}", settings.root.display());
+    }
+    for host in &settings.rules.hosts {
+        let _ = writeln!(text, "host {}", host.names.join(", "));
+        for rule in &host.rules {
+            let _ = writeln!(text, "  {}", self::rule(rule));
+        }
+    }
+    text
+}
+
+/// One rule, without its users' hashes.
+#[must_use]
+pub fn rule(rule: &Rule) -> String {
+    let does = match &rule.effect {
+        Effect::Root(root) => format!("root {}", root.display()),
+        Effect::UserDirectories(name) => format!("user-directories {name}"),
+        Effect::Redirect { to, status } => format!("redirect {to} ({})", status.0),
+        Effect::Answer(status) => format!("answer {}", status.0),
+        Effect::Listing(is) => format!("listing {}", if *is { "on" } else { "off" }),
+        Effect::Fallback(file) => format!("fallback {file}"),
+        Effect::ErrorPage { status, file } => format!("error-page {} {file}", status.0),
+        Effect::Field { name, value } => format!("field {name}: {value}"),
+        Effect::Cors { origins } => format!("cors {}", origins.join(", ")),
+        Effect::Auth { realm, users } => format!("auth {realm:?}, {} users", users.len()),
+    };
+    let Rule { at, origin, .. } = rule;
+    format!("{at}  {does}  ({}:{})", origin.file, origin.line)
+}

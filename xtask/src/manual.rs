@@ -1,0 +1,123 @@
+//! The manual page weir(1), made from the same tables as flags and documentation.
+
+use std::fmt::Write as _;
+
+use config::keys::KEYS;
+use servers::knobs::KNOBS;
+use servers::registry::ARCHITECTURES;
+use servers::settings::Settings;
+
+use crate::finding::Finding;
+use crate::tree::{MANUAL, Tree};
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let fresh = manual();
+    let mut lines = (1..).zip(tree.manual.lines().zip(fresh.lines()));
+    let line = lines.find(|(_, (old, new))| old != new).map_or(1, |(line, _)| line);
+    let what = "not what the code says: `cargo xtask generate` rewrites it";
+    let stale = (fresh != tree.manual).then(|| Finding::new(MANUAL, line, what));
+    stale.into_iter().collect()
+}
+
+const HEAD: &str = r#".TH WEIR 1
+.SH NAME
+weir \- web server for static sites whose concurrency architecture is a choice
+.SH SYNOPSIS
+.B weir serve
+.RI [ DIR ]
+.RB [ \-\-config
+.IR FILE ]
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir check
+.I FILE
+.RB [ \-\-explain
+.IR URL ]
+.br
+.B weir completions
+.I SHELL
+.SH DESCRIPTION
+.B weir serve
+serves the files of a directory, by default the current one on port 8080.
+SIGTERM or SIGINT lets it finish what it has in hand, a second one stops it at once.
+SIGHUP makes it read its file again and serve by that.
+.PP
+.B weir check
+tells every mistake in a file, or what the file would serve.
+With
+.B \-\-explain
+it tells which host and which rules a URL has, and which of them answers.
+.PP
+.B weir completions
+prints what bash, zsh, fish, elvish or powershell need to complete flags.
+"#;
+
+const TAIL: &str = r".SH EXIT STATUS
+0: done. 1: a run failed. 2: wrong usage or configuration.
+3: the machine refuses (port, permission, limit).
+";
+
+/// The whole page.
+pub(crate) fn manual() -> String {
+    let defaults = Settings::default();
+    let mut page = String::from(HEAD);
+    page.push_str(".SH FLAGS AND KEYS\nEach is a flag, and a key of the configuration file.\n");
+    for knob in KNOBS {
+        let names = ARCHITECTURES.iter().map(|row| row.name);
+        let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>();
+        entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
+        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&defaults)));
+        if takers.len() < ARCHITECTURES.len() {
+            let _ = writeln!(page, "Taken by {}.", escaped(&takers.join(", ")));
+        }
+    }
+    page.push_str(
+        ".SH CONFIGURATION FILE\nIn TOML. The flags' names are keys of it, and flags win.",
+    );
+    page.push_str("\nRelative paths are relative to the file. Besides there are these keys.\n");
+    let mut table = "";
+    for key in KEYS {
+        if key.table != table {
+            table = key.table;
+            let _ = writeln!(page, ".SS {}", escaped(table));
+        }
+        entry(&mut page, key.name, key.value, key.reason);
+        if !key.default.is_empty() {
+            let _ = writeln!(page, ".br\nDefault: {}.", escaped(key.default));
+        }
+    }
+    page.push_str(".SH ARCHITECTURES\n");
+    for row in ARCHITECTURES {
+        entry(&mut page, row.name, "", row.is);
+    }
+    page.push_str(TAIL);
+    page
+}
+
+fn entry(page: &mut String, name: &str, value: &str, reason: &str) {
+    let (name, value, reason) = (escaped(name), escaped(value), escaped(reason));
+    let _ = writeln!(page, ".TP\n\\fB{name}\\fR \\fI{value}\\fR\n\\&{reason}.");
+}
+
+/// As troff takes it for itself: its escapes, and hyphens that can be copied.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-").replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_name_and_no_line_that_troff_takes_for_an_order() {
+        let page = manual();
+        for name in KNOBS.iter().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name)) {
+            assert!(page.contains(&escaped(name)), "{name}");
+        }
+        let orders = [".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".RI", ".RB", ".IR", ".br"];
+        for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
+            let order = line.split(' ').next().unwrap_or_default();
+            assert!(orders.contains(&order), "{line}");
+        }
+    }
+}
