@@ -66,7 +66,7 @@ fn candidates(knob: &Knob) -> Vec<String> {
         values.extend([least, most].map(String::from));
     }
     values.extend(ARCHITECTURES.iter().map(|row| String::from(row.name)));
-    values.push("127.0.0.1:80".into());
+    values.extend(["127.0.0.1:80", "127.0.0.1"].map(String::from));
     values.push("/some/file".into());
     values
 }
