@@ -361,8 +361,7 @@ impl<'h> Completions<'h> {
 
     /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
-        let is_retiring = self.house.orders.is_retiring();
-        if is_retiring {
+        if self.house.orders.is_retiring() {
             self.gate.retire();
             self.hand_on()?;
         } else {
@@ -371,10 +370,7 @@ impl<'h> Completions<'h> {
         }
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
-                match is_retiring {
-                    true => party.session.retire(&self.now),
-                    false => party.session.drain(),
-                }
+                self.house.orders.tell(&mut *party.session, &self.now);
                 party.touch(token, &mut self.touched);
             }
         }

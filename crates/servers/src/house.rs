@@ -9,7 +9,7 @@ use site::Site;
 use crate::counters::Counters;
 use crate::dials::Dials;
 use crate::error_log::{By, ErrorLog};
-use crate::session::Sessions;
+use crate::session::{Session, Sessions};
 use crate::settings::{Level, Settings};
 use crate::trace::TraceFile;
 
@@ -165,6 +165,11 @@ impl Orders {
     /// How often that was ordered.
     pub fn logs_generation(&self) -> u64 {
         self.words[LOGS].load(Acquire)
+    }
+
+    /// Tells a session of the order to end: without haste where others serve in its place.
+    pub(crate) fn tell(&self, session: &mut dyn Session, now: &Now) {
+        if self.is_retiring() { session.retire(now) } else { session.drain() }
     }
 
     /// Becomes readable with the order to end, and stays so: every worker waits for it.

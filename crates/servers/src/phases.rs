@@ -405,10 +405,7 @@ impl<'h> Loop<'h> {
     fn drain_one(&mut self, token: u64) {
         self.receive_once(token);
         if let Some(peer) = self.peers.named(token) {
-            match self.house.orders.is_retiring() {
-                true => peer.session.retire(&self.now),
-                false => peer.session.drain(),
-            }
+            self.house.orders.tell(&mut *peer.session, &self.now);
             enqueue(peer, token, &mut self.carried);
         }
     }

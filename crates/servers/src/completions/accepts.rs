@@ -78,7 +78,7 @@ impl Completions<'_> {
         self.tally.add(Counter::Accepted, 1);
         let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
         if self.gate.is_draining() {
-            party.session.drain();
+            self.house.orders.tell(&mut *party.session, &self.now);
         }
         party.touched = true;
         let token = self.parties.insert(handle.slot(), party);
