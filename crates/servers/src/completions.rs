@@ -309,6 +309,7 @@ impl<'h> Completions<'h> {
                         witness.note(&*party.session);
                         witness.mark(Step::Find, Performer::Loop);
                     }
+                    self.house.orders.tell_near_end(&mut *party.session, &self.now);
                     party.session.found(found, &self.now);
                 }
                 Want::Load(miss) => self.load(token, miss)?,

@@ -122,8 +122,9 @@ const LOGS: usize = 1;
 const ORDERS: usize = 2;
 
 /// What the first of them says.
-const RETIRE: u64 = 1;
-const DRAIN: u64 = 2;
+const LEAVE: u64 = 1;
+const RETIRE: u64 = 2;
+const DRAIN: u64 = 3;
 
 impl Orders {
     /// Nothing ordered.
@@ -132,6 +133,12 @@ impl Orders {
     /// The machine has no memory or descriptor for it.
     pub fn new() -> io::Result<Self> {
         Ok(Self { words: Arc::new(SharedWords::new(ORDERS)?), wake: Arc::new(Wake::new()?) })
+    }
+
+    /// Tells every worker that it will soon be ordered to end: it serves on, and sends its clients
+    /// elsewhere with what they ask next.
+    pub fn leave(&self) {
+        self.words[END].fetch_max(LEAVE, Release);
     }
 
     /// Orders every worker to end: the site is no longer served.
@@ -146,9 +153,14 @@ impl Orders {
         self.wake.wake();
     }
 
+    /// Whether the end was ordered or is near: nobody new should come.
+    pub fn is_ending(&self) -> bool {
+        self.words[END].load(Acquire) != 0
+    }
+
     /// Whether a worker is to finish what it has and to end.
     pub fn is_draining(&self) -> bool {
-        self.words[END].load(Acquire) != 0
+        self.words[END].load(Acquire) >= RETIRE
     }
 
     /// Whether others serve in its place, so that it has nobody to accept and need not hurry.
@@ -165,6 +177,13 @@ impl Orders {
     /// How often that was ordered.
     pub fn logs_generation(&self) -> u64 {
         self.words[LOGS].load(Acquire)
+    }
+
+    /// Where the end is near, tells a session that the reply to the request it has is its last.
+    pub(crate) fn tell_near_end(&self, session: &mut dyn Session, now: &Now) {
+        if self.words[END].load(Acquire) == LEAVE {
+            session.retire(now);
+        }
     }
 
     /// Tells a session of the order to end: without haste where others serve in its place.

@@ -360,6 +360,7 @@ pub const KNOBS: &[Knob] = &[
         set: |s, v| put(&mut s.limits.head_bytes_max, Ok(number(v, 256, 65_535)? as usize)),
         show: |s| s.limits.head_bytes_max.to_string(),
     },
+    host::DRAIN_DELAY_MS,
     Knob {
         name: "drain-timeout-ms",
         value: "0..3600000 ms",

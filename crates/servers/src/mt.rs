@@ -127,6 +127,7 @@ impl Thread<'_> {
                     witness.note(&*peer.session);
                     witness.mark(Step::Find, Performer::Thread);
                 }
+                self.house.orders.tell_near_end(&mut *peer.session, now);
                 peer.session.found(found, now);
             }
             Want::Load(miss) => {

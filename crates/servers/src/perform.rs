@@ -79,6 +79,7 @@ impl Hands<'_> {
                 if matches!(found, Found::Miss(_)) {
                     self.tally.add(Counter::Loads, 1);
                 }
+                self.house.orders.tell_near_end(&mut *peer.session, self.now);
                 peer.session.found(found, self.now);
                 Progress::Went
             }

@@ -61,6 +61,8 @@ pub struct Settings {
     pub small_file_kb: u32,
     /// What a client may ask of a connection.
     pub limits: Limits,
+    /// How long it serves on before a drain, while balancers notice.
+    pub drain_delay: Duration,
     /// How long a drain may take.
     pub drain_timeout: Duration,
     /// The access log; none is off.
@@ -234,6 +236,7 @@ impl Default for Settings {
             cache_policy: String::from("lru"),
             small_file_kb: 32,
             limits: Limits::default(),
+            drain_delay: Duration::ZERO,
             drain_timeout: Duration::from_secs(30),
             access_log: None,
             log_format: LogFormat::Common,

@@ -33,8 +33,8 @@ pub struct Program<'p> {
     pub say: &'p mut dyn FnMut(&str),
 }
 
-/// Serves until SIGTERM or SIGINT, then drains for at most `drain_timeout`; a second signal stops
-/// at once. SIGHUP asks for the settings again and serves by them, while connections of before
+/// Serves until SIGTERM or SIGINT, and for `drain_delay` more without being ready for balancers;
+/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP asks for the settings again and serves by them, while connections of before
 /// finish what they have. SIGUSR2 starts the program anew, from its file, and leaves the serving to
 /// it.
 ///
@@ -277,12 +277,18 @@ impl Supervisor<'_> {
     /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
     fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
-        let now = os::clock::monotonic();
-        let mut patience = Duration::ZERO;
+        let mut is_hurried = false;
         let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
         if !is_replaced {
             tell(State::Stopping);
+            if let Some(upgrade) = self.upgrade.take() {
+                // It would serve where nobody is to. One that has ended already is as good.
+                let _ = process::kill(upgrade.pid);
+            }
+            is_hurried = self.leave(program)?;
         }
+        let now = os::clock::monotonic();
+        let mut patience = Duration::ZERO;
         for generation in &mut self.generations {
             if is_replaced {
                 generation.retire(now);
@@ -296,31 +302,61 @@ impl Supervisor<'_> {
             }
             patience = patience.max(generation.house.settings.drain_timeout);
         }
-        (program.say)(&format!("draining for at most {} s", patience.as_secs()));
-        let mut is_hurried = false;
+        if is_hurried {
+            self.stop_at_once(program);
+        } else {
+            (program.say)(&format!("draining for at most {} s", patience.as_secs()));
+        }
         while !self.generations.iter().all(Generation::is_over) {
-            let now = os::clock::monotonic();
-            let due = self.generations.iter().filter_map(Generation::due).min();
-            let signal = self.wait(due.map(|at| at - now))?;
-            while let Some((pid, exit)) = process::wait_any_exited()? {
-                for generation in &mut self.generations {
-                    // One that was told to end does not fail.
-                    let _ = generation.bury(pid, exit, now, program.say);
-                }
-            }
-            if signal == Some(Signal::Usr1) {
-                self.reopen_logs();
-            }
-            let hurries = matches!(signal, Some(Signal::Term | Signal::Int));
-            if hurries && !mem::replace(&mut is_hurried, true) {
-                (program.say)("stopping at once");
-                self.generations.iter_mut().for_each(Generation::kill);
-            }
-            for generation in &mut self.generations {
-                generation.tick(os::clock::monotonic(), program.say);
+            if self.attend(None, program)? && !mem::replace(&mut is_hurried, true) {
+                self.stop_at_once(program);
             }
         }
         Ok(self.generations.iter().map(|generation| generation.cut).sum())
+    }
+
+    /// Serves on for a while: balancers see that it is not ready, and clients that have a
+    /// connection hear with their next reply that it was the last on it, because there are
+    /// balancers that move no connection. Whether it is to end at once.
+    fn leave(&mut self, program: &mut Program<'_>) -> io::Result<bool> {
+        let serving = self.generations.iter().filter(|generation| generation.serves());
+        let delay = serving.map(|generation| generation.house.settings.drain_delay).max();
+        let Some(delay) = delay.filter(|delay| *delay > Duration::ZERO) else { return Ok(false) };
+        self.generations.iter().for_each(|generation| generation.house.orders.leave());
+        (program.say)(&format!("not ready for balancers; serving on for {} ms", delay.as_millis()));
+        let until = os::clock::monotonic() + delay;
+        while os::clock::monotonic() < until {
+            if self.attend(Some(until), program)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// On the way to the end: waits until then for a signal, and looks after workers and logs.
+    /// Whether it is to end at once.
+    fn attend(&mut self, until: Option<Instant>, program: &mut Program<'_>) -> io::Result<bool> {
+        let due = self.generations.iter().filter_map(Generation::due).chain(until).min();
+        let signal = self.wait(due.map(|at| at - os::clock::monotonic()))?;
+        let now = os::clock::monotonic();
+        while let Some((pid, exit)) = process::wait_any_exited()? {
+            for generation in &mut self.generations {
+                // None that cannot start keeps the others from ending.
+                let _ = generation.bury(pid, exit, now, program.say);
+            }
+        }
+        if signal == Some(Signal::Usr1) {
+            self.reopen_logs();
+        }
+        for generation in &mut self.generations {
+            generation.tick(now, program.say);
+        }
+        Ok(matches!(signal, Some(Signal::Term | Signal::Int)))
+    }
+
+    fn stop_at_once(&mut self, program: &mut Program<'_>) {
+        (program.say)("stopping at once");
+        self.generations.iter_mut().for_each(Generation::kill);
     }
 }
 

@@ -231,6 +231,50 @@ fn readiness_is_off_while_draining() {
     });
 }
 
+/// The delay is an hour: only a second signal can end it.
+#[test]
+fn balancers_are_told_to_send_nobody_while_all_who_come_are_served() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = [ANYWHERE, &["--drain-delay-ms", "3600000"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = ready(&mut server);
+        let mut kept = asked(&server);
+        server.signal(Signal::TERM);
+        server.await_line("not ready for balancers");
+        assert_eq!((status(admin, "/ready"), status(admin, "/healthz")), (503, 200));
+        let metrics = metrics(&ask(admin, "/metrics", "").1);
+        assert_eq!(metrics["weir_draining"], 1.0, "{combination}");
+        // Who has a connection, who connects, and who connects after these have gone.
+        for wire in [&mut kept, &mut server.connect(), &mut server.connect()] {
+            wire.get("/digits.txt", "").expect("sent");
+            let reply = wire.reply(false).map(|(head, body)| (head.status, head.closes(), body));
+            assert_eq!(reply, Ok((200, true, DIGITS.to_vec())), "{combination}");
+            assert_eq!(wire.end(), Ok(()), "{combination}");
+        }
+        server.signal(Signal::TERM);
+        server.await_line("stopping at once");
+        assert!(server.ended(PATIENCE).is_some(), "{combination}: the second signal waits");
+    });
+}
+
+#[test]
+fn a_drain_follows_its_delay() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--drain-delay-ms", "300"]);
+        let mut idle = asked(&server);
+        let mut flights = in_flight(&server, 1);
+        server.signal(Signal::INT);
+        server.await_line("not ready for balancers; serving on for 300 ms");
+        server.await_line("draining for at most 30 s");
+        assert_eq!(idle.end(), Ok(()), "{combination}");
+        assert_eq!(flights[0].rest(), Ok(HUGE_BYTES), "{combination}");
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}");
+    });
+}
+
 #[test]
 fn it_answers_while_every_connection_of_the_site_is_taken() {
     let site = site_with_a_huge_file();

@@ -31,12 +31,12 @@ pub(super) fn answer(
 ) -> Answer<NoFile> {
     let house = view.house;
     let serves = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
-    let drains = house.orders.is_draining();
+    let ends = house.orders.is_ending();
     match head.path() {
         b"/" => made(Status::OK, HTML, page()),
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),
-        b"/ready" if drains => text(Status::SERVICE_UNAVAILABLE, "draining"),
+        b"/ready" if ends => text(Status::SERVICE_UNAVAILABLE, "draining"),
         b"/ready" if serves => text(Status::OK, "ok"),
         b"/ready" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready yet"),
         b"/metrics" => made(Status::OK, METRICS, metrics::text(view)),

@@ -51,8 +51,8 @@ fn workers(text: &mut Text, view: &View<'_>) {
 
 fn generation(text: &mut Text, view: &View<'_>) {
     let settings = &view.house.settings;
-    let draining = u64::from(view.house.orders.is_draining());
-    text.one("weir_draining", "1 while what is in hand is finished, and then the end", draining);
+    let draining = u64::from(view.house.orders.is_ending());
+    text.one("weir_draining", "1 from the signal to end on", draining);
     text.one("weir_generation", "Which generation of workers serves", view.generation.into());
     text.family("weir_info", "gauge", "What serves");
     let labels = [

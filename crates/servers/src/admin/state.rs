@@ -33,7 +33,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         "poller": polls.then(|| settings.poller.name()),
         "version": env!("CARGO_PKG_VERSION"),
         "generation": view.generation,
-        "draining": house.orders.is_draining(),
+        "draining": house.orders.is_ending(),
         "connections_max": house.connections_max * house.counters.workers(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),

@@ -119,6 +119,14 @@ fn binary(home: &Path) -> PathBuf {
     binary
 }
 
+/// Another program in its place.
+fn replace(binary: &Path, content: &str) {
+    let next = binary.with_extension("next");
+    fs::write(&next, content).expect("another program");
+    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+    fs::rename(&next, binary).expect("in its place");
+}
+
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
     let site = Fixture::new();
@@ -149,6 +157,30 @@ fn another_program_takes_over_and_no_request_is_lost() {
     });
 }
 
+/// It would go on serving, or for ever begin to, after the end that the operator ordered.
+#[test]
+fn a_program_on_its_way_does_not_outlive_the_one_that_started_it() {
+    let site = Fixture::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let binary = binary(home.path());
+    let mut command = Command::new(&binary);
+    command.arg("serve").arg(site.root());
+    command.args(["--listen", "127.0.0.1:0", "--admin", "off"]);
+    let mut server = Server::start(command, 0);
+    replace(&binary, "#!/bin/sh\nexec sleep 3600\n");
+    let workers = children(server.pid());
+    server.signal(Signal::USR2);
+    let others = || children(server.pid()).into_iter().find(|child| !workers.contains(child));
+    let next = await_some(PATIENCE, others).expect("another program");
+    server.signal(Signal::TERM);
+    let status = server.ended(PATIENCE).and_then(|status| status.code());
+    let is_gone = await_true(PATIENCE, || !Path::new(&format!("/proc/{next}/exe")).exists());
+    if !is_gone {
+        send(next, Signal::KILL);
+    }
+    assert_eq!((status, is_gone), (Some(0), true));
+}
+
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
     let site = Fixture::new();
@@ -159,10 +191,7 @@ fn a_program_that_cannot_take_over_changes_nothing() {
         command.args(combination.arguments(&site.root(), &[]));
         let mut server = Server::start(command, 0);
         for content in ["#!/bin/sh\nexit 7\n", "nonsense"] {
-            let next = home.path().join("next");
-            fs::write(&next, content).expect("another program");
-            fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
-            fs::rename(&next, &binary).expect("in its place");
+            replace(&binary, content);
             server.signal(Signal::USR2);
             server.await_line("not upgraded");
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
