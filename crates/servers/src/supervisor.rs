@@ -18,6 +18,7 @@ use crate::admin::{Admin, View};
 use crate::counters::{Counter, Totals};
 use crate::failure::Failure;
 use crate::generation::Generation;
+use crate::knobs::KNOBS;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::start::{self, Before};
@@ -103,7 +104,7 @@ struct Supervisor<'s> {
 impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
     fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
-        let before = match (self.generations.last(), &self.inheritance) {
+        let before = match (self.serving(), &self.inheritance) {
             (Some(generation), _) => Before::House(&generation.house),
             (None, Some(inheritance)) => Before::Another(inheritance),
             (None, None) => Before::Nobody,
@@ -113,6 +114,11 @@ impl Supervisor<'_> {
         let generation = Generation::start(self.started, Box::new(house), architecture)?;
         self.generations.push(generation);
         Ok(())
+    }
+
+    /// The generation of the settings that are in force.
+    fn serving(&self) -> Option<&Generation> {
+        self.generations.iter().rfind(|generation| generation.serves())
     }
 
     /// Until the first signal to end.
@@ -172,6 +178,7 @@ impl Supervisor<'_> {
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
         tell(State::Reloading);
         let settings = (program.settings)().map_err(Failure::Operator);
+        let settings = settings.map(|settings| self.keep_what_stays(settings, program.say));
         match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
@@ -181,6 +188,18 @@ impl Supervisor<'_> {
         }
         tell(State::Ready);
         false
+    }
+
+    /// What only a restart can change stays, and is named.
+    fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
+        let Some(serving) = self.serving() else { return settings };
+        for knob in KNOBS.iter().filter(|knob| knob.needs_restart()) {
+            let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.house.settings));
+            if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
+                say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));
+            }
+        }
+        settings
     }
 
     /// Looks after a start: when the new generation is ready the others retire. Returns since when
@@ -217,7 +236,7 @@ impl Supervisor<'_> {
 
     /// Starts the program that lies where this one did.
     fn begin_upgrade(&mut self, program: &mut Program<'_>) {
-        let Some(serving) = self.generations.last() else { return };
+        let Some(serving) = self.serving() else { return };
         let admin = self.admin.listener(&serving.house.settings);
         match Upgrade::begin(&self.executable, &serving.house, admin) {
             Ok(upgrade) => self.upgrade = Some(upgrade),

@@ -1,24 +1,8 @@
 //! Knobs of the host: what a worker may do there, and whom it believes.
 
-use measure::Duration;
-
 use super::values::{number, put};
 use super::{Knob, Takes};
 use crate::settings::Confinement;
-
-pub(super) const DRAIN_DELAY_MS: Knob = Knob {
-    name: "drain-delay-ms",
-    value: "0..3600000 ms",
-    reason: "after SIGTERM or SIGINT, in which balancers see that it is not ready, and it serves as \
-             before but keeps no connection; then the drain. Longer than a balancer takes to \
-             notice. 0: nobody asks",
-    takes: Takes::All,
-    set: |s, v| {
-        let delay = Duration::from_millis(u64::from(number(v, 0, 3_600_000)?));
-        put(&mut s.drain_delay, Ok(delay))
-    },
-    show: |s| s.drain_delay.as_millis().to_string(),
-};
 
 pub(super) const USER: Knob = Knob {
     name: "user",
