@@ -17,7 +17,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use balancer::{Balancer, example};
+use balancer::{Balancer, Way, example};
 use namespaces::{BALANCER, CLIENTS, Namespace, Network};
 use support::PATIENCE;
 use support::fixture::Fixture;
@@ -36,6 +36,7 @@ struct Place<'f> {
     name: String,
     address: SocketAddr,
     architecture: &'static str,
+    way: Way,
     site: &'f Path,
     home: PathBuf,
 }
@@ -46,6 +47,9 @@ impl Place<'_> {
         let mut command = Command::new(&binary);
         command.arg("serve").arg(self.site).arg("--config").arg(example("weir.toml"));
         command.args(["--architecture", self.architecture, "--access-log"]).arg(self.log());
+        if self.way == Way::Shared {
+            command.args(["--proxy-protocol", "off"]);
+        }
         self.machine.within(|| Server::start(command, 0))
     }
 
@@ -57,7 +61,9 @@ impl Place<'_> {
     fn ask(&self, balancer: &Namespace) -> Result<(u16, bool), String> {
         balancer.within(|| {
             let mut wire = Wire::connect(self.address, 0).map_err(|error| error.to_string())?;
-            wire.send(format!("PROXY TCP4 {CLIENTS} {BALANCER} 1 80\r\n").as_bytes())?;
+            if self.way == Way::Private {
+                wire.send(format!("PROXY TCP4 {CLIENTS} {BALANCER} 1 80\r\n").as_bytes())?;
+            }
             wire.get("/digits.txt", "")?;
             wire.reply(false).map(|(head, _)| (head.status, head.closes()))
         })
@@ -72,13 +78,15 @@ fn a_fleet_loses_no_request_but_those_of_the_killed_replica() {
         for turn in 0..all.len() {
             let mut architectures = all;
             architectures.rotate_left(turn);
-            scope.spawn(move || lives_through_all(architectures));
+            for way in [Way::Private, Way::Shared] {
+                scope.spawn(move || lives_through_all(architectures, way));
+            }
         }
     });
 }
 
 /// The first is killed, the second drained, the third upgraded.
-fn lives_through_all(architectures: [&'static str; 3]) {
+fn lives_through_all(architectures: [&'static str; 3], way: Way) {
     let site = Fixture::new();
     let home = tempfile::tempdir().expect("a directory");
     // Not copied by this process: what it starts meanwhile would hold the copy open for writing.
@@ -94,12 +102,13 @@ fn lives_through_all(architectures: [&'static str; 3]) {
             name: format!("weir{n}"),
             address: format!("10.20.0.1{n}:8080").parse().expect("an address"),
             architecture,
+            way,
             site: &root,
             home: home.path().to_owned(),
         })
         .collect();
     let mut replicas: Vec<_> = places.iter().map(Place::start).collect();
-    let balancer = network.balancer.within(Balancer::start);
+    let balancer = network.balancer.within(|| Balancer::start(way));
     let site_at = SocketAddr::new(BALANCER.parse().expect("an address"), 80);
     let load = |target, keep| Load::start(site_at, target, CLIENTS_EACH, keep);
     let loads = network.clients.within(|| {
@@ -118,12 +127,12 @@ fn lives_through_all(architectures: [&'static str; 3]) {
     let mut failed = 0;
     for load in loads {
         let counts = load.stop();
-        println!("{architectures:?}: {counts:?}");
+        println!("{architectures:?} {way:?}: {counts:?}");
         let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
         failed += lost.iter().sum::<usize>() as u64;
     }
     for place in &places {
-        println!("{architectures:?}: {} {:?}", place.name, balancer.sees(&place.name));
+        println!("{architectures:?} {way:?}: {} {:?}", place.name, balancer.sees(&place.name));
     }
     for place in [drained, upgraded] {
         let seen = balancer.sees(&place.name);
@@ -134,9 +143,13 @@ fn lives_through_all(architectures: [&'static str; 3]) {
         failed <= broken_off,
         "{failed} failed, {broken_off} were under way when it was killed"
     );
+    let logged = match way {
+        Way::Private => CLIENTS,
+        Way::Shared => BALANCER,
+    };
     for place in &places {
         let log = fs::read_to_string(place.log()).expect("a log");
-        let strange = log.lines().find(|line| !line.starts_with(&format!("{CLIENTS} ")));
+        let strange = log.lines().find(|line| !line.starts_with(&format!("{logged} ")));
         assert_eq!(strange, None, "{}: somebody else's address", place.architecture);
     }
     send(next, Signal::TERM);

@@ -1,6 +1,7 @@
 //! HAProxy with the configuration of `examples/fleet`, and what it says about the replicas.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,18 @@ pub(crate) struct Balancer {
     child: Child,
     home: TempDir,
 }
+
+/// How the balancer connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As in the example: each connection begins with a PROXY header and is one client's.
+    Private,
+    /// Connections stay open and serve whichever client comes next.
+    Shared,
+}
+
+/// What makes connections private, and its opposite.
+const PROXY: (&str, &str) = (" send-proxy-v2", "");
 
 /// A replica as the balancer sees it.
 #[derive(Debug)]
@@ -36,10 +49,19 @@ pub(crate) fn example(name: &str) -> PathBuf {
 
 impl Balancer {
     /// In the network namespace of this thread.
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(way: Way) -> Self {
         let home = tempfile::tempdir().expect("a directory");
+        let mut text = fs::read_to_string(example("haproxy.cfg")).expect("the example");
+        if way == Way::Shared {
+            for (private, shared) in [("http-reuse never", "http-reuse always"), PROXY] {
+                assert!(text.contains(private), "the example says no {private:?}");
+                text = text.replace(private, shared);
+            }
+        }
+        let file = home.path().join("haproxy.cfg");
+        fs::write(&file, text).expect("a configuration");
         let mut command = Command::new("haproxy");
-        command.arg("-f").arg(example("haproxy.cfg")).env("FLEET_RUN", home.path());
+        command.arg("-f").arg(file).env("FLEET_RUN", home.path());
         let child = command.stdin(Stdio::null()).spawn().unwrap_or_else(|error| {
             panic!("haproxy: {error}; it is in the Debian package `haproxy`: apt install haproxy")
         });
