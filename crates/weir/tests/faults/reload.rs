@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::children;
+use crate::support::processes::{children, is_there};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -192,14 +192,6 @@ fn binary(home: &Path) -> PathBuf {
     binary
 }
 
-/// Another program in its place.
-fn replace(binary: &Path, content: &str) {
-    let next = binary.with_extension("next");
-    fs::write(&next, content).expect("another program");
-    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
-    fs::rename(&next, binary).expect("in its place");
-}
-
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
     let site = Fixture::new();
@@ -230,30 +222,6 @@ fn another_program_takes_over_and_no_request_is_lost() {
     });
 }
 
-/// It would go on serving, or for ever begin to, after the end that the operator ordered.
-#[test]
-fn a_program_on_its_way_does_not_outlive_the_one_that_started_it() {
-    let site = Fixture::new();
-    let home = tempfile::tempdir().expect("a directory");
-    let binary = binary(home.path());
-    let mut command = Command::new(&binary);
-    command.arg("serve").arg(site.root());
-    command.args(["--listen", "127.0.0.1:0", "--admin", "off"]);
-    let mut server = Server::start(command, 0);
-    replace(&binary, "#!/bin/sh\nexec sleep 3600\n");
-    let workers = children(server.pid());
-    server.signal(Signal::USR2);
-    let others = || children(server.pid()).into_iter().find(|child| !workers.contains(child));
-    let next = await_some(PATIENCE, others).expect("another program");
-    server.signal(Signal::TERM);
-    let status = server.ended(PATIENCE).and_then(|status| status.code());
-    let is_gone = await_true(PATIENCE, || !Path::new(&format!("/proc/{next}/exe")).exists());
-    if !is_gone {
-        send(next, Signal::KILL);
-    }
-    assert_eq!((status, is_gone), (Some(0), true));
-}
-
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
     let site = Fixture::new();
@@ -264,11 +232,50 @@ fn a_program_that_cannot_take_over_changes_nothing() {
         command.args(combination.arguments(&site.root(), &[]));
         let mut server = Server::start(command, 0);
         for content in ["#!/bin/sh\nexit 7\n", "nonsense"] {
-            replace(&binary, content);
+            let next = home.path().join("next");
+            fs::write(&next, content).expect("another program");
+            fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+            fs::rename(&next, &binary).expect("in its place");
             server.signal(Signal::USR2);
             server.await_line("not upgraded");
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         }
         server.stop();
     });
+}
+
+/// A server whose next program is one that never says that it serves; that has been started.
+fn with_a_program_that_hangs(home: &Path, site: &Fixture) -> (Server, u32) {
+    let binary = binary(home);
+    let mut command = Command::new(&binary);
+    command.args(combinations(Program::Weir)[0].arguments(&site.root(), &[]));
+    let server = Server::start(command, 0);
+    let worker = await_some(PATIENCE, || children(server.pid()).pop()).expect("a worker");
+    let next = home.join("next");
+    fs::write(&next, "#!/bin/sh\nexec sleep 1000\n").expect("another program");
+    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+    fs::rename(&next, &binary).expect("in its place");
+    server.signal(Signal::USR2);
+    let started = || children(server.pid()).into_iter().find(|pid| *pid != worker);
+    let program = await_some(PATIENCE, started).expect("the program");
+    (server, program)
+}
+
+#[test]
+fn a_program_that_hangs_is_given_up() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (mut server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.await_line("not upgraded: not ready within 30 s");
+    let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&program));
+    assert!(is_gone, "the program is still there");
+    reload(&mut server);
+    server.stop();
+}
+
+#[test]
+fn a_program_on_its_way_ends_with_the_server() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.stop();
+    assert!(await_true(PATIENCE, || !is_there(program)), "the program is still there");
 }
