@@ -35,9 +35,9 @@ pub struct Program<'p> {
 }
 
 /// Serves until SIGTERM or SIGINT, and for `drain_delay` more without being ready for balancers;
-/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP asks for the settings again and serves by them, while connections of before
-/// finish what they have. SIGUSR2 starts the program anew, from its file, and leaves the serving to
-/// it.
+/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP asks for the
+/// settings again and serves by them, while connections of before finish what they have. SIGUSR2
+/// starts the program anew, from its file, and leaves the serving to it.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].

@@ -19,12 +19,12 @@ use rustix::process::Signal;
 
 use balancer::{Balancer, Way, example};
 use namespaces::{BALANCER, CLIENTS, Namespace, Network};
-use support::PATIENCE;
-use support::fixture::Fixture;
+use support::fixture::{DIGITS, Fixture};
 use support::load::{Counts, Load};
 use support::processes::children;
 use support::server::{Program, Server, run, send};
 use support::wire::Wire;
+use support::{PATIENCE, await_true};
 
 /// Clients of each kind. Each has one request under way.
 const CLIENTS_EACH: usize = 2;
@@ -156,6 +156,27 @@ fn lives_through_all(architectures: [&'static str; 3], way: Way) {
     drop((after_kill, after_drain));
 }
 
+/// The script of the example, on the site of the tests.
+#[test]
+fn the_example_starts_and_leaves_nothing() {
+    let site = Fixture::new();
+    let mut command = Command::new(example("run.sh"));
+    command.env("WEIR", Program::Weir.path()).env("SITE", site.root());
+    command.args(["curl", "--silent", "--show-error", "http://10.20.0.1/digits.txt"]);
+    let (status, said, errors) = run(&mut command).expect("a shell");
+    assert_eq!((status, said.as_bytes()), (Some(0), DIGITS), "{errors}");
+    let home = site.root().display().to_string();
+    let is_gone = await_true(PATIENCE, || !is_anybody_at(&home));
+    assert!(is_gone, "somebody still serves {home}");
+}
+
+/// Whether a process has this among its arguments.
+fn is_anybody_at(argument: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|byte| *byte == 0).any(|text| text == argument.as_bytes()))
+}
+
 /// It ends without a word, and comes back.
 fn kill(place: &Place<'_>, mut replica: Server, balancer: &Balancer) -> Server {
     replica.signal(Signal::KILL);
@@ -188,11 +209,11 @@ fn drain(place: &Place<'_>, mut replica: Server, balancer: &Balancer, network: &
 fn upgrade(place: &Place<'_>, mut replica: Server, balancer: &Balancer) -> u32 {
     replica.signal(Signal::USR2);
     replica.await_line("this one retires");
-    // Of all that it started this one has workers.
-    let has_workers = |pid: &u32| !children(*pid).is_empty();
-    let next = children(replica.pid()).into_iter().find(has_workers).expect("the program");
     let status = replica.ended(PATIENCE).and_then(|status| status.code());
     assert_eq!(status, Some(0), "{}: the old program", place.architecture);
+    // Of all on that machine this one has workers.
+    let has_workers = |pid: &u32| !children(*pid).is_empty();
+    let next = place.machine.inhabitants().into_iter().find(has_workers).expect("the program");
     balancer.await_use(&place.name);
     assert_eq!(balancer.sees(&place.name).status, "UP", "{}", place.architecture);
     next

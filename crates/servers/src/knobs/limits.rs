@@ -82,8 +82,8 @@ pub(super) const HEAD_BYTES_MAX: Knob = Knob {
 pub(super) const DRAIN_DELAY_MS: Knob = Knob {
     name: "drain-delay-ms",
     value: "0..3600000 ms",
-    reason: "after SIGTERM or SIGINT, in which balancers see that it is not ready, and it serves as \
-             before but keeps no connection; then the drain. Longer than a balancer takes to \
+    reason: "after SIGTERM or SIGINT, in which balancers see that it is not ready, and it serves \
+             as before but keeps no connection; then the drain. Longer than a balancer takes to \
              notice. 0: nobody asks",
     takes: Takes::All,
     set: |s, v| {

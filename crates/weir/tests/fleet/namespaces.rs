@@ -87,23 +87,24 @@ impl Namespace {
     }
 
     /// The processes in it.
-    fn inhabitants(&self) -> Vec<Pid> {
+    pub(crate) fn inhabitants(&self) -> Vec<u32> {
         let of = |meta: fs::Metadata| (meta.dev(), meta.ino());
         let this = self.file.metadata().map(of).expect("its namespace");
         let processes = fs::read_dir("/proc").expect("/proc");
         let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let is_here = |pid: &i32| {
+        let is_here = |pid: &u32| {
             let there = fs::metadata(format!("/proc/{pid}/ns/net")).map(of);
             there.is_ok_and(|there| there == this)
         };
-        numbers.filter(is_here).filter_map(Pid::from_raw).collect()
+        numbers.filter(is_here).collect()
     }
 }
 
 /// Whoever is still there when a test is over or has failed is nobody's child any more.
 impl Drop for Namespace {
     fn drop(&mut self) {
-        for pid in self.inhabitants() {
+        let inhabitants = self.inhabitants().into_iter();
+        for pid in inhabitants.filter_map(|pid| Pid::from_raw(pid.cast_signed())) {
             let _ = kill_process(pid, Signal::KILL);
         }
         let _ = self.holder.wait();
