@@ -216,7 +216,9 @@ impl Server {
     /// Waits until it says a line that contains `what`, and returns that.
     pub(crate) fn await_line(&mut self, what: &str) -> String {
         let mut line = String::new();
+        let mut before = String::new();
         while !line.contains(what) {
+            before += &line;
             line.clear();
             if self.stdout.buffer().is_empty() {
                 let mut fds = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
@@ -225,7 +227,7 @@ impl Server {
                 assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}");
             }
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
-            assert!(read > 0, "it ended and did not say {what:?}");
+            assert!(read > 0, "it ended and did not say {what:?}, but {before:?}");
         }
         line
     }
