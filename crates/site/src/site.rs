@@ -13,7 +13,7 @@ use crate::answers::Answers;
 use crate::disk::{Disk, Step, Unread, status_of};
 use crate::guard::Admission;
 use crate::homes::Homes;
-use crate::plan::{Applied, Plan};
+use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Ruling};
 use crate::{Error, Settings, path};
@@ -207,6 +207,12 @@ impl Site {
     pub fn explain(&self, host: &str, path: &str) -> Vec<(&Rule, Applied)> {
         let plan = self.plan.as_ref();
         plan.map_or_else(Vec::new, |plan| plan.explain(host.as_bytes(), path.as_bytes()))
+    }
+
+    /// The rules that no request ever meets. Each is good by itself, and some may be meant so: a
+    /// rule that answers everything for an hour stands before all others.
+    pub fn unreached(&self) -> impl Iterator<Item = Unreached<'_>> {
+        self.plan.iter().flat_map(Plan::unreached)
     }
 
     fn find_by(&self, plan: &Plan, head: &Head<'_>, now: &Now) -> Found<File> {

@@ -384,6 +384,40 @@ fn maintenance() {
     );
 }
 
+#[test]
+fn redirects_that_lead_back_are_refused() {
+    let elsewhere = || ("/stop", Effect::Answer(Status::GONE));
+    let rows = [
+        (vec![("/", redirect("/", 301))], 1),
+        (vec![("/docs", redirect("/docs/", 301))], 1),
+        (vec![("/", redirect("/page?q#f", 302))], 1),
+        (vec![elsewhere(), ("/a", redirect("/a/b", 301))], 2),
+        (
+            vec![
+                ("/a", redirect("/b", 301)),
+                ("/b", redirect("/c?x", 301)),
+                ("/c", redirect("/a", 301)),
+            ],
+            1,
+        ),
+        (vec![("/a/b", Effect::Answer(Status::GONE)), ("/a", redirect("/a/b", 301))], 0),
+        (vec![elsewhere(), ("/a", redirect("/stop", 301))], 0),
+        (vec![("/a", redirect("/b", 301)), ("/b", redirect("/c", 301))], 0),
+        (vec![("/", redirect("https://a/", 301))], 0),
+        (vec![("/", redirect("//a/", 301))], 0),
+        (vec![("/", redirect("/.x", 301))], 0),
+        // Nobody is led by it.
+        (vec![("/a", Effect::Answer(Status::GONE)), ("/a", redirect("/a", 301))], 0),
+    ];
+    for (rules, line) in rows {
+        let told = format!("{rules:?}");
+        let said = refusal(|_| vec![host(&["a"], rules)]);
+        let begins = format!("weir.toml:{line}: leads back to itself");
+        assert_eq!(said.starts_with(&begins), line > 0, "{told}: {said}");
+        assert_eq!(said.is_empty(), line == 0, "{told}: {said}");
+    }
+}
+
 /// The operator hears it at the start, and where it was written.
 #[test]
 fn rules_that_cannot_be_obeyed() {
@@ -409,6 +443,7 @@ fn rules_that_cannot_be_obeyed() {
         (error_page(200, "/a.txt"), "200 is no error"),
         (error_page(412, "/a.txt"), "never has a page"),
         (error_page(431, "/a.txt"), "never has a page"),
+        (error_page(404, "/.hidden"), "hidden by a dot"),
         (error_page(404, "/missing"), "cannot read /missing"),
         (error_page(404, "/sub"), "no regular file"),
         (error_page(404, "/gone/x"), "not beneath a root"),
