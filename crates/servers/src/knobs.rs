@@ -54,7 +54,14 @@ impl Knob {
     /// Whether it has several values, each added by `set`.
     #[must_use]
     pub fn is_list(&self) -> bool {
-        self.name == "listen"
+        LISTS.iter().any(|(name, _)| *name == self.name)
+    }
+
+    /// Takes all values of a list away, for others to take their place.
+    pub fn clear(&self, settings: &mut Settings) {
+        for (_, clear) in LISTS.iter().filter(|(name, _)| *name == self.name) {
+            clear(settings);
+        }
     }
 
     /// Whether it belongs to the supervisor, who lives on when the settings are read again.
@@ -63,6 +70,10 @@ impl Knob {
         matches!(self.name, "admin" | "user" | "group")
     }
 }
+
+type Clear = fn(&mut Settings);
+const LISTS: &[(&str, Clear)] =
+    &[("listen", |s| s.listen.clear()), ("proxy-protocol", |s| s.proxy_protocol.clear())];
 
 /// Finds a knob by its name.
 #[must_use]
