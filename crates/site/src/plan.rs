@@ -1,6 +1,7 @@
 //! From the operator's rules to rulings: everything that can be decided before a request comes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
 use crate::path;
-use crate::rules::{Effect, Host, Rule, Rules};
+use crate::rules::{Effect, Host, Origin, Rule, Rules};
 use crate::ruling::{Files, Outcome, Page, Place, Ruling};
 use crate::settings::Error;
 use crate::zones::{Course, Zones};
@@ -42,6 +43,14 @@ pub struct Unreached<'p> {
     pub rule: &'p Rule,
     /// What answers all requests that it was written for.
     pub before: &'p Rule,
+}
+
+impl fmt::Display for Unreached<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Origin { file, line }, before) = (&self.rule.origin, &self.before.origin);
+        write!(f, "{file}:{line}: no request meets this rule: ")?;
+        write!(f, "that in {}:{} answers all of its paths before", before.file, before.line)
+    }
 }
 
 /// Redirects in a row that browsers follow.
