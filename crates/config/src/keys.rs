@@ -100,7 +100,7 @@ pub const KEYS: &[Key] = &[
     key(
         "host.rule",
         "answer",
-        "200..599",
+        "200..299 or 400..599",
         "",
         "answers with this status and nothing else, 403 or 410 for instance",
     ),
