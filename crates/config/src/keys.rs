@@ -88,7 +88,7 @@ pub const KEYS: &[Key] = &[
         "redirect",
         "PATH or URI",
         "",
-        "answers: the same is elsewhere; the rest of the path is appended",
+        "answers: the same is elsewhere; the rest of the path and the query go with it",
     ),
     key(
         "host.rule",
@@ -118,7 +118,13 @@ pub const KEYS: &[Key] = &[
         "",
         "what is served where there is no file, for applications that are one page",
     ),
-    key("host.rule", "error-page", "{ status, file }", "", "what replies with a status contain"),
+    key(
+        "host.rule",
+        "error-page",
+        "{ status, file }",
+        "",
+        "what replies with a status contain; read at the start",
+    ),
     key(
         "host.rule",
         "field",

@@ -115,7 +115,8 @@ impl Ruling {
         }
         let methods = format!(
             "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n\
-             Access-Control-Allow-Headers: Authorization, *\r\nAccess-Control-Max-Age: {PREFLIGHT_S}\r\n"
+             Access-Control-Allow-Headers: Authorization, *\r\n\
+             Access-Control-Max-Age: {PREFLIGHT_S}\r\n"
         );
         let lines = [&self.lines, methods.as_bytes(), ALLOW].concat();
         Ok(made(Status::NO_CONTENT, "", lines, Shared::from([])))
@@ -130,8 +131,9 @@ impl Ruling {
 }
 
 impl Redirect {
-    /// Where a path leads, but for the query of its request. What stands behind the prefix is empty or begins with one slash, and is
-    /// put behind something that does not end with one: no path can name another host.
+    /// Where a path leads, but for the query of its request. What stands behind the prefix is empty
+    /// or begins with one slash, and is put behind something that does not end with one: no path
+    /// can name another host.
     pub(crate) fn location(&self, path: &[u8]) -> Vec<u8> {
         let behind = &path[self.at..];
         let to = if behind.is_empty() { &self.to } else { self.to.trim_end_matches('/') };

@@ -262,6 +262,13 @@ fn origins_that_may_read() {
             (&get("/errors/404.html"), "200 OK", &["https://one.example\n"], &["Vary"]),
             (&asks("/sub/", "two.example"), "204 ", &[two[0], two[1], methods], &["Content-"]),
             (&asks("/sub/", "two.example"), "204 ", &["Access-Control-Max-Age: "], &["<"]),
+            // The star does not stand for this one (Fetch standard, section 4.9).
+            (
+                &asks("/sub/", "two.example"),
+                "204 ",
+                &["\nAccess-Control-Allow-Headers: Authorization, *\n"],
+                &[],
+            ),
             (&asks("/sub/", "three.example"), "204 ", &["\nVary: Origin\n", "Allow: "], &[allowed]),
             (&asks("/a.txt", "two.example"), "204 ", &["Allow: GET, HEAD, OPTIONS"], &["Access"]),
         ],
