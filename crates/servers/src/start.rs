@@ -126,7 +126,7 @@ pub(crate) fn house(
 /// What a single knob cannot judge by itself.
 ///
 /// # Errors
-/// Knobs that contradict each other.
+/// Knobs that contradict each other, and a user or group that this machine has not.
 pub fn judge(settings: &Settings) -> Result<(), Failure> {
     let row = registry::architecture(&settings.architecture);
     let ways = row.map_or(&[][..], |row| row.sendfile);
@@ -144,7 +144,7 @@ pub fn judge(settings: &Settings) -> Result<(), Failure> {
             "--connections-max {} is less than one for each of --processes {}",
             settings.connections_max, settings.processes
         )),
-        _ => Ok(()),
+        _ => confine::identity(settings).map(drop),
     }
 }
 

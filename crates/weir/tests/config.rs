@@ -55,7 +55,13 @@ fn mistakes_are_told_each_on_its_line() {
         "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, not 0",
         "weir: weir.toml:3:1: threads: sped does not take it (mt would); leave it out",
     ];
-    let rows: [(&[&str], &[&str]); 7] = [
+    folder.write("user.toml", "user = \"no such\"\n");
+    let rows: [(&[&str], &[&str]); 8] = [
+        (
+            &["check", "user.toml"],
+            &["weir: user.toml: --user no such: /etc/passwd has no such user; name one that it \
+               has"],
+        ),
         (&["check", "weir.toml"], &expected),
         (&["serve", "--config", "weir.toml"], &expected),
         (&["serve", "--config", "weir.toml", "--architecture", "mt"], &expected[..2]),
