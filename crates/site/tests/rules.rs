@@ -85,6 +85,9 @@ fn hosts_and_prefixes_have_roots_of_their_own() {
         assert!(reply.starts_with(&format!("HTTP/1.1 {begins}\n")), "{host}{path}: {reply}");
         assert!(reply.contains(has), "{host}{path}: {reply}");
     }
+    // The target's host wins over the field's (RFC 9112 section 3.2.2).
+    let absolute = "GET HTTP://B:80/deep/down/a.txt HTTP/1.1\nHost: a";
+    assert!(counter.ask(absolute).ends_with("\n\ndoc"));
     // A client of HTTP/1.0 need not name a host.
     assert!(counter.ask("GET / HTTP/1.0").starts_with("HTTP/1.1 421 "));
 }
