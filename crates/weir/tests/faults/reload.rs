@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::children;
+use crate::support::processes::{children, is_there};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -242,4 +242,40 @@ fn a_program_that_cannot_take_over_changes_nothing() {
         }
         server.stop();
     });
+}
+
+/// A server whose next program is one that never says that it serves; that has been started.
+fn with_a_program_that_hangs(home: &Path, site: &Fixture) -> (Server, u32) {
+    let binary = binary(home);
+    let mut command = Command::new(&binary);
+    command.args(combinations(Program::Weir)[0].arguments(&site.root(), &[]));
+    let server = Server::start(command, 0);
+    let worker = await_some(PATIENCE, || children(server.pid()).pop()).expect("a worker");
+    let next = home.join("next");
+    fs::write(&next, "#!/bin/sh\nexec sleep 1000\n").expect("another program");
+    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+    fs::rename(&next, &binary).expect("in its place");
+    server.signal(Signal::USR2);
+    let started = || children(server.pid()).into_iter().find(|pid| *pid != worker);
+    let program = await_some(PATIENCE, started).expect("the program");
+    (server, program)
+}
+
+#[test]
+fn a_program_that_hangs_is_given_up() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (mut server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.await_line("not upgraded: not ready within 30 s");
+    let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&program));
+    assert!(is_gone, "the program is still there");
+    reload(&mut server);
+    server.stop();
+}
+
+#[test]
+fn a_program_on_its_way_ends_with_the_server() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.stop();
+    assert!(await_true(PATIENCE, || !is_there(program)), "the program is still there");
 }
