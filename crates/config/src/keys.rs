@@ -1,7 +1,6 @@
 //! The table of keys that are no knobs: what the reader knows and the documentation shows.
 
 use servers::knobs::KNOBS;
-use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 
 /// One key.
@@ -226,10 +225,7 @@ pub fn knobs_markdown() -> String {
     let mut text = String::from("| key | range and unit | default | taken by | what and why |\n");
     text.push_str("|---|---|---|---|---|\n");
     for knob in KNOBS {
-        let names = ARCHITECTURES.iter().map(|row| row.name);
-        let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>();
-        let all = takers.len() == ARCHITECTURES.len();
-        let takers = if all { String::from("all") } else { takers.join(", ") };
+        let takers = knob.taken_by();
         let (value, default) = (knob.value.replace('|', " or "), (knob.show)(&defaults));
         let (name, reason) = (knob.name, knob.reason);
         text.push_str(&format!("| `{name}` | {value} | `{default}` | {takers} | {reason} |\n"));

@@ -51,6 +51,21 @@ impl Knob {
         }
     }
 
+    /// The architectures that take it.
+    #[must_use]
+    pub fn takers(&self) -> Vec<&'static str> {
+        let names = crate::registry::ARCHITECTURES.iter().map(|row| row.name);
+        names.filter(|name| self.is_taken_by(name)).collect()
+    }
+
+    /// The same in words, for tables.
+    #[must_use]
+    pub fn taken_by(&self) -> String {
+        let takers = self.takers();
+        let all = takers.len() == crate::registry::ARCHITECTURES.len();
+        if all { String::from("all") } else { takers.join(", ") }
+    }
+
     /// Whether it has several values, each added by `set`.
     #[must_use]
     pub fn is_list(&self) -> bool {
@@ -138,18 +153,9 @@ pub fn markdown() -> String {
     text.push_str("|---|---|---|---|---|\n");
     for knob in KNOBS {
         let value = knob.value.replace('|', " or ");
-        let taken = crate::registry::ARCHITECTURES
-            .iter()
-            .map(|row| row.name)
-            .filter(|name| knob.is_taken_by(name))
-            .collect::<Vec<_>>();
-        let all = taken.len() == crate::registry::ARCHITECTURES.len();
-        let taken = if all { String::from("all") } else { taken.join(", ") };
-        let default = (knob.show)(&defaults);
-        text.push_str(&format!(
-            "| `--{}` | {value} | {default} | {taken} | {} |\n",
-            knob.name, knob.reason
-        ));
+        let (default, taken_by) = ((knob.show)(&defaults), knob.taken_by());
+        let (name, reason) = (knob.name, knob.reason);
+        text.push_str(&format!("| `--{name}` | {value} | {default} | {taken_by} | {reason} |\n"));
     }
     text
 }
