@@ -186,17 +186,11 @@ fn load(lookup: &Lookup) -> Loaded<()> {
 }
 
 fn answer(status: Status, content: Content<()>) -> Answer<()> {
-    let representation = Representation {
-        status,
-        media_type: "text/plain".into(),
-        coding: None,
-        etag: Some("\"e\"".into()),
-        modified: Some(1_700_000_000),
-        varies: true,
-        fields: Box::default(),
-        content,
-    };
-    Answer { representation: Shared::new(representation), prebuilt: None }
+    let nothing = Representation::made(status, "text/plain", Shared::from([]));
+    let etag = Some("\"e\"".into());
+    let location = (status != Status::OK).then(|| b"/to?a#b"[..].into());
+    let modified = Some(1_700_000_000);
+    Representation { etag, modified, varies: true, location, content, ..nothing }.into()
 }
 
 fn pages(part: &FilePart<()>) -> Vec<u8> {

@@ -63,8 +63,7 @@ pub(crate) fn manual() -> String {
     let mut page = String::from(HEAD);
     page.push_str(".SH FLAGS AND KEYS\nEach is a flag, and a key of the configuration file.\n");
     for knob in KNOBS {
-        let names = ARCHITECTURES.iter().map(|row| row.name);
-        let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>();
+        let takers = knob.takers();
         entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
         let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&defaults)));
         if takers.len() < ARCHITECTURES.len() {

@@ -29,7 +29,9 @@ pub fn explained(settings: &Settings, site: &Site, url: &str) -> Result<String, 
         return Ok(format!("every host\nanswers   /  root {}\n", settings.root.display()));
     }
     let Some(host) = site.host(&name) else {
-        return Ok(format!("no host is named {name}; one that is named `*` would take it\n"));
+        return Ok(format!(
+            "answered with 421: no host is named {name}; one that is named `*` would take it\n"
+        ));
     };
     let mut text = format!("host {}\n", host.names.join(", "));
     let rules = site.explain(&name, path);
@@ -59,7 +61,8 @@ fn parts(url: &str) -> Result<(String, &str), String> {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
     };
-    if host.is_empty() {
+    // No browser sends a user's name to a server in a URL.
+    if host.is_empty() || host.contains('@') {
         return Err(wrong());
     }
     Ok((host.to_ascii_lowercase(), if path.is_empty() { "/" } else { path }))

@@ -1,6 +1,7 @@
 //! Virtual hosts and their names.
 
 use std::fs;
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
 use site::rules::{Effect, Host, Rule};
@@ -57,10 +58,12 @@ pub(crate) fn root(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<PathBuf> 
 fn judged<'h>(written: &str, before: impl Iterator<Item = &'h Host>) -> Result<String, String> {
     let name = written.to_ascii_lowercase();
     let domain = name.strip_prefix("*.").unwrap_or(&name);
-    let is_v6 = domain.strip_prefix('[').is_some_and(|rest| {
-        rest.strip_suffix(']').is_some_and(|v6| v6.parse::<std::net::Ipv6Addr>().is_ok())
-    });
-    if name != "*" && !is_v6 {
+    if let Some(v6) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        // As browsers write it.
+        let v6 = v6.parse::<Ipv6Addr>().map_err(|_| format!("{written} is no address"))?;
+        return untaken(format!("[{v6}]"), before);
+    }
+    if name != "*" {
         if let Some((host, port)) = domain.rsplit_once(':')
             && port.bytes().all(|byte| byte.is_ascii_digit())
         {
@@ -78,12 +81,14 @@ fn judged<'h>(written: &str, before: impl Iterator<Item = &'h Host>) -> Result<S
             return Err(format!("must be a host's name ({mend}), not {written:?}"));
         }
     }
-    for taken in before.flat_map(|host| &host.names) {
-        if covers(taken, &name) {
-            return Err(format!("would never be asked: {taken:?} takes it before"));
-        }
+    untaken(name, before)
+}
+
+fn untaken<'h>(name: String, before: impl Iterator<Item = &'h Host>) -> Result<String, String> {
+    match before.flat_map(|host| &host.names).find(|taken| covers(taken, &name)) {
+        Some(taken) => Err(format!("would never be asked: {taken:?} takes it before")),
+        None => Ok(name),
     }
-    Ok(name)
 }
 
 /// Whether a host by the name `of` answers for `name`, too.

@@ -1,7 +1,6 @@
 //! The table of keys that are no knobs: what the reader knows and the documentation shows.
 
 use servers::knobs::KNOBS;
-use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 
 /// One key.
@@ -88,7 +87,7 @@ pub const KEYS: &[Key] = &[
         "redirect",
         "PATH or URI",
         "",
-        "answers: the same is elsewhere; the rest of the path is appended",
+        "answers: the same is elsewhere; the rest of the path and the query go with it",
     ),
     key(
         "host.rule",
@@ -100,7 +99,7 @@ pub const KEYS: &[Key] = &[
     key(
         "host.rule",
         "answer",
-        "200..599",
+        "200..299 or 400..599",
         "",
         "answers with this status and nothing else, 403 or 410 for instance",
     ),
@@ -118,7 +117,13 @@ pub const KEYS: &[Key] = &[
         "",
         "what is served where there is no file, for applications that are one page",
     ),
-    key("host.rule", "error-page", "{ status, file }", "", "what replies with a status contain"),
+    key(
+        "host.rule",
+        "error-page",
+        "{ status, file }",
+        "",
+        "what replies with a status contain; read at the start",
+    ),
     key(
         "host.rule",
         "field",
@@ -220,10 +225,7 @@ pub fn knobs_markdown() -> String {
     let mut text = String::from("| key | range and unit | default | taken by | what and why |\n");
     text.push_str("|---|---|---|---|---|\n");
     for knob in KNOBS {
-        let names = ARCHITECTURES.iter().map(|row| row.name);
-        let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>();
-        let all = takers.len() == ARCHITECTURES.len();
-        let takers = if all { String::from("all") } else { takers.join(", ") };
+        let takers = knob.taken_by();
         let (value, default) = (knob.value.replace('|', " or "), (knob.show)(&defaults));
         let (name, reason) = (knob.name, knob.reason);
         text.push_str(&format!("| `{name}` | {value} | `{default}` | {takers} | {reason} |\n"));

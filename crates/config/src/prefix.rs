@@ -25,8 +25,9 @@ pub(crate) fn prefix(written: &str) -> Result<String, String> {
     let escaped = written.replace('%', "%25");
     match path::translate(escaped.as_bytes()) {
         Ok(path) if *path == *written.as_bytes() => {}
-        // Names that are not served are redirected and refused like others.
-        Err(h1::Status::NOT_FOUND) => {}
+        Err(h1::Status::NOT_FOUND) => {
+            return told("a path without a name that begins with a dot: that is 404 by itself");
+        }
         _ => return told("a plain path, without empty, `.` or `..` segments"),
     }
     let bare = written.trim_end_matches('/');

@@ -191,8 +191,7 @@ impl Reader {
 }
 
 fn untaken(knob: &Knob, written: &Written, architecture: &str) -> Fault {
-    let names = registry::ARCHITECTURES.iter().map(|row| row.name);
-    let takers = names.filter(|name| knob.is_taken_by(name)).collect::<Vec<_>>().join(", ");
+    let takers = knob.takers().join(", ");
     let told = format!("{architecture} does not take it ({takers} would); leave it out");
     Fault { told, ..written.place.clone() }
 }

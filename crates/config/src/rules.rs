@@ -128,6 +128,9 @@ fn field(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
 
 fn fields<'s>(item: &Item<'s>, faults: &mut Vec<Fault>) -> Vec<(Item<'s>, Effect)> {
     let Some(section) = item.section("host.rule.fields", faults) else { return Vec::new() };
+    if section.items().is_empty() {
+        faults.push(item.fault("is empty; name some fields, or leave it out"));
+    }
     let items = section.items().into_iter().filter_map(|item| {
         let value = item.string(faults)?.into();
         let name = item.name.into();

@@ -32,8 +32,7 @@ fn an_empty_file_says_the_defaults() {
 
 /// An architecture that takes a knob.
 fn taker(knob: &Knob) -> &'static str {
-    let mut names = ARCHITECTURES.iter().map(|row| row.name);
-    names.find(|name| knob.is_taken_by(name)).expect("an architecture for each knob")
+    knob.takers().first().expect("an architecture for each knob")
 }
 
 #[test]
@@ -106,6 +105,9 @@ fn values_have_several_spellings() {
         ("listen = [80, \"127.0.0.1:0\"]", "listen", ":80, 127.0.0.1:0"),
         ("listen = \"unix:/a\"", "listen", "unix:/a"),
         ("access-log = \"/a\"", "access-log", "/a"),
+        ("proxy-protocol = \"10.0.0.1,fd00::/8\"", "proxy-protocol", "10.0.0.1/32,fd00::/8"),
+        ("proxy-protocol = [\"10.0.0.1\", \"::/0\"]", "proxy-protocol", "10.0.0.1/32,::/0"),
+        ("proxy-protocol = false", "proxy-protocol", "off"),
     ];
     let folder = Folder::new();
     for (text, name, expected) in rows {
@@ -139,6 +141,14 @@ fn flags_win() {
     let told = folder.read(&path, flags).map(|_| ());
     let expected = "weir.toml:1:1: threads: amped does not take it (mt would); leave it out";
     assert_eq!(told, Err(vec![String::from(expected)]));
+}
+
+#[test]
+fn addresses_are_known_by_any_spelling() {
+    let folder = Folder::new();
+    let text = "[[host]]\nnames = [\"[0:0::0001]\", \"[2001:DB8::]\"]";
+    let hosts = folder.text(text).expect("good").rules.hosts;
+    assert_eq!(hosts[0].names, ["[::1]", "[2001:db8::]"]);
 }
 
 #[test]
@@ -190,7 +200,7 @@ fn urls_are_explained() {
     let (folder, text) = example();
     let settings = folder.text(&text).expect("good");
     let site = explain::site(&settings).expect("good");
-    let rows: [(&str, &[&str]); 11] = [
+    let rows: [(&str, &[&str]); 12] = [
         ("http://blog.example.org", &["host blog.example.org", "answers   /  root"]),
         ("http://EXAMPLE.org:8080/old/a?b", &["applies   /  field", "answers   /old  redirect"]),
         ("http://example.org/older", &["answers   /  root"]),
@@ -202,6 +212,7 @@ fn urls_are_explained() {
         ("http://people.example.org/", &["host *", "answers   /  redirect"]),
         ("http://127.0.0.1/", &["host *"]),
         ("http://example.org/.git/config", &["answered with 404"]),
+        ("http://[::1]:8080/?a", &["host *"]),
     ];
     for (url, lines) in rows {
         let told = explain::explained(&settings, &site, url).expect(url);
@@ -209,7 +220,7 @@ fn urls_are_explained() {
             assert!(told.contains(line), "{url}: {line}: {told}");
         }
     }
-    for url in ["", "/a", "example.org/a", "ftp://a/", "http:///a"] {
+    for url in ["", "/a", "example.org/a", "ftp://a/", "http:///a", "http://b@a/"] {
         explain::explained(&settings, &site, url).expect_err(url);
     }
 }

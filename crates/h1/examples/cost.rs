@@ -6,9 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant as Clock;
 
-use h1::{
-    Answer, Connection, Content, Date, Found, Now, Representation, Shared, Status, Want, compose,
-};
+use h1::{Answer, Connection, Date, Found, Now, Representation, Shared, Status, Want, compose};
 use measure::Instant;
 
 /// Requests per round.
@@ -34,15 +32,12 @@ const BROWSER: &[u8] = b"GET /assets/page-17.html HTTP/1.1\r\n\
 
 fn main() {
     let now = Now { at: Instant::from_ms(1), date: Date::new(1_800_000_000) };
+    let content = Shared::from([b'x'; 1024]);
     let representation = Representation::<()> {
-        status: Status::OK,
-        media_type: "text/html; charset=utf-8".into(),
-        coding: None,
         etag: Some("\"18c1a2b3c4d5e6f7\"".into()),
         modified: Some(1_700_000_000),
         varies: true,
-        fields: Box::default(),
-        content: Content::Bytes(Shared::from([b'x'; 1024])),
+        ..Representation::made(Status::OK, "text/html; charset=utf-8", content)
     };
     let prebuilt = Some(compose::prebuilt(&representation, &now.date));
     let representation = Shared::new(representation);

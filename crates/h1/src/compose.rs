@@ -20,15 +20,16 @@ const COPIED_BYTES_MAX: u64 = 16 << 10;
 /// where that is in memory. Good for [`Answer::prebuilt`] as long as `date` is the present second.
 #[must_use]
 pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u8]> {
-    let mut text = head_of_whole(representation, Persistence::Stays, date);
+    let plain = Reply { representation, query: b"", persistence: Persistence::Stays, date };
+    let mut text = plain.head_of_whole();
     if let Content::Bytes(bytes) = &representation.content {
         text.extend_from_slice(bytes);
     }
     Shared::from(text)
 }
 
-/// What answers a GET or HEAD: the representation, parts of it, or the news that the client's copy
-/// is current or is not what the client thinks.
+/// What answers a request: the representation, parts of it, or the news that the client's copy is
+/// current or is not what the client thinks.
 #[must_use]
 pub fn answer<F>(
     head: &Head<'_>,
@@ -38,11 +39,13 @@ pub fn answer<F>(
     now: &Now,
 ) -> Composed<F> {
     let representation = &*answer.representation;
-    let reply = Reply { representation, persistence, date: &now.date };
-    let has_content = head.method() == Method::Get;
+    let reply = Reply { representation, query: head.query(), persistence, date: &now.date };
+    let has_content = head.method() != Method::Head;
     if representation.status != Status::OK || !head.is_conditional() {
         return match answer.prebuilt {
-            Some(prebuilt) if has_content && persistence == Persistence::Stays => {
+            Some(prebuilt)
+                if has_content && persistence == Persistence::Stays && !reply.leads_by_query() =>
+            {
                 reply.prebuilt(prebuilt)
             }
             _ => reply.whole(has_content),
@@ -59,7 +62,7 @@ pub fn answer<F>(
         Verdict::Proceed => {}
     }
     // Ranges are defined for GET only (RFC 9110 section 14.2).
-    if !has_content || !conditional::range_holds(head, current, &now.date) {
+    if head.method() != Method::Get || !conditional::range_holds(head, current, &now.date) {
         return reply.whole(has_content);
     }
     let length = representation.content.length();
@@ -166,11 +169,18 @@ fn bytes_of<F>((chunk, part): &Piece<F>) -> u64 {
 /// What all replies made of a representation depend on.
 struct Reply<'r, F> {
     representation: &'r Representation<F>,
+    /// Of the request.
+    query: &'r [u8],
     persistence: Persistence,
     date: &'r Date,
 }
 
 impl<F> Reply<'_, F> {
+    /// Whether the query makes it another reply.
+    fn leads_by_query(&self) -> bool {
+        self.representation.location.is_some() && !self.query.is_empty()
+    }
+
     fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
         let content_bytes = self.representation.content.length();
         let part = match &self.representation.content {
@@ -184,9 +194,25 @@ impl<F> Reply<'_, F> {
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {
-        let text = head_of_whole(self.representation, self.persistence, self.date);
+        let text = self.head_of_whole();
         let length = if has_content { self.representation.content.length() } else { 0 };
         self.composed(self.representation.status, length, Row::of_one(text, 0..length))
+    }
+
+    fn head_of_whole(&self) -> Vec<u8> {
+        let Self { representation, query, persistence, date } = self;
+        let mut lines = Lines::begin(representation.status, date);
+        lines.add_unless_empty("Content-Type: ", &representation.media_type);
+        // RFC 9110 section 8.6.
+        if representation.status != Status::NO_CONTENT {
+            let length = Decimal::of(representation.content.length());
+            lines.add(&[b"Content-Length: ", length.digits()]);
+        }
+        if let Some(location) = &representation.location {
+            lines.add_location(location, query);
+        }
+        lines.add_representation(representation, date);
+        lines.end(*persistence)
     }
 
     fn part(&self, part: Range<u64>) -> Composed<F> {
@@ -331,21 +357,6 @@ impl Row {
     }
 }
 
-fn head_of_whole<F>(
-    representation: &Representation<F>,
-    persistence: Persistence,
-    date: &Date,
-) -> Vec<u8> {
-    let mut lines = Lines::begin(representation.status, date);
-    lines.add_unless_empty("Content-Type: ", &representation.media_type);
-    // RFC 9110 section 8.6.
-    if representation.status != Status::NO_CONTENT {
-        lines.add(&[b"Content-Length: ", Decimal::of(representation.content.length()).digits()]);
-    }
-    lines.add_representation(representation, date);
-    lines.end(persistence)
-}
-
 fn small<F>(
     status: Status,
     persistence: Persistence,
@@ -404,6 +415,18 @@ impl Lines {
         let length = Decimal::of(length);
         let range = [b"Content-Range: bytes ", first.digits(), b"-", last.digits()];
         self.add(&[range[0], range[1], range[2], range[3], b"/", length.digits()]);
+    }
+
+    /// The query of the request is put behind the place's own, before a fragment.
+    fn add_location(&mut self, place: &[u8], query: &[u8]) {
+        let end = memchr::memchr(b'#', place).unwrap_or(place.len());
+        let (place, fragment) = place.split_at(end);
+        let mark: &[u8] = match memchr::memchr(b'?', place) {
+            _ if query.is_empty() => b"",
+            Some(_) => b"&",
+            None => b"?",
+        };
+        self.add(&[b"Location: ", place, mark, query, fragment]);
     }
 
     fn add_representation<F>(&mut self, representation: &Representation<F>, date: &Date) {

@@ -18,9 +18,9 @@ pub enum Method {
     Get,
     /// Served without content.
     Head,
-    /// Answered with `Allow`.
+    /// Answered with what is allowed.
     Options,
-    /// Known, never allowed here: 405.
+    /// Known, and allowed for no file: 405.
     Known,
     /// Not known: 501.
     Unknown,

@@ -158,7 +158,8 @@ impl Weights {
     }
 }
 
-fn weight(text: &[u8]) -> Option<u16> {
+/// A weight, `q=0.5` for instance, in thousandths (RFC 9110 section 12.4.2).
+pub fn weight(text: &[u8]) -> Option<u16> {
     let [b'q' | b'Q', b'=', whole @ (b'0' | b'1'), rest @ ..] = text else { return None };
     let digits = match rest {
         [] => rest,

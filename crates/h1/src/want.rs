@@ -13,7 +13,8 @@ pub type Shared<T> = std::sync::Arc<T>;
 pub enum Want<'c, F> {
     /// Bytes from the peer.
     Recv,
-    /// A lookup that reads memory only: answer with [`Found`].
+    /// A lookup that reads memory only: answer with [`Found`]. Whoever knows the site says of each
+    /// method that is known here whether it is allowed.
     Find(Head<'c>),
     /// Work that may touch the disk: answer with [`Loaded`].
     Load(Miss<F>),
@@ -130,8 +131,11 @@ pub struct Representation<F> {
     pub modified: Option<u64>,
     /// Whether `Vary: Accept-Encoding` belongs on it.
     pub varies: bool,
-    /// Further header lines, each ended by CRLF: `Location`, say. Those of a 200 are also on the
-    /// 206, 304, 412 or 416 that it turns into.
+    /// For `Location`: a path or a URI in visible ASCII. The query of the request goes with it,
+    /// behind the one that it has and before its fragment.
+    pub location: Option<Box<[u8]>>,
+    /// Further header lines, each ended by CRLF. Those of a 200 are also on the 206, 304, 412 or
+    /// 416 that it turns into.
     pub fields: Box<[u8]>,
     /// The bytes themselves.
     pub content: Content<F>,
@@ -177,6 +181,30 @@ impl<F> FilePart<F> {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.at == self.end
+    }
+}
+
+impl<F> Representation<F> {
+    /// Content in memory that no file stands for, so that nothing tells when it has changed.
+    #[must_use]
+    pub fn made(status: Status, media_type: &str, content: Shared<[u8]>) -> Self {
+        Self {
+            status,
+            media_type: media_type.into(),
+            coding: None,
+            etag: None,
+            modified: None,
+            varies: false,
+            location: None,
+            fields: Box::default(),
+            content: Content::Bytes(content),
+        }
+    }
+}
+
+impl<F> From<Representation<F>> for Answer<F> {
+    fn from(representation: Representation<F>) -> Self {
+        Self { representation: Shared::new(representation), prebuilt: None }
     }
 }
 

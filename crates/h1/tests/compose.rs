@@ -145,12 +145,8 @@ fn fields_of_the_site() {
 #[test]
 fn no_content_of_the_site() {
     let reply = Representation {
-        status: Status::NO_CONTENT,
-        media_type: "".into(),
-        etag: None,
-        modified: None,
         fields: b"Allow: GET\r\n"[..].into(),
-        ..in_memory(0)
+        ..Representation::made(Status::NO_CONTENT, "", Shared::from([]))
     };
     let expected = format!("HTTP/1.1 204 No Content\n{DATED}Allow: GET\n\n");
     assert_eq!(wire(composed("OPTIONS / HTTP/1.1", reply), 0), crlf(&expected));
@@ -163,16 +159,36 @@ fn of_the_future() {
     assert!(reply.contains("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n"), "{reply}");
 }
 
+fn redirect(to: &str) -> Representation<()> {
+    let nothing = Representation::made(Status::MOVED_PERMANENTLY, "", Shared::from([]));
+    Representation { location: Some(to.as_bytes().into()), ..nothing }
+}
+
+#[test]
+fn a_redirect_takes_the_query_with_it() {
+    let rows = [
+        ("/a/", "/", "/a/"),
+        ("/a/", "/?", "/a/"),
+        ("/a/", "/?b=c&d", "/a/?b=c&d"),
+        ("/a/?e", "/", "/a/?e"),
+        ("/a/?e", "/?b", "/a/?e&b"),
+        ("/a/#f?", "/?b", "/a/?b#f?"),
+        ("http://c/a?e#f", "/?b?", "http://c/a?e&b?#f"),
+    ];
+    for (to, target, expected) in rows {
+        let representation = Shared::new(redirect(to));
+        // Also where the reply without a query was made before.
+        for prebuilt in [None, Some(compose::prebuilt(&representation, &Date::new(SECONDS)))] {
+            let answer = Answer { representation: Shared::clone(&representation), prebuilt };
+            let reply = wire(answered(&format!("GET {target} HTTP/1.1"), answer), 0);
+            assert!(reply.contains(&format!("\r\nLocation: {expected}\r\n")), "{to}: {reply}");
+        }
+    }
+}
+
 #[test]
 fn a_redirect_has_no_conditions() {
-    let redirect = || Representation {
-        status: Status::MOVED_PERMANENTLY,
-        media_type: "".into(),
-        etag: None,
-        modified: None,
-        fields: b"Location: /a/\r\n"[..].into(),
-        ..in_memory(0)
-    };
+    let redirect = || redirect("/a/");
     let expected =
         format!("HTTP/1.1 301 Moved Permanently\n{DATED}Content-Length: 0\nLocation: /a/\n\n");
     for fields in ["", "Range: bytes=0-0", "If-None-Match: *", "If-Match: \"a\""] {
@@ -365,14 +381,10 @@ fn in_memory(length: u64) -> Representation<()> {
 
 fn in_file(length: u64) -> Representation<()> {
     Representation {
-        status: Status::OK,
-        media_type: "text/plain".into(),
-        coding: None,
         etag: Some("\"e\"".into()),
         modified: Some(SECONDS - 40),
-        varies: false,
-        fields: Box::default(),
         content: Content::File { file: Shared::new(()), length },
+        ..Representation::made(Status::OK, "text/plain", Shared::from([]))
     }
 }
 

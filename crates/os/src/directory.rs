@@ -39,6 +39,16 @@ impl Directory {
         Ok(Self { fd })
     }
 
+    /// A directory beneath this one, by the rules of [`Self::open_beneath`]: names that are
+    /// resolved from it do not leave it either.
+    ///
+    /// # Errors
+    /// As [`Self::open_beneath`]; ENOTDIR for what is no directory.
+    pub fn beneath(&self, name: &[u8]) -> io::Result<Self> {
+        let fd = self.resolve(name, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        Ok(Self { fd })
+    }
+
     /// Opens a relative name for reading (empty: the directory itself). Follows symbolic links as
     /// long as they stay beneath the directory. Never waits for a pipe's other end.
     ///

@@ -28,6 +28,26 @@ const CONTENTS: [&str; 8] = ["a", "b", "c", "space", "", "latin", "outside", "in
 const OUT: Is = Refused(Errno::XDEV);
 const MISSING: Is = Refused(Errno::NOENT);
 
+/// From a directory within, nothing leads to what is around it.
+#[test]
+fn a_directory_beneath_another() {
+    let tree = Tree::new();
+    let root = tree.open();
+    for name in ["dir", "dir/", "dir-link"] {
+        let dir = root.beneath(name.as_bytes()).unwrap();
+        assert_eq!(dir.stat_beneath(b"b.html").unwrap().kind, Kind::File, "{name}");
+        for out in [&b"../a.html"[..], b"up", b"..", b"/"] {
+            let refused = dir.stat_beneath(out).unwrap_err();
+            assert_eq!(Errno::from_io_error(&refused), Some(Errno::XDEV), "{name} {out:?}");
+        }
+    }
+    let rows = [("out-dir", Errno::XDEV), ("a.html", Errno::NOTDIR), ("missing", Errno::NOENT)];
+    for (name, expected) in rows {
+        let refused = root.beneath(name.as_bytes()).unwrap_err();
+        assert_eq!(Errno::from_io_error(&refused), Some(expected), "{name}");
+    }
+}
+
 /// Names that are read stay beneath, too, and are no more than were asked for.
 #[test]
 fn names_in_a_directory() {

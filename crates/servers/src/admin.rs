@@ -12,7 +12,7 @@ mod state;
 use std::io;
 use std::sync::Arc;
 
-use h1::{Connection, Found, Limits, Loaded, Now, Shared, Status, Want};
+use h1::{Connection, Limits, Loaded, Now, Shared, Status, Want};
 use measure::{Duration, Instant};
 use os::poller::{Interest, Mechanism, Poller};
 use os::{Address, Blocking, Listener, Signal, Signals, Socket};
@@ -287,7 +287,7 @@ impl Peer {
                 Err(_) => self.connection.failed(),
             },
             Want::Find(head) => {
-                let found = Found::Answer(answers::answer(&head, self.is_local, view, now.at));
+                let found = answers::found(&head, self.is_local, view, now.at);
                 self.connection.found(found, now);
             }
             // Nothing is found that would have to be loaded.

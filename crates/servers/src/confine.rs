@@ -114,7 +114,9 @@ pub(crate) fn announce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result
 fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
     let mut grants = Vec::new();
     let effects = settings.rules.hosts.iter().flat_map(|host| &host.rules).map(|rule| &rule.effect);
-    let mut roots = vec![settings.root.clone()];
+    // Where there are hosts, the root is one of theirs or nobody's.
+    let root = settings.rules.hosts.is_empty().then(|| settings.root.clone());
+    let mut roots = Vec::from_iter(root);
     for effect in effects {
         match effect {
             Effect::Root(root) => roots.push(root.clone()),

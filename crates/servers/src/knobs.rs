@@ -51,10 +51,32 @@ impl Knob {
         }
     }
 
+    /// The architectures that take it.
+    #[must_use]
+    pub fn takers(&self) -> Vec<&'static str> {
+        let names = crate::registry::ARCHITECTURES.iter().map(|row| row.name);
+        names.filter(|name| self.is_taken_by(name)).collect()
+    }
+
+    /// The same in words, for tables.
+    #[must_use]
+    pub fn taken_by(&self) -> String {
+        let takers = self.takers();
+        let all = takers.len() == crate::registry::ARCHITECTURES.len();
+        if all { String::from("all") } else { takers.join(", ") }
+    }
+
     /// Whether it has several values, each added by `set`.
     #[must_use]
     pub fn is_list(&self) -> bool {
-        self.name == "listen"
+        LISTS.iter().any(|(name, _)| *name == self.name)
+    }
+
+    /// Takes all values of a list away, for others to take their place.
+    pub fn clear(&self, settings: &mut Settings) {
+        for (_, clear) in LISTS.iter().filter(|(name, _)| *name == self.name) {
+            clear(settings);
+        }
     }
 
     /// Whether it belongs to the supervisor, who lives on when the settings are read again.
@@ -63,6 +85,10 @@ impl Knob {
         matches!(self.name, "admin" | "user" | "group")
     }
 }
+
+type Clear = fn(&mut Settings);
+const LISTS: &[(&str, Clear)] =
+    &[("listen", |s| s.listen.clear()), ("proxy-protocol", |s| s.proxy_protocol.clear())];
 
 /// Finds a knob by its name.
 #[must_use]
@@ -128,18 +154,9 @@ pub fn markdown() -> String {
     text.push_str("|---|---|---|---|---|\n");
     for knob in KNOBS {
         let value = knob.value.replace('|', " or ");
-        let taken = crate::registry::ARCHITECTURES
-            .iter()
-            .map(|row| row.name)
-            .filter(|name| knob.is_taken_by(name))
-            .collect::<Vec<_>>();
-        let all = taken.len() == crate::registry::ARCHITECTURES.len();
-        let taken = if all { String::from("all") } else { taken.join(", ") };
-        let default = (knob.show)(&defaults);
-        text.push_str(&format!(
-            "| `--{}` | {value} | {default} | {taken} | {} |\n",
-            knob.name, knob.reason
-        ));
+        let (default, taken_by) = ((knob.show)(&defaults), knob.taken_by());
+        let (name, reason) = (knob.name, knob.reason);
+        text.push_str(&format!("| `--{name}` | {value} | {default} | {taken_by} | {reason} |\n"));
     }
     text
 }

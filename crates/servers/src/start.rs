@@ -104,7 +104,7 @@ pub(crate) fn house(
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
     let orders = Orders::new().map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
-    announce(&settings, architecture, &listeners, &split, say);
+    announce(&settings, &site, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
     let house = House {
         site,
@@ -126,7 +126,7 @@ pub(crate) fn house(
 /// What a single knob cannot judge by itself.
 ///
 /// # Errors
-/// Knobs that contradict each other.
+/// Knobs that contradict each other, and a user or group that this machine has not.
 pub fn judge(settings: &Settings) -> Result<(), Failure> {
     let row = registry::architecture(&settings.architecture);
     let ways = row.map_or(&[][..], |row| row.sendfile);
@@ -144,7 +144,7 @@ pub fn judge(settings: &Settings) -> Result<(), Failure> {
             "--connections-max {} is less than one for each of --processes {}",
             settings.connections_max, settings.processes
         )),
-        _ => Ok(()),
+        _ => confine::identity(settings).map(drop),
     }
 }
 
@@ -268,6 +268,7 @@ const fn spare(descriptors: u64) -> u64 {
 
 fn announce(
     settings: &Settings,
+    site: &Site,
     architecture: &Architecture,
     listeners: &[Arc<Listener>],
     split: &Split,
@@ -279,10 +280,9 @@ fn announce(
         let slash = if scheme.is_empty() { "" } else { "/" };
         say(&format!("listening on {scheme}{address}{slash}"));
     }
-    let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
     let poller =
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
-    say(&format!("serving {} by {}{poller}", root.display(), architecture.name));
+    say(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
     let each = if settings.processes > 1 {
         format!("{} processes, each with ", settings.processes)
     } else {
@@ -303,4 +303,18 @@ fn announce(
     if !changed.is_empty() {
         say(&format!("changed: {}", changed.join(", ")));
     }
+    for unreached in site.unreached() {
+        say(&format!("warning: {unreached}"));
+    }
+}
+
+fn what_is_served(settings: &Settings) -> String {
+    let hosts = &settings.rules.hosts;
+    if hosts.is_empty() {
+        let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
+        return root.display().to_string();
+    }
+    let rules = hosts.iter().map(|host| host.rules.len()).sum();
+    let counted = |n: usize, what| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    format!("{} with {}", counted(hosts.len(), "host"), counted(rules, "rule"))
 }

@@ -73,8 +73,6 @@ struct Target {
 /// Where the files of a lookup are.
 struct Found<'l> {
     root: Directory,
-    /// The directory beneath the root that the path begins in, with its slash; empty: the root.
-    beneath: Vec<u8>,
     /// As [`Lookup::path`].
     path: &'l [u8],
 }
@@ -130,19 +128,19 @@ impl Disk {
         Ok(unread.whole())
     }
 
-    /// The directory that a path begins in. A user's may not lead out of the user's home, where
-    /// others must not read what this process may.
+    /// The directory that a path begins in. A user's lies in the user's home: a link to elsewhere
+    /// would show what this process may read and the user may not.
     fn find<'l>(&self, files: &Files, path: &'l [u8]) -> Result<Found<'l>, Status> {
         let opened = |root| Directory::open(root).map_err(|e| status_of(&e));
         match files {
-            Files::Beneath(root) => Ok(Found { root: opened(root)?, beneath: Vec::new(), path }),
+            Files::Beneath(root) => Ok(Found { root: opened(root)?, path }),
             Files::OfUsers(name) => {
                 let path = path.strip_prefix(b"/~").ok_or(Status::NOT_FOUND)?;
                 let end = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
                 let (user, path) = path.split_at(end);
                 let home = self.homes.of(user).ok_or(Status::NOT_FOUND)?;
-                let beneath = [name.as_bytes(), b"/"].concat();
-                Ok(Found { root: opened(&home)?, beneath, path })
+                let root = opened(&home)?.beneath(name.as_bytes()).map_err(|e| status_of(&e))?;
+                Ok(Found { root, path })
             }
         }
     }
@@ -153,8 +151,7 @@ impl Disk {
         listing: Option<Format>,
         codings: Codings,
     ) -> Result<Target, Status> {
-        let path = found.path.strip_prefix(b"/").unwrap_or(found.path);
-        let name = [&found.beneath, path].concat();
+        let name = found.path.strip_prefix(b"/").unwrap_or(found.path).to_vec();
         if found.path.ends_with(b"/") {
             return match (self.resolve_index(&found.root, &name, codings), listing) {
                 (Err(Status::NOT_FOUND), Some(format)) => {
@@ -237,6 +234,7 @@ impl Unread {
             etag: Some(etag(&stat, coding)),
             modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
             varies,
+            location: None,
             fields: (&*lines).into(),
             content,
         });
@@ -308,14 +306,13 @@ fn open(
     Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type, lines })
 }
 
-/// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2). The query is not known
-/// here and gets lost: a directory's index is a file and has no use for it.
+/// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2).
 fn redirect(path: &[u8], lines: &[u8]) -> Loading {
-    let fields = [b"Location: ", path::escape(path).as_slice(), b"/\r\n", lines].concat();
+    let location = [&path::escape(path)[..], b"/"].concat();
     let representation = Representation {
-        status: Status::MOVED_PERMANENTLY,
-        fields: fields.into(),
-        ..without_source("", Shared::from([]))
+        location: Some(location.into()),
+        fields: lines.into(),
+        ..Representation::made(Status::MOVED_PERMANENTLY, "", Shared::from([]))
     };
     Loading { representation: Shared::new(representation), source: Source::Directory }
 }
@@ -324,22 +321,9 @@ fn listed(page: Vec<u8>, format: Format, lines: &[u8]) -> Loading {
     let fields = [b"Vary: Accept\r\n", lines].concat();
     let representation = Representation {
         fields: fields.into(),
-        ..without_source(format.media_type(), page.into())
+        ..Representation::made(Status::OK, format.media_type(), page.into())
     };
     Loading { representation: Shared::new(representation), source: Source::Listing(format) }
-}
-
-fn without_source(media_type: &str, content: Shared<[u8]>) -> Representation<File> {
-    Representation {
-        status: Status::OK,
-        media_type: media_type.into(),
-        coding: None,
-        etag: None,
-        modified: None,
-        varies: false,
-        fields: Box::default(),
-        content: Content::Bytes(content),
-    }
 }
 
 /// The first `size` bytes; nothing if the file has become shorter.

@@ -16,6 +16,8 @@ use measure::Instant;
 const TRUSTED_FOR: Duration = Duration::from_secs(60);
 /// Credentials remembered at most; beyond that all are verified again.
 const TRUSTED_MAX: usize = 4096;
+/// See [`cost`]: about three seconds, which bcrypt takes at 16.
+const COST_MAX: u64 = 1 << 16;
 /// Passwords verified at once: each may take tens of MiB, and all processors would be too many.
 const VERIFIERS: usize = 2;
 
@@ -73,7 +75,8 @@ impl Guard {
         let (name, password) = (&credentials.0[..colon], &credentials.0[colon + 1..]);
         let verifier = self.key(credentials).0 as usize % VERIFIERS;
         let _turn = lock(&self.verifiers.0[verifier]);
-        self.gates.iter().fold(true, |all, gate| gate.admits(name, password) & all)
+        let instead = self.keys[0].hash_one(name) as usize;
+        self.gates.iter().fold(true, |all, gate| gate.admits(name, password, instead) & all)
     }
 
     /// They were verified.
@@ -115,26 +118,36 @@ impl Gate {
             if name.is_empty() || name.contains(|c: char| c == ':' || c.is_control()) {
                 return Err(format!("{name:?} is no name of a user: it must not hold a colon"));
             }
-            if !is_argon2(hash) && !is_bcrypt(hash) {
-                return Err(format!(
-                    "what stands for {name} is no hash of a password; make one with \
-                     `argon2` ($argon2id$...) or `htpasswd -nB` ($2y$...)"
-                ));
+            match cost(hash) {
+                Some(cost) if cost <= COST_MAX => {}
+                Some(_) => {
+                    return Err(format!(
+                        "the password of {name} would take many seconds to verify, and so would \
+                         each guess; make a hash that costs less"
+                    ));
+                }
+                None => {
+                    return Err(format!(
+                        "what stands for {name} is no hash of a password; make one with \
+                         `argon2` ($argon2id$...) or `htpasswd -nB` ($2y$...)"
+                    ));
+                }
             }
         }
         Ok(Self { realm: realm.into(), users: users.to_vec() })
     }
 
-    /// For a name that there is not, the first user's hash is verified all the same, so that the
-    /// time tells nothing.
-    fn admits(&self, name: &[u8], password: &[u8]) -> bool {
+    /// For a name that there is not, some user's hash is verified all the same, so that the time
+    /// tells nothing: `instead` says whose, for the same name always the same, because hashes of
+    /// several kinds take several times.
+    fn admits(&self, name: &[u8], password: &[u8], instead: usize) -> bool {
         let mut found = None;
         for (user, hash) in &self.users {
             if is_same(user.as_bytes(), name) {
                 found = Some(hash);
             }
         }
-        let hash = found.unwrap_or(&self.users[0].1);
+        let hash = found.unwrap_or(&self.users[instead % self.users.len()].1);
         is_of(hash, password) & found.is_some()
     }
 }
@@ -152,23 +165,30 @@ fn credentials(head: &Head<'_>) -> Option<Credentials> {
 }
 
 fn is_of(hash: &str, password: &[u8]) -> bool {
-    if is_bcrypt(hash) {
+    if hash.starts_with(BCRYPT) {
         bcrypt::verify(password, hash).unwrap_or(false)
     } else {
         Argon2::default().verify_password(password, hash).is_ok()
     }
 }
 
-fn is_argon2(hash: &str) -> bool {
-    let parsed = argon2::PasswordHash::new(hash);
-    parsed.is_ok_and(|parsed| {
-        let known = argon2::Algorithm::try_from(parsed.algorithm.as_str()).is_ok();
-        known && parsed.salt.is_some() && parsed.hash.is_some()
-    })
-}
+/// What all forms of bcrypt's hashes begin with.
+const BCRYPT: &str = "$2";
 
-fn is_bcrypt(hash: &str) -> bool {
-    hash.starts_with("$2") && hash.parse::<bcrypt::HashParts>().is_ok()
+/// How long a hash takes to be verified, in steps of about 50 us; nothing: it is none that is known
+/// here.
+fn cost(hash: &str) -> Option<u64> {
+    if hash.starts_with(BCRYPT) {
+        let parts: bcrypt::HashParts = hash.parse().ok()?;
+        return 1_u64.checked_shl(parts.get_cost());
+    }
+    let parsed = argon2::PasswordHash::new(hash).ok()?;
+    argon2::Algorithm::try_from(parsed.algorithm.as_str()).ok()?;
+    let params = argon2::Params::try_from(&parsed).ok()?;
+    let is_whole = parsed.salt.is_some() && parsed.hash.is_some();
+    // KiB in a pass: some 60 of them in a step.
+    let kib = u64::from(params.m_cost()) * u64::from(params.t_cost());
+    is_whole.then_some(kib / 60)
 }
 
 /// Looks at all bytes whatever the first ones say. Lengths may show: those of names do elsewhere.
@@ -190,7 +210,12 @@ mod tests {
     fn hashes_of_others() {
         let rows = [
             ("$2y$04$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG", true),
+            ("$2y$17$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG", false),
             ("$2y$04$tooshort", false),
+            (
+                "$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$RdescudvJCsgt3ub+b4dWRWJTmaaJObG",
+                false,
+            ),
             ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ$", false),
             ("$argon2id$v=19$m=16,t=2,p=1$c29tZXNhbHQ", false),
             ("$apr1$salt$hash", false),
@@ -201,7 +226,7 @@ mod tests {
         for (hash, is_one) in rows {
             let gate = Gate::new("r", &[("x".into(), hash.into())]);
             assert_eq!(gate.is_ok(), is_one, "{hash}");
-            assert!(!is_one || gate.is_ok_and(|gate| gate.admits(b"x", b"secret")), "{hash}");
+            assert!(!is_one || gate.is_ok_and(|gate| gate.admits(b"x", b"secret", 0)), "{hash}");
         }
     }
 }

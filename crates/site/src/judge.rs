@@ -11,8 +11,9 @@ use crate::ruling::Redirect;
 
 /// Fields that the server itself sends, with what it knows and the operator does not: a second one
 /// would contradict it.
-const OWN_FIELDS: [&str; 17] = [
+const OWN_FIELDS: [&str; 18] = [
     "accept-ranges",
+    "allow",
     "connection",
     "content-encoding",
     "content-length",
@@ -31,6 +32,10 @@ const OWN_FIELDS: [&str; 17] = [
     "www-authenticate",
 ];
 
+/// Statuses of replies that are made where no rule is known: by the connection, which has not
+/// understood the request or asks for patience, or for programs, about a file that is there.
+const OWN_STATUSES: [u16; 11] = [408, 412, 413, 414, 416, 417, 421, 429, 431, 501, 505];
+
 /// Each makes a variant of every answer that the cache holds.
 const ORIGINS_MAX: usize = 64;
 /// An error's content is kept in memory.
@@ -48,29 +53,36 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
         Effect::Root(root) => crate::site::look_into(root).map(drop).map_err(|e| e.to_string()),
         Effect::UserDirectories(name) => {
             let mut segments = name.split('/');
-            let is_plain = segments.all(|segment| !matches!(segment, "" | "." | ".."));
+            let is_plain = segments.all(|segment| !matches!(segment, "" | "." | ".."))
+                && !name.contains(char::is_control);
             let mend = "name a directory in each user's home, `public_html` for instance";
             if is_plain { Ok(()) } else { Err(format!("{name} cannot be used; {mend}")) }
         }
         Effect::Redirect { to, status } => target(to, *status),
         Effect::Answer(status) => match status.0 {
             401 => Err("nobody could log in after a bare 401; ask for a password".into()),
-            code @ (..200 | 206 | 304 | 600..) => {
+            code @ (..200 | 205 | 206 | 304 | 600..) => {
                 Err(format!("a request cannot be answered with {code} alone"))
             }
+            code @ 300..=399 => Err(format!("{code} leads nowhere; write a `redirect`")),
             _ => Ok(()),
         },
         Effect::ErrorPage { status, .. } if !(400..600).contains(&status.0) => {
             Err(format!("{} is no error; choose a status from 400 to 599", status.0))
         }
+        Effect::ErrorPage { status, .. } if OWN_STATUSES.contains(&status.0) => Err(format!(
+            "a reply with {} is made where no rule is known, and never has a page; leave it out",
+            status.0
+        )),
         Effect::Field { name, value } => field(name, value),
         Effect::Cors { origins } if origins.is_empty() => {
             Err("no origin is named; name some, or `*` for all".into())
         }
         Effect::Cors { origins } => match origins.iter().find(|origin| !is_origin(origin)) {
-            Some(origin) => {
-                Err(format!("{origin} is no origin; write `https://example.org`, or `*` for all"))
-            }
+            Some(origin) => Err(format!(
+                "{origin} is no origin; write `https://example.org` as browsers do, in lower \
+                     case and without the usual port, or `*` for all"
+            )),
             None => Ok(()),
         },
         Effect::Auth { realm, users } => Gate::new(realm, users).map(drop),
@@ -91,10 +103,8 @@ pub(crate) fn origins(count: usize) -> Result<(), String> {
 
 /// Takes a redirect's target apart that [`rule`] has let pass.
 pub(crate) fn redirect(at: usize, to: &str, status: Status) -> Redirect {
-    let (to, fragment) = to.split_at(to.find('#').unwrap_or(to.len()));
-    let (to, query) = to.split_once('?').unwrap_or((to, ""));
-    let [to, query, fragment] = [to, query, fragment].map(String::from);
-    Redirect { at, status, to, query, fragment }
+    let (to, end) = to.split_at(to.find(['?', '#']).unwrap_or(to.len()));
+    Redirect { at, status, to: to.into(), end: end.into() }
 }
 
 /// The content of an error.
@@ -138,7 +148,11 @@ fn field(name: &str, value: &str) -> Result<(), String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(format!("{name:?} is no name of a field"));
     }
-    if OWN_FIELDS.contains(&&*name.to_ascii_lowercase()) {
+    let lower = name.to_ascii_lowercase();
+    if lower == "access-control-allow-origin" {
+        return Err("the server sends it where a rule has `cors`; write such a rule".into());
+    }
+    if OWN_FIELDS.contains(&&*lower) {
         return Err(format!("the server itself sends {name}; leave the field out"));
     }
     if value.trim() != value || value.chars().any(|c| c.is_control() && c != '\t') {
@@ -148,9 +162,16 @@ fn field(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// As browsers write it (RFC 6454 section 6.2): any other spelling would never be met.
 fn is_origin(origin: &str) -> bool {
     let named = |(scheme, host): (&str, &str)| {
         let is_host = |byte: u8| byte.is_ascii_graphic() && !b"/?#@,".contains(&byte);
+        let port = [("http", ":80"), ("https", ":443")].into_iter().find(|(of, _)| *of == scheme);
+        if origin.contains(|c: char| c.is_ascii_uppercase())
+            || port.is_some_and(|(_, port)| host.ends_with(port))
+        {
+            return false;
+        }
         !scheme.is_empty()
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
             && !host.is_empty()

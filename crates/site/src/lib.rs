@@ -35,7 +35,7 @@ mod site;
 mod zones;
 
 pub use judge::rule as judge;
-pub use plan::Applied;
+pub use plan::{Applied, Unreached};
 pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site, Statistics};

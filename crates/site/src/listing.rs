@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use h1::negotiation::weight;
 use h1::{Date, Head};
 use os::{Directory, Kind, Stat};
 
@@ -48,13 +49,6 @@ impl Format {
             Self::Json => "application/json",
         }
     }
-}
-
-/// In thousandths.
-fn weight(parameter: &[u8]) -> Option<u32> {
-    let text = str::from_utf8(parameter).ok()?;
-    let value: f32 = text.strip_prefix("q=").or(text.strip_prefix("Q="))?.parse().ok()?;
-    Some((value.clamp(0.0, 1.0) * 1000.0) as u32)
 }
 
 /// Shows what is in `name` beneath `root`, sorted, under the path `shown`. Names are left out that

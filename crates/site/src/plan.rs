@@ -1,6 +1,7 @@
 //! From the operator's rules to rulings: everything that can be decided before a request comes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
 use crate::path;
-use crate::rules::{Effect, Host, Rule, Rules};
+use crate::rules::{Effect, Host, Origin, Rule, Rules};
 use crate::ruling::{Files, Outcome, Page, Place, Ruling};
 use crate::settings::Error;
 use crate::zones::{Course, Zones};
@@ -35,6 +36,26 @@ struct Variants {
     formats: &'static [Format],
 }
 
+/// A rule that no request ever meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreached<'p> {
+    /// It.
+    pub rule: &'p Rule,
+    /// What answers all requests that it was written for.
+    pub before: &'p Rule,
+}
+
+impl fmt::Display for Unreached<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Origin { file, line }, before) = (&self.rule.origin, &self.before.origin);
+        write!(f, "{file}:{line}: no request meets this rule: ")?;
+        write!(f, "that in {}:{} answers all of its paths before", before.file, before.line)
+    }
+}
+
+/// Redirects in a row that browsers follow.
+const REDIRECTS_MAX: usize = 20;
+
 /// What a rule did to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
@@ -55,6 +76,10 @@ impl Plan {
                 judge::rule(rule).map_err(|what| Error::of_rule(rule, what))?;
             }
             let zones = Zones::new(&host.rules);
+            if let Some(rule) = host.rules.iter().find(|rule| leads_round(host, &zones, rule)) {
+                let what = "leads back to itself without end; lead to where another rule answers";
+                return Err(Error::of_rule(rule, what.into()));
+            }
             let mut drafts = Drafts {
                 host,
                 zones: &zones,
@@ -97,6 +122,15 @@ impl Plan {
     /// The host that is asked for.
     pub(crate) fn host_named(&self, asked: &[u8]) -> Option<&Host> {
         Some(&self.rules.hosts[self.host(asked)?])
+    }
+
+    /// In written order.
+    pub(crate) fn unreached(&self) -> impl Iterator<Item = Unreached<'_>> {
+        self.rules.hosts.iter().zip(&self.courses).flat_map(|(host, (zones, _))| {
+            let rule = |place: usize| &host.rules[place];
+            let unreached = zones.unreached().into_iter();
+            unreached.map(move |(it, before)| Unreached { rule: rule(it), before: rule(before) })
+        })
     }
 
     /// The rules that a path has, in written order.
@@ -248,8 +282,12 @@ impl<'p> Drafts<'p> {
     /// Where a file of this host is. Who may read it does not matter: the operator names it.
     fn file(&self, rule: &Rule, file: &str) -> Result<(Place, Shared<[u8]>), Error> {
         let refused = |what: String| Error::of_rule(rule, what);
-        let path = path::translate(file.as_bytes())
-            .map_err(|_| refused(format!("{file} is no path of a file; begin it with a slash")))?;
+        let path = path::translate(file.as_bytes()).map_err(|status| match status {
+            Status::NOT_FOUND => {
+                refused(format!("{file} is hidden by a dot; give it another name"))
+            }
+            _ => refused(format!("{file} is no path of a file; begin it with a slash")),
+        })?;
         let course = &self.zones.courses()[self.zones.of(&path)];
         let answers = course.answers.map(|place| &self.host.rules[place]);
         match outcome(answers, None) {
@@ -262,6 +300,30 @@ impl<'p> Drafts<'p> {
             ))),
         }
     }
+}
+
+/// Whether who asks for a rule's prefix is led on and on within this host.
+fn leads_round(host: &Host, zones: &Zones, rule: &Rule) -> bool {
+    let mut path = rule.at.as_bytes().to_vec();
+    let answers = |path: &[u8]| {
+        let course = &zones.courses()[zones.of(path)];
+        course.answers.map(|place| &host.rules[place])
+    };
+    if !matches!(rule.effect, Effect::Redirect { .. }) || answers(&path) != Some(rule) {
+        return false;
+    }
+    for _ in 0..REDIRECTS_MAX {
+        let Outcome::Redirect(redirect) = outcome(answers(&path), None) else { return false };
+        let location = redirect.location(&path);
+        // Two slashes name another host.
+        let is_here = location.starts_with(b"/") && !location.starts_with(b"//");
+        let end = location.iter().position(|byte| b"?#".contains(byte)).unwrap_or(location.len());
+        match path::translate(&location[..end]) {
+            Ok(next) if is_here => path = next.into_owned(),
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn outcome(answers: Option<&Rule>, listing: Option<Format>) -> Outcome {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use h1::{Answer, Content, Representation, Shared, Status};
+use h1::{Answer, Representation, Shared, Status};
 use os::File;
 
 use crate::guard::Guard;
@@ -66,10 +66,8 @@ pub(crate) struct Redirect {
     pub(crate) status: Status,
     /// A path or a URI without query and fragment.
     pub(crate) to: String,
-    /// Without its question mark; empty: none.
-    pub(crate) query: String,
-    /// With its hash sign; empty: none.
-    pub(crate) fragment: String,
+    /// These two, with their marks.
+    pub(crate) end: String,
 }
 
 impl Default for Outcome {
@@ -109,14 +107,16 @@ impl Ruling {
     }
 
     /// The reply to a browser that asks what a page of another origin may do (Fetch standard,
-    /// section 3.3.3). Any field may be sent: none makes a difference to what is served.
+    /// section 3.3.3). Any field may be sent: none but one makes a difference to what is served,
+    /// and that one is not among those that the star stands for.
     pub(crate) fn preflight(&self) -> Result<Answer<File>, Status> {
         if !self.is_shared {
             return self.dressed(Status::NO_CONTENT);
         }
         let methods = format!(
             "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n\
-             Access-Control-Allow-Headers: *\r\nAccess-Control-Max-Age: {PREFLIGHT_S}\r\n"
+             Access-Control-Allow-Headers: Authorization, *\r\n\
+             Access-Control-Max-Age: {PREFLIGHT_S}\r\n"
         );
         let lines = [&self.lines, methods.as_bytes(), ALLOW].concat();
         Ok(made(Status::NO_CONTENT, "", lines, Shared::from([])))
@@ -124,40 +124,26 @@ impl Ruling {
 
     /// Leads to another place.
     pub(crate) fn redirected(&self, status: Status, location: &[u8]) -> Answer<File> {
-        let lines = [b"Location: ", location, b"\r\n", &self.lines].concat();
-        made(status, "", lines, Shared::from([]))
+        let (location, fields) = (Some(location.into()), (&*self.lines).into());
+        let nothing = Representation::made(status, "", Shared::from([]));
+        Representation { location, fields, ..nothing }.into()
     }
 }
 
 impl Redirect {
-    /// Where a path leads. What stands behind the prefix is empty or begins with one slash, and is
-    /// put behind something that does not end with one: no path can name another host.
-    pub(crate) fn location(&self, path: &[u8], query: &[u8]) -> Vec<u8> {
+    /// Where a path leads, but for the query of its request. What stands behind the prefix is empty
+    /// or begins with one slash, and is put behind something that does not end with one: no path
+    /// can name another host.
+    pub(crate) fn location(&self, path: &[u8]) -> Vec<u8> {
         let behind = &path[self.at..];
         let to = if behind.is_empty() { &self.to } else { self.to.trim_end_matches('/') };
-        let mut location = [to.as_bytes(), &path::escape(behind)].concat();
-        let queries = [self.query.as_bytes(), query].into_iter().filter(|query| !query.is_empty());
-        for (mark, query) in [b'?', b'&'].into_iter().zip(queries) {
-            location.push(mark);
-            location.extend_from_slice(query);
-        }
-        location.extend_from_slice(self.fragment.as_bytes());
-        location
+        [to.as_bytes(), &path::escape(behind), self.end.as_bytes()].concat()
     }
 }
 
 const ALLOW: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
 
 fn made(status: Status, media_type: &str, lines: Vec<u8>, content: Shared<[u8]>) -> Answer<File> {
-    let representation = Representation {
-        status,
-        media_type: media_type.into(),
-        coding: None,
-        etag: None,
-        modified: None,
-        varies: false,
-        fields: lines.into(),
-        content: Content::Bytes(content),
-    };
-    Answer { representation: Shared::new(representation), prebuilt: None }
+    let fields = lines.into();
+    Representation { fields, ..Representation::made(status, media_type, content) }.into()
 }

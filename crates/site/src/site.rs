@@ -13,7 +13,7 @@ use crate::answers::Answers;
 use crate::disk::{Disk, Step, Unread, status_of};
 use crate::guard::Admission;
 use crate::homes::Homes;
-use crate::plan::{Applied, Plan};
+use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Ruling};
 use crate::{Error, Settings, path};
@@ -112,13 +112,14 @@ impl Site {
     }
 
     /// Looks a request up; reads memory only. A host that no rule knows is answered with 421
-    /// (RFC 9110 section 15.5.20).
+    /// (RFC 9110 section 15.5.20). A rule that leads elsewhere or answers with a status does so
+    /// whatever the method is; a file is for GET and HEAD.
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
         if let Some(plan) = &self.plan {
             return self.find_by(plan, head, now);
         }
-        if head.method() == Method::Options {
-            return Found::Status(Status::NO_CONTENT);
+        if let Some(status) = instead_of_a_file(head.method()) {
+            return Found::Status(status);
         }
         match path::translate(head.path()) {
             Ok(path) => self.answers.find(0, &path, || codings(head), now),
@@ -208,9 +209,18 @@ impl Site {
         plan.map_or_else(Vec::new, |plan| plan.explain(host.as_bytes(), path.as_bytes()))
     }
 
+    /// The rules that no request ever meets. Each is good by itself, and some may be meant so: a
+    /// rule that answers everything for an hour stands before all others.
+    pub fn unreached(&self) -> impl Iterator<Item = Unreached<'_>> {
+        self.plan.iter().flat_map(Plan::unreached)
+    }
+
     fn find_by(&self, plan: &Plan, head: &Head<'_>, now: &Now) -> Found<File> {
+        let is_options = head.method() == Method::Options;
         let Some(host) = plan.host(head.host()) else {
-            return Found::Status(Status::MISDIRECTED_REQUEST);
+            // Balancers ask so for the health of a server, and name no host.
+            let status = if is_options { Status::NO_CONTENT } else { Status::MISDIRECTED_REQUEST };
+            return Found::Status(status);
         };
         let path = match path::translate(head.path()) {
             Ok(path) => path,
@@ -220,8 +230,13 @@ impl Site {
         };
         let root = plan.ruling(host, &path, head);
         let ruling = self.ruling(root);
-        if head.method() == Method::Options {
+        if is_options {
             return found(ruling.preflight());
+        }
+        if let (Outcome::Files(_), Some(status)) =
+            (&ruling.outcome, instead_of_a_file(head.method()))
+        {
+            return found(ruling.dressed(status));
         }
         let credentials = match ruling.guard.as_ref().map(|guard| guard.admission(head, now)) {
             None | Some(Admission::Admitted) => None,
@@ -230,7 +245,7 @@ impl Site {
         };
         let wanted = match &ruling.outcome {
             Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
-            Outcome::Redirect(redirect) => Cow::Owned(redirect.location(&path, head.query())),
+            Outcome::Redirect(redirect) => Cow::Owned(redirect.location(&path)),
             Outcome::Answer(_) => Cow::Borrowed(&b""[..]),
         };
         if credentials.is_some() {
@@ -285,6 +300,15 @@ pub(crate) fn look_into(root: &Path) -> Result<PathBuf, Error> {
     let absolute = std::path::absolute(root).map_err(failed)?;
     Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
     Ok(absolute)
+}
+
+/// What answers methods that no file is for.
+const fn instead_of_a_file(method: Method) -> Option<Status> {
+    match method {
+        Method::Get | Method::Head => None,
+        Method::Options => Some(Status::NO_CONTENT),
+        Method::Known | Method::Unknown => Some(Status::METHOD_NOT_ALLOWED),
+    }
 }
 
 fn codings(head: &Head<'_>) -> Codings {

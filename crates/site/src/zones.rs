@@ -3,6 +3,8 @@
 //! Prefixes that one path has lie within each other, so the longest of them names them all: rules
 //! are applied to prefixes once, when the site is made, and not to each path.
 
+use std::collections::HashMap;
+
 use crate::rules::{Effect, Rule};
 
 /// The prefixes of a host's rules as a tree of segments; the first zone is that of `/`.
@@ -15,7 +17,10 @@ pub(crate) struct Zones {
 struct Zone {
     /// By the next segment, sorted.
     children: Vec<(Box<[u8]>, usize)>,
-    segments: Vec<Box<[u8]>>,
+    /// The zone around it, and what leads from there to here; the first has none.
+    within: Option<(usize, Box<[u8]>)>,
+    /// Places of the rules with this very prefix.
+    rules: Vec<usize>,
     /// Places of courses.
     plain: usize,
     /// For paths whose next segment is a user's.
@@ -23,7 +28,7 @@ struct Zone {
 }
 
 /// What happens to all paths of a zone.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Course {
     /// Places of the rules that apply and set something, in written order.
     pub(crate) sets: Vec<usize>,
@@ -33,21 +38,23 @@ pub(crate) struct Course {
 
 impl Zones {
     pub(crate) fn new(rules: &[Rule]) -> Self {
-        let mut all = Self { zones: vec![Zone::new(Vec::new())], courses: Vec::new() };
-        for rule in rules {
-            all.grow(segments(rule.at.as_bytes()));
+        let mut all = Self { zones: vec![Zone::new(None)], courses: Vec::new() };
+        for (place, rule) in rules.iter().enumerate() {
+            let zone = all.grow(segments(rule.at.as_bytes()));
+            all.zones[zone].rules.push(place);
         }
-        for zone in &mut all.zones {
+        let mut known = HashMap::new();
+        for zone in 0..all.zones.len() {
             let mut place = |of_user| {
-                let course = Course::new(rules, &zone.segments, of_user);
-                let same = all.courses.iter().position(|other| *other == course);
-                same.unwrap_or_else(|| {
-                    all.courses.push(course);
-                    all.courses.len() - 1
-                })
+                let course = Course::new(rules, &all.candidates(zone, of_user));
+                let next = known.len();
+                *known.entry(course).or_insert(next)
             };
-            (zone.plain, zone.of_user) = (place(false), place(true));
+            (all.zones[zone].plain, all.zones[zone].of_user) = (place(false), place(true));
         }
+        let mut courses: Vec<_> = known.into_iter().collect();
+        courses.sort_unstable_by_key(|(_, place)| *place);
+        all.courses = courses.into_iter().map(|(course, _)| course).collect();
         all
     }
 
@@ -69,26 +76,60 @@ impl Zones {
         zone.plain
     }
 
-    fn grow<'r>(&mut self, segments: impl Iterator<Item = &'r [u8]>) {
+    /// The places of rules that no path has, because another answers all of its paths before; and
+    /// the place of that one.
+    pub(crate) fn unreached(&self) -> Vec<(usize, usize)> {
+        let mut unreached = Vec::new();
+        for zone in &self.zones {
+            // What is not reached by these is not reached from any zone within.
+            let [plain, of_user] = [zone.plain, zone.of_user].map(|place| &self.courses[place]);
+            for &rule in zone.rules.iter().filter(|rule| !plain.has(**rule) && !of_user.has(**rule))
+            {
+                let answers = plain.answers.filter(|answers| *answers < rule).or(of_user.answers);
+                unreached.extend(answers.map(|answers| (rule, answers)));
+            }
+        }
+        unreached.sort_unstable();
+        unreached
+    }
+
+    /// The zone of a prefix.
+    fn grow<'r>(&mut self, segments: impl Iterator<Item = &'r [u8]>) -> usize {
         let mut at = 0;
         for segment in segments {
             at = match self.zones[at].children.binary_search_by(|(name, _)| (**name).cmp(segment)) {
                 Ok(place) => self.zones[at].children[place].1,
                 Err(place) => {
                     let new = self.zones.len();
-                    let segments = [&self.zones[at].segments[..], &[segment.into()]].concat();
-                    self.zones.push(Zone::new(segments));
+                    self.zones.push(Zone::new(Some((at, segment.into()))));
                     self.zones[at].children.insert(place, (segment.into(), new));
                     new
                 }
             };
         }
+        at
+    }
+
+    /// The rules whose prefixes the paths of a zone have, in written order, each with whether a
+    /// user's segment follows its prefix.
+    fn candidates(&self, mut zone: usize, of_user: bool) -> Vec<(usize, bool)> {
+        let mut candidates = Vec::new();
+        let mut follows = of_user;
+        loop {
+            let Zone { rules, within, .. } = &self.zones[zone];
+            candidates.extend(rules.iter().map(|rule| (*rule, follows)));
+            let Some((around, segment)) = within else { break };
+            follows = is_user(segment);
+            zone = *around;
+        }
+        candidates.sort_unstable();
+        candidates
     }
 }
 
 impl Zone {
-    fn new(segments: Vec<Box<[u8]>>) -> Self {
-        Self { children: Vec::new(), segments, plain: 0, of_user: 0 }
+    fn new(within: Option<(usize, Box<[u8]>)>) -> Self {
+        Self { children: Vec::new(), within, rules: Vec::new(), plain: 0, of_user: 0 }
     }
 
     fn child(&self, segment: &[u8]) -> Option<usize> {
@@ -98,29 +139,26 @@ impl Zone {
 }
 
 impl Course {
-    fn new(rules: &[Rule], zone: &[Box<[u8]>], of_user: bool) -> Self {
+    fn new(rules: &[Rule], candidates: &[(usize, bool)]) -> Self {
         let mut course = Self { sets: Vec::new(), answers: None };
-        for (place, rule) in rules.iter().enumerate() {
-            let mut rest = zone.iter();
-            if !segments(rule.at.as_bytes())
-                .all(|segment| rest.next().is_some_and(|s| **s == *segment))
-            {
-                continue;
-            }
-            let answers = match rule.effect {
+        for &(place, is_before_user) in candidates {
+            let answers = match rules[place].effect {
                 Effect::Root(_) | Effect::Redirect { .. } | Effect::Answer(_) => true,
-                Effect::UserDirectories(_) => rest.next().map_or(of_user, |next| is_user(next)),
-                _ => {
-                    course.sets.push(place);
-                    false
-                }
+                Effect::UserDirectories(_) if is_before_user => true,
+                Effect::UserDirectories(_) => continue,
+                _ => false,
             };
             if answers {
                 course.answers = Some(place);
                 break;
             }
+            course.sets.push(place);
         }
         course
+    }
+
+    fn has(&self, rule: usize) -> bool {
+        self.answers == Some(rule) || self.sets.binary_search(&rule).is_ok()
     }
 }
 

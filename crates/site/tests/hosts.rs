@@ -85,6 +85,30 @@ fn an_explanation_says_what_sets_and_what_answers() {
     assert_eq!(explained(&site, "b", "/"), "");
 }
 
+#[test]
+fn rules_that_no_request_meets() {
+    let gone = || Effect::Answer(Status::GONE);
+    let homes = || Effect::UserDirectories("www".into());
+    let rows = [
+        (vec![("/", gone())], ""),
+        (vec![("/a", gone()), ("/", gone()), ("/", field("X", "y"))], "3<2"),
+        (vec![("/", gone()), ("/a/b", gone()), ("/c", Effect::Listing(true))], "2<1 3<1"),
+        (vec![("/a", gone()), ("/a/b", gone()), ("/ab", gone())], "2<1"),
+        (vec![("/a/b", gone()), ("/a/", gone()), ("/a", gone())], "3<2"),
+        (vec![("/", homes()), ("/~bob", gone()), ("/", gone())], "2<1"),
+        (vec![("/", homes()), ("/", homes()), ("/a", gone())], "2<1"),
+        (vec![("/", gone()), ("/", homes())], "2<1"),
+    ];
+    for (rules, expected) in rows {
+        let told = format!("{rules:?}");
+        let site = site(vec![host(&["a"], Vec::new()), host(&["b"], rules)]);
+        let unreached = site.unreached();
+        let lines =
+            unreached.map(|lost| format!("{}<{}", lost.rule.origin.line, lost.before.origin.line));
+        assert_eq!(lines.collect::<Vec<_>>().join(" "), expected, "{told}");
+    }
+}
+
 fn explained(site: &Site, host: &str, path: &str) -> String {
     let told = site.explain(host, path).into_iter().map(|(rule, applied)| {
         let does = if applied == Applied::Sets { "s" } else { "a" };
@@ -173,6 +197,12 @@ proptest! {
         let any = Settings { rules: Rules { hosts: hosts.clone() }, ..Settings::default() };
         // Without hosts a site needs a root.
         let site = Site::new("/".as_ref(), &any).unwrap();
+        for lost in site.unreached() {
+            let met = paths.iter().flat_map(|path| hosts.iter().flat_map(|host| {
+                site.explain(&host.names[0].replace('*', "x"), path)
+            }));
+            prop_assert!(met.into_iter().all(|(rule, _)| !std::ptr::eq(rule, lost.rule)));
+        }
         for path in paths {
             let told = explained(&site, asked, &path);
             prop_assert_eq!(told, expected(&hosts, asked, &path), "{}", path);

@@ -8,6 +8,7 @@ use std::path::Path;
 use counter::{Counter, cors, error_page, field, host, redirect};
 use h1::Status;
 use site::rules::{Effect, Host};
+use site::{Settings, Site};
 
 const FILES: &[(&str, &str)] = &[
     ("www/index.html", "front"),
@@ -19,6 +20,8 @@ const FILES: &[(&str, &str)] = &[
     ("docs/b/index.html", "b"),
     ("home/ann/www/index.html", "Ann"),
     ("home/ann/private", "private"),
+    ("home/eve/pages/private", "private"),
+    ("home/dan/x", "x"),
     ("passwd", ""),
 ];
 
@@ -64,6 +67,7 @@ fn hosts_and_prefixes_have_roots_of_their_own() {
         ("A:80", "/x/..//docs/a.txt", "200 OK", "doc"),
         ("a", "/docsa.txt", "404 Not Found", ""),
         ("a", "/docs", "301 Moved Permanently", "Location: /docs/\n"),
+        ("a", "/docs?a=%20&b", "301 Moved Permanently", "Location: /docs/?a=%20&b\n"),
         ("a", "/docs/", "404 Not Found", ""),
         ("a", "/docs/b", "301 Moved Permanently", "Location: /docs/b/\n"),
         ("a", "/docs/b/", "200 OK", "b"),
@@ -81,6 +85,9 @@ fn hosts_and_prefixes_have_roots_of_their_own() {
         assert!(reply.starts_with(&format!("HTTP/1.1 {begins}\n")), "{host}{path}: {reply}");
         assert!(reply.contains(has), "{host}{path}: {reply}");
     }
+    // The target's host wins over the field's (RFC 9112 section 3.2.2).
+    let absolute = "GET HTTP://B:80/deep/down/a.txt HTTP/1.1\nHost: a";
+    assert!(counter.ask(absolute).ends_with("\n\ndoc"));
     // A client of HTTP/1.0 need not name a host.
     assert!(counter.ask("GET / HTTP/1.0").starts_with("HTTP/1.1 421 "));
 }
@@ -258,6 +265,13 @@ fn origins_that_may_read() {
             (&get("/errors/404.html"), "200 OK", &["https://one.example\n"], &["Vary"]),
             (&asks("/sub/", "two.example"), "204 ", &[two[0], two[1], methods], &["Content-"]),
             (&asks("/sub/", "two.example"), "204 ", &["Access-Control-Max-Age: "], &["<"]),
+            // The star does not stand for this one (Fetch standard, section 4.9).
+            (
+                &asks("/sub/", "two.example"),
+                "204 ",
+                &["\nAccess-Control-Allow-Headers: Authorization, *\n"],
+                &[],
+            ),
             (&asks("/sub/", "three.example"), "204 ", &["\nVary: Origin\n", "Allow: "], &[allowed]),
             (&asks("/a.txt", "two.example"), "204 ", &["Allow: GET, HEAD, OPTIONS"], &["Access"]),
         ],
@@ -268,11 +282,21 @@ fn origins_that_may_read() {
 fn homes_of_users() {
     let counter = Counter::new(FILES, |place| {
         let at = place.display();
-        let line = |name: &str, uid: u32| format!("{name}:x:{uid}:1::{at}/home/ann:/bin/sh\n");
-        fs::write(place.join("passwd"), line("ann", 1000) + &line("root", 0)).unwrap();
-        std::os::unix::fs::symlink("../private", place.join("home/ann/www/mine")).unwrap();
-        std::os::unix::fs::symlink(place.join("docs/a.txt"), place.join("home/ann/www/out"))
-            .unwrap();
+        let line = |name, uid| format!("{name}:x:{uid}:1::{at}/home/{name}:/bin/sh\n");
+        let users = [("ann", 1000), ("eve", 1001), ("dan", 1002), ("root", 0)];
+        fs::write(place.join("passwd"), users.map(|(name, uid)| line(name, uid)).concat()).unwrap();
+        let outside = place.join("docs/a.txt");
+        let links = [
+            ("ann/www/self", Path::new("index.html")),
+            ("ann/www/mine", Path::new("../private")),
+            ("ann/www/out", &outside),
+            ("eve/www", Path::new("pages")),
+            ("dan/www", Path::new("../ann/www")),
+            ("root", Path::new("ann")),
+        ];
+        for (link, to) in links {
+            std::os::unix::fs::symlink(to, place.join("home").join(link)).unwrap();
+        }
         let people = Effect::UserDirectories("www".into());
         let rules = vec![("/", people.clone()), ("/people", people), ("/", root(place, "www"))];
         vec![host(&["a"], rules)]
@@ -286,9 +310,13 @@ fn homes_of_users() {
             (&get("/people/~ann/index.html"), "200 OK", &["\n\nAnn"], &[]),
             (&get("/%7Eann/"), "200 OK", &["\n\nAnn"], &[]),
             (&get("/~ann/../private"), "404 ", &[], &[]),
-            // The user's own links may lead where the user's home is, and nowhere else.
-            (&get("/~ann/mine"), "200 OK", &["private"], &[]),
+            (&get("/~ann/self"), "200 OK", &["\n\nAnn"], &[]),
+            (&get("/~ann/mine"), "404 ", &[], &[]),
             (&get("/~ann/out"), "404 ", &[], &[]),
+            // The directory itself may be a link within the home.
+            (&get("/~eve/private"), "200 OK", &["\n\nprivate"], &[]),
+            (&get("/~eve/www"), "404 ", &[], &[]),
+            (&get("/~dan/"), "404 ", &[], &[]),
             (&get("/~root/"), "404 ", &[], &[]),
             (&get("/~bob/"), "404 ", &[], &[]),
             (&get("/~"), "404 ", &[], &[]),
@@ -304,6 +332,102 @@ fn refusal(hosts: impl FnOnce(&Path) -> Vec<Host>) -> String {
     }
 }
 
+/// A file is for GET and HEAD; a rule that answers does so whatever the method is.
+#[test]
+fn methods() {
+    let counter = Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/", field("X-A", "1")),
+            ("/", cors(&["*"])),
+            ("/", error_page(405, "/errors/404.html")),
+            ("/go", redirect("/x", 308)),
+            ("/no", Effect::Answer(Status::GONE)),
+            ("/", root(place, "www")),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let of = |method: &str, path: &str| get(path).replace("GET", method) + "\nContent-Length: 0";
+    let lines = &["\nX-A: 1\n", "\nAccess-Control-Allow-Origin: *\n"][..];
+    let allow = "\nAllow: GET, HEAD, OPTIONS\n";
+    check(
+        &counter,
+        &[
+            (&of("POST", "/a.txt"), "405 ", &[lines[0], lines[1], allow, "\n\n<p>gone"], &[]),
+            (&of("TRACE", "/missing"), "405 ", lines, &[]),
+            (&of("POST", "/go/a?b"), "308 ", &[lines[0], "\nLocation: /x/a?b\n"], &[]),
+            (&of("DELETE", "/no"), "410 ", &[lines[0], "\n\n410 Gone\n"], &[]),
+            (&of("POST", "/%"), "400 ", lines, &[]),
+            (&of("OPTIONS", "/a.txt"), "204 ", &[lines[0], lines[1], allow], &["Content-"]),
+            ("OPTIONS * HTTP/1.1\nHost: a", "204 ", &[lines[0], allow], &[]),
+            ("OPTIONS / HTTP/1.0", "204 ", &[allow], lines),
+            ("POST / HTTP/1.1\nHost: b", "421 ", &[], lines),
+            ("CONNECT a:80 HTTP/1.1\nHost: a", "405 ", &[allow], &[]),
+        ],
+    );
+    let plain = Site::new(counter.place.path(), &Settings::default()).unwrap();
+    let counter = Counter { site: plain, ..counter };
+    check(
+        &counter,
+        &[
+            (&of("POST", "/passwd"), "405 ", &[allow], &[]),
+            (&of("OPTIONS", "/passwd"), "204 ", &[allow], &[]),
+        ],
+    );
+}
+
+/// Everything is out of service but the page that says so.
+#[test]
+fn maintenance() {
+    let counter = Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/errors", root(place, "www/errors")),
+            ("/", error_page(503, "/errors/404.html")),
+            ("/", Effect::Answer(Status::SERVICE_UNAVAILABLE)),
+            ("/", root(place, "www")),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let page = &["\n\n<p>gone"][..];
+    check(
+        &counter,
+        &[(&get("/a.txt"), "503 ", page, &[]), (&get("/errors/404.html"), "200 ", page, &[])],
+    );
+}
+
+#[test]
+fn redirects_that_lead_back_are_refused() {
+    let elsewhere = || ("/stop", Effect::Answer(Status::GONE));
+    let rows = [
+        (vec![("/", redirect("/", 301))], 1),
+        (vec![("/docs", redirect("/docs/", 301))], 1),
+        (vec![("/", redirect("/page?q#f", 302))], 1),
+        (vec![elsewhere(), ("/a", redirect("/a/b", 301))], 2),
+        (
+            vec![
+                ("/a", redirect("/b", 301)),
+                ("/b", redirect("/c?x", 301)),
+                ("/c", redirect("/a", 301)),
+            ],
+            1,
+        ),
+        (vec![("/a/b", Effect::Answer(Status::GONE)), ("/a", redirect("/a/b", 301))], 0),
+        (vec![elsewhere(), ("/a", redirect("/stop", 301))], 0),
+        (vec![("/a", redirect("/b", 301)), ("/b", redirect("/c", 301))], 0),
+        (vec![("/", redirect("https://a/", 301))], 0),
+        (vec![("/", redirect("//a/", 301))], 0),
+        (vec![("/", redirect("/.x", 301))], 0),
+        // Nobody is led by it.
+        (vec![("/a", Effect::Answer(Status::GONE)), ("/a", redirect("/a", 301))], 0),
+    ];
+    for (rules, line) in rows {
+        let told = format!("{rules:?}");
+        let said = refusal(|_| vec![host(&["a"], rules)]);
+        let begins = format!("weir.toml:{line}: leads back to itself");
+        assert_eq!(said.starts_with(&begins), line > 0, "{told}: {said}");
+        assert_eq!(said.is_empty(), line == 0, "{told}: {said}");
+    }
+}
+
 /// The operator hears it at the start, and where it was written.
 #[test]
 fn rules_that_cannot_be_obeyed() {
@@ -312,6 +436,7 @@ fn rules_that_cannot_be_obeyed() {
         (Effect::Root("/no such directory".into()), "no such directory: /no such directory"),
         (Effect::UserDirectories("../x".into()), "cannot be used"),
         (Effect::UserDirectories(String::new()), "cannot be used"),
+        (Effect::UserDirectories("a\0b".into()), "cannot be used"),
         (redirect("elsewhere", 301), "is no place"),
         (redirect("javascript:alert(1)", 301), "is no place"),
         (redirect("/a b", 301), "what a URI cannot"),
@@ -319,10 +444,16 @@ fn rules_that_cannot_be_obeyed() {
         (redirect("/a", 304), "choose 301"),
         (answer(101), "answered with 101 alone"),
         (answer(206), "answered with 206 alone"),
+        (answer(205), "answered with 205 alone"),
         (answer(304), "answered with 304 alone"),
+        (answer(301), "301 leads nowhere; write a `redirect`"),
+        (answer(399), "399 leads nowhere"),
         (answer(401), "ask for a password"),
         (answer(1000), "answered with 1000 alone"),
         (error_page(200, "/a.txt"), "200 is no error"),
+        (error_page(412, "/a.txt"), "never has a page"),
+        (error_page(431, "/a.txt"), "never has a page"),
+        (error_page(404, "/.hidden"), "hidden by a dot"),
         (error_page(404, "/missing"), "cannot read /missing"),
         (error_page(404, "/sub"), "no regular file"),
         (error_page(404, "/gone/x"), "not beneath a root"),
@@ -330,6 +461,8 @@ fn rules_that_cannot_be_obeyed() {
         (Effect::Fallback("/gone/x".into()), "not beneath a root"),
         (field("Content-Length", "1"), "the server itself sends Content-Length"),
         (field("transfer-encoding", "chunked"), "the server itself sends"),
+        (field("Allow", "PUT"), "the server itself sends"),
+        (field("access-control-Allow-Origin", "*"), "`cors`"),
         (field("Date", "x"), "the server itself sends"),
         (field("X Y", "1"), "no name of a field"),
         (field("", "1"), "no name of a field"),
@@ -338,6 +471,9 @@ fn rules_that_cannot_be_obeyed() {
         (cors(&[]), "no origin is named"),
         (cors(&["example.org"]), "is no origin"),
         (cors(&["https://example.org/"]), "is no origin"),
+        (cors(&["https://Example.org"]), "lower case"),
+        (cors(&["https://example.org:443"]), "without the usual port"),
+        (cors(&["http://[::1]:80"]), "without the usual port"),
         (counter::auth("r", &[]), "nobody may come in"),
         (counter::auth("r", &[("a", "plain")]), "no hash of a password"),
         (counter::auth("r", &[("a:b", "plain")]), "is no name of a user"),

@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Command};
 use config::{Flags, explain, summary};
 use servers::Failure;
 
-use crate::usage;
+use crate::{shown, usage};
 
 pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
@@ -29,8 +29,10 @@ pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     };
     match told {
         Ok(told) => {
-            print!("{told}");
-            ExitCode::SUCCESS
+            for unreached in site.unreached() {
+                eprintln!("weir: warning: {unreached}");
+            }
+            shown(&told)
         }
         Err(what) => usage(&what),
     }

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod serve;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Arg, Command};
@@ -17,11 +18,8 @@ const MACHINE: u8 = 3;
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
-        Err(e) if e.use_stderr() => return usage(&first_line(&e.to_string())),
-        Err(help) => {
-            print!("{help}");
-            return ExitCode::SUCCESS;
-        }
+        Err(e) if e.use_stderr() => return usage(&said(&e.to_string())),
+        Err(help) => return shown(&help.to_string()),
     };
     match matches.subcommand() {
         Some(("serve", flags)) => serve::serve(flags),
@@ -47,6 +45,12 @@ fn flag(knob: &'static servers::knobs::Knob, default: String) -> Arg {
     Arg::new(knob.name).long(knob.name).value_name(knob.value).help(help).allow_hyphen_values(true)
 }
 
+/// What was asked for is out; who reads it may have seen enough and gone.
+fn shown(text: &str) -> ExitCode {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
 /// Each line is a mistake of its own.
 fn usage(what: &str) -> ExitCode {
     for line in what.lines() {
@@ -60,9 +64,11 @@ fn machine(what: &str) -> ExitCode {
     ExitCode::from(MACHINE)
 }
 
-/// What clap says before its hints, in one line.
-fn first_line(text: &str) -> String {
+/// What clap says before its hints, in one line, and whose help tells more.
+fn said(text: &str) -> String {
     let said = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let line = said.collect::<Vec<_>>().join(" ");
-    format!("{}; see weir serve --help", line.trim_start_matches("error: "))
+    let tool = std::env::args().nth(1).filter(|name| command().find_subcommand(name).is_some());
+    let whose = tool.map_or_else(|| String::from("weir"), |tool| format!("weir {tool}"));
+    format!("{}; see {whose} --help", line.trim_start_matches("error: "))
 }

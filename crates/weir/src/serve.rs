@@ -40,7 +40,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
 pub(crate) fn command() -> Command {
     let defaults = Settings::default();
     let knobs = KNOBS.iter().map(|knob| {
-        let action = if knob.name == "listen" { ArgAction::Append } else { ArgAction::Set };
+        let action = if knob.is_list() { ArgAction::Append } else { ArgAction::Set };
         flag(knob, (knob.show)(&defaults)).action(action)
     });
     let switch = |name, help| Arg::new(name).long(name).help(help).action(ArgAction::SetTrue);
@@ -73,8 +73,8 @@ fn settings(flags: &ArgMatches) -> Result<Settings, String> {
             Settings { root: text("dir").map_or(said.root, PathBuf::from), ..Settings::default() }
         }
     };
-    if flags.contains_id("listen") {
-        settings.listen.clear();
+    for knob in KNOBS.iter().filter(|knob| flags.contains_id(knob.name)) {
+        knob.clear(&mut settings);
     }
     let settings = judged(flags, settings)?;
     for knob in KNOBS {

@@ -55,7 +55,13 @@ fn mistakes_are_told_each_on_its_line() {
         "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, not 0",
         "weir: weir.toml:3:1: threads: sped does not take it (mt would); leave it out",
     ];
-    let rows: [(&[&str], &[&str]); 7] = [
+    folder.write("user.toml", "user = \"no such\"\n");
+    let rows: [(&[&str], &[&str]); 8] = [
+        (
+            &["check", "user.toml"],
+            &["weir: user.toml: --user no such: /etc/passwd has no such user; name one that it \
+               has"],
+        ),
         (&["check", "weir.toml"], &expected),
         (&["serve", "--config", "weir.toml"], &expected),
         (&["serve", "--config", "weir.toml", "--architecture", "mt"], &expected[..2]),
@@ -102,6 +108,64 @@ fn a_good_file_is_summed_up_and_explained() {
         assert!(output.contains("answers   /  root"), "{output}");
     }
     folder.run(&["check", "weir.toml", "--explain", "a.org"], USAGE);
+}
+
+/// The flags' values take the place of all that the file has.
+#[test]
+fn lists_are_lists_in_flags_and_in_the_file() {
+    let folder = Folder::new();
+    folder.write(
+        "weir.toml",
+        "listen = \"127.0.0.1:0\"\nproxy-protocol = [\"10.0.0.0/8\", \"::1\"]\n",
+    );
+    let rows: [(&[&str], &str); 4] = [
+        (&[], "proxy-protocol 10.0.0.0/8,::1/128"),
+        (&["::2", "::3"], "proxy-protocol ::2/128,::3/128"),
+        (&["::2,::3", "::4"], "proxy-protocol ::2/128,::3/128,::4/128"),
+        (&["off"], "limits"),
+    ];
+    for (values, line) in rows {
+        let values = values.iter().flat_map(|value| ["--proxy-protocol", value]);
+        let arguments: Vec<_> =
+            ["serve", "--config", "weir.toml"].into_iter().chain(values).collect();
+        let mut server = Server::start(folder.command(&arguments), 0);
+        let line = server.await_line(line);
+        assert!(!line.contains("10.0.0.0/8,::1/128,"), "{line}");
+        server.stop();
+    }
+}
+
+/// They may be meant so, and are told with the summary.
+#[test]
+fn rules_that_no_request_meets_are_told() {
+    let folder = Folder::new();
+    folder.write(
+        "weir.toml",
+        "listen = \"127.0.0.1:0\"\n[[host]]\nnames = [\"*\"]\nroot = \"one\"\n\
+         [[host.rule]]\nat = \"/\"\nanswer = 503\n",
+    );
+    let warning = "warning: weir.toml:4: no request meets this rule: that in weir.toml:7 answers \
+                   all of its paths before";
+    let (output, errors) = folder.run(&["check", "weir.toml"], 0);
+    assert!(output.contains("host *") && errors == [format!("weir: {warning}")], "{errors:?}");
+    let mut server = Server::start(folder.command(&["serve", "--config", "weir.toml"]), 0);
+    server.await_line(warning);
+    server.stop();
+}
+
+#[test]
+fn whose_help_tells_more_is_said() {
+    let folder = Folder::new();
+    let rows: [(&[&str], &str); 4] = [
+        (&["check"], "weir check --help"),
+        (&["serve", "--listne"], "weir serve --help"),
+        (&["completions", "cmd.exe"], "weir completions --help"),
+        (&["sevre"], "weir --help"),
+    ];
+    for (arguments, help) in rows {
+        let (_, errors) = folder.run(arguments, USAGE);
+        assert!(errors.len() == 1 && errors[0].ends_with(help), "{errors:?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Connection, State};
 use crate::{
-    Framing, Head, Method, Now, Refusal, Request, Status,
+    Framing, Method, Now, Refusal, Request, Status,
     body::Body,
     compose,
     head::Scan,
@@ -92,24 +92,12 @@ impl<F> Connection<F> {
         }
     }
 
-    /// The request is whole: some are answered without looking.
+    /// The request is whole, and is looked up unless its method means nothing.
     fn whole(&mut self, now: &Now) {
         let State::Find { request, head } = self.state else { return };
-        let status = match request.method {
-            Method::Get | Method::Head => return,
-            Method::Options if self.is_preflight(&request, head) => return,
-            Method::Options => Status::NO_CONTENT,
-            method => refusal_of(method),
-        };
-        self.status(&request, head, status, now);
-    }
-
-    /// Whether a browser asks what a page of another origin may do (Fetch standard, section 3.3.2):
-    /// only whoever knows the site can tell.
-    fn is_preflight(&self, request: &Request, head: u16) -> bool {
-        let head = Head::new(&self.inbox.bytes()[..usize::from(head)], request);
-        let mut fields = ["origin", "access-control-request-method"].into_iter();
-        fields.all(|name| head.values(name).next().is_some())
+        if request.method == Method::Unknown {
+            self.status(&request, head, refusal_of(request.method), now);
+        }
     }
 }
 

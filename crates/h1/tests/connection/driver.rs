@@ -1,8 +1,8 @@
 //! A driver without sockets: performs what a connection wants, and keeps what it sends.
 
 use h1::{
-    Answer, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup, Miss, Now, Reply,
-    Representation, Shared, Status, Want,
+    Answer, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup, Method, Miss, Now,
+    Reply, Representation, Shared, Status, Want,
 };
 use measure::{Duration, Instant};
 
@@ -114,7 +114,11 @@ impl Driver {
                 assert_eq!(goes_on, matches!(self.connection.want(), Want::Recv));
             }
             Want::Find(head) => {
-                let found = find(head.path());
+                let found = match head.method() {
+                    Method::Get | Method::Head => find(head.path()),
+                    Method::Options => Found::Status(Status::NO_CONTENT),
+                    _ => Found::Status(Status::METHOD_NOT_ALLOWED),
+                };
                 self.connection.found(found, &self.now);
             }
             Want::Load(miss) => self.connection.loaded(load(&miss), &self.now),
@@ -175,7 +179,6 @@ pub(crate) fn find(path: &[u8]) -> Found<()> {
             Found::Answer(answer(Content::File { file: Shared::new(()), length: LARGE_BYTES }))
         }
         b"/missing" => Found::Status(Status::NOT_FOUND),
-        b"/preflight" => Found::Status(Status::NO_CONTENT),
         _ => {
             let codings = Codings::default();
             Found::Miss(Lookup { root: 0, path: path.into(), codings, credentials: None })
@@ -195,17 +198,9 @@ pub(crate) fn load(miss: &Miss<()>) -> Loaded<()> {
 }
 
 fn answer(content: Content<()>) -> Answer<()> {
-    let representation = Representation {
-        status: Status::OK,
-        media_type: "text/plain".into(),
-        coding: None,
-        etag: Some("\"e\"".into()),
-        modified: Some(1_700_000_000),
-        varies: true,
-        fields: Box::default(),
-        content,
-    };
-    Answer { representation: Shared::new(representation), prebuilt: None }
+    let nothing = Representation::made(Status::OK, "text/plain", Shared::from([]));
+    let etag = Some("\"e\"".into());
+    Representation { etag, modified: Some(1_700_000_000), varies: true, content, ..nothing }.into()
 }
 
 fn byte_at(at: u64) -> u8 {

@@ -1,6 +1,6 @@
 //! What the admin listener answers to which target.
 
-use h1::{Answer, Content, Head, Representation, Shared, Status};
+use h1::{Answer, Found, Head, Method, Representation, Shared, Status};
 use measure::Instant;
 use serde_json::{Value, json};
 
@@ -22,13 +22,21 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// without asking first by OPTIONS, and there is no yes to that here.
 const CONSENT: &str = "x-weir";
 
-/// Answers a GET or HEAD; `is_local`: from this machine.
-pub(super) fn answer(
+/// Answers a request; `is_local`: from this machine.
+pub(super) fn found(
     head: &Head<'_>,
     is_local: bool,
     view: &View<'_>,
     now: Instant,
-) -> Answer<NoFile> {
+) -> Found<NoFile> {
+    match head.method() {
+        Method::Get | Method::Head => Found::Answer(answer(head, is_local, view, now)),
+        Method::Options => Found::Status(Status::NO_CONTENT),
+        Method::Known | Method::Unknown => Found::Status(Status::METHOD_NOT_ALLOWED),
+    }
+}
+
+fn answer(head: &Head<'_>, is_local: bool, view: &View<'_>, now: Instant) -> Answer<NoFile> {
     let house = view.house;
     let serves = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
     let ends = house.orders.is_ending();
@@ -134,17 +142,9 @@ fn made(status: Status, media_type: &str, content: String) -> Answer<NoFile> {
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \
         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
         frame-ancestors 'none'\r\n";
-    let representation = Representation {
-        status,
-        media_type: media_type.into(),
-        coding: None,
-        etag: None,
-        modified: None,
-        varies: false,
-        fields: fields.into(),
-        content: Content::Bytes(Shared::from(content.into_bytes())),
-    };
-    Answer { representation: Shared::new(representation), prebuilt: None }
+    let content = Shared::from(content.into_bytes());
+    let fields = fields.into();
+    Representation { fields, ..Representation::made(status, media_type, content) }.into()
 }
 
 #[cfg(test)]

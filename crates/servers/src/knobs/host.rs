@@ -2,6 +2,7 @@
 
 use super::values::{number, put};
 use super::{Knob, Takes};
+use crate::proxy_protocol::Network;
 use crate::settings::Confinement;
 
 pub(super) const USER: Knob = Knob {
@@ -45,13 +46,18 @@ pub(super) const SECCOMP: Knob = Knob {
 
 pub(super) const PROXY_PROTOCOL: Knob = Knob {
     name: "proxy-protocol",
-    value: "ADDR[/BITS],...|off",
+    value: "ADDR[/BITS]|off",
     reason: "balancers that begin each connection with a PROXY header (version 1 or 2), whose \
-             address then stands in the log; everybody else is turned away",
+             address then stands in the log; everybody else is turned away. Several with commas, \
+             or given several times",
     takes: Takes::All,
     set: |s, v| {
-        let networks = v.split(',').filter(|_| v != "off").map(str::parse);
-        put(&mut s.proxy_protocol, networks.collect())
+        if v == "off" {
+            return put(&mut s.proxy_protocol, Ok(Vec::new()));
+        }
+        let networks = v.split(',').map(str::parse::<Network>).collect::<Result<Vec<_>, _>>()?;
+        s.proxy_protocol.extend(networks);
+        Ok(())
     },
     show: |s| match s.proxy_protocol.as_slice() {
         [] => String::from("off"),

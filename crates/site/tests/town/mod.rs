@@ -124,7 +124,7 @@ pub struct Page {
     pub modified: Option<u64>,
     pub coding: Option<&'static str>,
     pub varies: bool,
-    pub fields: String,
+    pub location: String,
     /// Whether it is sent from an open file.
     pub open: bool,
     /// Whether it came from memory.
@@ -153,7 +153,7 @@ impl Got {
             modified: representation.modified,
             coding: representation.coding.map(h1::Coding::token),
             varies: representation.varies,
-            fields: text(&representation.fields),
+            location: representation.location.as_deref().map(text).unwrap_or_default(),
             open,
             hit,
             prebuilt: answer.prebuilt.as_deref().map(text),
