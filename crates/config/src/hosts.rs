@@ -1,13 +1,11 @@
 //! Virtual hosts and their names.
 
-use std::fs;
 use std::net::Ipv6Addr;
-use std::path::PathBuf;
 
 use site::rules::{Effect, Host, Rule};
 
 use crate::Fault;
-use crate::item::{Item, Section};
+use crate::item::Section;
 use crate::rules;
 
 /// Reads one host and adds it to those before.
@@ -32,26 +30,12 @@ pub(crate) fn host(section: &Section<'_>, hosts: &mut Vec<Host>, faults: &mut Ve
         }
     }
     if let Some(item) = section.item("root")
-        && let Some(root) = root(&item, faults)
+        && let Some(root) = rules::root(&item, faults)
     {
         let origin = item.source.origin(&item.at);
         host.rules.push(Rule { at: "/".into(), effect: Effect::Root(root), origin });
     }
     hosts.push(host);
-}
-
-/// A directory that is there.
-pub(crate) fn root(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<PathBuf> {
-    let written = item.string(faults)?;
-    let root = item.source.path(written);
-    let told = match fs::metadata(&root) {
-        _ if written.is_empty() => "is empty; write `.` for the directory of this file".into(),
-        Ok(kind) if kind.is_dir() => return Some(root),
-        Ok(_) => format!("not a directory: {}", root.display()),
-        Err(e) => format!("no directory to serve: {}: {e}", root.display()),
-    };
-    faults.push(item.fault(told));
-    None
 }
 
 /// A name that no host before this one has taken.

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use crate::item::{Item, Section};
 use crate::knobs::{self, Written};
 use crate::source::Source;
-use crate::{Fault, Flags, hosts};
+use crate::{Fault, Flags, hosts, rules};
 
 /// Files within files: deeper than anybody can follow.
 const DEPTH_MAX: usize = 16;
@@ -146,7 +146,7 @@ impl Reader {
     fn top(&mut self, item: &Item<'_>) {
         match item.name {
             "root" => {
-                if let Some(root) = hosts::root(item, &mut self.faults) {
+                if let Some(root) = rules::root(item, &mut self.faults) {
                     self.root = Some((root, item.fault("")));
                 }
             }

@@ -1,11 +1,13 @@
 //! Rules: a prefix and what is done there.
 
+use std::fs;
+use std::path::PathBuf;
+
 use h1::Status;
 use site::rules::{Effect, Rule};
 
 use crate::Fault;
 use crate::auth;
-use crate::hosts;
 use crate::item::{Item, Section};
 use crate::prefix::prefix;
 
@@ -67,7 +69,7 @@ fn effects<'s>(
 ) -> Vec<(Item<'s>, Effect)> {
     let path = |faults: &mut Vec<Fault>| item.string(faults).map(String::from);
     let effect = match item.name {
-        "root" => hosts::root(item, faults).map(Effect::Root),
+        "root" => root(item, faults).map(Effect::Root),
         "user-directories" => path(faults).map(Effect::UserDirectories),
         "redirect" => redirect(section, item, faults),
         "answer" => item.number(faults).map(|code| Effect::Answer(Status(code))),
@@ -84,6 +86,20 @@ fn effects<'s>(
         _ => None,
     };
     effect.map(|effect| (item.clone(), effect)).into_iter().collect()
+}
+
+/// A directory that is there.
+pub(crate) fn root(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<PathBuf> {
+    let written = item.string(faults)?;
+    let root = item.source.path(written);
+    let told = match fs::metadata(&root) {
+        _ if written.is_empty() => "is empty; write `.` for the directory of this file".into(),
+        Ok(kind) if kind.is_dir() => return Some(root),
+        Ok(_) => format!("not a directory: {}", root.display()),
+        Err(e) => format!("no directory to serve: {}: {e}", root.display()),
+    };
+    faults.push(item.fault(told));
+    None
 }
 
 fn redirect(section: &Section<'_>, item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {

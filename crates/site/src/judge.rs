@@ -1,10 +1,12 @@
 //! What of a rule cannot be: said to the operator at the start, not to a client later.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use h1::{Shared, Status};
-use os::Opened;
+use os::{Directory, Opened};
 
+use crate::Error;
 use crate::guard::Gate;
 use crate::rules::{Effect, Rule};
 use crate::ruling::Redirect;
@@ -50,7 +52,7 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
         return Err(format!("{} is no prefix of a path; begin it with a slash", rule.at));
     }
     match &rule.effect {
-        Effect::Root(root) => crate::site::look_into(root).map(drop).map_err(|e| e.to_string()),
+        Effect::Root(root) => self::root(root).map(drop).map_err(|e| e.to_string()),
         Effect::UserDirectories(name) => {
             let mut segments = name.split('/');
             let is_plain = segments.all(|segment| !matches!(segment, "" | "." | ".."))
@@ -88,6 +90,15 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
         Effect::Auth { realm, users } => Gate::new(realm, users).map(drop),
         Effect::Listing(_) | Effect::Fallback(_) | Effect::ErrorPage { .. } => Ok(()),
     }
+}
+
+/// The root's own path, once it has been looked into. A kernel that cannot resolve beneath a
+/// directory shows it here, not with each request.
+pub(crate) fn root(root: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| Error::Root { root: root.to_path_buf(), source };
+    let absolute = std::path::absolute(root).map_err(failed)?;
+    Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
+    Ok(absolute)
 }
 
 /// Whether so many origins can be told apart.

@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{io, mem};
 
 use cache::Weight;
@@ -7,7 +7,7 @@ use h1::{
     Answer, Codings, Credentials, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared,
     Status,
 };
-use os::{Directory, File};
+use os::File;
 
 use crate::answers::Answers;
 use crate::disk::{Disk, Step, Unread, status_of};
@@ -16,7 +16,7 @@ use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Ruling};
-use crate::{Error, Settings, path};
+use crate::{Error, Settings, judge, path};
 
 /// What is served, and what is remembered of it. Shared by all threads.
 pub struct Site {
@@ -96,7 +96,7 @@ impl Site {
     /// There is no such directory, or this process may not look into it; a rule cannot be obeyed.
     pub fn new(root: &Path, settings: &Settings) -> Result<Self, Error> {
         let (plan, rulings) = if settings.rules.hosts.is_empty() {
-            (None, vec![Ruling::of_root(look_into(root)?)])
+            (None, vec![Ruling::of_root(judge::root(root)?)])
         } else {
             let (plan, rulings) = Plan::new(settings.rules.clone())?;
             (Some(plan), rulings)
@@ -291,15 +291,6 @@ impl Site {
     fn ruling(&self, root: u32) -> &Ruling {
         &self.rulings[root as usize]
     }
-}
-
-/// The root's own path, once it has been looked into. A kernel that cannot resolve beneath a
-/// directory shows it here, not with each request.
-pub(crate) fn look_into(root: &Path) -> Result<PathBuf, Error> {
-    let failed = |source| Error::Root { root: root.to_path_buf(), source };
-    let absolute = std::path::absolute(root).map_err(failed)?;
-    Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
-    Ok(absolute)
 }
 
 /// What answers methods that no file is for.
