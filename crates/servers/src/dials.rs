@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use os::SharedWords;
 
-use crate::knobs::Knob;
-use crate::registry;
-use crate::settings::{ACCEPT_INF, Settings};
+use crate::settings::Settings;
 
 /// The words of one generation of workers.
 pub struct Dials {
     words: SharedWords,
+    /// The architecture's own.
+    accept_limit_auto: u32,
 }
 
 const ACCEPT_LIMIT: usize = 0;
@@ -21,7 +21,7 @@ const WORK_BYTES_MAX: usize = 1;
 struct Dial {
     knob: &'static str,
     word: usize,
-    read: fn(&Settings) -> u64,
+    read: fn(&Settings, accept_limit_auto: u32) -> u64,
     write: fn(&mut Settings, u64),
 }
 
@@ -29,44 +29,41 @@ const DIALS: &[Dial] = &[
     Dial {
         knob: "accept-limit",
         word: ACCEPT_LIMIT,
-        read: |s| {
-            let own = registry::architecture(&s.architecture).map(|row| row.accept_limit);
-            s.accept_limit.or(own).unwrap_or(ACCEPT_INF).into()
-        },
+        read: |s, auto| s.accept_limit.unwrap_or(auto).into(),
         write: |s, word| s.accept_limit = Some(word as u32),
     },
     Dial {
         knob: "work-kb-max",
         word: WORK_BYTES_MAX,
-        read: |s| s.work_bytes_max,
+        read: |s, _| s.work_bytes_max,
         write: |s, word| s.work_bytes_max = word,
     },
 ];
 
 impl Dials {
-    /// At what the settings say.
+    /// At what the settings say, and the architecture where they say nothing.
     ///
     /// # Errors
     /// The machine has no memory to share.
-    pub fn new(settings: &Settings) -> io::Result<Self> {
-        let dials = Self { words: SharedWords::new(DIALS.len())? };
-        for dial in DIALS {
-            dials.words[dial.word].store((dial.read)(settings), Relaxed);
-        }
+    pub fn new(settings: &Settings, accept_limit_auto: u32) -> io::Result<Self> {
+        let dials = Self { words: SharedWords::new(DIALS.len())?, accept_limit_auto };
+        DIALS.iter().for_each(|dial| dials.set(dial, settings));
         Ok(dials)
     }
 
     /// Whether a knob may be turned while workers serve.
     #[must_use]
-    pub fn has(knob: &Knob) -> bool {
-        DIALS.iter().any(|dial| dial.knob == knob.name)
+    pub fn has(knob: &str) -> bool {
+        DIALS.iter().any(|dial| dial.knob == knob)
     }
 
     /// Takes over what has been set in `settings`; what is no dial is left as it is.
-    pub fn turn(&self, knob: &Knob, settings: &Settings) {
-        for dial in DIALS.iter().filter(|dial| dial.knob == knob.name) {
-            self.words[dial.word].store((dial.read)(settings), Relaxed);
-        }
+    pub fn turn(&self, knob: &str, settings: &Settings) {
+        DIALS.iter().filter(|dial| dial.knob == knob).for_each(|dial| self.set(dial, settings));
+    }
+
+    fn set(&self, dial: &Dial, settings: &Settings) {
+        self.words[dial.word].store((dial.read)(settings, self.accept_limit_auto), Relaxed);
     }
 
     /// Settings as they are in force: what was turned stands at its present value.
@@ -96,6 +93,7 @@ impl Dials {
 mod tests {
     use super::*;
     use crate::knobs::knob;
+    use crate::settings::ACCEPT_INF;
 
     #[test]
     fn a_dial_stands_at_what_was_set_last() {
@@ -107,12 +105,12 @@ mod tests {
         ];
         for (name, before, value, after) in rows {
             let settings = Settings::default();
-            let dials = Dials::new(&settings).unwrap();
+            let dials = Dials::new(&settings, ACCEPT_INF).unwrap();
             let knob = knob(name).unwrap();
             assert_eq!((knob.show)(&dials.in_force(&settings)), before, "{name}");
             let mut wanted = dials.in_force(&settings);
             (knob.set)(&mut wanted, value).unwrap();
-            dials.turn(knob, &wanted);
+            dials.turn(name, &wanted);
             assert_eq!((knob.show)(&dials.in_force(&settings)), after, "{name} {value}");
         }
     }

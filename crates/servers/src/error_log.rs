@@ -13,7 +13,7 @@ use measure::{Duration, Instant};
 use os::Output;
 
 use crate::counters::{Counter, Counters, Tally};
-use crate::house::Orders;
+use crate::orders::Orders;
 use crate::settings::Level;
 use crate::stamps::rfc3339;
 

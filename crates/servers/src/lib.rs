@@ -25,6 +25,7 @@ mod house;
 pub mod knobs;
 mod log;
 mod mt;
+mod orders;
 mod party;
 mod peer;
 mod perform;

@@ -15,8 +15,8 @@ use crate::counters::Counters;
 use crate::dials::Dials;
 use crate::error_log::ErrorLog;
 use crate::failure::Failure;
-use crate::house::Orders;
 use crate::knobs;
+use crate::orders::Orders;
 use crate::performer::Performer;
 use crate::porter;
 use crate::registry::{self, Architecture};
@@ -116,7 +116,7 @@ pub(crate) fn house(
         orders,
         errors: Arc::new(errors),
         connections_max: split.connections as usize,
-        dials: Dials::new(&settings).map_err(refused)?,
+        dials: Dials::new(&settings, architecture.accept_limit).map_err(refused)?,
         trace,
         settings,
     };

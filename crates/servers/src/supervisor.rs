@@ -18,6 +18,7 @@ use crate::admin::{Admin, View};
 use crate::counters::{Counter, Totals};
 use crate::failure::Failure;
 use crate::generation::Generation;
+use crate::knobs::KNOBS;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::start::{self, Before};
@@ -60,8 +61,8 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     };
     supervisor.start(settings, program)?;
     supervisor.admin.announce(program.say);
-    supervisor.supervise(program)?;
-    let cut = supervisor.drain(program).map_err(blind)?;
+    let end = supervisor.supervise(program)?;
+    let cut = supervisor.drain(end, program).map_err(blind)?;
     if cut > 0 {
         (program.say)(&format!(
             "{cut} connections were cut off; --drain-timeout-ms gives them longer"
@@ -100,10 +101,19 @@ struct Supervisor<'s> {
     gone: Totals,
 }
 
+/// Why the supervising ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A signal said so.
+    Stopped,
+    /// Another program serves.
+    Replaced,
+}
+
 impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
     fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
-        let before = match (self.generations.last(), &self.inheritance) {
+        let before = match (self.serving(), &self.inheritance) {
             (Some(generation), _) => Before::House(&generation.house),
             (None, Some(inheritance)) => Before::Another(inheritance),
             (None, None) => Before::Nobody,
@@ -115,8 +125,13 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Until the first signal to end.
-    fn supervise(&mut self, program: &mut Program<'_>) -> Result<(), Failure> {
+    /// The generation of the settings that are in force.
+    fn serving(&self) -> Option<&Generation> {
+        self.generations.iter().rfind(|generation| generation.serves())
+    }
+
+    /// Until the first signal to end, or until another program serves.
+    fn supervise(&mut self, program: &mut Program<'_>) -> Result<End, Failure> {
         let mut starting = Some(os::clock::monotonic());
         loop {
             let now = os::clock::monotonic();
@@ -125,7 +140,7 @@ impl Supervisor<'_> {
             let look = looks.then(|| now + LOOK_EVERY);
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
-                Some(Signal::Term | Signal::Int) => return Ok(()),
+                Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
                 Some(Signal::Hup) => self.wants_reload = true,
                 Some(Signal::Usr2) => self.wants_upgrade = true,
                 Some(Signal::Usr1) => self.reopen_logs(),
@@ -139,11 +154,19 @@ impl Supervisor<'_> {
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
-            if let Some(upgrade) = self.upgrade.as_ref().filter(|upgrade| upgrade.is_ready()) {
-                tell(State::Replaced(upgrade.pid));
-                (program.say)("another program serves; this one retires");
-                self.admin.hand_on();
-                return Ok(());
+            if let Some(upgrade) = &self.upgrade {
+                if upgrade.is_ready() {
+                    tell(State::Replaced(upgrade.pid));
+                    (program.say)("another program serves; this one retires");
+                    self.admin.hand_on();
+                    return Ok(End::Replaced);
+                }
+                if now - upgrade.started >= START_MAX {
+                    upgrade.give_up();
+                    self.upgrade = None;
+                    let within = START_MAX.as_secs();
+                    (program.say)(&format!("not upgraded: not ready within {within} s"));
+                }
             }
             let is_quiet = starting.is_none() && self.upgrade.is_none();
             if is_quiet && mem::take(&mut self.wants_upgrade) {
@@ -172,6 +195,7 @@ impl Supervisor<'_> {
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
         tell(State::Reloading);
         let settings = (program.settings)().map_err(Failure::Operator);
+        let settings = settings.map(|settings| self.keep_what_stays(settings, program.say));
         match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
@@ -181,6 +205,18 @@ impl Supervisor<'_> {
         }
         tell(State::Ready);
         false
+    }
+
+    /// What only a restart can change stays, and is named.
+    fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
+        let Some(serving) = self.serving() else { return settings };
+        for knob in KNOBS.iter().filter(|knob| knob.needs_restart()) {
+            let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.house.settings));
+            if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
+                say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));
+            }
+        }
+        settings
     }
 
     /// Looks after a start: when the new generation is ready the others retire. Returns since when
@@ -217,7 +253,7 @@ impl Supervisor<'_> {
 
     /// Starts the program that lies where this one did.
     fn begin_upgrade(&mut self, program: &mut Program<'_>) {
-        let Some(serving) = self.generations.last() else { return };
+        let Some(serving) = self.serving() else { return };
         let admin = self.admin.listener(&serving.house.settings);
         match Upgrade::begin(&self.executable, &serving.house, admin) {
             Ok(upgrade) => self.upgrade = Some(upgrade),
@@ -276,12 +312,13 @@ impl Supervisor<'_> {
 
     /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
-    fn drain(&mut self, program: &mut Program<'_>) -> io::Result<u64> {
+    fn drain(&mut self, end: End, program: &mut Program<'_>) -> io::Result<u64> {
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
-        let is_replaced = self.upgrade.as_ref().is_some_and(Upgrade::is_ready);
+        let is_replaced = end == End::Replaced;
         if !is_replaced {
             tell(State::Stopping);
+            self.upgrade.iter().for_each(Upgrade::give_up);
         }
         for generation in &mut self.generations {
             if is_replaced {

@@ -9,6 +9,7 @@ use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use measure::Instant;
 use os::process::{self, Pid};
 use os::{Address, Listener, Wake};
 
@@ -21,6 +22,7 @@ const VARIABLE: &str = "WEIR_UPGRADE";
 /// Another program on its way.
 pub(crate) struct Upgrade {
     pub(crate) pid: Pid,
+    pub(crate) started: Instant,
     ready: Wake,
 }
 
@@ -50,7 +52,13 @@ impl Upgrade {
         }
         let arguments = std::env::args_os().skip(1);
         let pid = process::spawn(program, arguments, (VARIABLE, &text), &kept)?;
-        Ok(Self { pid, ready })
+        Ok(Self { pid, started: os::clock::monotonic(), ready })
+    }
+
+    /// It is not to serve.
+    pub(crate) fn give_up(&self) {
+        // One that cannot be killed has ended, and is buried like a worker.
+        let _ = process::kill(self.pid);
     }
 
     /// Whether it serves.

@@ -60,7 +60,7 @@ fn knob_list(view: &View<'_>) -> Value {
             "value": (knob.show)(&settings),
             "takes": knob.value,
             "reason": knob.reason,
-            "changeable": Dials::has(knob),
+            "changeable": Dials::has(knob.name),
         })
     });
     rows.collect()
@@ -86,7 +86,7 @@ fn set(head: &Head<'_>, is_local: bool, view: &View<'_>) -> Answer<NoFile> {
     let knob = knobs::knob(name).filter(|knob| knob.is_taken_by(&settings.architecture));
     match knob {
         None => text(Status::NOT_FOUND, "no such knob here; /knobs lists them"),
-        Some(knob) if !Dials::has(knob) => {
+        Some(knob) if !Dials::has(knob.name) => {
             let told =
                 format!("{name} is read when workers start; start again with --{name} {value}");
             text(Status::BAD_REQUEST, &told)
@@ -101,7 +101,7 @@ fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<NoFile> {
     if let Err(told) = (knob.set)(&mut settings, value) {
         return text(Status::BAD_REQUEST, &format!("{}: must be {told}", knob.name));
     }
-    house.dials.turn(knob, &settings);
+    house.dials.turn(knob.name, &settings);
     let shown = (knob.show)(&house.dials.in_force(&house.settings));
     made(Status::OK, JSON, json!({ "name": knob.name, "value": shown }).to_string())
 }

@@ -10,7 +10,7 @@ use measure::{Duration, Instant};
 use crate::House;
 use crate::counters::{Counter, Counters, Tally};
 use crate::error_log::{By, ErrorLog, Seldom};
-use crate::house::Orders;
+use crate::orders::Orders;
 use crate::settings::Level;
 
 /// How often lost lines are told: a full disk stays full for longer than that.

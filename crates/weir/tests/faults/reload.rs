@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::children;
-use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::processes::{children, is_there};
+use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
@@ -43,6 +43,79 @@ fn no_request_is_lost_while_generations_change() {
             server.stop();
         });
     }
+}
+
+/// A file with these settings and others.
+fn configure(file: &Path, site: &Fixture, combination: &Combination, others: &str) {
+    let poller = combination.poller.as_ref();
+    let poller = poller.map_or(String::new(), |name| format!("poller = {name:?}\n"));
+    let (root, architecture) = (site.root(), &combination.architecture);
+    let text = format!(
+        "root = {root:?}\narchitecture = {architecture:?}\n{poller}listen = \"127.0.0.1:0\"\n\
+         idle-grace-ms = 60000\ndrain-timeout-ms = 600000\n{others}"
+    );
+    fs::write(file, text).expect("a configuration");
+}
+
+fn by_file(file: &Path) -> Server {
+    let mut command = Command::new(Program::Weir.path());
+    command.args(["serve", "--config"]).arg(file);
+    Server::start(command, 0)
+}
+
+#[test]
+fn one_architecture_follows_another_and_no_request_is_lost() {
+    let site = Fixture::new();
+    let all = combinations(Program::Weir);
+    for keep in [true, false] {
+        on_every(Program::Weir, |combination| {
+            let home = tempfile::tempdir().expect("a directory");
+            let file = home.path().join("weir.toml");
+            configure(&file, &site, combination, "admin = \"off\"\n");
+            let mut server = by_file(&file);
+            let load = Load::start(server.address, "/large.bin", 2, keep);
+            for next in all.iter().chain([combination]) {
+                configure(&file, &site, next, "admin = \"off\"\n");
+                server.signal(Signal::HUP);
+                server.await_line(&format!(" by {next}\n"));
+                server.await_line("retires");
+                let before = load.answered();
+                let goes_on = await_true(PATIENCE, || load.answered() > before + 4);
+                assert!(goes_on, "{combination}, then {next}: the load does not go on");
+            }
+            let counts = load.stop();
+            let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
+            assert_eq!(lost, [0, 0, 0], "{combination}, keep-alive {keep}: {counts:?}");
+            server.stop();
+        });
+    }
+}
+
+#[test]
+fn what_needs_a_restart_is_named_and_stays() {
+    let site = Fixture::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("weir.toml");
+    let combination = &combinations(Program::Weir)[0];
+    configure(&file, &site, combination, "admin = \"off\"\n");
+    let mut server = by_file(&file);
+    let changed = "admin = \"127.0.0.1:1\"\nuser = \"root\"\ngroup = \"root\"\npasses = 1\n";
+    configure(&file, &site, combination, changed);
+    // Each time, for what was wanted is still not there.
+    for _ in 0..2 {
+        server.signal(Signal::HUP);
+        for told in [
+            "admin 127.0.0.1:1 needs a restart; until then it is off",
+            "user root needs a restart; until then it is off",
+            "group root needs a restart; until then it is off",
+            "changed: passes 1",
+            "retires",
+        ] {
+            server.await_line(told);
+        }
+    }
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+    server.stop();
 }
 
 #[test]
@@ -169,4 +242,40 @@ fn a_program_that_cannot_take_over_changes_nothing() {
         }
         server.stop();
     });
+}
+
+/// A server whose next program is one that never says that it serves; that has been started.
+fn with_a_program_that_hangs(home: &Path, site: &Fixture) -> (Server, u32) {
+    let binary = binary(home);
+    let mut command = Command::new(&binary);
+    command.args(combinations(Program::Weir)[0].arguments(&site.root(), &[]));
+    let server = Server::start(command, 0);
+    let worker = await_some(PATIENCE, || children(server.pid()).pop()).expect("a worker");
+    let next = home.join("next");
+    fs::write(&next, "#!/bin/sh\nexec sleep 1000\n").expect("another program");
+    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+    fs::rename(&next, &binary).expect("in its place");
+    server.signal(Signal::USR2);
+    let started = || children(server.pid()).into_iter().find(|pid| *pid != worker);
+    let program = await_some(PATIENCE, started).expect("the program");
+    (server, program)
+}
+
+#[test]
+fn a_program_that_hangs_is_given_up() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (mut server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.await_line("not upgraded: not ready within 30 s");
+    let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&program));
+    assert!(is_gone, "the program is still there");
+    reload(&mut server);
+    server.stop();
+}
+
+#[test]
+fn a_program_on_its_way_ends_with_the_server() {
+    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
+    let (server, program) = with_a_program_that_hangs(home.path(), &site);
+    server.stop();
+    assert!(await_true(PATIENCE, || !is_there(program)), "the program is still there");
 }

@@ -15,6 +15,11 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
     all
 }
 
+/// Whether a process runs.
+pub(crate) fn is_there(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.state != 'Z')
+}
+
 /// Clock ticks that these processes have run, in user and system mode.
 pub(crate) fn ticks(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum()
