@@ -1,3 +1,5 @@
+//! Where logs go: lines added to what others read, without waiting for them.
+
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

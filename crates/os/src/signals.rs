@@ -36,8 +36,8 @@ pub enum Signal {
 
 impl Signals {
     /// Takes signals from now on, for the calling thread and those it starts later; threads that
-    /// are there already have to block them themselves. SIGPIPE and SIGXFSZ are ignored from now on,
-    /// too: a reader that is gone, and a file at the limit of its size, are errors of a write.
+    /// are there already have to block them themselves. SIGPIPE and SIGXFSZ are ignored from now
+    /// on, too: a reader that is gone, and a file at the limit of its size, are errors of a write.
     ///
     /// # Errors
     /// No descriptor is left.
