@@ -45,8 +45,7 @@ mod tests {
     #[test]
     fn counts_are_found_by_name() {
         let names = "TcpExt: A ListenOverflows ListenDrops B TCPReqQFullDrop";
-        let counts =
-            QueueDrops { listen_overflows: 22, listen_drops: 333, syn_queue_drops: 5555 };
+        let counts = QueueDrops { listen_overflows: 22, listen_drops: 333, syn_queue_drops: 5555 };
         let rows = [
             ("TcpExt: 1 22 333 4 5555\nIpExt: C\nIpExt: 5\n", Some(counts)),
             ("TcpExt: 1 22 333\n", None),
