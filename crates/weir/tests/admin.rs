@@ -165,6 +165,42 @@ fn knobs_are_turned_while_workers_serve() {
     });
 }
 
+/// Who waits while a worker stands still is taken one by one, or all at once.
+#[test]
+fn a_knob_that_was_turned_is_in_force() {
+    const CLIENTS: u32 = 8;
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        let worker = support::processes::children(server.pid())[0];
+        let counts = || {
+            let metrics = metrics(&ask(admin, "/metrics", "").1);
+            let count = |name: &str| metrics[&format!("weir_{name}_total{{worker=\"0\"}}")];
+            (count("accepted"), count("accept_phases"))
+        };
+        let phases = |limit: &str| {
+            let set = format!("/set?knob=accept-limit&value={limit}");
+            assert_eq!(ask(admin, &set, CONSENT).0.status, 200, "{combination}");
+            // It is read once a round.
+            server.fetch("/digits.txt").expect("served");
+            let (accepted, before) = counts();
+            support::server::send(worker, Signal::STOP);
+            let clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+            support::server::send(worker, Signal::CONT);
+            let all = || counts().0 >= accepted + f64::from(CLIENTS);
+            assert!(await_true(PATIENCE, all), "{combination}: {:?}", counts());
+            drop(clients);
+            counts().1 - before
+        };
+        // An accept that a ring was told of before is none of these phases.
+        let most = f64::from(CLIENTS) - 1.0;
+        let [one_by_one, at_once] = ["1", "inf"].map(phases);
+        assert!(one_by_one >= most && at_once < most, "{combination}: {one_by_one}, {at_once}");
+        server.stop();
+    });
+}
+
 #[test]
 fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();
