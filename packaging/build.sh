@@ -31,8 +31,8 @@ trap 'rm -rf "$tree"' EXIT
 chmod 755 "$tree"
 put() { install -D -m "$1" "$2" "$tree/$3"; }
 put 755 "$out/weir" usr/bin/weir
-put 644 packaging/weir.service lib/systemd/system/weir.service
-put 644 packaging/weir.socket lib/systemd/system/weir.socket
+put 644 packaging/weir.service usr/lib/systemd/system/weir.service
+put 644 packaging/weir.socket usr/lib/systemd/system/weir.socket
 for document in README.md CHANGELOG.md docs/host.md; do
     put 644 "$document" "usr/share/doc/weir/$(basename "$document")"
 done
@@ -80,7 +80,7 @@ dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null
 
 # What has to be in it, is.
 content=$(dpkg-deb --contents "$package")
-for path in usr/bin/weir lib/systemd/system/weir.service lib/systemd/system/weir.socket \
+for path in usr/bin/weir usr/lib/systemd/system/weir.service usr/lib/systemd/system/weir.socket \
     usr/share/doc/weir/copyright; do
     grep -q " ./$path\$" <<<"$content" || { echo "$package has no $path" >&2; exit 1; }
 done

@@ -6,10 +6,12 @@ mod body;
 mod connection;
 mod head;
 mod path;
+mod proxy;
 mod range;
 
 pub use body::body;
 pub use connection::connection;
 pub use head::head;
 pub use path::path;
+pub use proxy::proxy;
 pub use range::range;

@@ -35,6 +35,11 @@ fn path() {
 }
 
 #[test]
+fn proxy() {
+    replay("proxy", fuzz::proxy);
+}
+
+#[test]
 fn range() {
     replay("range", fuzz::range);
 }

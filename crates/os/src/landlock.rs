@@ -33,10 +33,11 @@ pub fn version() -> io::Result<u32> {
 /// From now on the calling thread, and those that it starts, reach what is granted and nothing
 /// else: no other file, and as far as this kernel's version goes no TCP port to bind or connect to
 /// (version 4), no device's ioctl (5), no abstract Unix socket and no signal to a process that is
-/// not confined with it (6). What is open stays so. A path that is not there grants nothing.
+/// not confined with it (6). What is open stays so. A path that is not there, or that the process
+/// may not look up, grants nothing.
 ///
 /// # Errors
-/// The kernel has no Landlock, or a path cannot be looked up.
+/// The kernel has no Landlock, or no memory.
 pub fn confine(grants: &[(&Path, Grant)]) -> io::Result<()> {
     let version = version()?;
     let ruleset = Ruleset {
@@ -70,10 +71,16 @@ fn add(rules: &OwnedFd, path: &Path, grant: Grant) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | more;
         retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))
     };
-    let (place, is_directory) = match open(OFlags::DIRECTORY) {
-        Ok(place) => (place, true),
-        Err(Errno::NOTDIR) => (open(OFlags::empty())?, false),
-        Err(Errno::NOENT) => return Ok(()),
+    let opened = match open(OFlags::DIRECTORY) {
+        Err(Errno::NOTDIR) => open(OFlags::empty()).map(|place| (place, false)),
+        opened => opened.map(|place| (place, true)),
+    };
+    let (place, is_directory) = match opened {
+        Ok(found) => found,
+        // Among the homes of all users some are closed, or no directories. Less is granted then.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {
+            return Ok(());
+        }
         Err(e) => return Err(e.into()),
     };
     let allowed = match (grant, is_directory) {

@@ -17,7 +17,7 @@ pub mod landlock;
 pub mod limits;
 mod listener;
 pub mod notify;
-mod output;
+pub mod output;
 mod page_cache;
 pub mod poller;
 pub mod process;

@@ -1,9 +1,12 @@
+//! Where logs go: lines added to what others read, without waiting for them.
+
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, openat};
 use rustix::io::retry_on_intr;
 use rustix::net::{SendFlags, send};
 
@@ -13,6 +16,8 @@ use rustix::net::{SendFlags, send};
 pub struct Output {
     fd: OwnedFd,
     way: Way,
+    /// It ends within a line: a disk was full then.
+    is_torn: bool,
 }
 
 /// How it is written to without waiting.
@@ -33,27 +38,20 @@ const OWN: OFlags = OFlags::WRONLY
     .union(OFlags::CLOEXEC);
 
 impl Output {
+    /// The standard output.
+    ///
+    /// # Errors
+    /// No descriptor is left, or it is closed.
+    pub fn stdout() -> io::Result<Self> {
+        Self::shared(io::stdout().as_fd(), "/proc/self/fd/1")
+    }
+
     /// The standard error output.
     ///
     /// # Errors
-    /// No descriptor is left.
+    /// As [`Self::stdout`].
     pub fn stderr() -> io::Result<Self> {
-        let shared = io::stderr().as_fd().try_clone_to_owned()?;
-        let mode = fstat(&shared)?.st_mode;
-        let way = match FileType::from_raw_mode(mode) {
-            FileType::Socket => Way::Socket,
-            // Opened anew it would have another position, and what others write to the first would
-            // fall on our lines.
-            FileType::RegularFile => Way::Asked,
-            _ => {
-                // Refused where another user has made it, and where there is no /proc.
-                match openat(CWD, "/proc/self/fd/2", OWN, Mode::empty()) {
-                    Ok(fd) => return Ok(Self { fd, way: Way::Nonblocking }),
-                    Err(_) => Way::Asked,
-                }
-            }
-        };
-        Ok(Self { fd: shared, way })
+        Self::shared(io::stderr().as_fd(), "/proc/self/fd/2")
     }
 
     /// A file, made if there is none; lines are added at its end.
@@ -61,34 +59,88 @@ impl Output {
     /// # Errors
     /// It cannot be made or written; a pipe that nobody reads.
     pub fn append(path: &Path) -> io::Result<Self> {
-        let mode = Mode::from_raw_mode(0o666);
-        let fd = retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE, mode))?;
-        Ok(Self { fd, way: Way::Nonblocking })
+        Ok(Self::by(open(path)?, Way::Nonblocking))
     }
 
     /// Writes a line. With at most 4,096 bytes (PIPE_BUF) it does not mix with those of other
-    /// processes, and is written whole or not at all.
+    /// processes, and a pipe takes it whole or not at all.
     ///
     /// # Errors
-    /// `WouldBlock`: the reader is behind. The disk's, among others.
-    pub fn write(&self, line: &[u8]) -> io::Result<()> {
+    /// `WouldBlock`: the reader is behind. `StorageFull`: the disk took a part of it; the next line
+    /// begins on one of its own. The disk's, among others.
+    pub fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let parted;
+        let bytes = if self.is_torn {
+            parted = [b"\n", line].concat();
+            &parted
+        } else {
+            line
+        };
+        let n = self.write_some(bytes)?;
+        let is_whole = n == bytes.len();
+        if n > 0 {
+            self.is_torn = !is_whole;
+        }
+        if is_whole { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn write_some(&self, bytes: &[u8]) -> io::Result<usize> {
         match self.way {
             Way::Socket => {
                 let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-                retry_on_intr(|| send(&self.fd, line, flags))?;
+                Ok(retry_on_intr(|| send(&self.fd, bytes, flags))?)
             }
-            Way::Asked if !self.has_room()? => return Err(io::ErrorKind::WouldBlock.into()),
+            Way::Asked if !self.has_room()? => Err(io::ErrorKind::WouldBlock.into()),
             Way::Asked | Way::Nonblocking => {
-                retry_on_intr(|| rustix::io::write(&self.fd, line))?;
+                Ok(retry_on_intr(|| rustix::io::write(&self.fd, bytes))?)
             }
         }
-        Ok(())
+    }
+
+    /// `again`: where it can be opened for ourselves.
+    fn shared(fd: BorrowedFd<'_>, again: &str) -> io::Result<Self> {
+        let mode = fstat(fd)?.st_mode;
+        let way = match FileType::from_raw_mode(mode) {
+            FileType::Socket => Way::Socket,
+            // Opened anew it would have another position, and what others write to the first would
+            // fall on our lines.
+            FileType::RegularFile => Way::Asked,
+            _ => {
+                // Refused where another user has made it, and where there is no /proc.
+                match openat(CWD, again, OWN, Mode::empty()) {
+                    Ok(fd) => return Ok(Self::by(fd, Way::Nonblocking)),
+                    Err(_) => Way::Asked,
+                }
+            }
+        };
+        Ok(Self::by(fd.try_clone_to_owned()?, way))
+    }
+
+    const fn by(fd: OwnedFd, way: Way) -> Self {
+        Self { fd, way, is_torn: false }
     }
 
     fn has_room(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
         Ok(retry_on_intr(|| poll(&mut fds, Some(&Timespec::default())))? > 0)
     }
+}
+
+/// A file to add lines to, made if there is none, for a thread that has the time to wait for its
+/// reader or its disk. Opening it never waits.
+///
+/// # Errors
+/// It cannot be made or written; a pipe that nobody reads.
+pub fn append(path: &Path) -> io::Result<File> {
+    let fd = open(path)?;
+    fcntl_setfl(&fd, OFlags::APPEND)?;
+    Ok(fd.into())
+}
+
+/// Not to wait is asked of the opening too: a pipe would wait for its reader.
+fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let mode = Mode::from_raw_mode(0o666);
+    retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE, mode))
 }
 
 #[cfg(test)]
@@ -101,7 +153,7 @@ mod tests {
     /// More than pipes and sockets hold.
     const LINES_MAX: usize = 100_000;
 
-    fn check_full(output: &Output) {
+    fn check_full(mut output: Output) {
         let line = [b'x'; 4096];
         let refused = (0..LINES_MAX).find_map(|_| output.write(&line).err());
         assert_eq!(refused.map(|e| e.kind()), Some(io::ErrorKind::WouldBlock), "{output:?}");
@@ -110,14 +162,14 @@ mod tests {
     #[test]
     fn a_reader_that_sleeps_is_not_waited_for() {
         let (_read, write) = pipe().unwrap();
-        check_full(&Output { fd: write, way: Way::Asked });
+        check_full(Output::by(write, Way::Asked));
         let (_read, write) = pipe().unwrap();
         rustix::io::ioctl_fionbio(&write, true).unwrap();
-        check_full(&Output { fd: write, way: Way::Nonblocking });
+        check_full(Output::by(write, Way::Nonblocking));
         let kind = SocketType::STREAM;
         let (_read, write) =
             socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-        check_full(&Output { fd: write, way: Way::Socket });
+        check_full(Output::by(write, Way::Socket));
     }
 
     #[test]
@@ -129,7 +181,22 @@ mod tests {
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         Output::append(home.path()).expect_err("a directory");
-        let full = Output::append(Path::new("/dev/full")).unwrap();
+        let mut full = Output::append(Path::new("/dev/full")).unwrap();
         assert_eq!(full.write(b"line\n").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_not_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("pipe");
+        let kind = FileType::Fifo;
+        rustix::fs::mknodat(CWD, &path, kind, Mode::from_raw_mode(0o600), 0).unwrap();
+        append(&path).expect_err("nobody reads");
+        Output::append(&path).expect_err("nobody reads");
+        let reader = OFlags::RDONLY | OFlags::NONBLOCK;
+        let _reader = openat(CWD, &path, reader, Mode::empty()).unwrap();
+        let written = append(&path).expect("somebody reads");
+        let flags = rustix::fs::fcntl_getfl(&written).unwrap();
+        assert!(!flags.contains(OFlags::NONBLOCK), "then it waits for him");
     }
 }

@@ -159,6 +159,20 @@ pub fn exit(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// Context switches that all threads of the calling process have had, those that have ended too:
+/// because they waited, and because others were to run.
+#[must_use]
+pub fn switches() -> (u64, u64) {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel writes at most one structure, to memory that outlives the call; of zeros
+    // alone it is a valid one too. Who asks about himself is never refused.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    (usage.ru_nvcsw.cast_unsigned(), usage.ru_nivcsw.cast_unsigned())
+}
+
 /// The calling process.
 #[must_use]
 pub fn id() -> u32 {

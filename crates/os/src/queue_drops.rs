@@ -10,6 +10,8 @@ pub struct QueueDrops {
     pub listen_overflows: u64,
     /// Every attempt that a listening socket dropped, the above among them (TcpExt ListenDrops).
     pub listen_drops: u64,
+    /// A first packet met a full SYN queue, and no cookies are sent (TcpExt TCPReqQFullDrop).
+    pub syn_queue_drops: u64,
 }
 
 /// Reads /proc/net/netstat.
@@ -32,6 +34,7 @@ fn parse(text: &str) -> Option<QueueDrops> {
     Some(QueueDrops {
         listen_overflows: value_of("ListenOverflows")?,
         listen_drops: value_of("ListenDrops")?,
+        syn_queue_drops: value_of("TCPReqQFullDrop")?,
     })
 }
 
@@ -41,19 +44,19 @@ mod tests {
 
     #[test]
     fn counts_are_found_by_name() {
+        let names = "TcpExt: A ListenOverflows ListenDrops B TCPReqQFullDrop";
+        let counts = QueueDrops { listen_overflows: 22, listen_drops: 333, syn_queue_drops: 5555 };
         let rows = [
-            (
-                "TcpExt: A ListenOverflows ListenDrops B\nTcpExt: 1 22 333 4\nIpExt: C\nIpExt: 5\n",
-                Some(QueueDrops { listen_overflows: 22, listen_drops: 333 }),
-            ),
-            ("TcpExt: ListenDrops ListenOverflows\nTcpExt: 1\n", None),
-            ("TcpExt: ListenOverflows\nTcpExt: 1\n", None),
-            ("TcpExt: ListenOverflows ListenDrops\nTcpExt: 1 x\n", None),
-            ("TcpExt: ListenOverflows ListenDrops\n", None),
+            ("TcpExt: 1 22 333 4 5555\nIpExt: C\nIpExt: 5\n", Some(counts)),
+            ("TcpExt: 1 22 333\n", None),
+            ("TcpExt: 1 22 x 4 5555\n", None),
             ("", None),
         ];
-        for (text, expected) in rows {
-            assert_eq!(parse(text), expected, "{text}");
+        for (values, expected) in rows {
+            assert_eq!(parse(&format!("{names}\n{values}")), expected, "{values}");
+        }
+        for text in ["TcpExt: ListenOverflows\nTcpExt: 1\n", ""] {
+            assert_eq!(parse(text), None, "{text}");
         }
         queue_drops().unwrap();
     }

@@ -78,11 +78,11 @@ const ALL: &[c_long] = &[
     libc::SYS_sched_yield,
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
-    libc::SYS_tgkill,
-    // Who it is.
+    // Who it is, and what it has used.
     libc::SYS_getegid,
     libc::SYS_geteuid,
     libc::SYS_getgid,
+    libc::SYS_getrusage,
     libc::SYS_getuid,
     // Clocks and draws.
     libc::SYS_clock_getres,
@@ -202,17 +202,31 @@ const HOSTILE: &[c_long] = &[
 ];
 
 /// Calls whose argument decides: which call, which argument, what of it, and what it has to be.
-const JUDGED: &[(c_long, u32, u32, u32)] = &[
-    // A thread and not a process.
-    (libc::SYS_clone, 0, libc::CLONE_THREAD as u32, libc::CLONE_THREAD as u32),
-    // No memory that can be run: all code is there by now.
-    (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
-    (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
-    // Its own name.
-    (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
-    // Its own limits and nobody else's.
-    (libc::SYS_prlimit64, 0, u32::MAX, 0),
-];
+/// `process`: who is confined.
+fn judged(process: u32) -> [(c_long, u32, u32, u32); 6] {
+    const THREAD: u32 = libc::CLONE_THREAD as u32;
+    [
+        // A thread and not a process, in no name space of its own.
+        (libc::SYS_clone, 0, THREAD | NAME_SPACES, THREAD),
+        // No memory that can be run: all code is there by now.
+        (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
+        (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
+        // Its own name.
+        (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
+        // Its own limits and nobody else's.
+        (libc::SYS_prlimit64, 0, u32::MAX, 0),
+        // Its own end, by abort(3), and not that of whoever supervises it as the same user.
+        (libc::SYS_tgkill, 0, u32::MAX, process),
+    ]
+}
+
+const NAME_SPACES: u32 = (libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWUTS) as u32;
 
 /// AUDIT_ARCH_* of linux/audit.h: a number of a call means something only with it.
 const ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") {
@@ -257,7 +271,7 @@ fn program(kind: Kind) -> Vec<libc::sock_filter> {
     for (call, action) in rows.chain([(libc::SYS_clone3, UNKNOWN)]) {
         all.extend([op(same, call as u32, 1), op(give, action, 0)]);
     }
-    for &(call, argument, mask, expected) in JUDGED {
+    for (call, argument, mask, expected) in judged(std::process::id()) {
         all.extend([
             op(same, call as u32, 5),
             op(load, AT_ARGUMENTS + argument * 8, 0),

@@ -24,7 +24,7 @@ pub enum Signal {
     Term,
     /// SIGINT: stop, from the keyboard.
     Int,
-    /// SIGHUP: the terminal is gone.
+    /// SIGHUP: read the settings anew.
     Hup,
     /// SIGUSR1: open the logs again.
     Usr1,
@@ -36,7 +36,8 @@ pub enum Signal {
 
 impl Signals {
     /// Takes signals from now on, for the calling thread and those it starts later; threads that
-    /// are there already have to block them themselves. SIGPIPE is ignored from now on, too.
+    /// are there already have to block them themselves. SIGPIPE and SIGXFSZ are ignored from now
+    /// on, too: a reader that is gone, and a file at the limit of its size, are errors of a write.
     ///
     /// # Errors
     /// No descriptor is left.
@@ -51,8 +52,10 @@ impl Signals {
         // SAFETY: the descriptor is new, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         taken.apply(libc::SIG_BLOCK)?;
-        // SAFETY: ignoring a signal runs no code in its place.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        for number in [libc::SIGPIPE, libc::SIGXFSZ] {
+            // SAFETY: ignoring a signal runs no code in its place.
+            unsafe { libc::signal(number, libc::SIG_IGN) };
+        }
         Ok(Self { fd, taken })
     }
 
@@ -98,19 +101,6 @@ impl AsFd for Signals {
 
 impl Signal {
     const ALL: [Self; 6] = [Self::Term, Self::Int, Self::Hup, Self::Usr1, Self::Usr2, Self::Child];
-
-    /// Whether whoever started this process wants it to be ignored. Once taken it would not be.
-    #[must_use]
-    pub fn is_ignored(self) -> bool {
-        let mut set = MaybeUninit::<libc::sigaction>::uninit();
-        // SAFETY: without a new action the call only writes the present one, whole, to memory that
-        // outlives it.
-        unsafe {
-            let number = self.raw().as_raw();
-            libc::sigaction(number, std::ptr::null(), set.as_mut_ptr()) == 0
-                && set.assume_init().sa_sigaction == libc::SIG_IGN
-        }
-    }
 
     pub(crate) const fn raw(self) -> rustix::process::Signal {
         match self {

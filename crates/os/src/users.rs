@@ -14,14 +14,19 @@ pub struct User {
     pub gid: Option<u32>,
 }
 
-/// Finds a user by name, or by number, in the table at `passwd` (passwd(5)). A number needs no row.
-/// Only the file is asked, no network service: a worker of a static binary has none to ask.
+/// Finds a user by name, or by number, in the table at `passwd` (passwd(5)). A number needs no row,
+/// and no table: an image of a container may have none. Only the file is asked, no network service:
+/// a worker of a static binary has none to ask.
 ///
 /// # Errors
-/// The table cannot be read. `NotFound` without a row of this name.
+/// The table cannot be read; that is the system's error, with its number. `NotFound` without a
+/// number: it has no row of this name.
 pub fn user(passwd: &Path, name: &str) -> io::Result<User> {
-    let table = std::fs::read_to_string(passwd)?;
     let number = number(name);
+    let table = match table(passwd) {
+        Err(e) if number.is_some() && e.kind() == io::ErrorKind::NotFound => String::new(),
+        table => table?,
+    };
     let found = table.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (row, uid, gid) = (fields.next()?, fields.nth(1)?, fields.next()?);
@@ -37,17 +42,26 @@ pub fn user(passwd: &Path, name: &str) -> io::Result<User> {
 /// # Errors
 /// As [`user`].
 pub fn group(group: &Path, name: &str) -> io::Result<u32> {
-    let table = std::fs::read_to_string(group)?;
+    if let Some(number) = number(name) {
+        return Ok(number);
+    }
+    let table = table(group)?;
     let found = table.lines().find_map(|line| {
         let mut fields = line.split(':');
         (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
     });
-    number(name).or(found).ok_or(io::ErrorKind::NotFound.into())
+    found.ok_or(io::ErrorKind::NotFound.into())
+}
+
+/// Full names may be in any encoding, which is no reason to find nobody.
+fn table(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }
 
 /// All but the one that stands for nobody and changes nothing.
 fn number(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|&number| number != u32::MAX)
+    let is_number = text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().ok())?.filter(|&number| number != u32::MAX)
 }
 
 /// The home of every user in the table at `passwd`.
@@ -55,7 +69,7 @@ fn number(text: &str) -> Option<u32> {
 /// # Errors
 /// The table cannot be read.
 pub fn homes(passwd: &Path) -> io::Result<Vec<PathBuf>> {
-    let table = std::fs::read_to_string(passwd)?;
+    let table = table(passwd)?;
     let homes = table.lines().filter_map(|line| line.split(':').nth(5));
     Ok(homes.filter(|home| home.starts_with('/')).map(PathBuf::from).collect())
 }

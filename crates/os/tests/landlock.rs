@@ -2,15 +2,15 @@
 
 mod alone;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use os::landlock::{self, Grant};
 use os::process::{self, Exit, Fork};
-use os::{Directory, Opened};
+use os::{Directory, Opened, users};
 
 fn main() {
     if let Err(e) = landlock::version() {
@@ -21,7 +21,10 @@ fn main() {
         ("what_is_granted_can_be_reached", what_is_granted_can_be_reached),
         ("nothing_else_can_be_reached", nothing_else_can_be_reached),
         ("the_network_is_closed", the_network_is_closed),
-        ("a_path_that_is_not_there_grants_nothing", a_path_that_is_not_there_grants_nothing),
+        (
+            "a_path_that_cannot_be_looked_up_grants_nothing",
+            a_path_that_cannot_be_looked_up_grants_nothing,
+        ),
     ]);
 }
 
@@ -136,12 +139,28 @@ fn the_network_is_closed() {
     drop(client);
 }
 
-fn a_path_that_is_not_there_grants_nothing() {
+/// Among homes of users there are such.
+fn a_path_that_cannot_be_looked_up_grants_nothing() {
     let place = place();
+    let home = place.path();
+    for name in ["", "root", "root/a", "other"] {
+        fs::set_permissions(home.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let closed = home.join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    symlink("loop", home.join("loop")).unwrap();
+    let names = ["gone", "root/a/file/below", "closed/below", "loop/below", &"x".repeat(300)];
     in_child(|| {
-        let home = place.path();
-        let gone = home.join("gone");
-        landlock::confine(&[(&gone, Grant::Read)]).expect("nothing is wrong");
+        if users::effective().0 == 0 {
+            users::become_user(65_534, 65_534).expect("root may");
+        }
+        let paths = names.map(|name| home.join(name));
+        let mut grants: Vec<_> = paths.iter().map(|path| (&**path, Grant::Read)).collect();
+        let other = home.join("other");
+        grants.push((&other, Grant::Read));
+        landlock::confine(&grants).expect("nothing is wrong");
         fs::read(home.join("root/a/file")).expect_err("not granted");
+        assert_eq!(fs::read(other.join("secret")).unwrap(), b"s", "what stands behind them");
     });
 }

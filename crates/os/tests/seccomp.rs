@@ -14,6 +14,7 @@ use os::ring::{Ring, RingSettings};
 use os::seccomp::{self, Kind};
 use os::{Signal, Signals, Wake};
 
+const SIGABRT: i32 = 6;
 const SIGSYS: i32 = 31;
 
 fn main() {
@@ -25,6 +26,7 @@ fn main() {
         ("what_a_worker_does_goes_on", what_a_worker_does_goes_on),
         ("what_it_never_does_is_refused", what_it_never_does_is_refused),
         ("what_only_others_would_do_ends_it", what_only_others_would_do_ends_it),
+        ("its_signals_are_for_itself", its_signals_are_for_itself),
         ("rings_are_for_those_who_have_one", rings_are_for_those_who_have_one),
     ]);
 }
@@ -107,6 +109,20 @@ fn what_only_others_would_do_ends_it() {
     for (name, act) in rows {
         assert_eq!(ends(Kind::Calls, act), Exit::Killed(SIGSYS), "{name}");
     }
+}
+
+/// The same user is no reason: supervisor and workers are the same.
+fn its_signals_are_for_itself() {
+    let supervisor = process::id() as i32;
+    let exit = ends(Kind::Calls, || {
+        // SAFETY: numbers go in, and no memory is touched. Signal 0 only asks whether it may.
+        let done = unsafe { libc::syscall(libc::SYS_tgkill, supervisor, supervisor, 0) };
+        let refused = std::io::Error::last_os_error();
+        assert_eq!((done, refused.kind()), (-1, ErrorKind::PermissionDenied));
+        assert!(process::switches().0 < u64::MAX, "what it has used");
+    });
+    assert_eq!(exit, Exit::Status(0));
+    assert_eq!(ends(Kind::Calls, || std::process::abort()), Exit::Killed(SIGABRT));
 }
 
 fn rings_are_for_those_who_have_one() {

@@ -22,6 +22,7 @@ const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n\
      short:x:5\n\
      web:x:33:34:www:/var/www:/bin/false\n\
      1234:x:9:9::/:\n";
+const NO_TABLE: &str = "/no/such/table";
 const GROUP: &str = "root:x:0:\nbroken:x:many:\nadm:x:4:web,root\nweb:x:34:\n";
 
 fn a_name_or_a_number_stands_for_a_user() {
@@ -38,6 +39,7 @@ fn a_name_or_a_number_stands_for_a_user() {
         ("webb", None),
         ("", None),
         ("-1", None),
+        ("+33", None),
         ("4294967295", None),
         ("99999999999", None),
     ];
@@ -47,7 +49,12 @@ fn a_name_or_a_number_stands_for_a_user() {
         let told = found.map_err(|e| e.kind());
         assert_eq!(told, expected.ok_or(ErrorKind::NotFound), "{name:?}");
     }
-    users::user(Path::new("/no/such/table"), "web").expect_err("no table");
+    let nobody = Some(User { uid: 65_534, gid: None });
+    assert_eq!(users::user(Path::new(NO_TABLE), "65534").ok(), nobody, "an image has no table");
+    let refused = users::user(Path::new(NO_TABLE), "web").expect_err("no table");
+    assert!(refused.raw_os_error().is_some(), "{refused:?} is not of a row");
+    std::fs::write(table.path(), b"one:x:8:8:J\xfcrgen:/:\nweb:x:33:34::/:\n").unwrap();
+    assert_eq!(users::user(table.path(), "web").map(|user| user.uid).ok(), Some(33));
 }
 
 fn a_name_or_a_number_stands_for_a_group() {
@@ -59,6 +66,8 @@ fn a_name_or_a_number_stands_for_a_group() {
         let told = users::group(table.path(), name).map_err(|e| e.kind());
         assert_eq!(told, expected.ok_or(ErrorKind::NotFound), "{name:?}");
     }
+    assert_eq!(users::group(Path::new(NO_TABLE), "77").ok(), Some(77));
+    users::group(Path::new(NO_TABLE), "web").expect_err("no table");
 }
 
 fn who_has_become_another_stays_so() {

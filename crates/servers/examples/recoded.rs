@@ -7,10 +7,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use h1::{
-    Chunk, Connection, Deadline, Field, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status,
-    Want,
-};
+use h1::{Chunk, Connection, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status, Want};
 use os::File;
 use servers::session::{Session, Sessions};
 use servers::settings::Settings;
@@ -144,10 +141,6 @@ impl Session for Recoded {
         reply
     }
 
-    fn shut(&mut self, now: &Now) {
-        self.inner.shut(now);
-    }
-
     fn failed(&mut self) {
         self.out = None;
         self.inner.failed();
@@ -156,14 +149,6 @@ impl Session for Recoded {
     fn refuse(&mut self, status: Status, now: &Now) {
         self.inner.refuse(status, now);
         self.prepare(now);
-    }
-
-    fn drain(&mut self) {
-        self.inner.drain();
-    }
-
-    fn retire(&mut self, now: &Now) {
-        self.inner.retire(now);
     }
 
     fn expired(&mut self, now: &Now) -> bool {
@@ -175,27 +160,5 @@ impl Session for Recoded {
         is_over
     }
 
-    fn deadline(&self) -> Option<Deadline> {
-        self.inner.deadline()
-    }
-
-    fn closes(&self) -> bool {
-        self.inner.closes()
-    }
-
-    fn remaining(&self) -> u64 {
-        self.inner.remaining()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.inner.is_idle()
-    }
-
-    fn request_line(&self) -> Option<&[u8]> {
-        self.inner.request_line()
-    }
-
-    fn request_field(&self, field: Field) -> Option<&[u8]> {
-        self.inner.request_field(field)
-    }
+    servers::pass_on!(inner);
 }

@@ -58,8 +58,18 @@ enum Listening {
 struct Peer {
     socket: Socket,
     connection: Connection<NoFile>,
-    /// It comes from this machine, so it may turn knobs.
-    is_local: bool,
+    from: From,
+}
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// Who may open the Unix socket: no browser can.
+    Socket,
+    /// This machine: perhaps a page of somebody else's in a browser.
+    ThisMachine,
+    /// Another machine.
+    Elsewhere,
 }
 
 /// Where a connection stands after one want.
@@ -77,6 +87,8 @@ enum Progress {
 const CONNECTIONS_MAX: usize = 32;
 /// Who waits beyond these.
 const BACKLOG: u32 = 64;
+/// Taken at once: signals wait meanwhile, and who was taken just now is not to make room unheard.
+const ACCEPTS_MAX: usize = 8;
 /// Wants of one connection performed before it is the others' turn.
 const WANTS_MAX: u32 = 16;
 /// A head fits, and so do several.
@@ -223,20 +235,25 @@ impl<'s> Admin<'s> {
         tokens.filter_map(due).min()
     }
 
-    /// Takes who waits; the one idle for longest makes room, for others may forget to close.
+    /// Takes who waits. Whoever has had most of the patience that there is for it makes room, those
+    /// who are idle first: some forget to close, and some never finish what they say.
     fn accept(&mut self, now: &Now) {
         let Listening::At { listener, is_unix, rests } = &mut self.listening else { return };
-        loop {
-            if self.peers.len() >= CONNECTIONS_MAX && !evict_idle(&mut self.peers, &mut self.poller)
-            {
-                break;
-            }
+        for _ in 0..ACCEPTS_MAX {
             match listener.accept(Blocking::No) {
                 Ok(socket) => {
-                    // Who is gone already has no address, and its bytes can still be read.
-                    let is_local = socket.peer_ip().map_or(*is_unix, |ip| ip.is_loopback());
+                    let is_full = self.peers.len() >= CONNECTIONS_MAX;
+                    if is_full && !evict(&mut self.peers, &mut self.poller) {
+                        continue;
+                    }
+                    let from = match socket.peer_ip() {
+                        _ if *is_unix => From::Socket,
+                        Some(ip) if ip.is_loopback() => From::ThisMachine,
+                        // Who is gone already has no address, and its bytes can still be read.
+                        _ => From::Elsewhere,
+                    };
                     let connection = Connection::new(Shared::clone(&self.limits), now.at);
-                    let peer = Peer { socket, connection, is_local };
+                    let peer = Peer { socket, connection, from };
                     let token = self.peers.insert(peer.socket.id(), peer);
                     let Some(peer) = self.peers.named(token) else { continue };
                     if self.poller.add(&peer.socket, token, Interest::READ).is_err() {
@@ -246,11 +263,13 @@ impl<'s> Admin<'s> {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
                 Err(e) if os::is_peer_gone(&e) => {}
                 // No descriptor or no memory.
-                Err(_) => break,
+                Err(_) => {
+                    self.poller.pause_level(&*listener);
+                    *rests = Some(now.at + REFUSED_FOR);
+                    return;
+                }
             }
         }
-        self.poller.pause_level(&*listener);
-        *rests = Some(now.at + REFUSED_FOR);
     }
 
     /// Performs what a connection wants until it would block.
@@ -287,7 +306,7 @@ impl Peer {
                 Err(_) => self.connection.failed(),
             },
             Want::Find(head) => {
-                let found = answers::found(&head, self.is_local, view, now.at);
+                let found = answers::found(&head, self.from, view, now.at);
                 self.connection.found(found, now);
             }
             // Nothing is found that would have to be loaded.
@@ -317,15 +336,15 @@ fn default_address() -> io::Result<Address> {
     ADMIN_DEFAULT.parse().map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Closes the connection idle for longest; `false`: none is idle.
-fn evict_idle(peers: &mut Slots<Peer>, poller: &mut Poller) -> bool {
-    let idle = peers.tokens().into_iter().filter_map(|token| {
+/// Closes the connection whose patience ends first, one that is idle before all others; `false`:
+/// none has an end.
+fn evict(peers: &mut Slots<Peer>, poller: &mut Poller) -> bool {
+    let ends = peers.tokens().into_iter().filter_map(|token| {
         let connection = &peers.named(token)?.connection;
-        let due = connection.is_idle().then(|| connection.deadline())??;
-        Some((due.at, token))
+        Some((!connection.is_idle(), connection.deadline()?.at, token))
     });
-    let longest = idle.min();
-    longest.is_some_and(|(_, token)| {
+    let first = ends.min();
+    first.is_some_and(|(.., token)| {
         drop_peer(token, peers, poller);
         true
     })

@@ -200,6 +200,7 @@ impl<'h> Completions<'h> {
             }
         }
         self.tally.publish(&self.house.counters, self.worker);
+        self.house.counters.count_switches(self.now.date.seconds);
         Ok(())
     }
 

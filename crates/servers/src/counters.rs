@@ -5,8 +5,8 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use os::{SharedWords, Socket};
 
@@ -55,6 +55,8 @@ counters! {
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
     QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
     ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
+    Waits "voluntary_switches" "switches" "Context switches of its threads because they waited",
+    Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }
 
 /// Words of a worker: its counters, and behind them whether it is ready.
@@ -65,6 +67,17 @@ const READY: usize = COUNTERS.len();
 #[derive(Clone)]
 pub struct Counters {
     words: Arc<SharedWords>,
+    own: Arc<Own>,
+}
+
+/// What a process knows of itself: after a fork each has its own.
+#[derive(Default)]
+struct Own {
+    /// Which worker it is; the supervisor counts with the first.
+    worker: AtomicUsize,
+    /// The second in which it was last asked for its context switches, and how many they were.
+    second: AtomicU64,
+    switches: [AtomicU64; 2],
 }
 
 impl Counters {
@@ -73,7 +86,8 @@ impl Counters {
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(workers: usize) -> io::Result<Self> {
-        Ok(Self { words: Arc::new(SharedWords::new(workers.max(1) * ROW)?) })
+        let words = Arc::new(SharedWords::new(workers.max(1) * ROW)?);
+        Ok(Self { words, own: Arc::default() })
     }
 
     /// How many workers have a row.
@@ -98,13 +112,30 @@ impl Counters {
         rows.map(|row| row[counter as usize].load(Relaxed)).sum()
     }
 
-    /// Counts one for whoever does not know which worker he is in.
+    /// Counts one for whoever does not know which worker he is in: the one that has started in this
+    /// process.
     pub fn count(&self, counter: Counter) {
-        self.row(0)[counter as usize].fetch_add(1, Relaxed);
+        self.own_row()[counter as usize].fetch_add(1, Relaxed);
     }
 
-    /// A worker is ready to serve.
+    /// Counts the context switches of this process, once a second: the kernel asks each thread.
+    pub(crate) fn count_switches(&self, second: u64) {
+        let Own { second: last, switches, .. } = &*self.own;
+        if last.load(Relaxed) == second || last.swap(second, Relaxed) == second {
+            return;
+        }
+        let (waits, preemptions) = os::process::switches();
+        let row = self.own_row();
+        let sums = [(Counter::Waits, waits), (Counter::Preemptions, preemptions)];
+        for ((counter, sum), known) in sums.into_iter().zip(switches) {
+            let more = sum.saturating_sub(known.fetch_max(sum, Relaxed));
+            row[counter as usize].fetch_add(more, Relaxed);
+        }
+    }
+
+    /// This process is a worker that is ready to serve.
     pub fn started(&self, worker: usize) {
+        self.own.worker.store(worker, Relaxed);
         let row = self.row(worker);
         row[Counter::Started as usize].fetch_add(1, Relaxed);
         row[READY].store(1, Relaxed);
@@ -140,6 +171,10 @@ impl Counters {
         row[READY].store(0, Relaxed);
         let accepted = row[Counter::Accepted as usize].load(Relaxed);
         accepted.saturating_sub(row[Counter::Closed as usize].swap(accepted, Relaxed))
+    }
+
+    fn own_row(&self) -> &[AtomicU64] {
+        self.row(self.own.worker.load(Relaxed))
     }
 
     fn row(&self, worker: usize) -> &[AtomicU64] {
@@ -211,4 +246,36 @@ pub fn markdown() -> String {
         text.push_str(&format!("| `{name}` | {unit} | {meaning} |\n"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_know_his_worker_counts_with_it() {
+        let counters = Counters::new(3).unwrap();
+        counters.count(Counter::Shed);
+        counters.started(2);
+        counters.clone().count(Counter::Shed);
+        let shed = [0, 1, 2].map(|worker| counters.of(worker, Counter::Shed));
+        assert_eq!(shed, [1, 0, 1]);
+    }
+
+    #[test]
+    fn switches_are_counted_once_a_second_and_never_twice() {
+        let counters = Counters::new(1).unwrap();
+        let all = || counters.total(Counter::Waits) + counters.total(Counter::Preemptions);
+        let sum = || os::process::switches().0 + os::process::switches().1;
+        // Other tests switch too: what is known is between what was before and what is after.
+        let before = sum();
+        counters.count_switches(7);
+        let counted = all();
+        assert!((before..=sum()).contains(&counted), "{counted} from {before} on");
+        std::thread::yield_now();
+        counters.count_switches(7);
+        assert_eq!(all(), counted, "in the same second");
+        counters.count_switches(8);
+        assert!((counted..=sum()).contains(&all()));
+    }
 }

@@ -202,6 +202,7 @@ impl Thread<'_> {
                 if let Some(reply) = peer.session.sent(n, now) {
                     count(reply, &mut self.tally);
                     self.tally.publish(&self.house.counters, self.worker);
+                    self.house.counters.count_switches(now.date.seconds);
                     if let Some(witness) = &mut peer.witness {
                         let log = self.log.as_mut();
                         witness.finish(reply, self.house, log, now, &mut self.tally);

@@ -76,6 +76,14 @@ pub(crate) enum Until {
     Blocked,
 }
 
+/// How much of a connection's work is done before the others' turn.
+struct Turn {
+    until: Until,
+    wants: u32,
+    /// That are sent.
+    bytes: u64,
+}
+
 impl<'h> Loop<'h> {
     pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
@@ -202,10 +210,23 @@ impl<'h> Loop<'h> {
 
     /// work-phase, for one connection: performs its wants until `until`.
     pub(crate) fn work(&mut self, token: u64, until: Until, loads: &mut dyn Loads) {
-        let Some(peer) = self.peers.named(token) else { return };
-        if peer.away {
-            return;
+        let bytes = self.house.work_bytes_max();
+        match self.perform(token, Turn { until, wants: WANTS_MAX, bytes }, loads) {
+            None => {}
+            Some(Progress::Went) => {
+                if let Some(peer) = self.peers.named(token) {
+                    enqueue(peer, token, &mut self.carried);
+                }
+            }
+            Some(Progress::Over) => self.close(token),
+            Some(Progress::Blocked(interest)) => self.rest(token, interest),
+            Some(Progress::Away) => self.rest(token, Interest::NONE),
         }
+    }
+
+    /// What came of the last want; nothing if it is not to be worked on, or `until` was reached.
+    fn perform(&mut self, token: u64, turn: Turn, loads: &mut dyn Loads) -> Option<Progress> {
+        let peer = self.peers.named(token).filter(|peer| !peer.away)?;
         let mut hands = Hands {
             house: self.house,
             now: &self.now,
@@ -213,21 +234,18 @@ impl<'h> Loop<'h> {
             tally: &mut self.tally,
             log: self.log.as_mut(),
             loads,
-            budget: self.house.work_bytes_max(),
+            budget: turn.bytes,
         };
-        for _ in 0..WANTS_MAX {
-            if until == Until::Send && matches!(peer.session.want(), h1::Want::Send(..)) {
-                return;
+        for _ in 0..turn.wants {
+            if turn.until == Until::Send && matches!(peer.session.want(), h1::Want::Send(..)) {
+                return None;
             }
             match hands.perform(token, peer) {
                 Progress::Went if hands.budget > 0 => {}
-                Progress::Went => break,
-                Progress::Over => return self.close(token),
-                Progress::Blocked(interest) => return self.rest(token, interest),
-                Progress::Away => return self.rest(token, Interest::NONE),
+                progress => return Some(progress),
             }
         }
-        enqueue(peer, token, &mut self.carried);
+        Some(Progress::Went)
     }
 
     /// The second pass of a round: sends for all that the first has made ready.
@@ -280,6 +298,7 @@ impl<'h> Loop<'h> {
             self.accept_waiting();
         }
         self.tally.publish(&self.house.counters, self.worker);
+        self.house.counters.count_switches(self.now.date.seconds);
     }
 
     fn accept_one(&mut self, listener: &Listener) -> Taken {
@@ -417,16 +436,7 @@ impl<'h> Loop<'h> {
             return;
         }
         peer.readable = true;
-        let mut hands = Hands {
-            house: self.house,
-            now: &self.now,
-            buffer: &mut self.buffer,
-            tally: &mut self.tally,
-            log: self.log.as_mut(),
-            loads: &mut Nobody,
-            budget: 0,
-        };
-        hands.perform(token, peer);
+        self.perform(token, Turn { until: Until::Blocked, wants: 1, bytes: 0 }, &mut Nobody);
     }
 
     fn patience(&self) -> Option<Duration> {

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use h1::{Deadline, Field, Found, Loaded, Now, Reply, Status, Want};
+use h1::{Found, Loaded, Now, Reply, Status, Want};
 use os::File;
 
 use crate::admission::{Admission, Key, Quota};
@@ -42,7 +42,7 @@ pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counter
         counters: counters.clone(),
     });
     Arc::new(move |now| {
-        let state = State::Stranger(Vec::new());
+        let state = State::Stranger { early: Vec::new(), has_ended: false };
         Box::new(Porter { lodge: Arc::clone(&lodge), inner: sessions(now), state })
     })
 }
@@ -55,8 +55,8 @@ struct Porter {
 
 /// How far a connection has come.
 enum State {
-    /// Nobody has said from where it is. What it has sent is kept.
-    Stranger(Vec<u8>),
+    /// Nobody has said from where it is. What it has sent is kept, and whether that was all.
+    Stranger { early: Vec<u8>, has_ended: bool },
     /// A balancer's, whose header is not whole yet.
     Balancer(Vec<u8>),
     /// Let in.
@@ -68,8 +68,8 @@ enum State {
 impl Porter {
     /// It is known from where the connection is.
     fn meet(&mut self, peer: Option<IpAddr>, now: &Now) {
-        let State::Stranger(early) = &mut self.state else { return };
-        let early = std::mem::take(early);
+        let State::Stranger { early, has_ended } = &mut self.state else { return };
+        let (early, has_ended) = (std::mem::take(early), *has_ended);
         if self.lodge.balancers.is_empty() {
             self.admit(peer, &early, now);
         } else if peer.is_some_and(|peer| self.lodge.is_balancer(peer)) {
@@ -77,6 +77,9 @@ impl Porter {
             self.hear(&early, now);
         } else {
             self.turn_away();
+        }
+        if has_ended {
+            self.ended(now);
         }
     }
 
@@ -149,11 +152,11 @@ impl Session for Porter {
 
     fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
         match &mut self.state {
-            State::Stranger(early) if early.len() + bytes.len() <= EARLY_BYTES_MAX => {
+            State::Stranger { early, .. } if early.len() + bytes.len() <= EARLY_BYTES_MAX => {
                 early.extend_from_slice(bytes);
                 true
             }
-            State::Stranger(_) => {
+            State::Stranger { .. } => {
                 self.turn_away();
                 false
             }
@@ -167,7 +170,10 @@ impl Session for Porter {
     }
 
     fn ended(&mut self, now: &Now) {
-        self.inner.ended(now);
+        match &mut self.state {
+            State::Stranger { has_ended, .. } => *has_ended = true,
+            _ => self.inner.ended(now),
+        }
     }
 
     /// Counted here, where the address is known, and before a disk is touched.
@@ -206,43 +212,58 @@ impl Session for Porter {
         self.inner.sent(n, now)
     }
 
-    fn shut(&mut self, now: &Now) {
-        self.inner.shut(now);
-    }
-
     fn refuse(&mut self, status: Status, now: &Now) {
         self.inner.refuse(status, now);
     }
 
-    fn drain(&mut self) {
-        self.inner.drain();
-    }
+    crate::pass_on!(inner);
+}
 
-    fn retire(&mut self, now: &Now) {
-        self.inner.retire(now);
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervisor::plain;
+    use h1::{Date, Limits, Shared};
+    use measure::Instant;
 
-    fn deadline(&self) -> Option<Deadline> {
-        self.inner.deadline()
-    }
-
-    fn closes(&self) -> bool {
-        self.inner.closes()
-    }
-
-    fn remaining(&self) -> u64 {
-        self.inner.remaining()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.inner.is_idle()
-    }
-
-    fn request_line(&self) -> Option<&[u8]> {
-        self.inner.request_line()
-    }
-
-    fn request_field(&self, field: Field) -> Option<&[u8]> {
-        self.inner.request_field(field)
+    /// A ring may bring a request, and that it was the last, before it knows whose it is.
+    #[test]
+    fn what_came_before_the_address_is_not_lost() {
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        let header = b"PROXY TCP4 192.0.2.7 198.51.100.1 1 80\r\n";
+        let both = [&header[..], request].concat();
+        // Who may send a header; what is sent, in which pieces; whether it is asked for.
+        let rows: [(&str, &[&[u8]], bool); 6] = [
+            ("", &[request], true),
+            ("", &[&request[..9], &request[9..]], true),
+            ("", &[], false),
+            ("127.0.0.1", &[&both], true),
+            ("127.0.0.1", &[header], false),
+            ("127.0.0.1", &[request], false),
+        ];
+        let now = Now { at: Instant::ORIGIN, date: Date::new(0) };
+        for (balancer, pieces, is_asked) in rows {
+            let quota = Quota { connections_max: 1, requests_per_s: 0 };
+            let balancers = balancer.parse().into_iter().collect();
+            let settings = Settings { quota, proxy_protocol: balancers, ..Settings::default() };
+            let counters = Counters::new(1).unwrap();
+            let sessions = before(plain(&Shared::new(Limits::default())), &settings, &counters);
+            for is_known_late in [false, true] {
+                let mut session = sessions(&now);
+                let peer = Some(IpAddr::from([127, 0, 0, 1]));
+                if !is_known_late {
+                    session.introduced(peer, &now);
+                }
+                for piece in pieces {
+                    session.received(piece, &now);
+                }
+                session.ended(&now);
+                if is_known_late {
+                    session.introduced(peer, &now);
+                }
+                let wants = matches!(session.want(), Want::Find(_));
+                assert_eq!(wants, is_asked, "{balancer:?} late {is_known_late}: {pieces:?}");
+            }
+        }
     }
 }

@@ -57,6 +57,41 @@ pub trait Session: Send {
     fn request_field(&self, field: Field) -> Option<&[u8]>;
 }
 
+/// The methods that a [`Session`] around another one leaves to it, by the name of its field: they
+/// neither bring bytes nor take any.
+#[macro_export]
+macro_rules! pass_on {
+    ($inner:ident) => {
+        fn shut(&mut self, now: &h1::Now) {
+            self.$inner.shut(now);
+        }
+        fn drain(&mut self) {
+            self.$inner.drain();
+        }
+        fn retire(&mut self, now: &h1::Now) {
+            self.$inner.retire(now);
+        }
+        fn deadline(&self) -> Option<h1::Deadline> {
+            self.$inner.deadline()
+        }
+        fn closes(&self) -> bool {
+            self.$inner.closes()
+        }
+        fn remaining(&self) -> u64 {
+            self.$inner.remaining()
+        }
+        fn is_idle(&self) -> bool {
+            self.$inner.is_idle()
+        }
+        fn request_line(&self) -> Option<&[u8]> {
+            self.$inner.request_line()
+        }
+        fn request_field(&self, field: h1::Field) -> Option<&[u8]> {
+            self.$inner.request_field(field)
+        }
+    };
+}
+
 /// Makes the session of a connection just accepted.
 pub type Sessions = Arc<dyn Fn(&Now) -> Box<dyn Session> + Send + Sync>;
 

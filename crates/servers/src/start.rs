@@ -209,8 +209,7 @@ fn refusal(address: &Address, error: &io::Error) -> Failure {
 
 fn check_log(settings: &Settings) -> Result<(), Failure> {
     let Some(path) = &settings.access_log else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    opened.map(drop).map_err(|e| {
+    os::output::append(path).map(drop).map_err(|e| {
         Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
     })
 }

@@ -1,11 +1,11 @@
 //! `weir serve`: the table of knobs as flags, then the server.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::Flags;
+use os::Output;
 use serde_json::{Value, json};
 use servers::knobs::KNOBS;
 use servers::performer::Performer;
@@ -20,11 +20,11 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     if flags.get_flag("list-architectures") {
         return list(flags.get_flag("json"));
     }
-    // Who reads these lines may have gone; the server stays.
+    // Who reads these lines may have gone, or sleep; the server stays.
+    let mut out = Output::stdout().ok();
     let mut say = |lines: &str| {
-        let mut out = std::io::stdout().lock();
         for line in lines.lines() {
-            let _ = writeln!(out, "weir: {line}").and_then(|()| out.flush());
+            let _ = out.as_mut().map(|out| out.write(format!("weir: {line}\n").as_bytes()));
         }
     };
     let mut program =

@@ -63,7 +63,8 @@ fn each_target_is_answered() {
             ("/set?knob=accept-limit", CONSENT, 400, "value=VALUE"),
             ("/set", CONSENT, 400, "value=VALUE"),
             ("/set?knob=accept-limit&value=0", CONSENT, 400, "a number from 1, or inf"),
-            ("/set?knob=cache-mb&value=1", CONSENT, 400, "--cache-mb 1"),
+            ("/set?knob=cache-mb&value=1", CONSENT, 400, "cache-mb 1 needs a reload"),
+            ("/set?knob=user&value=nobody", CONSENT, 400, "user nobody needs a restart"),
             ("/set?knob=nonsense&value=1", CONSENT, 404, "/knobs"),
             ("/set?knob=accept-limit&value=8", CONSENT, 200, "\"8\""),
         ];
@@ -72,6 +73,8 @@ fn each_target_is_answered() {
             assert_eq!(head.status, status, "{combination}: {target} {body}");
             assert!(body.contains(content), "{combination}: {target} {body}");
             assert_eq!(head.field("cache-control"), Some("no-store"), "{target}");
+            let others = head.field("cross-origin-resource-policy");
+            assert_eq!(others, Some("same-origin"), "{target}");
         }
         server.stop();
     });
@@ -79,16 +82,31 @@ fn each_target_is_answered() {
 
 /// Somebody else's name that leads here is somebody else's page in a browser.
 #[test]
-fn a_change_for_another_host_is_refused() {
+fn a_page_of_another_host_learns_and_changes_nothing() {
+    const SET: &str = "/set?knob=work-kb-max&value=64";
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
     let admin = ready(&mut server);
-    for (host, status) in [("localhost", 200), ("evil.example", 403)] {
+    let rows = [
+        ("localhost", SET, CONSENT, 200),
+        ("localhost:1", SET, "X-Weir: 1\r\nOrigin: http://localhost:1\r\n", 200),
+        ("localhost:1", SET, "X-Weir: 1\r\nOrigin: http://localhost:2\r\n", 403),
+        ("localhost:1", SET, "X-Weir: 1\r\nOrigin: null\r\n", 403),
+        ("192.0.2.1", SET, CONSENT, 403),
+        ("evil.example", SET, CONSENT, 403),
+        ("evil.example", "/", "", 403),
+        ("evil.example", "/knobs", "", 403),
+        ("evil.example", "/metrics", "", 403),
+        ("192.0.2.1", "/metrics", "", 200),
+        ("weir.example", "/ready", "", 200),
+        ("weir.example", "/healthz", "", 200),
+    ];
+    for (host, target, fields, status) in rows {
         let mut wire = Wire::connect(admin, 0).expect("the admin port");
-        let target = "/set?knob=work-kb-max&value=64";
-        let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{CONSENT}\r\n");
+        let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n");
         wire.send(request.as_bytes()).expect("sent");
-        assert_eq!(wire.reply(false).expect("answered").0.status, status, "{host}");
+        let told = wire.reply(false).expect("answered").0.status;
+        assert_eq!(told, status, "{host} {target} {fields}");
     }
     server.stop();
 }
@@ -100,7 +118,7 @@ fn the_admin_port_speaks_http_strictly() {
     let admin = ready(&mut server);
     // Request; statuses of the replies.
     let rows: [(&str, &[u16]); 6] = [
-        ("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n", &[200]),
+        ("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", &[200]),
         ("POST /set HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", &[405]),
         ("OPTIONS /set HTTP/1.1\r\nHost: a\r\n\r\n", &[204]),
         ("GET /healthz HTTP/1.1\r\n\r\n", &[400]),
@@ -147,6 +165,42 @@ fn knobs_are_turned_while_workers_serve() {
     });
 }
 
+/// Who waits while a worker stands still is taken one by one, or all at once.
+#[test]
+fn a_knob_that_was_turned_is_in_force() {
+    const CLIENTS: u32 = 8;
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        let worker = support::processes::children(server.pid())[0];
+        let counts = || {
+            let metrics = metrics(&ask(admin, "/metrics", "").1);
+            let count = |name: &str| metrics[&format!("weir_{name}_total{{worker=\"0\"}}")];
+            (count("accepted"), count("accept_phases"))
+        };
+        let phases = |limit: &str| {
+            let set = format!("/set?knob=accept-limit&value={limit}");
+            assert_eq!(ask(admin, &set, CONSENT).0.status, 200, "{combination}");
+            // It is read once a round.
+            server.fetch("/digits.txt").expect("served");
+            let (accepted, before) = counts();
+            support::server::send(worker, Signal::STOP);
+            let clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+            support::server::send(worker, Signal::CONT);
+            let all = || counts().0 >= accepted + f64::from(CLIENTS);
+            assert!(await_true(PATIENCE, all), "{combination}: {:?}", counts());
+            drop(clients);
+            counts().1 - before
+        };
+        // An accept that a ring was told of before is none of these phases.
+        let most = f64::from(CLIENTS) - 1.0;
+        let [one_by_one, at_once] = ["1", "inf"].map(phases);
+        assert!(one_by_one >= most && at_once < most, "{combination}: {one_by_one}, {at_once}");
+        server.stop();
+    });
+}
+
 #[test]
 fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();
@@ -175,6 +229,30 @@ fn metrics_are_well_formed_and_move() {
             assert!(!name.contains("_total") || value >= *old, "{name} went back");
         }
         drop(kept);
+        server.stop();
+    });
+}
+
+/// They are sampled once a second, while something is served.
+#[test]
+fn context_switches_of_each_worker_are_told() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), ANYWHERE);
+        let admin = ready(&mut server);
+        let name = "weir_voluntary_switches_total{worker=\"0\"}";
+        let grows_beyond = |known: f64| {
+            let mut told = known;
+            let grows = await_true(PATIENCE, || {
+                server.fetch("/digits.txt").expect("served");
+                told = metrics(&ask(admin, "/metrics", "").1)[name];
+                told > known
+            });
+            assert!(grows, "{combination}: stays at {known}");
+            told
+        };
+        let first = grows_beyond(0.0);
+        grows_beyond(first);
         server.stop();
     });
 }
@@ -313,6 +391,26 @@ fn who_stays_idle_on_the_admin_port_makes_room() {
     assert_eq!(kept[0].end(), Ok(()), "the first has been idle for longest");
     kept[33].get("/ready", "").expect("sent");
     kept[33].reply(false).expect("the last one stays");
+    server.stop();
+}
+
+/// As many as it holds begin to ask and never finish: who asks in earnest is answered, and only as
+/// many of them go as are in the way.
+#[test]
+fn who_never_finishes_on_the_admin_port_makes_room() {
+    let site = Fixture::new();
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    let mut slow: Vec<_> = (0..32)
+        .map(|_| {
+            let mut wire = Wire::connect(admin, 0).expect("the admin port");
+            wire.send(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+            wire
+        })
+        .collect();
+    assert_eq!(status(admin, "/healthz"), 200);
+    slow[31].send(b"Host: a\r\n\r\n").expect("sent");
+    assert_eq!(slow[31].reply(false).expect("the last stays").0.status, 200);
     server.stop();
 }
 

@@ -4,7 +4,7 @@ use h1::{Answer, Found, Head, Method, Representation, Shared, Status};
 use measure::Instant;
 use serde_json::{Value, json};
 
-use super::{NoFile, View, metrics, state};
+use super::{From, NoFile, View, metrics, state};
 use crate::counters::COUNTERS;
 use crate::dials::Dials;
 use crate::knobs::{self, KNOBS, Knob};
@@ -22,35 +22,35 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// without asking first by OPTIONS, and there is no yes to that here.
 const CONSENT: &str = "x-weir";
 
-/// Answers a request; `is_local`: from this machine.
-pub(super) fn found(
-    head: &Head<'_>,
-    is_local: bool,
-    view: &View<'_>,
-    now: Instant,
-) -> Found<NoFile> {
+/// Answers a request with what whoever asks may hear.
+pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Found<NoFile> {
     match head.method() {
-        Method::Get | Method::Head => Found::Answer(answer(head, is_local, view, now)),
+        Method::Get | Method::Head => Found::Answer(answer(head, from, view, now)),
         Method::Options => Found::Status(Status::NO_CONTENT),
         Method::Known | Method::Unknown => Found::Status(Status::METHOD_NOT_ALLOWED),
     }
 }
 
-fn answer(head: &Head<'_>, is_local: bool, view: &View<'_>, now: Instant) -> Answer<NoFile> {
+fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<NoFile> {
     let house = view.house;
     let serves = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
     let ends = house.orders.is_ending();
     match head.path() {
-        b"/" => made(Status::OK, HTML, page()),
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),
         b"/ready" if ends => text(Status::SERVICE_UNAVAILABLE, "draining"),
         b"/ready" if serves => text(Status::OK, "ok"),
         b"/ready" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready yet"),
+        // Balancers ask the above by any name.
+        _ if from == From::ThisMachine && named(head.host()) == Named::Otherwise => text(
+            Status::FORBIDDEN,
+            "from this machine ask localhost or an address: a name may be somebody else's",
+        ),
+        b"/" => made(Status::OK, HTML, page()),
         b"/metrics" => made(Status::OK, METRICS, metrics::text(view)),
         b"/state" => made(Status::OK, JSON, state::json(view, now).to_string()),
         b"/knobs" => made(Status::OK, JSON, format!("{:#}\n", knob_list(view))),
-        b"/set" => set(head, is_local, view),
+        b"/set" => set(head, from, view),
         _ => text(
             Status::NOT_FOUND,
             "there are /, /healthz, /ready, /metrics, /state, /knobs and /set",
@@ -69,16 +69,26 @@ fn knob_list(view: &View<'_>) -> Value {
             "takes": knob.value,
             "reason": knob.reason,
             "changeable": Dials::has(knob.name),
+            "change": if Dials::has(knob.name) { "at once" } else { by(knob) },
         })
     });
     rows.collect()
 }
 
 /// `/set?knob=NAME&value=VALUE`.
-fn set(head: &Head<'_>, is_local: bool, view: &View<'_>) -> Answer<NoFile> {
-    if !is_local || !is_host_of_this_machine(head.host()) {
+fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<NoFile> {
+    let may = match from {
+        From::Socket => true,
+        From::ThisMachine => named(head.host()) == Named::Loopback,
+        From::Elsewhere => false,
+    };
+    if !may {
         let told = "knobs are turned from this machine alone, at localhost or its address";
         return text(Status::FORBIDDEN, told);
+    }
+    let ours = [b"http://", head.host()].concat();
+    if head.values("origin").any(|origin| origin != ours) {
+        return text(Status::FORBIDDEN, "a page of another origin turns no knobs");
     }
     if head.values(CONSENT).next() != Some(b"1") {
         return text(Status::FORBIDDEN, "a change needs the field X-Weir: 1");
@@ -95,12 +105,17 @@ fn set(head: &Head<'_>, is_local: bool, view: &View<'_>) -> Answer<NoFile> {
     match knob {
         None => text(Status::NOT_FOUND, "no such knob here; /knobs lists them"),
         Some(knob) if !Dials::has(knob.name) => {
-            let told =
-                format!("{name} is read when workers start; start again with --{name} {value}");
+            let how = by(knob);
+            let told = format!("{name} {value} needs a {how}; what can be set here is in /knobs");
             text(Status::BAD_REQUEST, &told)
         }
         Some(knob) => turn(knob, value, view),
     }
+}
+
+/// What a change takes of a knob that is read when workers start.
+fn by(knob: &Knob) -> &'static str {
+    if knob.needs_restart() { "restart" } else { "reload" }
 }
 
 fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<NoFile> {
@@ -114,17 +129,31 @@ fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<NoFile> {
     made(Status::OK, JSON, json!({ "name": knob.name, "value": shown }).to_string())
 }
 
-/// Whether a request was meant for an address of this machine: a name of somebody else's may lead
-/// here too, and a browser would take his page and ours for one (DNS rebinding).
-fn is_host_of_this_machine(host: &[u8]) -> bool {
-    let Ok(host) = str::from_utf8(host) else { return false };
+/// By what a request names this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// `localhost`, or an address that stays within it.
+    Loopback,
+    /// Another address.
+    Address,
+    /// A name. Somebody else's may lead here too, and a browser would take his page and ours for
+    /// one (DNS rebinding).
+    Otherwise,
+}
+
+fn named(host: &[u8]) -> Named {
+    let host = str::from_utf8(host).unwrap_or_default();
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    let address = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost")
-        || address.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    match bare.unwrap_or(name).parse::<std::net::IpAddr>() {
+        Ok(ip) if ip.is_loopback() => Named::Loopback,
+        Ok(_) => Named::Address,
+        Err(_) if name.eq_ignore_ascii_case("localhost") => Named::Loopback,
+        Err(_) => Named::Otherwise,
+    }
 }
 
 /// The live page, with the meaning of every counter in it.
@@ -139,9 +168,10 @@ fn text(status: Status, line: &str) -> Answer<NoFile> {
 
 fn made(status: Status, media_type: &str, content: String) -> Answer<NoFile> {
     let fields: &[u8] = b"Cache-Control: no-store\r\n\
+        Cross-Origin-Resource-Policy: same-origin\r\n\
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \
         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
-        frame-ancestors 'none'\r\n";
+        base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
     let content = Shared::from(content.into_bytes());
     let fields = fields.into();
     Representation { fields, ..Representation::made(status, media_type, content) }.into()
@@ -154,21 +184,23 @@ mod tests {
     #[test]
     fn hosts_of_this_machine_are_known() {
         let rows = [
-            ("localhost", true),
-            ("LOCALHOST:8081", true),
-            ("127.0.0.1:8081", true),
-            ("127.0.0.2", true),
-            ("[::1]:8081", true),
-            ("[::1]", true),
-            ("", false),
-            ("example.org", false),
-            ("localhost.example.org:8081", false),
-            ("127.0.0.1.example.org", false),
-            ("192.0.2.1:8081", false),
-            ("[::2]:80", false),
+            ("localhost", Named::Loopback),
+            ("LOCALHOST:8081", Named::Loopback),
+            ("127.0.0.1:8081", Named::Loopback),
+            ("127.0.0.2", Named::Loopback),
+            ("[::1]:8081", Named::Loopback),
+            ("[::1]", Named::Loopback),
+            ("192.0.2.1:8081", Named::Address),
+            ("[::2]:80", Named::Address),
+            ("", Named::Otherwise),
+            ("example.org", Named::Otherwise),
+            ("localhost.example.org:8081", Named::Otherwise),
+            ("127.0.0.1.example.org", Named::Otherwise),
+            ("[[::1]]:80", Named::Otherwise),
+            ("2130706433", Named::Otherwise),
         ];
         for (host, expected) in rows {
-            assert_eq!(is_host_of_this_machine(host.as_bytes()), expected, "{host}");
+            assert_eq!(named(host.as_bytes()), expected, "{host}");
         }
     }
 }

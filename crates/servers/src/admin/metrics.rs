@@ -81,6 +81,11 @@ fn queues(text: &mut Text, view: &View<'_>) {
     let families = [
         ("weir_kernel_listen_overflows_total", "Full accept queues met", drops.listen_overflows),
         ("weir_kernel_listen_drops_total", "Attempts dropped, the above too", drops.listen_drops),
+        (
+            "weir_kernel_syn_queue_drops_total",
+            "First packets that met a full SYN queue",
+            drops.syn_queue_drops,
+        ),
     ];
     for (name, help, value) in families {
         let help = format!("{help}; of the whole network namespace");

@@ -1,6 +1,6 @@
 //! The file behind a log: opened again when that is ordered, and never a reason to stop.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,8 +130,7 @@ impl Drop for Written {
 
 impl Open {
     fn at(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { file, is_torn: false })
+        Ok(Self { file: os::output::append(path)?, is_torn: false })
     }
 
     /// An error comes with how many bytes were written before it.

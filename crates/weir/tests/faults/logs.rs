@@ -1,7 +1,10 @@
 //! The access log: a line for every reply, soon, and never at the cost of a reply.
 
 use std::fs;
-use std::path::Path;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
@@ -10,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
 use crate::support::processes::children;
-use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::server::{Combination, Program, Server, on_every, run, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -33,27 +36,14 @@ const ROTATIONS: usize = 3;
 
 #[test]
 fn no_line_is_lost_at_the_end() {
-    let site = Fixture::new();
-    for flags in [&[][..], &["--processes", "2"]] {
-        on_every(Program::Weir, |combination| {
-            if !combination.takes(flags) {
-                return;
-            }
-            let home = tempfile::tempdir().expect("a directory");
-            let log = home.path().join("access.log");
-            let mut server = start_with_log(combination, &site, &log, flags);
-            let (mut expected, kept) = ask_all(combination, &server);
-            server.signal(Signal::TERM);
-            let status = server.ended(PATIENCE).and_then(|status| status.code());
-            assert_eq!(status, Some(0), "{combination} {flags:?}: after draining");
-            let mut found = lines(&log);
-            // Which of two connections is written first is not said.
-            expected.sort_unstable();
-            found.sort_unstable();
-            assert_eq!(found, expected, "{combination} {flags:?}");
-            drop(kept);
-        });
-    }
+    on_every_number_of_processes(|combination, mut server, log| {
+        let (mut expected, kept) = ask_all(combination, &server);
+        server.signal(Signal::TERM);
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: after draining");
+        check_lines(&mut expected, &[log.to_owned()], combination);
+        drop(kept);
+    });
 }
 
 #[test]
@@ -88,35 +78,45 @@ fn a_line_shows_while_nothing_else_happens() {
 /// Who rotates gives the file another name and sends SIGUSR1.
 #[test]
 fn a_rotation_under_load_loses_no_line() {
+    on_every_number_of_processes(|combination, server, log| {
+        let mut files = vec![log.to_owned()];
+        let mut expected = under_load(combination, &server, || {
+            for turn in 0..ROTATIONS {
+                // Who reads while it is written may see half a line.
+                let has_lines = || fs::metadata(log).is_ok_and(|file| file.len() > 0);
+                let shows = await_true(PATIENCE, has_lines);
+                assert!(shows, "{combination}: no lines in file {turn}");
+                files.push(log.with_extension(turn.to_string()));
+                fs::rename(log, &files[turn + 1]).expect("another name");
+                server.signal(Signal::USR1);
+            }
+        });
+        server.stop();
+        check_lines(&mut expected, &files, combination);
+    });
+}
+
+/// Serves with a log of its own in each way, by one process and by two where that can be.
+fn on_every_number_of_processes(test: impl Fn(&Combination, Server, &Path) + Sync) {
     let site = Fixture::new();
     for flags in [&[][..], &["--processes", "2"]] {
         on_every(Program::Weir, |combination| {
-            if !combination.takes(flags) {
-                return;
+            if combination.takes(flags) {
+                let home = tempfile::tempdir().expect("a directory");
+                let log = home.path().join("access.log");
+                test(combination, start_with_log(combination, &site, &log, flags), &log);
             }
-            let home = tempfile::tempdir().expect("a directory");
-            let log = home.path().join("access.log");
-            let server = start_with_log(combination, &site, &log, flags);
-            let mut files = vec![log.clone()];
-            let mut expected = under_load(combination, &server, || {
-                for turn in 0..ROTATIONS {
-                    // Who reads while it is written may see half a line.
-                    let has_lines = || fs::metadata(&log).is_ok_and(|file| file.len() > 0);
-                    let shows = await_true(PATIENCE, has_lines);
-                    assert!(shows, "{combination}: no lines in file {turn}");
-                    files.push(home.path().join(format!("access.log.{turn}")));
-                    fs::rename(&log, &files[turn + 1]).expect("another name");
-                    server.signal(Signal::USR1);
-                }
-            });
-            server.stop();
-            let mut found: Vec<Line> = files.iter().flat_map(|file| lines(file)).collect();
-            expected.sort_unstable();
-            found.sort_unstable();
-            assert_eq!(found.len(), expected.len(), "{combination} {flags:?}");
-            assert_eq!(found, expected, "{combination} {flags:?}");
         });
     }
+}
+
+/// Which of two connections is written first is not said.
+fn check_lines(expected: &mut [Line], files: &[PathBuf], combination: &Combination) {
+    let mut found: Vec<Line> = files.iter().flat_map(|file| lines(file)).collect();
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found.len(), expected.len(), "{combination}");
+    assert_eq!(found, expected, "{combination}");
 }
 
 #[test]
@@ -171,10 +171,8 @@ fn a_log_whose_path_became_a_directory_stays_in_its_file() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
-        let [log, errors, moved] =
-            ["access.log", "error.log", "moved"].map(|name| home.path().join(name));
-        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
-        let server = start_with_log(combination, &site, &log, &flags);
+        let (server, log, errors) = start_with_logs(combination, &site, home.path());
+        let moved = home.path().join("moved");
         let mut wire = server.connect();
         let mut expected = vec![ask(combination, &mut wire, "/digits.txt?before", "")];
         fs::rename(&log, &moved).expect("another name");
@@ -201,9 +199,7 @@ fn a_worker_that_cannot_open_its_log_serves() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
-        let [log, errors] = ["access.log", "error.log"].map(|name| home.path().join(name));
-        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
-        let mut server = start_with_log(combination, &site, &log, &flags);
+        let (mut server, log, errors) = start_with_logs(combination, &site, home.path());
         let worker = await_some(PATIENCE, || children(server.pid()).first().copied());
         fs::remove_file(&log).expect("removed");
         fs::create_dir(&log).expect("a directory in its place");
@@ -221,6 +217,45 @@ fn a_worker_that_cannot_open_its_log_serves() {
         assert!(is_written, "{combination}");
         server.stop();
     });
+}
+
+/// What the server says goes where nobody reads any more, and there is no room for it.
+#[test]
+fn whoever_does_not_read_what_is_said_holds_nothing_up() {
+    let site = Fixture::new();
+    let place = site.beside("socket");
+    let (_reader, mut pipe) = std::io::pipe().expect("a pipe");
+    rustix::io::ioctl_fionbio(&pipe, true).expect("not to wait");
+    while pipe.write(&[b'x'; 4096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&pipe, false).expect("to wait");
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(site.root()).args(["--admin", "off", "--listen"]);
+    let mut child = command.arg(format!("unix:{}", place.display())).stdout(pipe).spawn();
+    let child = child.as_mut().expect("the binary");
+    let mut client = await_some(PATIENCE, || UnixStream::connect(&place).ok()).expect("it listens");
+    client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    client.write_all(b"GET /digits.txt HTTP/1.0\r\n\r\n").expect("sent");
+    let mut reply = Vec::new();
+    let got = client.read_to_end(&mut reply);
+    send(child.id(), Signal::TERM);
+    assert_eq!(child.wait().expect("an end").code(), Some(0), "{got:?}");
+    assert!(reply.ends_with(DIGITS), "{got:?}: {}", reply.escape_ascii());
+}
+
+/// Opening it would wait for the reader, and nobody else would be served meanwhile.
+#[test]
+fn a_pipe_that_nobody_reads_is_no_log() {
+    let site = Fixture::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let pipe = home.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for flag in ["--access-log", "--error-log"] {
+        let mut command = Command::new(Program::Weir.path());
+        command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0", "--admin", "off"]);
+        let (code, _, errors) = run(command.arg(flag).arg(&pipe)).expect("the binary runs");
+        assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
+        assert!(errors.contains(flag), "{errors}");
+    }
 }
 
 /// Whatever comes in a head, in order or not, a reply is one line of printable ASCII.
@@ -275,9 +310,8 @@ fn an_error_log_is_opened_again() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
-        let [errors, moved] = ["error.log", "moved"].map(|name| home.path().join(name));
-        let flags = ["--error-log", errors.to_str().expect("UTF-8")];
-        let server = combination.start(&site.root(), &flags);
+        let (server, _, errors) = start_with_logs(combination, &site, home.path());
+        let moved = home.path().join("moved");
         let is_ready = "info worker 0: serves as process ";
         assert!(await_true(PATIENCE, || told(&errors, is_ready).len() == 1), "{combination}");
         fs::rename(&errors, &moved).expect("another name");
@@ -329,6 +363,17 @@ impl Drop for Over<'_> {
 fn start_with_log(combination: &Combination, site: &Fixture, log: &Path, flags: &[&str]) -> Server {
     let log = log.to_str().expect("UTF-8");
     combination.start(&site.root(), &[&["--access-log", log], flags].concat())
+}
+
+/// With an access log and an error log in `home`, and where they are.
+fn start_with_logs(
+    combination: &Combination,
+    site: &Fixture,
+    home: &Path,
+) -> (Server, PathBuf, PathBuf) {
+    let [log, errors] = ["access.log", "error.log"].map(|name| home.join(name));
+    let flags = ["--error-log", errors.to_str().expect("UTF-8")];
+    (start_with_log(combination, site, &log, &flags), log, errors)
 }
 
 /// Asks as often as the log shall have lines: those lines, and the connections that are still open.

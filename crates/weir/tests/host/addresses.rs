@@ -66,6 +66,21 @@ fn a_balancer_tells_whose_connection_it_is() {
     });
 }
 
+/// Whoever ends his side with the request has said all, and waits for the reply.
+#[test]
+fn who_ends_with_his_request_is_answered() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &["--address-connections-max", "100"]);
+        for _ in 0..20 {
+            let mut wire = sends(&server, REQUEST.as_bytes());
+            wire.fin().expect("its side ends");
+            assert_eq!(status(&mut wire), 200, "{combination}");
+        }
+        server.stop();
+    });
+}
+
 #[test]
 fn who_says_no_header_or_may_not_is_turned_away() {
     let site = Fixture::new();

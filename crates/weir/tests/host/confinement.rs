@@ -9,7 +9,8 @@ use rustix::process::geteuid;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::processes::children;
 use crate::support::server::{Program, Server, as_nobody, on_every, run};
-use crate::support::{PATIENCE, await_true};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_some, await_true};
 
 /// The lines of a process's status that say who it is and what it may do.
 fn status(pid: u32, field: &str) -> String {
@@ -160,4 +161,52 @@ fn a_log_that_the_user_may_not_write_is_told() {
     let (code, _, errors) = run(command.arg("--access-log").arg(&log)).expect("the binary runs");
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("--access-log") && errors.lines().count() == 1, "{errors}");
+}
+
+/// Most homes are closed to him, and some are none; that of whoever has none is no reason to serve
+/// nobody.
+#[test]
+fn homes_that_are_closed_to_the_user_do_not_matter() {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
+    let config = home.path().join("weir.toml");
+    let rules = "[[host]]\nnames = [\"*\"]\n\
+                 [[host.rule]]\nat = \"/\"\nuser-directories = \"public_html\"\n\
+                 [[host.rule]]\nat = \"/\"\nroot = \".\"\n";
+    fs::write(&config, rules).expect("a file");
+    fs::write(home.path().join("index.html"), "here").expect("an index");
+    let config = config.to_str().expect("UTF-8");
+    let flags = ["serve", "--config", config, "--listen", "127.0.0.1:0", "--landlock", "on"];
+    let mut command = as_nobody(home.path(), &flags.map(str::to_owned));
+    command.current_dir(home.path());
+    let server = Server::start(command, 0);
+    assert_eq!(server.fetch("/"), Ok(b"here".to_vec()));
+    assert_eq!(server.fetch("/~root/x"), Err(String::from("status 404")));
+    server.stop();
+}
+
+/// A name such as /dev/stdout stands for a file that lies elsewhere.
+#[test]
+fn a_log_may_be_the_standard_output_that_is_a_file() {
+    let site = Fixture::new();
+    let log = site.beside("said");
+    let output = fs::OpenOptions::new().create(true).append(true).open(&log).expect("a file");
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0", "--admin", "off"]);
+    command.args(["--landlock", "on", "--access-log", "/dev/stdout"]).stdout(output);
+    let mut child = command.spawn().expect("the binary");
+    let said = || fs::read_to_string(&log).expect("UTF-8");
+    let listens = || {
+        let said = said();
+        let (address, _) = said.split_once("http://")?.1.split_once('/')?;
+        address.parse().ok()
+    };
+    let address = await_some(PATIENCE, listens).expect("where it listens");
+    let mut wire = Wire::connect(address, 0).expect("a connection");
+    wire.get("/digits.txt", "").expect("sent");
+    assert_eq!(wire.reply(false).expect("a reply").1, DIGITS);
+    let has_line = await_true(PATIENCE, || said().contains("\"GET /digits.txt HTTP/1.1\" 200"));
+    crate::support::server::send(child.id(), rustix::process::Signal::TERM);
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert!(has_line, "{}", said());
 }
