@@ -33,7 +33,8 @@ put() { install -D -m "$1" "$2" "$tree/$3"; }
 put 755 "$out/weir" usr/bin/weir
 put 644 packaging/weir.service usr/lib/systemd/system/weir.service
 put 644 packaging/weir.socket usr/lib/systemd/system/weir.socket
-for document in README.md CHANGELOG.md docs/host.md; do
+put 644 packaging/weir.toml etc/weir/weir.toml
+for document in README.md CHANGELOG.md docs/{admin,configuration,fleet,host}.md; do
     put 644 "$document" "usr/share/doc/weir/$(basename "$document")"
 done
 for page in docs/*.1; do
@@ -73,17 +74,19 @@ Description: web server for static sites
  loop with helpers or through io_uring.
  .
  The units are installed and not enabled: weir.socket has port 80, and
- weir.service serves /srv/www.
+ weir.service serves /srv/www, or what /etc/weir/weir.toml says.
 EOF
+echo /etc/weir/weir.toml > "$tree/DEBIAN/conffiles"
 package=$out/weir_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$tree" "$package" >/dev/null
 
 # What has to be in it, is.
 content=$(dpkg-deb --contents "$package")
-for path in usr/bin/weir usr/lib/systemd/system/weir.service usr/lib/systemd/system/weir.socket \
-    usr/share/doc/weir/copyright; do
+for path in usr/bin/weir etc/weir/weir.toml usr/lib/systemd/system/weir.service \
+    usr/lib/systemd/system/weir.socket usr/share/doc/weir/copyright; do
     grep -q " ./$path\$" <<<"$content" || { echo "$package has no $path" >&2; exit 1; }
 done
+sed "s|/srv/www|$tree|" packaging/weir.toml | "$out/weir" check /dev/stdin
 echo "$content"
 "$out/weir" --version
 echo "$package"
