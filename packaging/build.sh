@@ -86,7 +86,8 @@ for path in usr/bin/weir etc/weir/weir.toml usr/lib/systemd/system/weir.service 
     usr/lib/systemd/system/weir.socket usr/share/doc/weir/copyright; do
     grep -q " ./$path\$" <<<"$content" || { echo "$package has no $path" >&2; exit 1; }
 done
-sed "s|/srv/www|$tree|" packaging/weir.toml | "$out/weir" check /dev/stdin
+sed "s|/srv/www|$tree|" packaging/weir.toml > "$tree/weir.toml"
+"$out/weir" check "$tree/weir.toml"
 echo "$content"
 "$out/weir" --version
 echo "$package"
