@@ -1,0 +1,47 @@
+//! How clients behave, whatever they ask.
+
+use std::net::IpAddr;
+
+use measure::Duration;
+
+/// See the head of this file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Behaviour {
+    /// From the intended start of a request to the last byte of its reply; then the client gives
+    /// up. Pariag07 3.2: 15 s. `None`: it never does.
+    pub patience: Option<Duration>,
+    /// The same for each step (httperf's watchdogs); `None`: no limit of its own.
+    pub connect_max: Option<Duration>,
+    /// Without a byte sent.
+    pub send_max: Option<Duration>,
+    /// From the request to the first byte of the reply.
+    pub first_byte_max: Option<Duration>,
+    /// Without a further byte of the reply.
+    pub progress_max: Option<Duration>,
+    /// How a connection ends that a client has given up.
+    pub gives_up_by: GivesUpBy,
+    /// Whether connections are kept for the whole session; else each request has its own.
+    pub keeps: bool,
+    /// Whether all requests of a burst but the first are sent without waiting.
+    pub pipelines: bool,
+    /// Connections of one session at the same time (browsers).
+    pub parallel: u16,
+    /// How often a request is made again whose connection was lost before the first byte.
+    pub retries: u16,
+    /// Addresses to connect from, in turn; none: the kernel's choice.
+    pub sources: Vec<IpAddr>,
+    /// Connections open at once, over all sessions; who comes then is counted as not started.
+    pub connections_max: usize,
+    /// Whose content is compared with what was made: the share of replies, 0.0 to 1.0. Lengths
+    /// always are.
+    pub verified: f64,
+}
+
+/// How a client ends a connection that it gives up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivesUpBy {
+    /// RST: what is on its way is lost, and the server hears of it at once.
+    Reset,
+    /// FIN: the server notices when it has sent everything.
+    Fin,
+}

@@ -1,0 +1,93 @@
+//! What a workload's server has: targets, their sizes and their content.
+
+use measure::draw::Stream;
+
+/// A file of a [`Files`], by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// The origin form that asks for it: a path, mostly, that begins with a slash.
+    pub target: Box<str>,
+    /// Of its content, in bytes; `None`: nobody knows.
+    pub bytes: Option<u64>,
+    /// The class that its results are told by: of SPECweb99, 0 to 3; else a power of two of its
+    /// size.
+    pub class: u16,
+}
+
+/// All files of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    all: Vec<File>,
+    /// Whether they were made by [`content`], so that what comes can be compared.
+    pub is_made: bool,
+}
+
+impl Files {
+    /// These files.
+    #[must_use]
+    pub const fn new(all: Vec<File>, is_made: bool) -> Self {
+        Self { all, is_made }
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// It is of others.
+    #[must_use]
+    pub fn file(&self, id: FileId) -> &File {
+        &self.all[id.0 as usize]
+    }
+
+    /// All, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (FileId, &File)> {
+        self.all.iter().enumerate().map(|(at, file)| (FileId(at as u32), file))
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+}
+
+/// The content of a made file: bytes that nobody else's content equals, and that compress badly.
+/// `write` gets them piece by piece.
+pub fn content(target: &str, bytes: u64, mut write: impl FnMut(&[u8])) {
+    // FNV-1a: a seed from a name, on every machine the same.
+    let seed = target.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut stream = Stream::new(seed, 0);
+    let mut left = bytes;
+    let mut piece = [0; 4096];
+    while left > 0 {
+        for eight in piece.as_chunks_mut::<8>().0 {
+            *eight = stream.bits().to_le_bytes();
+        }
+        let count = left.min(piece.len() as u64);
+        write(&piece[..count as usize]);
+        left -= count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(target: &str, bytes: u64) -> Vec<u8> {
+        let mut all = Vec::new();
+        content(target, bytes, |piece| all.extend_from_slice(piece));
+        all
+    }
+
+    #[test]
+    fn content_depends_on_the_name_alone() {
+        assert_eq!(made("/a", 10_000).len(), 10_000);
+        assert_eq!(made("/a", 100), made("/a", 10_000)[..100]);
+        assert_ne!(made("/a", 100), made("/b", 100));
+    }
+}

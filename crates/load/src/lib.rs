@@ -1,0 +1,34 @@
+//! The load generator: it asks a web server more than it can answer, and tells what happened.
+//!
+//! A run is five values, each of which can be any of several, with a stream of random numbers of
+//! its own: [`Arrivals`](arrivals::Arrivals) say when a client comes, a
+//! [`Workload`](workload::Workload) what its [`Session`](session::Session) asks, a
+//! [`Behaviour`](behaviour::Behaviour) how patient it is, a [`Stop`](stop::Stop) when it is over,
+//! and collectors what is kept of each [`Record`](record::Record). The engine performs them and
+//! knows nothing of distributions; they know nothing of sockets.
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+pub mod behaviour;
+pub mod files;
+pub mod record;
+pub mod session;
+pub mod stop;
+pub mod workload;
+
+/// What the streams of random numbers of a run are for: each purpose has one of its own, so that a
+/// change of one choice leaves the others' draws as they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// When sessions begin.
+    Arrivals = 1,
+    /// What they ask.
+    Sessions = 2,
+    /// How long they think.
+    Thinking = 3,
+    /// Which requests are conditional, and whose content is verified.
+    Behaviour = 4,
+    /// What a synthesised trace looks like.
+    Synthesis = 5,
+}
