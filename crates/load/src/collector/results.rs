@@ -1,0 +1,358 @@
+//! The results of a process, or of several as one.
+
+use std::fmt;
+
+use measure::Duration;
+use serde::{Deserialize, Serialize};
+
+use super::counts::{self, Counts};
+use super::flow::{Flow, Intervals};
+use super::kinds::Kind;
+use super::times::{Digits, Times};
+use super::{CLIENTS_MAX, LATE, Plan};
+use crate::record::{Outcome, Record};
+
+/// All that is known of a run, exactly: results of parts, merged, are the results of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// When the run began, by the machine's monotonic clock. Processes of one run have the same.
+    pub start_ns: u64,
+    /// How long the warm-up was.
+    #[serde(rename = "warm_up_ns", with = "nanoseconds")]
+    pub warm_up: Duration,
+    /// How long was measured, from the end of the warm-up on.
+    #[serde(rename = "measured_ns", with = "nanoseconds")]
+    pub measured: Duration,
+    /// The client's.
+    #[serde(rename = "patience_ns", with = "nanoseconds::optional")]
+    pub patience: Option<Duration>,
+    /// What became of those that were to be made within the measured time.
+    pub requests: Requests,
+    /// What came within the measured time.
+    pub flow: Flow,
+    /// Requests that were to be made before or after the measured time.
+    pub left_out: u64,
+    /// The same of each kind of files.
+    pub kinds: Vec<OfKind>,
+    /// And of each client.
+    pub clients: Vec<OfClient>,
+    /// As time passed.
+    pub intervals: Intervals,
+    /// Those that made the load; as told by [`Results::ran`].
+    pub processes: Vec<Process>,
+}
+
+/// What became of requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requests {
+    /// By outcome.
+    pub counts: Counts,
+    /// Received for them, heads included.
+    pub bytes: u64,
+    /// Received for the good ones.
+    pub bytes_good: u64,
+    /// From the intended start until the connection was there, of those that made one.
+    pub connect: Times,
+    /// From the intended start to the first byte, of those that got one.
+    pub first_byte: Times,
+    /// From the intended start to the last byte, of the good ones: a refusal that comes at once
+    /// would make a server look fast.
+    pub whole: Times,
+    /// How late they were made by the schedule.
+    pub lag: Times,
+    /// From when a good one was really made, its connection included (Pariag07 8). That the paper
+    /// divides a connection's time among its replies changes no mean over all of them.
+    pub response: Times,
+    /// From when a good one could be sent, on a connection that was there (JAWS97 2.3).
+    pub latency: Times,
+    /// First requests of sessions.
+    pub arrivals: u64,
+    /// Those of them that were made late, by [`LATE`] or more.
+    pub arrivals_late: u64,
+}
+
+/// The shorter account of a part of the requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Detail {
+    /// By outcome.
+    pub counts: Counts,
+    /// Received for them, heads included.
+    pub bytes: u64,
+    /// From the intended start to the last byte, of the good ones.
+    pub whole: Times,
+}
+
+/// Requests for files of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfKind {
+    /// Which.
+    pub kind: Kind,
+    /// What became of them.
+    pub detail: Detail,
+}
+
+/// Requests of one client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfClient {
+    /// What became of them.
+    pub detail: Detail,
+    /// How many of them ended by a timeout, by kind.
+    pub kinds: Vec<Share>,
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// These.
+    pub count: u64,
+    /// Of all.
+    pub of: u64,
+}
+
+/// What a process that made load used of its machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Of one processor, by user and system.
+    #[serde(rename = "cpu_ns", with = "nanoseconds")]
+    pub cpu: Duration,
+    /// In how long.
+    #[serde(rename = "lasted_ns", with = "nanoseconds")]
+    pub lasted: Duration,
+    /// Descriptors that were open at once, at most.
+    pub descriptors: u64,
+    /// And that might have been (RLIMIT_NOFILE).
+    pub descriptors_max: u64,
+}
+
+/// Results that are not of the same run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch {
+    /// In what they differ.
+    pub what: &'static str,
+}
+
+impl Results {
+    pub(super) fn new(plan: &Plan, kinds: &[Kind]) -> Self {
+        let clients = plan.clients.clamp(1, CLIENTS_MAX);
+        let client = OfClient { detail: Detail::new(), kinds: vec![Share::default(); kinds.len()] };
+        let of_kind = |&kind: &Kind| OfKind { kind, detail: Detail::new() };
+        Self {
+            start_ns: plan.start.ns,
+            warm_up: plan.stop.warm_up,
+            measured: Duration::ZERO,
+            patience: plan.patience,
+            requests: Requests::new(),
+            flow: Flow::default(),
+            left_out: 0,
+            kinds: kinds.iter().map(of_kind).collect(),
+            clients: vec![client; clients as usize],
+            intervals: Intervals::new(plan.stop.interval),
+            processes: Vec::new(),
+        }
+    }
+
+    pub(super) fn client(&mut self, session: u64) -> &mut OfClient {
+        let place = session % self.clients.len() as u64;
+        &mut self.clients[place as usize]
+    }
+
+    /// Tells what a process used that made some of this load.
+    pub fn ran(&mut self, process: Process) {
+        self.processes.push(process);
+    }
+
+    /// Takes in what another process of the same run found.
+    ///
+    /// # Errors
+    /// It is of another run. Nothing was taken in then.
+    pub fn merge(&mut self, other: Self) -> Result<(), Mismatch> {
+        let same = [
+            (self.start_ns == other.start_ns, "start"),
+            (self.warm_up == other.warm_up, "warm-up"),
+            (self.patience == other.patience, "patience"),
+            (self.clients.len() == other.clients.len(), "number of clients"),
+            (self.kinds_told() == other.kinds_told(), "files"),
+            (self.is_whole() && other.is_whole(), "files of each client"),
+        ];
+        if let Some(&(_, what)) = same.iter().find(|(is_same, _)| !is_same) {
+            return Err(Mismatch { what });
+        }
+        if !self.intervals.merge(other.intervals) {
+            return Err(Mismatch { what: "interval" });
+        }
+        self.measured = self.measured.max(other.measured);
+        self.requests.add(&other.requests);
+        self.flow.add(&other.flow);
+        self.left_out = self.left_out.saturating_add(other.left_out);
+        for (ours, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            ours.detail.add(&theirs.detail);
+        }
+        for (ours, theirs) in self.clients.iter_mut().zip(&other.clients) {
+            ours.add(theirs);
+        }
+        self.processes.extend(other.processes);
+        Ok(())
+    }
+
+    fn kinds_told(&self) -> Vec<Kind> {
+        self.kinds.iter().map(|of| of.kind).collect()
+    }
+
+    /// Whether each client has a share of each kind, as is so in all that a collector made.
+    fn is_whole(&self) -> bool {
+        self.clients.iter().all(|client| client.kinds.len() == self.kinds.len())
+    }
+}
+
+impl Requests {
+    fn new() -> Self {
+        let three = || Times::new(Digits::Three);
+        Self {
+            counts: Counts::default(),
+            bytes: 0,
+            bytes_good: 0,
+            connect: three(),
+            first_byte: three(),
+            whole: three(),
+            lag: three(),
+            response: three(),
+            latency: three(),
+            arrivals: 0,
+            arrivals_late: 0,
+        }
+    }
+
+    pub(super) fn record(&mut self, record: &Record) {
+        let since = record.intended;
+        self.counts.record(record.outcome);
+        self.bytes = self.bytes.saturating_add(record.bytes);
+        if let Some(connected) = record.connected {
+            self.connect.record(connected.since(since));
+        }
+        if let Some(first_byte) = record.first_byte {
+            self.first_byte.record(first_byte.since(since));
+        }
+        let lag = record.started.since(since);
+        self.lag.record(lag);
+        if record.place == 0 {
+            self.arrivals += 1;
+            self.arrivals_late += u64::from(lag >= LATE);
+        }
+        if record.outcome == Outcome::Good {
+            self.bytes_good = self.bytes_good.saturating_add(record.bytes);
+            self.whole.record(record.ended.since(since));
+            self.response.record(record.ended.since(record.started));
+            let sendable = record.connected.unwrap_or(record.started);
+            self.latency.record(record.ended.since(sendable));
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.bytes_good = self.bytes_good.saturating_add(other.bytes_good);
+        self.connect.add(&other.connect);
+        self.first_byte.add(&other.first_byte);
+        self.whole.add(&other.whole);
+        self.lag.add(&other.lag);
+        self.response.add(&other.response);
+        self.latency.add(&other.latency);
+        self.arrivals = self.arrivals.saturating_add(other.arrivals);
+        self.arrivals_late = self.arrivals_late.saturating_add(other.arrivals_late);
+    }
+}
+
+impl Detail {
+    pub(crate) fn new() -> Self {
+        Self { counts: Counts::default(), bytes: 0, whole: Times::new(Digits::Two) }
+    }
+
+    pub(super) fn record(&mut self, record: &Record) {
+        self.counts.record(record.outcome);
+        self.bytes = self.bytes.saturating_add(record.bytes);
+        if record.outcome == Outcome::Good {
+            self.whole.record(record.ended.since(record.intended));
+        }
+    }
+
+    /// All of another's.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.whole.add(&other.whole);
+    }
+}
+
+impl OfClient {
+    pub(super) fn record(&mut self, record: &Record, kind: usize) {
+        self.detail.record(record);
+        self.kinds[kind].of += 1;
+        self.kinds[kind].count += u64::from(counts::is_timeout(record.outcome));
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.detail.add(&other.detail);
+        for (ours, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            ours.count = ours.count.saturating_add(theirs.count);
+            ours.of = ours.of.saturating_add(theirs.of);
+        }
+    }
+}
+
+impl Share {
+    /// The timeouts of these requests.
+    #[must_use]
+    pub fn of_timeouts(counts: &Counts) -> Self {
+        Self { count: counts.timeouts(), of: counts.total() }
+    }
+
+    /// 0.0 to 1.0; of nothing, 0.0.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        if self.of == 0 { 0.0 } else { self.count as f64 / self.of as f64 }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "these results are not of one run: they differ in their {}", self.what)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// Durations as whole nanoseconds, which every language reads; what is longer than 584 years is
+/// that long.
+mod nanoseconds {
+    use measure::Duration;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    fn of(span: Duration) -> u64 {
+        u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        of(*span).serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_nanos)
+    }
+
+    pub(super) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            span: &Option<Duration>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            span.map(super::of).serialize(to)
+        }
+
+        pub(in super::super) fn deserialize<'a, D: Deserializer<'a>>(
+            from: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Ok(Option::<u64>::deserialize(from)?.map(Duration::from_nanos))
+        }
+    }
+}
