@@ -12,9 +12,11 @@ pub mod arrivals;
 pub mod behaviour;
 pub mod collector;
 pub mod files;
+pub mod gates;
 pub mod record;
 pub mod session;
 pub mod stop;
+mod units;
 pub mod workload;
 
 /// What the streams of random numbers of a run are for: each purpose has one of its own, so that a

@@ -1,0 +1,329 @@
+//! Whether a run says what it seems to say: was the load made as it was to be, and did the server
+//! answer all of it fairly? Each gate says in words what it found, and where it fails also by how
+//! much and what to do.
+
+use measure::Duration;
+use serde::Serialize;
+
+use crate::collector::LATE;
+use crate::collector::kinds::Kind;
+use crate::collector::results::{Process, Results, Share};
+use crate::record::Outcome;
+use crate::units;
+
+/// What the generator may get wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The 99th percentile of how late requests are made: [`LATE`], or a time that is told from
+    /// the start of the schedule is in truth one of the generator's.
+    pub lag_p99: Duration,
+    /// Of the sessions, those that begin late by [`LATE`] or more: 1 %.
+    pub late_share: f64,
+    /// Of one processor, what a process of the generator uses: 90 %. Beyond, it waits for its
+    /// processor, and its clients seem to wait for the server.
+    pub cpu_share: f64,
+    /// Of the requests, those that were not started because too many connections were open: 1 %.
+    /// Beyond, the server sees another load than is told.
+    pub not_started_share: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { lag_p99: LATE, late_share: 0.01, cpu_share: 0.9, not_started_share: 0.01 }
+    }
+}
+
+/// Of timeouts, by how much the share of one size may exceed that of all (Pariag07 3.4).
+const UNEVEN_MAX: f64 = 0.02;
+/// The share of timeouts, at most, of all requests (Pariag07 3.4).
+const TIMEOUTS_MAX: f64 = 0.10;
+/// The same of one client's requests for one size (Pariag07 3.4).
+const CLIENT_TIMEOUTS_MAX: f64 = 0.05;
+/// The two above are meant for clients with this patience (Pariag07 3.2).
+const PAPER_PATIENCE: Duration = Duration::from_secs(15);
+/// Of fewer requests a share of 2 % says nothing: it is less than one of them.
+const REQUESTS_JUDGED_MIN: u64 = 50;
+/// The server says that it has too much to do: it sheds load, which is no wrong answer.
+const SHED: [u16; 2] = [429, 503];
+
+/// What a gate found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which gate.
+    pub gate: &'static str,
+    /// What it makes of the run.
+    pub verdict: Verdict,
+    /// Why, for people.
+    pub words: String,
+}
+
+/// See [`Finding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All is well.
+    Holds,
+    /// The run is invalid.
+    Fails,
+    /// Said, and not judged.
+    Told,
+}
+
+type Gate = fn(&Results, &Limits) -> (Verdict, String);
+
+/// In the order in which they are told: what the generator did, then what the server did.
+const GATES: [(&str, Gate); 10] = [
+    ("measured", measured),
+    ("schedule-lag", schedule_lag),
+    ("late-starts", late_starts),
+    ("client-cpu", client_cpu),
+    ("descriptors", descriptors),
+    ("not-started", not_started),
+    ("correct", correct),
+    ("even-timeouts", even_timeouts),
+    ("timeouts", timeouts),
+    ("client-timeouts", client_timeouts),
+];
+
+/// What each gate found.
+#[must_use]
+pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
+    let found = |&(name, gate): &(&'static str, Gate)| {
+        let (verdict, words) = gate(results, limits);
+        Finding { gate: name, verdict, words }
+    };
+    GATES.iter().map(found).collect()
+}
+
+/// Whether none of them fails.
+#[must_use]
+pub fn is_valid(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.verdict != Verdict::Fails)
+}
+
+fn measured(results: &Results, _: &Limits) -> (Verdict, String) {
+    let (requests, measured) = (results.requests.counts.total(), results.measured);
+    if requests == 0 || measured.is_zero() {
+        let warm_up = units::time(results.warm_up);
+        let words = format!(
+            "no request was to be made between the end of the warm-up ({warm_up}) and that of the \
+             run: let it last longer, or say a shorter warm-up"
+        );
+        return (Verdict::Fails, words);
+    }
+    let words = format!("{} requests in {}", units::count(requests), units::time(measured));
+    (Verdict::Holds, words)
+}
+
+fn schedule_lag(results: &Results, limits: &Limits) -> (Verdict, String) {
+    let (p99, most) = (results.requests.lag.quantile(0.99), limits.lag_p99);
+    let what = format!("p99 of the schedule lag is {}", units::time(p99));
+    if p99 <= most {
+        return (Verdict::Holds, format!("{what}, of {} at most", units::time(most)));
+    }
+    let (above, most) = (units::time(p99 - most), units::time(most));
+    let mend = "the generator cannot keep up; lower the rate, or use more processes or processors";
+    (Verdict::Fails, format!("{what}, {above} above the limit of {most}: {mend}"))
+}
+
+fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
+    let requests = &results.requests;
+    let late = Share { count: requests.arrivals_late, of: requests.arrivals };
+    at_most(
+        &format!("the share of sessions begun {} late or later is", units::time(LATE)),
+        late.ratio(),
+        limits.late_share,
+        "the generator cannot keep up; lower the rate, or use more processes or processors",
+    )
+}
+
+fn client_cpu(results: &Results, limits: &Limits) -> (Verdict, String) {
+    let share = |process: &Process| process.cpu.div_duration_f64(process.lasted);
+    let all = results.processes.iter().enumerate();
+    let ran = all.filter(|(_, process)| !process.lasted.is_zero());
+    let shares = ran.map(|(place, process)| (place, share(process)));
+    let Some((place, most)) = shares.max_by(|(_, a), (_, b)| a.total_cmp(b)) else {
+        return (
+            Verdict::Told,
+            String::from("what the generator used of its processor is unknown"),
+        );
+    };
+    at_most(
+        &format!("of a processor, the generator's process {} used", place + 1),
+        most,
+        limits.cpu_share,
+        "its clients wait for it and not for the server; use more processes, or processors that \
+         the server has no part in",
+    )
+}
+
+fn descriptors(results: &Results, _: &Limits) -> (Verdict, String) {
+    let counts = &results.requests.counts;
+    let (none, no_address) = (counts.of(Outcome::NoDescriptor), counts.of(Outcome::NoAddress));
+    let total = units::count(counts.total());
+    if none > 0 {
+        let max = results.processes.iter().map(|process| process.descriptors_max).min();
+        let told = |max| format!(" (a process may have {})", units::count(max));
+        let had = max.map(told).unwrap_or_default();
+        let words = format!(
+            "no descriptor was free for {} of {total} requests{had}: raise RLIMIT_NOFILE, use more \
+             processes, or allow fewer connections",
+            units::count(none)
+        );
+        return (Verdict::Fails, words);
+    }
+    if no_address > 0 {
+        let words = format!(
+            "no port was free for {} of {total} requests: use more source addresses, widen \
+             net.ipv4.ip_local_port_range, or keep connections",
+            units::count(no_address)
+        );
+        return (Verdict::Fails, words);
+    }
+    let open = results.processes.iter().max_by_key(|process| process.descriptors);
+    let words = open.map_or(String::from("enough descriptors and ports"), |process| {
+        let (most, max) = (units::count(process.descriptors), process.descriptors_max);
+        format!("at most {most} of {} descriptors of a process were open", units::count(max))
+    });
+    (Verdict::Holds, words)
+}
+
+fn not_started(results: &Results, limits: &Limits) -> (Verdict, String) {
+    let counts = &results.requests.counts;
+    let not = Share { count: counts.of(Outcome::NotStarted), of: counts.total() };
+    at_most(
+        "the share of requests not started for want of a connection is",
+        not.ratio(),
+        limits.not_started_share,
+        "the server sees less load than is told; allow more connections, use more processes, or \
+         lower the rate or the patience",
+    )
+}
+
+fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
+    let counts = &results.requests.counts;
+    let (wrong, malformed) = (counts.of(Outcome::Wrong), counts.of(Outcome::Malformed));
+    let all = counts.replies().saturating_add(malformed);
+    let replies = units::count(all);
+    if all == 0 && counts.total() > 0 {
+        let mend = "is the server there, and does it speak HTTP? The outcomes say how it failed";
+        return (Verdict::Fails, format!("no reply came whole: {mend}"));
+    }
+    let (shed, others): (Vec<_>, Vec<_>) =
+        counts.statuses().partition(|(status, _)| SHED.contains(status));
+    let shed = shed.iter().fold(0_u64, |sum, &(_, count)| sum.saturating_add(count));
+    let mut faults = Vec::new();
+    if wrong > 0 {
+        faults.push(format!("{} were of wrong length or content", units::count(wrong)));
+    }
+    if malformed > 0 {
+        faults.push(format!("{} were none of HTTP", units::count(malformed)));
+    }
+    for (status, count) in others {
+        faults.push(format!("{} had the status {status}", units::count(count)));
+    }
+    if !faults.is_empty() {
+        let mend = "the server does not serve this workload; compare its files with the workload's";
+        return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
+    }
+    let words = match shed {
+        0 => format!("each of {replies} replies was as it should be"),
+        _ => {
+            format!("{} of {replies} replies shed load, the others were right", units::count(shed))
+        }
+    };
+    (Verdict::Holds, words)
+}
+
+fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
+    let mean = Share::of_timeouts(&results.requests.counts).ratio();
+    let shares = results.kinds.iter().map(|of| (of.kind, Share::of_timeouts(&of.detail.counts)));
+    let Some((kind, most)) = worst(shares) else {
+        return (Verdict::Told, too_few("size"));
+    };
+    let told = format!("{} time out for {}", named(kind), units::share(most));
+    let mean_told = units::share(mean);
+    if most - mean <= UNEVEN_MAX {
+        let words = format!(
+            "{told}, the mean is {mean_told}; no size of {REQUESTS_JUDGED_MIN} requests or more is \
+             worse"
+        );
+        return (Verdict::Holds, words);
+    }
+    let (above, allowed) = (units::points(most - mean), units::points(UNEVEN_MAX));
+    let words = format!(
+        "{told}, {above} above the mean of {mean_told} where {allowed} are allowed: the server is \
+         fast at the cost of these files; do not compare it at this rate"
+    );
+    (Verdict::Fails, words)
+}
+
+fn timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
+    let share = Share::of_timeouts(&results.requests.counts).ratio();
+    let what = "the share of requests that timed out is";
+    if results.patience != Some(PAPER_PATIENCE) {
+        return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
+    }
+    at_most(
+        what,
+        share,
+        TIMEOUTS_MAX,
+        "the server cannot answer at this rate; lower it, or flood it with another patience",
+    )
+}
+
+fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
+    let of_clients = results.clients.iter().enumerate().flat_map(|(client, of)| {
+        let kinds = results.kinds.iter().zip(&of.kinds);
+        kinds.map(move |(kind, &share)| ((client, kind.kind), share))
+    });
+    let Some(((client, kind), share)) = worst(of_clients) else {
+        return (Verdict::Told, too_few("size of a client"));
+    };
+    let what = format!("the share is largest for client {client} and {}:", named(kind));
+    if results.patience != Some(PAPER_PATIENCE) {
+        return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
+    }
+    at_most(
+        &what,
+        share,
+        CLIENT_TIMEOUTS_MAX,
+        "the server is not fair to all clients and files at this rate; lower it, or flood it with \
+         another patience",
+    )
+}
+
+/// The greatest share of those that have enough requests, the first if there are several.
+fn worst<K>(shares: impl Iterator<Item = (K, Share)>) -> Option<(K, f64)> {
+    let judged = shares.filter(|(_, share)| share.of >= REQUESTS_JUDGED_MIN);
+    let shares = judged.map(|(key, share)| (key, share.ratio()));
+    shares.reduce(|most, next| if next.1 > most.1 { next } else { most })
+}
+
+fn at_most(what: &str, is: f64, most: f64, mend: &str) -> (Verdict, String) {
+    let told = format!("{what} {}", units::share(is));
+    let limit = units::share(most);
+    if is <= most {
+        return (Verdict::Holds, format!("{told}, of {limit} at most"));
+    }
+    let above = units::points(is - most);
+    (Verdict::Fails, format!("{told}, {above} above the limit of {limit}: {mend}"))
+}
+
+fn named(kind: Kind) -> String {
+    match kind.bytes {
+        Some(bytes) => format!("files of {} bytes", units::count(bytes)),
+        None => format!("files of class {}", kind.class),
+    }
+}
+
+fn too_few(of_what: &str) -> String {
+    format!("no {of_what} has the {REQUESTS_JUDGED_MIN} requests that a share can be told of")
+}
+
+fn unjudged() -> String {
+    format!("judged with a patience of {} only", units::time(PAPER_PATIENCE))
+}
+
+#[cfg(test)]
+mod tests;

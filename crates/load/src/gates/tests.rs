@@ -1,0 +1,307 @@
+use measure::Instant;
+
+use super::*;
+use crate::collector::results::Process;
+use crate::collector::{Collector, Plan};
+use crate::files::{File, FileId, Files};
+use crate::record::{Record, Step};
+use crate::stop::Stop;
+
+const MS: u64 = 1_000_000;
+
+/// 1,000 requests in 10 s, each of a session of its own, by four clients for two sizes in turn;
+/// all is well but for what is changed.
+fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
+    let stop = Stop {
+        after: Duration::from_secs(10),
+        sessions_max: None,
+        warm_up: Duration::ZERO,
+        interval: Duration::from_secs(1),
+    };
+    let start = Instant { ns: 500 * MS };
+    let patience = Some(Duration::from_secs(patience_s));
+    let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
+    let files = Files::new(vec![file(0, 102), file(3, 921_600)], true);
+    let mut collector = Collector::new(&Plan { start, stop, patience, clients: 4 }, &files);
+    for number in 0..1000 {
+        let intended = Instant { ns: start.ns + number * 10 * MS };
+        let mut record = Record {
+            file: FileId((number % 2) as u32),
+            session: number,
+            place: 0,
+            intended,
+            started: intended,
+            connected: Some(intended),
+            first_byte: Some(intended),
+            ended: Instant { ns: intended.ns + MS },
+            bytes: 300,
+            outcome: Outcome::Good,
+        };
+        change(number, &mut record);
+        collector.record(&record);
+    }
+    collector.finish(Instant { ns: start.ns + 11_000 * MS })
+}
+
+fn found(results: &Results, gate: &str) -> (Verdict, String) {
+    let mut findings = findings(results, &Limits::default()).into_iter();
+    let finding = findings.find(|finding| finding.gate == gate).expect("a gate of this name");
+    (finding.verdict, finding.words)
+}
+
+/// Of a request, by its number.
+type Change = fn(u64, &mut Record);
+const WELL: Change = |_, _| {};
+const LATE_ONES: Change = |number, record| {
+    if number % 10 == 0 {
+        record.started = record.intended + Duration::from_millis(3);
+    }
+};
+/// A fifth of the larger files, which are half of all.
+const UNEVEN: Change = |number, record| {
+    if number % 10 == 1 {
+        record.outcome = Outcome::Impatient(Step::Reply);
+    }
+};
+/// Three in twenty of each.
+const EVEN: Change = |number, record| {
+    if number % 40 < 6 {
+        record.outcome = Outcome::Impatient(Step::FirstByte);
+    }
+};
+
+/// What is changed of the requests, and what a gate says then.
+const ROWS: [(&str, Change, Verdict, &str); 21] = [
+    ("measured", WELL, Verdict::Holds, "1,000 requests in 10.0 s"),
+    ("schedule-lag", WELL, Verdict::Holds, "p99 of the schedule lag is 0 us, of 1.00 ms at most"),
+    (
+        "schedule-lag",
+        LATE_ONES,
+        Verdict::Fails,
+        "p99 of the schedule lag is 3.00 ms, 2.00 ms above the limit of 1.00 ms: the \
+         generator cannot keep up; lower the rate, or use more processes or processors",
+    ),
+    (
+        "late-starts",
+        WELL,
+        Verdict::Holds,
+        "the share of sessions begun 1.00 ms late or later is 0 %, of 1.0 % at most",
+    ),
+    (
+        "late-starts",
+        LATE_ONES,
+        Verdict::Fails,
+        "the share of sessions begun 1.00 ms late or later is 10.0 %, 9.00 points above the \
+         limit of 1.0 %: the generator cannot keep up; lower the rate, or use more processes \
+         or processors",
+    ),
+    ("client-cpu", WELL, Verdict::Told, "what the generator used of its processor is unknown"),
+    ("descriptors", WELL, Verdict::Holds, "enough descriptors and ports"),
+    (
+        "descriptors",
+        |number, record| {
+            if number < 3 {
+                record.outcome = Outcome::NoDescriptor;
+            }
+        },
+        Verdict::Fails,
+        "no descriptor was free for 3 of 1,000 requests: raise RLIMIT_NOFILE, use more \
+         processes, or allow fewer connections",
+    ),
+    (
+        "descriptors",
+        |number, record| {
+            if number < 3 {
+                record.outcome = Outcome::NoAddress;
+            }
+        },
+        Verdict::Fails,
+        "no port was free for 3 of 1,000 requests: use more source addresses, widen \
+         net.ipv4.ip_local_port_range, or keep connections",
+    ),
+    (
+        "not-started",
+        |number, record| {
+            if number % 20 == 0 {
+                record.outcome = Outcome::NotStarted;
+            }
+        },
+        Verdict::Fails,
+        "the share of requests not started for want of a connection is 5.0 %, 4.00 points \
+         above the limit of 1.0 %: the server sees less load than is told; allow more \
+         connections, use more processes, or lower the rate or the patience",
+    ),
+    ("correct", WELL, Verdict::Holds, "each of 1,000 replies was as it should be"),
+    (
+        "correct",
+        |number, record| {
+            if number < 5 {
+                record.outcome = Outcome::Status(503);
+            }
+        },
+        Verdict::Holds,
+        "5 of 1,000 replies shed load, the others were right",
+    ),
+    (
+        "correct",
+        |number, record| match number {
+            0 => record.outcome = Outcome::Wrong,
+            1 | 2 => record.outcome = Outcome::Malformed,
+            3..6 => record.outcome = Outcome::Status(404),
+            6 => record.outcome = Outcome::Status(503),
+            _ => {}
+        },
+        Verdict::Fails,
+        "of 1,000 replies 1 were of wrong length or content, 2 were none of HTTP, 3 had the \
+         status 404: the server does not serve this workload; compare its files with the \
+         workload's",
+    ),
+    (
+        "correct",
+        |_, record| record.outcome = Outcome::Refused,
+        Verdict::Fails,
+        "no reply came whole: is the server there, and does it speak HTTP? The outcomes say \
+         how it failed",
+    ),
+    (
+        "even-timeouts",
+        UNEVEN,
+        Verdict::Fails,
+        "files of 921,600 bytes time out for 20.0 %, 10.0 points above the mean of 10.0 % \
+         where 2.00 points are allowed: the server is fast at the cost of these files; do not \
+         compare it at this rate",
+    ),
+    (
+        "even-timeouts",
+        EVEN,
+        Verdict::Holds,
+        "files of 102 bytes time out for 15.0 %, the mean is 15.0 %; no size of 50 \
+         requests or more is worse",
+    ),
+    (
+        "timeouts",
+        UNEVEN,
+        Verdict::Holds,
+        "the share of requests that timed out is 10.0 %, of 10.0 % at most",
+    ),
+    (
+        "timeouts",
+        EVEN,
+        Verdict::Fails,
+        "the share of requests that timed out is 15.0 %, 5.00 points above the limit of \
+         10.0 %: the server cannot answer at this rate; lower it, or flood it with another \
+         patience",
+    ),
+    (
+        "client-timeouts",
+        WELL,
+        Verdict::Holds,
+        "the share is largest for client 0 and files of 102 bytes: 0 %, of 5.0 % at most",
+    ),
+    (
+        "client-timeouts",
+        UNEVEN,
+        Verdict::Fails,
+        "the share is largest for client 1 and files of 921,600 bytes: 20.0 %, 15.0 points \
+         above the limit of 5.0 %: the server is not fair to all clients and files at this \
+         rate; lower it, or flood it with another patience",
+    ),
+    // Too few to say that files of one size fare worse: 49, of which one.
+    (
+        "even-timeouts",
+        |number, record| {
+            record.file = FileId(u32::from(number < 49));
+            if number == 0 {
+                record.outcome = Outcome::TimedOut;
+            }
+        },
+        Verdict::Holds,
+        "files of 102 bytes time out for 0 %, the mean is 0.100 %; no size of 50 \
+         requests or more is worse",
+    ),
+];
+
+#[test]
+fn a_gate_says_what_by_how_much_and_what_to_do() {
+    for (gate, change, verdict, words) in ROWS {
+        assert_eq!(found(&results(15, change), gate), (verdict, words.into()));
+    }
+}
+
+#[test]
+fn a_flood_is_told_its_timeouts_and_not_judged_by_them() {
+    let flood = |number: u64, record: &mut Record| {
+        if number % 20 < 10 {
+            record.outcome = Outcome::Impatient(Step::FirstByte);
+        }
+    };
+    // (patience in s, verdict on all timeouts, whether the run is valid)
+    for (patience_s, verdict, valid) in
+        [(15, Verdict::Fails, false), (1, Verdict::Told, true), (30, Verdict::Told, true)]
+    {
+        let results = results(patience_s, flood);
+        assert_eq!(found(&results, "timeouts").0, verdict, "{patience_s}");
+        assert_eq!(found(&results, "client-timeouts").0, verdict, "{patience_s}");
+        assert_eq!(is_valid(&findings(&results, &Limits::default())), valid, "{patience_s}");
+    }
+    let words = found(&results(1, flood), "timeouts").1;
+    let expected = "the share of requests that timed out is 50.0 %; judged with a patience of \
+                    15.0 s only";
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn each_process_has_a_processor_and_descriptors() {
+    let process = |cpu_s, lasted_s, descriptors| Process {
+        cpu: Duration::from_secs(cpu_s),
+        lasted: Duration::from_secs(lasted_s),
+        descriptors,
+        descriptors_max: 20_000,
+    };
+    let rows = [
+        (
+            "client-cpu",
+            [process(4, 10, 0), process(5, 10, 0)],
+            Verdict::Holds,
+            "of a processor, the generator's process 2 used 50.0 %, of 90.0 % at most",
+        ),
+        (
+            "client-cpu",
+            [process(97, 100, 0), process(5, 10, 0)],
+            Verdict::Fails,
+            "of a processor, the generator's process 1 used 97.0 %, 7.00 points above the limit \
+             of 90.0 %: its clients wait for it and not for the server; use more processes, or \
+             processors that the server has no part in",
+        ),
+        (
+            "client-cpu",
+            [process(4, 0, 0), process(0, 0, 0)],
+            Verdict::Told,
+            "what the generator used of its processor is unknown",
+        ),
+        (
+            "descriptors",
+            [process(1, 10, 12), process(1, 10, 15_000)],
+            Verdict::Holds,
+            "at most 15,000 of 20,000 descriptors of a process were open",
+        ),
+    ];
+    for (gate, processes, verdict, words) in rows {
+        let mut results = results(15, |_, _| {});
+        processes.into_iter().for_each(|process| results.ran(process));
+        assert_eq!(found(&results, gate), (verdict, words.into()));
+    }
+}
+
+#[test]
+fn a_run_of_nothing_is_invalid_and_says_so() {
+    let mut results = results(15, |_, record| record.intended = Instant::ORIGIN + Duration::MAX);
+    results.warm_up = Duration::from_secs(5);
+    let (verdict, words) = found(&results, "measured");
+    assert_eq!(verdict, Verdict::Fails);
+    let expected = "no request was to be made between the end of the warm-up (5.00 s) and that \
+                    of the run: let it last longer, or say a shorter warm-up";
+    assert_eq!(words, expected);
+    let fails = findings(&results, &Limits::default()).into_iter();
+    assert_eq!(fails.filter(|finding| finding.verdict == Verdict::Fails).count(), 1);
+}
