@@ -120,3 +120,6 @@ impl Collector {
         self.results
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ pub mod collector;
 pub mod files;
 pub mod gates;
 pub mod record;
+pub mod report;
 pub mod session;
 pub mod stop;
 mod units;

@@ -1,0 +1,119 @@
+//! A run as JSON: each top key on a line of its own, so that what is short can be read and
+//! compared by lines, and the histograms whole, so that nothing has to be measured again. Processes
+//! of one run hand each other their results in the same form.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use measure::Duration;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Report;
+use crate::collector::figures::Figures;
+use crate::collector::results::Results;
+use crate::collector::times::Times;
+use crate::gates;
+
+/// Of the form below. It grows when a key changes its meaning or goes, not when one comes.
+pub const SCHEMA: u32 = 1;
+
+/// Those that are told, in percent.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+/// The report.
+///
+/// # Panics
+/// Never: all keys are text, and all values can be written.
+#[must_use]
+pub fn text(report: &Report<'_>) -> String {
+    let Report { about, results, findings } = report;
+    let requests = &results.requests;
+    let times = [
+        ("connect", &requests.connect),
+        ("first_byte", &requests.first_byte),
+        ("whole", &requests.whole),
+        ("schedule_lag", &requests.lag),
+        ("response", &requests.response),
+        ("latency", &requests.latency),
+    ];
+    let times = times.map(|(name, times)| (name, quantiles(times)));
+    let times: BTreeMap<&str, Value> = times.into_iter().collect();
+    let classes: BTreeMap<&str, u64> = requests.counts.classes().into_iter().collect();
+    let fields = [
+        ("schema", line(&SCHEMA)),
+        ("about", line(about)),
+        ("is_valid", line(&gates::is_valid(findings))),
+        ("gates", line(findings)),
+        ("figures", line(&Figures::of(results))),
+        ("outcomes", line(&classes)),
+        ("times_ms", line(&times)),
+        ("results", line(results)),
+    ];
+    let lines = fields.map(|(key, value)| format!("\"{key}\": {value}"));
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
+}
+
+fn line(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("text for keys, and values that can be written")
+}
+
+/// What most readers look for, so that they need not read a histogram.
+fn quantiles(times: &Times) -> Value {
+    let ms = |span: Duration| span.as_nanos() as f64 / 1e6;
+    let mut told = json!({
+        "count": times.count(),
+        "mean": ms(times.mean()),
+        "longest": ms(times.longest()),
+    });
+    for percent in PERCENTILES {
+        told[format!("p{percent}")] = json!(ms(times.quantile(percent / 100.0)));
+    }
+    told
+}
+
+/// Results alone, as one process hands them to another; without the end of the line.
+///
+/// # Panics
+/// Never: all keys are text, and all values can be written.
+#[must_use]
+pub fn results(results: &Results) -> String {
+    format!("{{\"schema\": {SCHEMA}, \"results\": {}}}", line(results))
+}
+
+/// The results in either of the above.
+///
+/// # Errors
+/// It is none of them, or of another schema.
+pub fn read(text: &str) -> Result<Results, Unread> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: u32,
+    }
+    #[derive(Deserialize)]
+    struct Whole {
+        results: Results,
+    }
+    let unread = |error: serde_json::Error| Unread { why: error.to_string() };
+    let Head { schema } = serde_json::from_str(text).map_err(unread)?;
+    if schema != SCHEMA {
+        let why = format!("its schema is {schema}, and this program reads {SCHEMA}");
+        return Err(Unread { why });
+    }
+    serde_json::from_str(text).map_err(unread).map(|Whole { results }| results)
+}
+
+/// Why a text is not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// In words.
+    pub why: String,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no report of a load that can be read: {}", self.why)
+    }
+}
+
+impl std::error::Error for Unread {}

@@ -1,0 +1,163 @@
+use measure::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::*;
+use crate::collector::results::Process;
+use crate::collector::{Collector, Plan};
+use crate::files::{File, FileId, Files};
+use crate::gates::{self, Limits};
+use crate::record::{Outcome, Record, Step};
+use crate::stop::Stop;
+
+const START: Instant = Instant { ns: 3_000_000_000 };
+const SECOND: Duration = Duration::from_secs(1);
+
+fn about() -> About {
+    let named = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|&(name, value)| (name.into(), value.into())).collect()
+    };
+    About {
+        target: "http://127.0.0.1:8080".into(),
+        workload: "one-packet".into(),
+        load: "10/s".into(),
+        began: "2026-01-31T12:00:00Z".into(),
+        seed: 7,
+        knobs: named(&[("patience", "2s"), ("rate", "10")]),
+        machine: named(&[("processors", "2")]),
+        versions: named(&[("weir", "0.1.0")]),
+    }
+}
+
+/// 10/s for 4 s after 1 s of warm-up; request `number` takes as long as is said, and ends so.
+fn run(clients: u32, of: impl Fn(u64) -> (Duration, Outcome)) -> Results {
+    let stop = Stop { after: 5 * SECOND, sessions_max: None, warm_up: SECOND, interval: SECOND };
+    let plan = Plan { start: START, stop, patience: Some(2 * SECOND), clients };
+    let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
+    let files = Files::new(vec![file(0, 1024), file(1, 10_240)], true);
+    let mut collector = Collector::new(&plan, &files);
+    for number in 0..50 {
+        let (whole, outcome) = of(number);
+        let intended = START + Duration::from_millis(number * 100);
+        collector.record(&Record {
+            file: FileId(u32::from(clients > 1 && number % 4 == 0)),
+            session: number,
+            place: 0,
+            intended,
+            started: intended + Duration::from_micros(20),
+            connected: Some(intended + Duration::from_micros(120)),
+            first_byte: (outcome == Outcome::Good).then(|| intended + whole / 2),
+            ended: intended + whole,
+            bytes: if outcome == Outcome::Good { 1300 } else { 0 },
+            outcome,
+        });
+    }
+    let mut results = collector.finish(START + 6 * SECOND);
+    let cpu = Duration::from_millis(600);
+    results.ran(Process { cpu, lasted: 6 * SECOND, descriptors: 40, descriptors_max: 20_000 });
+    results
+}
+
+fn calm() -> Results {
+    run(1, |number| (Duration::from_micros(400 + number * 10), Outcome::Good))
+}
+
+fn flood() -> Results {
+    run(3, |number| match number % 5 {
+        0 => (2 * SECOND, Outcome::Impatient(Step::FirstByte)),
+        1 => (Duration::from_micros(200), Outcome::Refused),
+        2 if number > 30 => (Duration::from_micros(900), Outcome::Status(503)),
+        _ => (Duration::from_millis(150 + number * 10), Outcome::Good),
+    })
+}
+
+#[test]
+fn a_run_is_told_as_it_was() {
+    type Text = fn(&Report<'_>) -> String;
+    let hgrm: Text = |report| hgrm::text(&report.results.requests.whole);
+    let rows: [(&str, Results, Text, &str); 4] = [
+        ("calm.txt", calm(), summary::text, include_str!("golden/calm.txt")),
+        ("calm.json", calm(), json::text, include_str!("golden/calm.json")),
+        ("calm.hgrm", calm(), hgrm, include_str!("golden/calm.hgrm")),
+        ("flood.txt", flood(), summary::text, include_str!("golden/flood.txt")),
+    ];
+    for (name, results, text, expected) in rows {
+        let findings = gates::findings(&results, &Limits::default());
+        let report = Report { about: &about(), results: &results, findings: &findings };
+        let told = text(&report);
+        assert!(told == expected, "{name} is told as:\n{told}");
+    }
+}
+
+#[test]
+fn what_was_written_is_read_again() {
+    let results = flood();
+    let report = Report { about: &about(), results: &results, findings: &[] };
+    for text in [json::text(&report), json::results(&results)] {
+        assert_eq!(json::read(&text), Ok(results.clone()));
+    }
+}
+
+#[test]
+fn what_is_no_report_is_not_read() {
+    let rows = [
+        ("", "EOF"),
+        ("[]", "invalid"),
+        ("{}", "missing field `schema`"),
+        (r#"{"schema": 2, "results": 5}"#, "its schema is 2, and this program reads 1"),
+        (r#"{"schema": 1}"#, "missing field `results`"),
+    ];
+    for (text, expected) in rows {
+        let unread = json::read(text).expect_err(text).to_string();
+        assert!(unread.contains(expected), "{text}: {unread}");
+    }
+}
+
+#[test]
+fn a_line_tells_how_it_goes() {
+    let results = flood();
+    let interval = results.intervals.iter().nth(2).expect("an interval").1;
+    let at = |seconds| summary::Progress {
+        at: seconds * SECOND,
+        of: Some(30 * SECOND),
+        warm_up: 5 * SECOND,
+        latest: Some(interval),
+        interval: SECOND,
+        open: 1234,
+    };
+    let early = summary::Progress { latest: None, of: None, open: 0, ..at(0) };
+    let whole = "  12 of 30 s  good       6.00/s  failed      4.00/s  p99  390 ms  open  1,234";
+    let rows = [
+        (at(12), 80, whole),
+        (at(12), 20, "  12 of 30 s  good  "),
+        (early, 80, "   0 s  open      0  warm-up"),
+    ];
+    for (progress, columns, expected) in rows {
+        assert_eq!(summary::progress(&progress, columns), expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A file may be anybody's: what is read of it is told, and nothing ends the program.
+    #[test]
+    fn no_text_that_was_tampered_with_panics(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = json::results(&flood()).into_bytes();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            // Other digits are what is most often still read.
+            bytes[place] = if bytes[place].is_ascii_digit() { b'0' + byte % 10 } else { byte };
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        if let Ok(mut results) = json::read(&text) {
+            let findings = gates::findings(&results, &Limits::default());
+            let report = Report { about: &about(), results: &results, findings: &findings };
+            prop_assert!(!summary::text(&report).is_empty());
+            prop_assert!(!json::text(&report).is_empty());
+            prop_assert!(!hgrm::text(&results.requests.whole).is_empty());
+            _ = results.merge(flood());
+        }
+    }
+}
