@@ -14,6 +14,7 @@ pub mod files;
 pub mod record;
 pub mod session;
 pub mod stop;
+pub mod trace;
 pub mod workload;
 
 /// What the streams of random numbers of a run are for: each purpose has one of its own, so that a
