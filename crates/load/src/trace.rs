@@ -5,6 +5,8 @@
 //! target its text, once. Requests become sessions again, as nobody logs connections: those of one
 //! client, with no gap above [`Choices::gap`], came through one. A [`TraceWorkload`] replays them
 //! and says when they began.
+//!
+//! httperf's session logs ([`wsesslog`]) are sessions already.
 
 use std::io::BufRead;
 
@@ -21,6 +23,7 @@ mod request;
 pub mod ucb;
 mod visits;
 pub mod wc98;
+pub mod wsesslog;
 
 pub use fault::Fault;
 pub use replay::TraceWorkload;
