@@ -1,4 +1,4 @@
-//! Workloads that come from files.
+//! Workloads that come from files, and one that is made to look like such.
 //!
 //! A log of a server ([`read`]) is read once, from front to end, so it may come through a pipe
 //! (`zcat`), and is never held: what stays of a request is 12 bytes, of a session 24, and of a
@@ -6,7 +6,9 @@
 //! client, with no gap above [`Choices::gap`], came through one. A [`TraceWorkload`] replays them
 //! and says when they began.
 //!
-//! httperf's session logs ([`wsesslog`]) are sessions already.
+//! httperf's session logs ([`wsesslog`]) are sessions already. Where there is no file a
+//! [`Synthesis`](synthesis::Synthesis) draws requests that a cache finds as hard as a trace that
+//! was published; [`presets`] has those of Choi05.
 
 use std::io::BufRead;
 
@@ -16,10 +18,13 @@ pub mod clf;
 mod collect;
 mod fault;
 mod input;
+mod locality;
 mod names;
 mod order;
+pub mod presets;
 mod replay;
 mod request;
+pub mod synthesis;
 pub mod ucb;
 mod visits;
 pub mod wc98;
