@@ -3,15 +3,22 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod clf;
 mod connection;
 mod head;
 mod path;
 mod proxy;
 mod range;
+mod records;
+mod replay;
+mod wsesslog;
 
 pub use body::body;
+pub use clf::clf;
 pub use connection::connection;
 pub use head::head;
 pub use path::path;
 pub use proxy::proxy;
 pub use range::range;
+pub use records::records;
+pub use wsesslog::wsesslog;

@@ -25,6 +25,11 @@ fn body() {
 }
 
 #[test]
+fn clf() {
+    replay("clf", fuzz::clf);
+}
+
+#[test]
 fn connection() {
     replay("connection", fuzz::connection);
 }
@@ -42,6 +47,16 @@ fn proxy() {
 #[test]
 fn range() {
     replay("range", fuzz::range);
+}
+
+#[test]
+fn records() {
+    replay("records", fuzz::records);
+}
+
+#[test]
+fn wsesslog() {
+    replay("wsesslog", fuzz::wsesslog);
 }
 
 fn replay(target: &str, check: fn(&[u8])) {

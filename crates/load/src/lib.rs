@@ -17,6 +17,7 @@ pub mod record;
 pub mod report;
 pub mod session;
 pub mod stop;
+pub mod trace;
 mod units;
 pub mod workload;
 

@@ -1,0 +1,205 @@
+use measure::Duration;
+use measure::draw::Stream;
+
+use super::Tally;
+use super::visits::{Kept, Visit};
+use crate::arrivals::Gaps;
+use crate::files::Files;
+use crate::session::{Burst, Session};
+use crate::workload::Workload;
+
+/// Below that, requests belong to one page: SURGE's limit between pauses of a browser and of its
+/// user (Barford and Crovella 1998).
+const PAGE_GAP_US: u32 = 1_000_000;
+
+/// The sessions of a log, in the order in which they began, and from the first one again after the
+/// last.
+///
+/// The log tells when requests came, and a client pauses after a reply: the time that the server of
+/// the log took is a part of the pauses here. With the sessions' own times ([`Self::arrivals`]) the
+/// log is replayed; with any others its sessions come as often as one likes.
+#[derive(Debug, Clone)]
+pub struct TraceWorkload {
+    files: Files,
+    /// Never empty.
+    visits: Vec<Visit>,
+    requests: Vec<Kept>,
+    next: usize,
+    /// When the first session of the whole log began.
+    origin_us: i64,
+    speed: f64,
+    tally: Tally,
+}
+
+impl TraceWorkload {
+    pub(crate) fn new(
+        files: Files,
+        (visits, requests): (Vec<Visit>, Vec<Kept>),
+        speed: f64,
+        tally: Tally,
+    ) -> Self {
+        assert!(!visits.is_empty(), "requests without a session");
+        let origin_us = visits[0].at_us;
+        Self { files, visits, requests, next: 0, origin_us, speed, tally }
+    }
+
+    /// When the sessions begin, by the log and the speed.
+    #[must_use]
+    pub fn arrivals(&self) -> Gaps {
+        let times = self.visits.iter().map(|visit| {
+            let since_us = (visit.at_us - self.origin_us) as f64;
+            Duration::from_secs_f64(since_us / 1e6 / self.speed)
+        });
+        Gaps::Times(times.collect())
+    }
+
+    /// Only each `of`-th session from the one at `place` on, which processes share that way: their
+    /// times still count from the first of all. Whether any is left.
+    ///
+    /// # Panics
+    /// `place` is not below `of`.
+    #[must_use]
+    pub fn keep_part(&mut self, place: usize, of: usize) -> bool {
+        assert!(place < of, "part {place} of {of}");
+        if self.visits.len() <= place {
+            return false;
+        }
+        let mut number = 0;
+        self.visits.retain(|_| {
+            number += 1;
+            (number - 1) % of == place
+        });
+        self.next = 0;
+        true
+    }
+
+    /// Sessions until they begin again.
+    #[must_use]
+    pub const fn sessions(&self) -> usize {
+        self.visits.len()
+    }
+
+    /// What became of the log's lines.
+    #[must_use]
+    pub const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    fn pause(&self, pause_us: u32) -> Duration {
+        Duration::from_secs_f64(f64::from(pause_us) / 1e6 / self.speed)
+    }
+}
+
+impl Workload for TraceWorkload {
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+        let visit = self.visits[self.next];
+        self.next = (self.next + 1) % self.visits.len();
+        let mut bursts: Vec<Burst> = Vec::new();
+        for kept in &self.requests[visit.requests()] {
+            let mut request = kept.way.request(kept.file);
+            let pause = self.pause(kept.pause_us);
+            match bursts.last_mut() {
+                Some(page) if kept.pause_us < PAGE_GAP_US => {
+                    request.pause = pause;
+                    page.requests.push(request);
+                }
+                before => {
+                    if let Some(page) = before {
+                        page.think = pause;
+                    }
+                    bursts.push(Burst { requests: vec![request], think: Duration::ZERO });
+                }
+            }
+        }
+        Session { bursts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::FileId;
+    use crate::session::{Method, Request};
+    use crate::trace::{Choices, Fault, Format, read};
+
+    const LOG: &str = "\
+a - - [01/Jul/1995:00:00:10 +0000] \"GET /a HTTP/1.0\" 200 100
+a - - [01/Jul/1995:00:00:10 +0000] \"GET /b HTTP/1.0\" 200 200
+b - - [01/Jul/1995:00:00:14 +0000] \"HEAD /a HTTP/1.0\" 200 -
+a - - [01/Jul/1995:00:00:14 +0000] \"GET /a HTTP/1.0\" 304 0
+a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
+";
+
+    fn replay(speed: f64) -> TraceWorkload {
+        let choices = Choices { speed, ..Choices::default() };
+        read(Format::Clf, LOG.as_bytes(), &choices).unwrap()
+    }
+
+    fn sessions(of: &mut TraceWorkload, count: usize) -> Vec<Session> {
+        let (mut one, mut other) = (Stream::new(1, 1), Stream::new(1, 2));
+        (0..count).map(|_| of.session(&mut one, &mut other)).collect()
+    }
+
+    fn times_ms(of: &TraceWorkload) -> Vec<u128> {
+        let Gaps::Times(times) = of.arrivals() else { panic!("no times") };
+        times.iter().map(Duration::as_millis).collect()
+    }
+
+    #[test]
+    fn a_log_is_replayed() {
+        let mut replay = replay(2.0);
+        assert_eq!(replay.sessions(), 3);
+        assert_eq!(times_ms(&replay), [0, 2000, 30_000]);
+        let known = |(_, file): (FileId, &crate::files::File)| (file.target.clone(), file.bytes);
+        let files: Vec<_> = replay.files().iter().map(known).collect();
+        let of = |target: &str, bytes| (Box::<str>::from(target), bytes);
+        assert_eq!(files, [of("/a", Some(100)), of("/b", Some(200)), of("/c", None)]);
+
+        let ms = Duration::from_millis;
+        let get = |file| Request::get(FileId(file));
+        let burst = |requests: &[Request], think| Burst { requests: requests.to_vec(), think };
+        let first = Session {
+            bursts: vec![
+                burst(&[get(0), Request { pause: ms(250), ..get(1) }], ms(2000)),
+                burst(&[Request { is_conditional: true, ..get(0) }], ms(0)),
+            ],
+        };
+        let head = Request { method: Method::Head, ..get(0) };
+        let second = Session { bursts: vec![burst(&[head], ms(0))] };
+        let third = Session { bursts: vec![burst(&[get(2)], ms(0))] };
+        let expected = [first.clone(), second, third, first];
+        assert_eq!(sessions(&mut replay, 4), expected);
+    }
+
+    #[test]
+    fn processes_share_a_log() {
+        let rows: [(usize, usize, &[u128]); 3] =
+            [(0, 1, &[0, 4000, 60_000]), (0, 2, &[0, 60_000]), (1, 2, &[4000])];
+        for (place, of, expected) in rows {
+            let mut replay = replay(1.0);
+            assert!(replay.keep_part(place, of));
+            assert_eq!(times_ms(&replay), expected);
+        }
+        assert!(!replay(1.0).keep_part(3, 4));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_replayed_says_so() {
+        let choice = |speed| Choices { speed, ..Choices::default() };
+        let cases: [(&[u8], f64, &str); 5] = [
+            (b"", 1.0, "no request in it"),
+            (b"nonsense\n", 1.0, "(1 lines or records are unreadable, 0 are"),
+            (b"\x1f\x8b\x08", 1.0, "zcat"),
+            (LOG.as_bytes(), 0.0, "a speed is a number from 0.001 to 1000000"),
+            (LOG.as_bytes(), f64::NAN, "a speed"),
+        ];
+        for (text, speed, expected) in cases {
+            let fault: Fault = read(Format::Clf, text, &choice(speed)).unwrap_err();
+            assert!(fault.to_string().contains(expected), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Requests become the sessions that they came from.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use measure::Duration;
+
+use super::Fault;
+use super::order::Seen;
+use super::request::Way;
+use crate::files::FileId;
+
+/// Requests kept of one trace: 384 MiB of them. The largest file of the World Cup of 1998 has seven
+/// million.
+const REQUESTS_MAX: u32 = 32 << 20;
+
+/// Of one session, which is made whole when it begins. A proxy never stops for long and would be
+/// one session from the first day to the last; servers end a connection after a hundred.
+const SESSION_REQUESTS_MAX: usize = 1000;
+
+/// A pause is kept in 32 bits of microseconds.
+const GAP_MAX: Duration = Duration::from_secs(3600);
+
+/// Below so many open sessions nobody looks for those that are over.
+const OPEN_LEAST: usize = 1024;
+
+/// A session that has been found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Of its first request, in the order of time.
+    number: u32,
+    count: u32,
+    /// Of its first request among all [`Kept`].
+    from: u32,
+    /// When it began: microseconds since 1970.
+    pub(crate) at_us: i64,
+}
+
+/// What is kept of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) file: FileId,
+    /// Since the one before in its session.
+    pub(crate) pause_us: u32,
+    pub(crate) way: Way,
+}
+
+struct Open {
+    number: u32,
+    at_us: i64,
+    last_us: i64,
+    kept: Vec<Kept>,
+}
+
+pub(crate) struct Visits {
+    gap_us: i64,
+    open: HashMap<u64, Open>,
+    /// When there are so many open ones those that are over are looked for. It follows their
+    /// number, so that each search is paid for by as many requests.
+    sweep_at: usize,
+    latest_us: i64,
+    count: u32,
+    requests: Vec<Kept>,
+    found: Vec<Visit>,
+}
+
+impl Visits {
+    pub(crate) fn new(gap: Duration) -> Self {
+        Self {
+            gap_us: gap.min(GAP_MAX).as_micros() as i64,
+            open: HashMap::new(),
+            sweep_at: OPEN_LEAST,
+            latest_us: i64::MIN,
+            count: 0,
+            requests: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// One that came no earlier than those before. Where times go back all the same (a second with
+    /// more requests than can be spread at once) they stand still instead.
+    pub(crate) fn take(&mut self, seen: Seen) -> Result<(), Fault> {
+        if self.count == REQUESTS_MAX {
+            return Err(Fault::TooMany { what: "requests", most: REQUESTS_MAX.into() });
+        }
+        let number = self.count;
+        self.count += 1;
+        self.latest_us = self.latest_us.max(seen.at_us);
+        let at_us = self.latest_us;
+        let mut kept = Kept { file: seen.file, pause_us: 0, way: seen.way };
+        match self.open.get_mut(&seen.client) {
+            Some(open) if open.goes_on(at_us, self.gap_us) => {
+                kept.pause_us = (at_us - open.last_us) as u32;
+                open.kept.push(kept);
+                open.last_us = at_us;
+            }
+            _ => {
+                let begun = Open { number, at_us, last_us: at_us, kept: vec![kept] };
+                if let Some(over) = self.open.insert(seen.client, begun) {
+                    self.close(over);
+                }
+                self.sweep();
+            }
+        }
+        Ok(())
+    }
+
+    /// All sessions as they began, and their requests, each session's together.
+    pub(crate) fn finish(mut self) -> (Vec<Visit>, Vec<Kept>) {
+        for (_, open) in std::mem::take(&mut self.open) {
+            self.close(open);
+        }
+        self.found.sort_unstable_by_key(|visit| visit.number);
+        (self.found, self.requests)
+    }
+
+    fn sweep(&mut self) {
+        if self.open.len() < self.sweep_at {
+            return;
+        }
+        let (now_us, gap_us) = (self.latest_us, self.gap_us);
+        let over = self.open.extract_if(|_, open| !open.goes_on(now_us, gap_us));
+        let over: Vec<Open> = over.map(|(_, open)| open).collect();
+        over.into_iter().for_each(|open| self.close(open));
+        self.sweep_at = OPEN_LEAST.max(2 * self.open.len());
+    }
+
+    fn close(&mut self, open: Open) {
+        let (from, count) = (self.requests.len() as u32, open.kept.len() as u32);
+        self.found.push(Visit { number: open.number, count, from, at_us: open.at_us });
+        self.requests.extend(open.kept);
+    }
+}
+
+impl Open {
+    fn goes_on(&self, at_us: i64, gap_us: i64) -> bool {
+        at_us - self.last_us <= gap_us && self.kept.len() < SESSION_REQUESTS_MAX
+    }
+}
+
+impl Visit {
+    /// Its requests among all.
+    pub(crate) const fn requests(&self) -> Range<usize> {
+        let from = self.from as usize;
+        from..from + self.count as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GAP: Duration = Duration::from_secs(15);
+
+    /// Each session: its client, as the number of its file, and when its requests came.
+    type Plain = Vec<(u32, Vec<i64>)>;
+
+    fn found(requests: &[(i64, u32)]) -> Plain {
+        let mut visits = Visits::new(GAP);
+        for &(at_us, client) in requests {
+            let file = FileId(client);
+            visits.take(Seen { at_us, client: client.into(), file, way: Way::Get }).unwrap();
+        }
+        let (visits, kept) = visits.finish();
+        let plain = visits.iter().map(|visit| {
+            let of = &kept[visit.requests()];
+            let mut at_us = visit.at_us;
+            let times = of.iter().map(|kept| {
+                at_us += i64::from(kept.pause_us);
+                at_us
+            });
+            (of[0].file.0, times.collect())
+        });
+        plain.collect()
+    }
+
+    /// By looking at all that came before, each time.
+    fn model(requests: &[(i64, u32)]) -> Plain {
+        let mut plain: Plain = Vec::new();
+        for &(at_us, client) in requests {
+            let same = plain.iter_mut().rev().find(|(of, _)| *of == client);
+            match same {
+                Some((_, times))
+                    if at_us - times[times.len() - 1] <= 15_000_000
+                        && times.len() < SESSION_REQUESTS_MAX =>
+                {
+                    times.push(at_us);
+                }
+                _ => plain.push((client, vec![at_us])),
+            }
+        }
+        plain
+    }
+
+    proptest! {
+        #[test]
+        fn sessions_are_those_of_the_model(
+            steps in prop::collection::vec((0_i64..20_000_000, 0_u32..5), 0..300),
+        ) {
+            let mut at_us = 0;
+            let requests: Vec<_> = steps
+                .into_iter()
+                .map(|(gap_us, client)| {
+                    at_us += gap_us / 3;
+                    (at_us, client)
+                })
+                .collect();
+            prop_assert_eq!(found(&requests), model(&requests));
+        }
+    }
+
+    #[test]
+    fn rows() {
+        let s = |seconds: i64| seconds * 1_000_000;
+        let rows: [(&[(i64, u32)], usize); 4] = [
+            (&[], 0),
+            (&[(s(0), 1), (s(15), 1)], 1),
+            (&[(s(0), 1), (s(15) + 1, 1)], 2),
+            (&[(s(0), 1), (s(0), 2), (s(0), 1)], 2),
+        ];
+        for (requests, sessions) in rows {
+            assert_eq!(found(requests).len(), sessions, "{requests:?}");
+        }
+        let proxy = vec![(0, 1); 2 * SESSION_REQUESTS_MAX + 1];
+        assert_eq!(found(&proxy).len(), 3);
+    }
+
+    #[test]
+    fn sessions_that_are_over_are_not_kept_open() {
+        let mut visits = Visits::new(GAP);
+        let clients = 20 * OPEN_LEAST as i64;
+        for client in 0..clients {
+            // A hundred of them within the gap.
+            let at_us = client * GAP.as_micros() as i64 / 100;
+            let file = FileId(client as u32);
+            visits.take(Seen { at_us, client: client as u64, file, way: Way::Get }).unwrap();
+            assert!(visits.open.len() <= OPEN_LEAST, "{} open", visits.open.len());
+        }
+        let (visits, _) = visits.finish();
+        assert_eq!(visits.len() as i64, clients);
+        assert!(visits.is_sorted_by_key(|visit| visit.at_us));
+    }
+}
