@@ -10,6 +10,7 @@
 
 pub mod arrivals;
 pub mod behaviour;
+pub mod description;
 pub mod files;
 pub mod record;
 pub mod session;
