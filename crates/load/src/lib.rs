@@ -14,6 +14,7 @@ pub mod description;
 pub mod files;
 pub mod record;
 pub mod session;
+pub mod site_files;
 pub mod stop;
 pub mod workload;
 
