@@ -8,6 +8,7 @@ mod head;
 mod path;
 mod proxy;
 mod range;
+mod urls;
 
 pub use body::body;
 pub use connection::connection;
@@ -15,3 +16,4 @@ pub use head::head;
 pub use path::path;
 pub use proxy::proxy;
 pub use range::range;
+pub use urls::urls;

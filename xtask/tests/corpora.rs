@@ -44,6 +44,11 @@ fn range() {
     replay("range", fuzz::range);
 }
 
+#[test]
+fn urls() {
+    replay("urls", fuzz::urls);
+}
+
 fn replay(target: &str, check: fn(&[u8])) {
     let corpus = corpus(target);
     assert!(corpus.len() >= INPUTS_MIN, "{} inputs for {target}", corpus.len());
