@@ -11,6 +11,7 @@ mod proxy;
 mod range;
 mod records;
 mod replay;
+mod urls;
 mod wsesslog;
 
 pub use body::body;
@@ -21,4 +22,5 @@ pub use path::path;
 pub use proxy::proxy;
 pub use range::range;
 pub use records::records;
+pub use urls::urls;
 pub use wsesslog::wsesslog;

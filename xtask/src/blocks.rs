@@ -5,13 +5,15 @@
 type Make = fn() -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 6] = [
+const BLOCKS: [(&str, Make); 8] = [
     ("architectures", servers::registry::markdown),
     ("configuration-keys", config::keys::markdown),
     ("configuration-knobs", config::keys::knobs_markdown),
     ("knobs", servers::knobs::markdown),
     ("state-diagram", h1::state::diagram),
     ("statistics", servers::counters::markdown),
+    ("workload-knobs", load::workload::knobs_markdown),
+    ("workloads", load::workload::markdown),
 ];
 
 const BEGINS: &str = "<!-- generated: ";

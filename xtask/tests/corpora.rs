@@ -59,6 +59,11 @@ fn wsesslog() {
     replay("wsesslog", fuzz::wsesslog);
 }
 
+#[test]
+fn urls() {
+    replay("urls", fuzz::urls);
+}
+
 fn replay(target: &str, check: fn(&[u8])) {
     let corpus = corpus(target);
     assert!(corpus.len() >= INPUTS_MIN, "{} inputs for {target}", corpus.len());

@@ -18,6 +18,29 @@ pub struct File {
     pub class: u16,
 }
 
+impl File {
+    /// One whose class is told by its size.
+    #[must_use]
+    pub fn sized(target: impl Into<Box<str>>, bytes: u64) -> Self {
+        Self { target: target.into(), bytes: Some(bytes), class: size_class(bytes) }
+    }
+}
+
+/// The class of a size: 0 of nothing, else one more than the power of two that it reaches.
+#[must_use]
+pub fn size_class(bytes: u64) -> u16 {
+    bytes.checked_ilog2().map_or(0, |power| power as u16 + 1)
+}
+
+/// The sizes of such a class, in words.
+#[must_use]
+pub fn size_class_name(class: u16) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let Some(power) = class.checked_sub(1) else { return String::from("empty") };
+    let (least, unit) = (1 << (power % 10), UNITS[usize::from(power / 10).min(6)]);
+    format!("{least} to {} {unit}", least * 2)
+}
+
 /// All files of a workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
@@ -82,6 +105,23 @@ mod tests {
         let mut all = Vec::new();
         content(target, bytes, |piece| all.extend_from_slice(piece));
         all
+    }
+
+    #[test]
+    fn classes_are_powers_of_two() {
+        let rows = [
+            (0, 0, "empty"),
+            (1, 1, "1 to 2 B"),
+            (511, 9, "256 to 512 B"),
+            (512, 10, "512 to 1024 B"),
+            (1024, 11, "1 to 2 KiB"),
+            (5 << 20, 23, "4 to 8 MiB"),
+            (u64::MAX, 64, "8 to 16 EiB"),
+        ];
+        for (bytes, class, name) in rows {
+            assert_eq!(File::sized("/a", bytes).class, class, "{bytes}");
+            assert_eq!(size_class_name(class), name, "{bytes}");
+        }
     }
 
     #[test]

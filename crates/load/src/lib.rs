@@ -11,11 +11,13 @@
 pub mod arrivals;
 pub mod behaviour;
 pub mod collector;
+pub mod description;
 pub mod files;
 pub mod gates;
 pub mod record;
 pub mod report;
 pub mod session;
+pub mod site_files;
 pub mod stop;
 pub mod trace;
 mod units;

@@ -83,16 +83,23 @@ pub enum Draw {
 impl Draw {
     /// One value.
     pub fn draw(self, from: &mut Stream) -> f64 {
-        let unit = from.unit();
+        self.at(from.unit())
+    }
+
+    /// The value that this share of all values lies below, in 0.0..1.0. Evenly spaced shares give
+    /// a sample that has the distribution without being drawn, and shares below a limit give what
+    /// is left of it when its upper part is cut off.
+    #[must_use]
+    pub fn at(self, share: f64) -> f64 {
         // Never 0, whose logarithm and reciprocal are infinite.
-        let rest = 1.0 - unit;
+        let rest = 1.0 - share;
         match self {
             Self::Constant(value) => value,
-            Self::Uniform { from, to } => from + unit * (to - from),
+            Self::Uniform { from, to } => from + share * (to - from),
             Self::Exponential { mean } => -mean * rest.ln(),
             Self::Pareto { least, shape } => least * rest.powf(-1.0 / shape),
             Self::Weibull { scale, shape } => scale * (-rest.ln()).powf(1.0 / shape),
-            Self::LogNormal { mu, sigma } => (mu + sigma * normal(rest)).exp(),
+            Self::LogNormal { mu, sigma } => (mu - sigma * normal(rest)).exp(),
         }
     }
 }
@@ -224,6 +231,26 @@ mod tests {
             let beyond = values.iter().filter(|value| **value > above).count() as f64;
             let seen = beyond / f64::from(DRAWS);
             assert!((seen - share).abs() < 0.01, "{draw:?}: {seen} above {above}, not {share}");
+        }
+    }
+
+    #[test]
+    fn values_grow_with_their_share() {
+        let e = std::f64::consts::E;
+        // A draw, a share and the value at it.
+        let rows = [
+            (Draw::Uniform { from: 2.0, to: 6.0 }, 0.25, 3.0),
+            (Draw::Exponential { mean: 2.0 }, 1.0 - 1.0 / e, 2.0),
+            (Draw::Pareto { least: 3.0, shape: 2.0 }, 0.75, 6.0),
+            (Draw::Weibull { scale: 2.0, shape: 0.5 }, 1.0 - 1.0 / e, 2.0),
+            (Draw::LogNormal { mu: 1.0, sigma: 0.5 }, 0.5, e),
+            (Draw::LogNormal { mu: 0.0, sigma: 1.0 }, 0.977_249_868, e * e),
+        ];
+        for (draw, share, value) in rows {
+            let seen = draw.at(share);
+            assert!((seen / value - 1.0).abs() < 1e-6, "{draw:?} at {share}: {seen}");
+            let values: Vec<f64> = (0..100).map(|step| draw.at(f64::from(step) / 100.0)).collect();
+            assert!(values.is_sorted() && values[99].is_finite(), "{draw:?}: {values:?}");
         }
     }
 

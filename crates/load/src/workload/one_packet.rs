@@ -1,0 +1,48 @@
+//! One small file, one request on each connection (Brecht04 6.2: the page that CNN served on
+//! September 11th, 2001).
+//!
+//! The paper sizes the file so that head and content fill one packet and does not say how large
+//! they are. 1,180 bytes leave 268 to the head where a segment of Ethernet has 1,448 (1,460 less
+//! the timestamps that every connection has today).
+
+use measure::draw::Stream;
+
+use crate::files::{File, FileId, Files};
+use crate::session::{Burst, Request, Session};
+
+use super::Workload;
+use super::model::Model;
+use super::settings::Settings;
+
+/// See the head of this file.
+pub struct OnePacket {
+    files: Files,
+}
+
+impl OnePacket {
+    /// With a file of this size.
+    #[must_use]
+    pub fn new(bytes: u64) -> Self {
+        Self { files: Files::new(vec![File::sized("/one-packet.html", bytes)], true) }
+    }
+}
+
+impl Workload for OnePacket {
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+        let requests = vec![Request::get(FileId(0))];
+        Session { bursts: vec![Burst { requests, ..Burst::default() }] }
+    }
+
+    fn model(&self) -> Model {
+        let one = Some(1.0);
+        Model { shares: vec![1.0], requests: one, connections: one, ..Model::default() }
+    }
+}
+
+pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+    Ok(Box::new(OnePacket::new(settings.bytes)))
+}

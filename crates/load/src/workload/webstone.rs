@@ -1,0 +1,66 @@
+//! WebStone's mix of files as JAWS97 2.2.2 used it (table 1): each of four sizes once, one request
+//! on each connection. Its clients are a closed loop without think time, 1 to 42 of them (2.3).
+//!
+//! K and M are taken as 1,024 and 1,024 squared, as WebStone's own files had it. The mean reply is
+//! 62,332 bytes, and 84 % of all bytes are the one reply in a hundred that has 5 MB.
+
+use measure::draw::{Stream, Weighted};
+
+use crate::files::{File, FileId, Files};
+use crate::session::{Burst, Request, Session};
+
+use super::Workload;
+use super::model::Model;
+use super::settings::Settings;
+
+/// Name, size and frequency.
+const TABLE_1: [(&str, u64, f64); 4] = [
+    ("/webstone/file500.html", 500, 0.35),
+    ("/webstone/file5k.html", 5 << 10, 0.50),
+    ("/webstone/file50k.html", 50 << 10, 0.14),
+    ("/webstone/file5m.html", 5 << 20, 0.01),
+];
+
+/// See the head of this file.
+pub struct WebStone {
+    files: Files,
+    frequencies: Weighted,
+}
+
+impl WebStone {
+    /// Nothing of it can be chosen.
+    #[must_use]
+    pub fn new() -> Self {
+        let files = TABLE_1.map(|(target, bytes, _)| File::sized(target, bytes));
+        let frequencies = Weighted::new(TABLE_1.map(|(_, _, frequency)| frequency));
+        Self { files: Files::new(files.into(), true), frequencies }
+    }
+}
+
+impl Default for WebStone {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Workload for WebStone {
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn session(&mut self, sessions: &mut Stream, _: &mut Stream) -> Session {
+        let file = FileId(self.frequencies.draw(sessions) as u32);
+        let requests = vec![Request::get(file)];
+        Session { bursts: vec![Burst { requests, ..Burst::default() }] }
+    }
+
+    fn model(&self) -> Model {
+        let shares = TABLE_1.map(|(_, _, frequency)| frequency).into();
+        let one = Some(1.0);
+        Model { shares, requests: one, connections: one, ..Model::default() }
+    }
+}
+
+pub(super) fn make(_: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+    Ok(Box::new(WebStone::new()))
+}
