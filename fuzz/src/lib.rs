@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod client;
 mod connection;
 mod head;
 mod path;
@@ -10,6 +11,7 @@ mod proxy;
 mod range;
 
 pub use body::body;
+pub use client::client;
 pub use connection::connection;
 pub use head::head;
 pub use path::path;

@@ -25,6 +25,11 @@ fn body() {
 }
 
 #[test]
+fn client() {
+    replay("client", fuzz::client);
+}
+
+#[test]
 fn connection() {
     replay("connection", fuzz::connection);
 }
