@@ -10,10 +10,12 @@
 
 pub mod arrivals;
 pub mod behaviour;
+pub mod engine;
 pub mod files;
 pub mod record;
 pub mod session;
 pub mod stop;
+pub mod url;
 pub mod workload;
 
 /// What the streams of random numbers of a run are for: each purpose has one of its own, so that a

@@ -1,6 +1,8 @@
 //! Workloads: who asks for what. Each is a file of this folder that says where its numbers are
 //! from.
 
+pub mod one_url;
+
 use measure::draw::Stream;
 
 use crate::files::Files;
