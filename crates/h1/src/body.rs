@@ -1,6 +1,6 @@
 //! Where bodies end (RFC 9112 sections 6 and 7). Those of requests are read away: this server
-//! serves files, so none means anything to it, but where one ends decides where the next begins. Those of
-//! replies are told piece by piece.
+//! serves files, so none means anything to it, but where one ends decides where the next request
+//! begins. Those of replies are told piece by piece.
 
 use crate::{Framing, Refusal, Status};
 
