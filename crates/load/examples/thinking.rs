@@ -18,7 +18,7 @@ use measure::Duration;
 use measure::draw::Stream;
 
 /// Sessions that begin in a second.
-const RATE: f64 = 4_000.0;
+const RATE: f64 = 2_000.0;
 
 /// The requests of a session of SPECweb99's kind, in two pages.
 const REQUESTS: [usize; 2] = [4, 3];
