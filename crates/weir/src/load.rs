@@ -141,12 +141,20 @@ struct Tally {
     /// Of good replies, from their intended starts.
     total: Duration,
     longest: Duration,
+    /// Of all requests: how long after their intended starts they were begun.
+    all: u64,
+    late: Duration,
+    latest: Duration,
     others: BTreeMap<String, u64>,
 }
 
 impl Tally {
     fn collect(&mut self, record: &Record) {
         self.bytes += record.bytes;
+        let late = record.started - record.intended;
+        self.all += 1;
+        self.late += late;
+        self.latest = self.latest.max(late);
         if record.outcome == Outcome::Good {
             let took = record.ended - record.intended;
             self.good += 1;
@@ -170,6 +178,12 @@ impl Tally {
         );
         let _ =
             writeln!(text, "{} bytes received, {} connections", self.bytes, summary.connections);
+        let _ = writeln!(
+            text,
+            "begun {:.3} ms late on the average, {:.3} ms at most",
+            self.late.as_secs_f64() / self.all.max(1) as f64 * 1e3,
+            self.latest.as_secs_f64() * 1e3
+        );
         for (outcome, count) in &self.others {
             let _ = writeln!(text, "{count} {outcome}");
         }

@@ -61,7 +61,7 @@ fn a_server_is_loaded() {
     for how in [["--rate", "200"], ["--clients", "4"]] {
         let (status, told) = load(&[&[url.as_str(), "--duration", "0.2"][..], &how[..]].concat());
         assert_eq!(status, Some(0), "{told}");
-        assert_eq!(told.lines().count(), 3, "only good replies: {told}");
+        assert_eq!(told.lines().count(), 4, "only good replies: {told}");
     }
     server.stop();
 }
