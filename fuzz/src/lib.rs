@@ -4,6 +4,7 @@
 
 mod body;
 mod clf;
+mod client;
 mod connection;
 mod head;
 mod path;
@@ -16,6 +17,7 @@ mod wsesslog;
 
 pub use body::body;
 pub use clf::clf;
+pub use client::client;
 pub use connection::connection;
 pub use head::head;
 pub use path::path;

@@ -29,6 +29,10 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .IR FILE ]
 .RI [ "FLAG VALUE" ]...
 .br
+.B weir load
+.I URL
+.RI [ "FLAG VALUE" ]...
+.br
 .B weir check
 .I FILE
 .RB [ \-\-explain
@@ -41,6 +45,14 @@ weir \- web server for static sites whose concurrency architecture is a choice
 serves the files of a directory, by default the current one on port 8080.
 SIGTERM or SIGINT lets it finish what it has in hand, a second one stops it at once.
 SIGHUP makes it read its file again and serve by that.
+.PP
+.B weir load
+asks a server for a URL, in an open loop by
+.B \-\-rate
+or a closed one by
+.BR \-\-clients ,
+and tells how it went; its flags are told by
+.BR "weir load \-\-help" .
 .PP
 .B weir check
 tells every mistake in a file, or what the file would serve.

@@ -30,6 +30,11 @@ fn clf() {
 }
 
 #[test]
+fn client() {
+    replay("client", fuzz::client);
+}
+
+#[test]
 fn connection() {
     replay("connection", fuzz::connection);
 }

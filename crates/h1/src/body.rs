@@ -1,5 +1,6 @@
-//! Bodies of requests, read away: this server serves files, so no body means anything to it, but
-//! where one ends decides where the next request begins (RFC 9112 sections 6 and 7).
+//! Where bodies end (RFC 9112 sections 6 and 7). Those of requests are read away: this server
+//! serves files, so none means anything to it, but where one ends decides where the next request
+//! begins. Those of replies are told piece by piece.
 
 use crate::{Framing, Refusal, Status};
 
@@ -50,21 +51,34 @@ enum State {
     Done,
 }
 
+impl State {
+    const fn first(framing: Framing) -> Self {
+        match framing {
+            Framing::None | Framing::Sized(0) => Self::Done,
+            Framing::Sized(left) => Self::Sized { left },
+            Framing::Chunked => Self::Size { value: 0, digits: 0 },
+        }
+    }
+}
+
 impl Body {
     /// A body so framed, of at most `content_max` bytes.
     ///
     /// # Errors
     /// 413 for one that says it is longer.
     pub fn new(framing: Framing, content_max: u64) -> Result<Self, Refusal> {
-        let state = match framing {
-            Framing::None | Framing::Sized(0) => State::Done,
-            Framing::Sized(left) if left > content_max => {
-                return Err(Refusal(Status::CONTENT_TOO_LARGE));
-            }
-            Framing::Sized(left) => State::Sized { left },
-            Framing::Chunked => State::Size { value: 0, digits: 0 },
-        };
+        if matches!(framing, Framing::Sized(bytes) if bytes > content_max) {
+            return Err(Refusal(Status::CONTENT_TOO_LARGE));
+        }
+        let state = State::first(framing);
         Ok(Self { state, content_left: content_max, overhead_left: OVERHEAD_BYTES_MAX })
+    }
+
+    /// The body of a reply: as long as it is. What stands around its chunks has no bound either,
+    /// because a long reply has many; nothing of it is kept, and the client's patience ends it.
+    pub(crate) const fn of_reply(framing: Framing) -> Self {
+        let state = State::first(framing);
+        Self { state, content_left: u64::MAX, overhead_left: u64::MAX }
     }
 
     /// Whether its end has come.
@@ -80,22 +94,30 @@ impl Body {
     pub fn take(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
-            at += match self.state {
-                State::Sized { left } | State::Data { left } => {
-                    let n = left.min((bytes.len() - at) as u64);
-                    self.skip(left - n);
-                    n as usize
-                }
-                _ => {
-                    let left = self.overhead_left.checked_sub(1);
-                    self.overhead_left =
-                        left.ok_or(Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE))?;
-                    self.state = self.byte(bytes[at])?;
-                    1
-                }
-            };
+            at += self.piece(&bytes[at..])?.0;
         }
         Ok(at)
+    }
+
+    /// Takes the next bytes as far as all are content, or none is; returns how many, and whether
+    /// they are content. 0 behind the end.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(crate) fn piece(&mut self, bytes: &[u8]) -> Result<(usize, bool), Refusal> {
+        if let State::Sized { left } | State::Data { left } = self.state {
+            let n = left.min(bytes.len() as u64);
+            self.skip(left - n);
+            return Ok((n as usize, true));
+        }
+        let mut at = 0;
+        while at < bytes.len() && !matches!(self.state, State::Done | State::Data { .. }) {
+            let left = self.overhead_left.checked_sub(1);
+            self.overhead_left = left.ok_or(Refusal(Status::REQUEST_HEADER_FIELDS_TOO_LARGE))?;
+            self.state = self.byte(bytes[at])?;
+            at += 1;
+        }
+        Ok((at, false))
     }
 
     fn skip(&mut self, left: u64) {

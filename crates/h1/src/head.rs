@@ -165,12 +165,20 @@ impl<'c> Head<'c> {
 
     /// The values of a field, one for each line, in order; `name` in any case.
     pub fn values(&self, name: &'static str) -> impl Iterator<Item = &'c [u8]> + use<'c> {
-        Lines(self.bytes).skip(1).filter_map(move |line| value(line, name))
+        values(self.bytes, name)
     }
 
     fn span(&self, span: Span) -> &'c [u8] {
         &self.bytes[usize::from(span.at)..usize::from(span.end)]
     }
+}
+
+/// The values of a field of a head, one for each line, in order; `name` in any case.
+pub(crate) fn values<'c>(
+    bytes: &'c [u8],
+    name: &'static str,
+) -> impl Iterator<Item = &'c [u8]> + use<'c> {
+    Lines(bytes).skip(1).filter_map(move |line| value(line, name))
 }
 
 /// The first value of a field in bytes that begin with a head, which need not be a good one.

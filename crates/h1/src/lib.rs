@@ -16,11 +16,14 @@
 //! is in hand and close, [`Connection::retire`] to do so without haste, and
 //! [`Connection::expired`] when [`Connection::deadline`] has passed.
 //!
+//! The client's side is an [`Exchange`](client::Exchange) for each request.
+//!
 //! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It
 //! is wrong for HTTP/2 and for proxying, which will be other kinds of session.
 #![forbid(unsafe_code)]
 
 pub mod body;
+pub mod client;
 pub mod compose;
 pub mod conditional;
 mod connection;

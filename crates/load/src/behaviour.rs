@@ -20,8 +20,8 @@ pub struct Behaviour {
     pub progress_max: Option<Duration>,
     /// How a connection ends that a client has given up.
     pub gives_up_by: GivesUpBy,
-    /// Whether connections are kept for the whole session; else each request has its own.
-    pub keeps: bool,
+    /// How long a connection is kept.
+    pub keeps: Keeps,
     /// Whether all requests of a burst but the first are sent without waiting.
     pub pipelines: bool,
     /// Connections of one session at the same time (browsers).
@@ -30,11 +30,45 @@ pub struct Behaviour {
     pub retries: u16,
     /// Addresses to connect from, in turn; none: the kernel's choice.
     pub sources: Vec<IpAddr>,
-    /// Connections open at once, over all sessions; who comes then is counted as not started.
+    /// Connections open at once, over all sessions, those included that only wait for the server to
+    /// end them; who comes then is counted as not started.
     pub connections_max: usize,
     /// Whose content is compared with what was made: the share of replies, 0.0 to 1.0. Lengths
     /// always are.
     pub verified: f64,
+}
+
+impl Default for Behaviour {
+    /// The patience of Pariag07 3.2, sessions that keep one connection, everything verified.
+    fn default() -> Self {
+        Self {
+            patience: Some(Duration::from_secs(15)),
+            connect_max: None,
+            send_max: None,
+            first_byte_max: None,
+            progress_max: None,
+            gives_up_by: GivesUpBy::Reset,
+            keeps: Keeps::Session,
+            pipelines: false,
+            parallel: 1,
+            retries: 0,
+            sources: Vec::new(),
+            connections_max: 19_000,
+            verified: 1.0,
+        }
+    }
+}
+
+/// How long a connection is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// For one request, which asks the server to end it.
+    Request,
+    /// For a session; then the client ends it.
+    Session,
+    /// In a closed loop, for all sessions of a client, one after the other (wrk). In an open loop
+    /// each client has one session.
+    Client,
 }
 
 /// How a client ends a connection that it gives up.

@@ -80,11 +80,7 @@ impl Files {
 /// The content of a made file: bytes that nobody else's content equals, and that compress badly.
 /// `write` gets them piece by piece.
 pub fn content(target: &str, bytes: u64, mut write: impl FnMut(&[u8])) {
-    // FNV-1a: a seed from a name, on every machine the same.
-    let seed = target.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let mut stream = Stream::new(seed, 0);
+    let mut stream = stream(target);
     let mut left = bytes;
     let mut piece = [0; 4096];
     while left > 0 {
@@ -94,6 +90,59 @@ pub fn content(target: &str, bytes: u64, mut write: impl FnMut(&[u8])) {
         let count = left.min(piece.len() as u64);
         write(&piece[..count as usize]);
         left -= count;
+    }
+}
+
+/// What a made file's content is drawn from.
+fn stream(target: &str) -> Stream {
+    // FNV-1a: a seed from a name, on every machine the same.
+    let seed = target.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Stream::new(seed, 0)
+}
+
+/// Compares what comes with what [`content`] makes, piece by piece and without keeping either.
+#[derive(Debug)]
+pub struct Comparison {
+    stream: Stream,
+    /// The last eight bytes that were made, and how many of them have been compared.
+    made: [u8; 8],
+    used: usize,
+    /// Bytes that are still to come.
+    left: u64,
+    is_same: bool,
+}
+
+impl Comparison {
+    /// With the content of a made file of this size.
+    #[must_use]
+    pub fn new(target: &str, bytes: u64) -> Self {
+        Self { stream: stream(target), made: [0; 8], used: 8, left: bytes, is_same: true }
+    }
+
+    /// Takes the next bytes that came.
+    pub fn take(&mut self, mut piece: &[u8]) {
+        let left = self.left.checked_sub(piece.len() as u64);
+        self.is_same &= left.is_some();
+        self.left = left.unwrap_or_default();
+        while self.is_same && !piece.is_empty() {
+            if self.used == self.made.len() {
+                self.made = self.stream.bits().to_le_bytes();
+                self.used = 0;
+            }
+            let made = &self.made[self.used..];
+            let count = made.len().min(piece.len());
+            self.is_same = made[..count] == piece[..count];
+            self.used += count;
+            piece = &piece[count..];
+        }
+    }
+
+    /// Whether all that came is what was made, and nothing is missing.
+    #[must_use]
+    pub const fn is_same(&self) -> bool {
+        self.is_same && self.left == 0
     }
 }
 
@@ -129,5 +178,23 @@ mod tests {
         assert_eq!(made("/a", 10_000).len(), 10_000);
         assert_eq!(made("/a", 100), made("/a", 10_000)[..100]);
         assert_ne!(made("/a", 100), made("/b", 100));
+    }
+    #[test]
+    fn content_is_compared_however_it_comes() {
+        let check = |came: &[u8], piece: usize, expected: bool| {
+            let mut comparison = Comparison::new("/a", 10_001);
+            came.chunks(piece).for_each(|piece| comparison.take(piece));
+            assert_eq!(comparison.is_same(), expected, "{} bytes by {piece}", came.len());
+        };
+        let good = made("/a", 10_001);
+        let mut bad = good.clone();
+        bad[5_000] ^= 1;
+        for piece in [1, 3, 8, 4_097, 10_001] {
+            check(&good, piece, true);
+            check(&bad, piece, false);
+            check(&good[..10_000], piece, false);
+            check(&made("/a", 10_002), piece, false);
+            check(&made("/b", 10_001), piece, false);
+        }
     }
 }

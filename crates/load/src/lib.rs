@@ -12,6 +12,7 @@ pub mod arrivals;
 pub mod behaviour;
 pub mod collector;
 pub mod description;
+pub mod engine;
 pub mod files;
 pub mod gates;
 pub mod record;
@@ -21,6 +22,7 @@ pub mod site_files;
 pub mod stop;
 pub mod trace;
 mod units;
+pub mod url;
 pub mod workload;
 
 /// What the streams of random numbers of a run are for: each purpose has one of its own, so that a

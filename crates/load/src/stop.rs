@@ -5,7 +5,7 @@ use measure::Duration;
 /// See the head of this file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
-    /// No session begins after that.
+    /// No session begins after that, and no request of one; replies are waited for.
     pub after: Duration,
     /// Sessions that begin at most; `None`: as many as come.
     pub sessions_max: Option<u64>,

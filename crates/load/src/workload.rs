@@ -4,6 +4,7 @@
 pub mod browser;
 pub mod model;
 pub mod one_packet;
+pub mod one_url;
 pub mod pages;
 pub mod settings;
 pub mod specweb99;

@@ -9,6 +9,7 @@
 
 mod address;
 pub mod clock;
+mod connect;
 mod directory;
 mod errors;
 mod file;

@@ -250,7 +250,7 @@ impl AsFd for Listener {
     }
 }
 
-fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     rustix::net::socket_with(family, SocketType::STREAM, flags, None)
 }
@@ -280,6 +280,6 @@ fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     Ok(rustix::net::connect(&fd, address) == Err(Errno::CONNREFUSED))
 }
 
-fn family(address: &SocketAddr) -> AddressFamily {
+pub(crate) fn family(address: &SocketAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
 }

@@ -1,6 +1,7 @@
 //! The calling thread.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
 
 use rustix::thread::{gettid, sched_getaffinity};
 
@@ -35,6 +36,13 @@ pub fn set_name(name: &str) {
 }
 
 const NAME_BYTES_MAX: usize = 15;
+
+/// Lets the calling thread's waits end when they are to: by default the kernel adds up to 50 µs, so
+/// that several may end together (PR_SET_TIMERSLACK).
+pub fn wake_exactly() {
+    // Refused for no number.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
 
 /// How many processors the calling thread may run on; at least 1.
 #[must_use]

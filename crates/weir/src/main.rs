@@ -3,6 +3,7 @@
 
 mod check;
 mod completions;
+mod load;
 mod serve;
 
 use std::io::Write;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     };
     match matches.subcommand() {
         Some(("serve", flags)) => serve::serve(flags),
+        Some(("load", flags)) => load::load(flags),
         Some(("check", flags)) => check::check(flags),
         Some(("completions", flags)) => completions::completions(flags, command()),
         _ => usage("say what to do: weir serve [DIR], or weir --help"),
@@ -32,9 +34,10 @@ fn main() -> ExitCode {
 fn command() -> Command {
     Command::new("weir")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A web server for static sites whose concurrency architecture is a choice")
+        .about("A web server whose concurrency architecture is a choice, and its load generator")
         .disable_help_subcommand(true)
         .subcommand(serve::command())
+        .subcommand(load::command())
         .subcommand(check::command())
         .subcommand(completions::command())
 }

@@ -1,7 +1,7 @@
 //! epoll(7): the kernel keeps the set, and a wait costs what is ready.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use measure::Duration;
 use rustix::buffer::spare_capacity;
@@ -49,14 +49,66 @@ impl Epoll {
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         self.reported.clear();
         epoll::wait(&self.fd, spare_capacity(&mut self.reported), timeout.as_ref())?;
+        self.tell(events);
+        Ok(())
+    }
+
+    /// As [`Self::wait`], whose timeout is rounded up to a millisecond, but to the nanosecond.
+    pub(super) fn wait_exactly(
+        &mut self,
+        timeout: Option<Duration>,
+        events: &mut Vec<Event>,
+    ) -> io::Result<()> {
+        let of = |timeout: Duration| {
+            Some(Moment {
+                seconds: i64::try_from(timeout.as_secs()).ok()?,
+                nanoseconds: timeout.subsec_nanos().into(),
+            })
+        };
+        // Longer than a clock can say is for ever.
+        let moment = timeout.and_then(of);
+        self.reported.clear();
+        let room = self.reported.spare_capacity_mut();
+        // SAFETY: the kernel reads a timeout, if there is one, and writes at most as many events as
+        // there is room for, all of which outlive the call; its structure is what rustix's is.
+        let found = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.fd.as_raw_fd(),
+                room.as_mut_ptr(),
+                room.len() as libc::c_int,
+                moment.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
+                std::ptr::null::<libc::sigset_t>(),
+                0_usize,
+            )
+        };
+        if found < 0 {
+            let error = io::Error::last_os_error();
+            // A kernel before 5.11, or a filter that does not know the call.
+            let is_unknown = matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM));
+            return if is_unknown { self.wait(timeout, events) } else { Err(error) };
+        }
+        // SAFETY: the kernel has written so many, which is at most what there was room for.
+        unsafe { self.reported.set_len(found as usize) };
+        self.tell(events);
+        Ok(())
+    }
+
+    fn tell(&self, events: &mut Vec<Event>) {
         events.extend(self.reported.iter().map(|&epoll::Event { flags, data }| Event {
             token: data.u64(),
             readable: flags.contains(EventFlags::IN),
             writable: flags.contains(EventFlags::OUT),
             ended: flags.intersects(ENDED),
         }));
-        Ok(())
     }
+}
+
+/// struct __kernel_timespec of linux/time_types.h, on every machine the same.
+#[repr(C)]
+struct Moment {
+    seconds: i64,
+    nanoseconds: i64,
 }
 
 // SAFETY: what is reported are numbers; that the kernel's structure could also hold a pointer is no

@@ -157,6 +157,23 @@ impl Poller {
             Set::Poll(poll) => poll.wait(timeout, &mut self.events),
             Set::Epoll(epoll) => epoll.wait(timeout, &mut self.events),
         };
+        self.found(waited)
+    }
+
+    /// As [`Self::wait`], but with epoll too the time is kept to the nanosecond instead of being
+    /// rounded up to a millisecond; how late a wake-up then is depends on
+    /// [`crate::thread::wake_exactly`].
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn wait_exactly(&mut self, timeout: Option<Duration>) -> io::Result<&[Event]> {
+        let Set::Epoll(epoll) = &mut self.set else { return self.wait(timeout) };
+        self.events.clear();
+        let waited = epoll.wait_exactly(timeout, &mut self.events);
+        self.found(waited)
+    }
+
+    fn found(&self, waited: io::Result<()>) -> io::Result<&[Event]> {
         match waited {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
             _ => Ok(&self.events),

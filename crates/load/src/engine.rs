@@ -1,0 +1,353 @@
+//! Performs a run: one loop over one epoll set, which begins what is to begin, hears what came and
+//! gives up what takes too long.
+//!
+//! What happens when is decided by values: [`Arrivals`] and a [`Workload`] say what is to be asked,
+//! a [`Behaviour`] how, a [`Stop`] for how long. Times of the schedule are absolute, so a loop that
+//! was late makes up for it: every arrival fires, late ones are recorded as such, and nothing that
+//! the server does moves the schedule of an open loop (Pariag07 3.2, Brecht04 5).
+//!
+//! The loop knows sessions, requests and records. How requests are written and replies read stands
+//! in `talk.rs` alone, how bytes get to the server in `wire.rs` alone.
+
+mod alarms;
+mod asked;
+mod asking;
+mod connection;
+mod ending;
+mod hearing;
+mod slab;
+mod talk;
+mod visit;
+mod wire;
+
+use std::collections::HashMap;
+use std::io;
+use std::iter::Peekable;
+use std::net::SocketAddr;
+
+use measure::draw::Stream;
+use measure::{Duration, Instant};
+use os::clock::monotonic;
+use os::poller::{Mechanism, Poller};
+
+use self::alarms::Alarms;
+use self::connection::Connection;
+use self::slab::{Slab, Token};
+use self::talk::{Manner, Validators};
+use self::visit::Visit;
+use crate::Purpose;
+use crate::arrivals::{Arrivals, Gaps, Schedule};
+use crate::behaviour::{Behaviour, Keeps};
+use crate::files::FileId;
+use crate::record::Record;
+use crate::stop::Stop;
+use crate::workload::Workload;
+
+/// All that is the same for a whole run, but for what is asked.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The server.
+    pub to: SocketAddr,
+    /// Its name, and its port unless that is 80: what requests say whom they ask.
+    pub host: String,
+    /// When sessions begin.
+    pub arrivals: Arrivals,
+    /// How clients behave.
+    pub behaviour: Behaviour,
+    /// When it is over.
+    pub stop: Stop,
+    /// Of all random numbers.
+    pub seed: u64,
+    /// When the schedule begins; several processes agree on it.
+    pub begin: Instant,
+}
+
+/// What a run comes to, besides its records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Sessions that began.
+    pub sessions: u64,
+    /// Connections that were tried.
+    pub connections: u64,
+    /// Arrivals that were due and never fired: the machine was too slow for the schedule until the
+    /// very end. Not counted beyond [`MISSED_MAX`].
+    pub missed: u64,
+    /// When it was over.
+    pub ended: Instant,
+}
+
+/// Why a run did not take place, or not to its end: one line.
+#[derive(Debug)]
+pub enum Failure {
+    /// What was asked for makes no sense.
+    Operator(String),
+    /// The machine refuses.
+    Machine(String),
+}
+
+/// Missed arrivals that are counted; a schedule of a million a second has as many in a minute.
+pub const MISSED_MAX: u64 = 60_000_000;
+
+/// Who has no patience of his own gets this, from the end of the schedule: a run ends.
+const DRAIN_MAX: Duration = Duration::from_secs(15);
+
+/// Arrivals, alarms and deadlines that are worked on before replies are looked at again: at 20 µs
+/// for each a reply waits for a millisecond. The precedent is `flood.c`.
+const PER_ROUND_MAX: usize = 64;
+
+/// Events taken at once.
+const EVENTS_MAX: usize = 256;
+
+/// Bytes received at once, in one buffer for all connections.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Performs a run; `collect` gets the record of every request that is over. Ends when all are, and
+/// at the latest when the patience of those that began last is over.
+///
+/// # Errors
+/// See [`Failure`]; what happens to single requests is in their records.
+pub fn run(
+    plan: &Plan,
+    workload: &mut dyn Workload,
+    collect: &mut dyn FnMut(&Record),
+) -> Result<Summary, Failure> {
+    judge(plan, workload).map_err(Failure::Operator)?;
+    let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
+    let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
+    os::thread::wake_exactly();
+    let mut engine = Engine::new(plan, workload, collect, poller);
+    engine.perform().map_err(machine)?;
+    Ok(Summary { ended: monotonic(), ..engine.summary })
+}
+
+struct Engine<'r> {
+    plan: &'r Plan,
+    workload: &'r mut dyn Workload,
+    collect: &'r mut dyn FnMut(&Record),
+    manner: Manner,
+    /// From when on nothing begins.
+    stop: Instant,
+    /// When all that has not ended is cut.
+    end: Instant,
+    poller: Poller,
+    connections: Slab<Connection>,
+    /// When somebody's patience with a connection may be over, by its place.
+    deadlines: Alarms,
+    visits: Slab<Visit>,
+    /// When a client does something next, by its place.
+    wakes: Alarms,
+    /// Requests for the connection named beside them, not sent yet.
+    out: Vec<u8>,
+    out_for: Option<Token>,
+    buffer: Box<[u8]>,
+    /// Connections that had more to say than one turn takes, and whether the server has ended them.
+    unread: Vec<(Token, bool)>,
+    sessions: Stream,
+    thinking: Stream,
+    drawn: Stream,
+    /// What clients have of files that were asked for with a condition; what is not there was
+    /// copied before the run.
+    copies: HashMap<FileId, Validators>,
+    copied_before: Validators,
+    /// The next of the addresses to connect from.
+    source: usize,
+    summary: Summary,
+}
+
+impl<'r> Engine<'r> {
+    fn new(
+        plan: &'r Plan,
+        workload: &'r mut dyn Workload,
+        collect: &'r mut dyn FnMut(&Record),
+        poller: Poller,
+    ) -> Self {
+        let stop = plan.begin + plan.stop.after;
+        let stream = |purpose: Purpose| Stream::new(plan.seed, purpose as u64);
+        Self {
+            plan,
+            workload,
+            collect,
+            manner: Manner {
+                host: plan.host.clone(),
+                keeps: plan.behaviour.keeps != Keeps::Request,
+            },
+            stop,
+            end: stop + plan.behaviour.patience.unwrap_or(DRAIN_MAX),
+            poller,
+            connections: Slab::new(),
+            deadlines: Alarms::new(),
+            visits: Slab::new(),
+            wakes: Alarms::new(),
+            out: Vec::new(),
+            out_for: None,
+            buffer: vec![0; BUFFER_BYTES].into(),
+            unread: Vec::new(),
+            sessions: stream(Purpose::Sessions),
+            thinking: stream(Purpose::Thinking),
+            drawn: stream(Purpose::Behaviour),
+            copies: HashMap::new(),
+            copied_before: talk::copied_at(os::clock::wall_seconds()),
+            source: 0,
+            summary: Summary::default(),
+        }
+    }
+
+    /// The loop.
+    fn perform(&mut self) -> io::Result<()> {
+        let plan = self.plan;
+        let mut arrivals = match &plan.arrivals {
+            Arrivals::Open(gaps) => {
+                let stream = Stream::new(plan.seed, Purpose::Arrivals as u64);
+                Some(Schedule::new(gaps, stream).peekable())
+            }
+            Arrivals::Closed { clients, .. } => {
+                (0..*clients).for_each(|_| self.come());
+                None
+            }
+        };
+        loop {
+            let next = self.arrive(&mut arrivals);
+            self.wake(monotonic());
+            let now = monotonic();
+            self.expire(now);
+            if now >= self.end || (next.is_none() && self.visits.count() == 0) {
+                break;
+            }
+            let timeout = self.timeout(next);
+            self.poller.wait_exactly(Some(timeout))?;
+            for at in 0..self.poller.events().len() {
+                let event = self.poller.events()[at];
+                self.happened(event);
+            }
+            for (token, has_ended) in std::mem::take(&mut self.unread) {
+                self.hear(token, has_ended);
+            }
+        }
+        self.summary.missed = self.missed(&mut arrivals);
+        self.cut();
+        Ok(())
+    }
+
+    /// Begins the sessions whose time has come; returns when the next one is to.
+    fn arrive(&mut self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> Option<Instant> {
+        for _ in 0..PER_ROUND_MAX {
+            let at = self.next_arrival(arrivals)?;
+            let now = monotonic();
+            if at > now {
+                return Some(at);
+            }
+            arrivals.as_mut()?.next();
+            let token = self.visits.insert(Visit::default());
+            self.begin(token, at, now);
+        }
+        self.next_arrival(arrivals)
+    }
+
+    fn next_arrival(&self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> Option<Instant> {
+        if !self.may_begin() {
+            return None;
+        }
+        let at = self.plan.begin + *arrivals.as_mut()?.peek()?;
+        (at < self.stop).then_some(at)
+    }
+
+    fn missed(&self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> u64 {
+        let mut missed = 0;
+        while missed < MISSED_MAX && self.next_arrival(arrivals).is_some() {
+            if let Some(arrivals) = arrivals {
+                arrivals.next();
+            }
+            missed += 1;
+        }
+        missed
+    }
+
+    /// Whether another session may begin.
+    fn may_begin(&self) -> bool {
+        self.plan.stop.sessions_max.is_none_or(|most| self.summary.sessions < most)
+    }
+
+    /// A client of a closed loop comes, and begins with the schedule.
+    fn come(&mut self) {
+        let mut visit = Visit::default();
+        visit.rest(self.plan.begin);
+        let token = self.visits.insert(visit);
+        self.wakes.set(token.place(), self.plan.begin);
+    }
+
+    /// Lets clients go on whose pause is over.
+    fn wake(&mut self, now: Instant) {
+        for _ in 0..PER_ROUND_MAX {
+            let Some(place) = self.wakes.rung(now) else { return };
+            let Some(token) = self.visits.at(place) else { continue };
+            match self.visits.named(token).and_then(|visit| visit.begins()) {
+                Some(_) if !self.may_begin() => self.leave(token),
+                Some(at) => self.begin(token, at, now),
+                None => self.advance(token, now),
+            }
+        }
+    }
+
+    /// A client begins its next session.
+    fn begin(&mut self, token: Token, at: Instant, now: Instant) {
+        let session = self.workload.session(&mut self.sessions, &mut self.thinking);
+        let number = self.summary.sessions;
+        self.summary.sessions += 1;
+        if let Some(visit) = self.visits.named(token) {
+            visit.begin(number, session, at);
+        }
+        self.advance(token, now);
+    }
+
+    /// Gives up connections that somebody's patience with is over.
+    fn expire(&mut self, now: Instant) {
+        for _ in 0..PER_ROUND_MAX {
+            let Some(place) = self.deadlines.rung(now) else { return };
+            let Some(token) = self.connections.at(place) else { continue };
+            self.judge_patience(token, now);
+        }
+    }
+
+    /// Until something is to be done that no event tells of.
+    fn timeout(&self, next: Option<Instant>) -> Duration {
+        if !self.unread.is_empty() {
+            return Duration::ZERO;
+        }
+        let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.end)];
+        let first = alarms.into_iter().flatten().min().unwrap_or(self.end);
+        first - monotonic()
+    }
+}
+
+/// What makes no sense, in one line.
+fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
+    let Plan { behaviour, arrivals, .. } = plan;
+    let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+    let is_sound = match arrivals {
+        Arrivals::Open(Gaps::Fixed { rate } | Gaps::Poisson { rate }) => {
+            is_rate(*rate) && *rate > 0.0
+        }
+        Arrivals::Open(Gaps::Steps(stages)) => stages.iter().all(|stage| is_rate(stage.rate)),
+        Arrivals::Open(Gaps::Ramp { from, to, .. }) => is_rate(*from) && is_rate(*to),
+        Arrivals::Open(Gaps::Times(times)) => times.is_sorted(),
+        Arrivals::Closed { .. } => true,
+    };
+    if !is_sound {
+        return Err(String::from("a rate is a positive number of sessions a second"));
+    }
+    if behaviour.pipelines && behaviour.keeps == Keeps::Request {
+        return Err(String::from("requests are pipelined on connections that are kept"));
+    }
+    if behaviour.parallel == 0 || behaviour.connections_max == 0 {
+        return Err(String::from("a client has at least one connection"));
+    }
+    let is_other = |ip: &std::net::IpAddr| ip.is_ipv4() != plan.to.is_ipv4();
+    if let Some(source) = behaviour.sources.iter().find(|ip| is_other(ip)) {
+        return Err(format!("no connection leads from {source} to {}", plan.to.ip()));
+    }
+    let mut files = workload.files().iter();
+    match files.find(|(_, file)| !talk::is_target(&file.target)) {
+        Some((_, file)) => Err(format!("{:?} cannot be asked for: no path", file.target)),
+        None => Ok(()),
+    }
+}

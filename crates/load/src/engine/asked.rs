@@ -1,0 +1,158 @@
+//! A request on its way, from its schedule to its record.
+
+use measure::Instant;
+use measure::draw::Stream;
+
+use super::visit::Due;
+use crate::files::{Comparison, File, FileId, Files};
+use crate::record::{Outcome, Record};
+use crate::session::{Method, Request};
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// What its connection knows it by.
+    pub(super) tag: u32,
+    pub(super) due: Due,
+    pub(super) file: FileId,
+    method: Method,
+    pub(super) is_conditional: bool,
+    started: Instant,
+    pub(super) connected: Option<Instant>,
+    pub(super) first_byte: Option<Instant>,
+    pub(super) retries_left: u16,
+    bytes: u64,
+    /// Of the reply, as its head said.
+    pub(super) status: u16,
+    pub(super) length: Option<u64>,
+    /// Of its content, so far.
+    content: u64,
+    comparison: Option<Box<Comparison>>,
+}
+
+impl Asked {
+    /// One that is made now. A share of those whose content was made is compared with it.
+    pub(super) fn new(due: Due, request: &Request, now: Instant) -> Self {
+        Self {
+            tag: 0,
+            due,
+            file: request.file,
+            method: request.method,
+            is_conditional: request.is_conditional,
+            started: now,
+            connected: None,
+            first_byte: None,
+            retries_left: 0,
+            bytes: 0,
+            status: 0,
+            length: None,
+            content: 0,
+            comparison: None,
+        }
+    }
+
+    /// Whether its content is to be compared is drawn for every request, so that one does not
+    /// depend on what another was.
+    pub(super) fn verify(&mut self, share: f64, files: &Files, from: &mut Stream) {
+        let File { target, bytes, .. } = files.file(self.file);
+        let is_drawn = from.unit() < share;
+        if let (true, Method::Get, Some(bytes)) = (is_drawn && files.is_made, self.method, bytes) {
+            self.comparison = Some(Box::new(Comparison::new(target, *bytes)));
+        }
+    }
+
+    /// Bytes came for it.
+    pub(super) fn received(&mut self, bytes: usize, now: Instant) {
+        if bytes > 0 {
+            self.bytes += bytes as u64;
+            self.first_byte.get_or_insert(now);
+        }
+    }
+
+    /// Some of its content came.
+    pub(super) fn content(&mut self, piece: &[u8]) {
+        self.content += piece.len() as u64;
+        if let Some(comparison) = &mut self.comparison {
+            comparison.take(piece);
+        }
+    }
+
+    /// How it ended, if its reply is whole and `is_alone`: nothing came behind it that nobody asked
+    /// for.
+    pub(super) fn outcome(&self, file: &File, is_alone: bool) -> Outcome {
+        let is_current = self.status == NOT_MODIFIED && self.is_conditional;
+        if !is_current && !matches!(self.status, 200..=299) {
+            return Outcome::Status(self.status);
+        }
+        let told = match self.method {
+            _ if is_current => None,
+            Method::Get => Some(self.content),
+            Method::Head => self.length,
+            _ => None,
+        };
+        let has_length = told.zip(file.bytes).is_none_or(|(came, bytes)| came == bytes);
+        let is_same = is_current || self.comparison.as_ref().is_none_or(|made| made.is_same());
+        if has_length && is_same && is_alone { Outcome::Good } else { Outcome::Wrong }
+    }
+
+    /// What is told of it.
+    pub(super) fn record(&self, session: u64, outcome: Outcome, now: Instant) -> Record {
+        Record {
+            file: self.file,
+            session,
+            place: self.due.place,
+            intended: self.due.intended,
+            started: self.started,
+            connected: self.connected,
+            first_byte: self.first_byte,
+            ended: now,
+            bytes: self.bytes,
+            outcome,
+        }
+    }
+}
+
+/// The client's copy is still current (RFC 9110 section 15.4.5).
+const NOT_MODIFIED: u16 = 304;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+
+    #[test]
+    fn replies_are_judged_by_status_length_and_content() {
+        let file = File { target: "/a".into(), bytes: Some(5), class: 0 };
+        let mut right = Vec::new();
+        files::content("/a", 5, |piece| right.extend_from_slice(piece));
+        let files = Files::new(vec![file.clone()], true);
+        let check = |method, is_conditional, status, length, content: &[u8], expected| {
+            let request = Request { method, is_conditional, ..Request::get(FileId(0)) };
+            let due = Due { burst: 0, index: 0, place: 0, intended: Instant::ORIGIN };
+            let mut asked = Asked::new(due, &request, Instant::ORIGIN);
+            asked.verify(1.0, &files, &mut Stream::new(1, 1));
+            (asked.status, asked.length) = (status, length);
+            content.chunks(2).for_each(|piece| asked.content(piece));
+            let row = format!("{method:?} {is_conditional} {status} {length:?} {content:?}");
+            assert_eq!(asked.outcome(&file, true), expected, "{row}");
+            let alone = if expected == Outcome::Good { Outcome::Wrong } else { expected };
+            assert_eq!(asked.outcome(&file, false), alone, "{row}, and more");
+        };
+        use Method::{Get, Head, Post};
+        use Outcome::{Good, Status, Wrong};
+        check(Get, false, 200, Some(5), &right, Good);
+        check(Get, false, 200, None, &right, Good);
+        check(Get, false, 200, Some(4), &right[..4], Wrong);
+        check(Get, false, 200, Some(5), b"abcde", Wrong);
+        check(Get, false, 404, Some(5), &right, Status(404));
+        check(Get, false, 304, None, b"", Status(304));
+        check(Get, true, 304, None, b"", Good);
+        check(Get, true, 200, Some(5), &right, Good);
+        check(Get, true, 200, Some(5), b"abcde", Wrong);
+        check(Head, false, 200, Some(5), b"", Good);
+        check(Head, false, 200, None, b"", Good);
+        check(Head, false, 200, Some(6), b"", Wrong);
+        check(Post, false, 200, Some(2), b"ok", Good);
+        check(Post, false, 500, Some(2), b"no", Status(500));
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests are made: on a connection that is there, or on a new one.
+
+use measure::Instant;
+use os::clock::monotonic;
+use os::poller::Interest;
+
+use super::Engine;
+use super::asked::Asked;
+use super::connection::{Connection, Loss, State};
+use super::slab::Token;
+use super::talk::Order;
+use super::visit::{Due, Next};
+use super::wire::Wire;
+use crate::record::{Outcome, Step};
+
+impl Engine<'_> {
+    /// Makes all requests of a client whose time has come.
+    pub(super) fn advance(&mut self, token: Token, now: Instant) {
+        let behaviour = &self.plan.behaviour;
+        let lanes = if behaviour.pipelines { u32::MAX } else { behaviour.parallel.into() };
+        // Ends: each turn makes a request of the session, or none.
+        let next = loop {
+            let Some(visit) = self.visits.named(token) else { return };
+            match visit.next(lanes, self.stop, now) {
+                Next::Ask(due) => self.ask(token, due, now),
+                next => break next,
+            }
+        };
+        self.flush(now);
+        match next {
+            Next::Wait(at) => {
+                self.wakes.set(token.place(), at);
+                self.rest(token);
+            }
+            Next::Over => self.over(token, now),
+            Next::Await | Next::Ask(_) => {}
+        }
+    }
+
+    fn ask(&mut self, token: Token, due: Due, now: Instant) {
+        let Some(visit) = self.visits.named(token) else { return };
+        let Some(request) = visit.request(due.burst, due.index) else { return };
+        let mut asked = Asked::new(due, request, now);
+        asked.retries_left = self.plan.behaviour.retries;
+        asked.verify(self.plan.behaviour.verified, self.workload.files(), &mut self.drawn);
+        self.put(token, asked, now);
+    }
+
+    /// Puts a request on a connection.
+    pub(super) fn put(&mut self, visit: Token, mut asked: Asked, now: Instant) {
+        let token = match self.usable(visit) {
+            Some(token) => token,
+            None => match self.open(visit, now) {
+                Ok((token, is_connected)) => {
+                    asked.connected = is_connected.then(monotonic);
+                    token
+                }
+                Err(outcome) => return self.finish(visit, &asked, outcome, now),
+            },
+        };
+        let Some(connection) = self.connections.named(token) else { return };
+        connection.take(asked, now);
+        if connection.state == State::Open {
+            let last = connection.asked.len() - 1;
+            self.write(token, last, now);
+        }
+        self.watch(token);
+    }
+
+    /// A connection of a client that takes another request.
+    fn usable(&mut self, visit: Token) -> Option<Token> {
+        let visit = self.visits.named(visit)?;
+        let pipelines = self.plan.behaviour.pipelines;
+        let connections = &mut self.connections;
+        visit.connections.iter().copied().find(|&token| {
+            connections.named(token).is_some_and(|connection| match connection.state {
+                State::Open => pipelines || connection.is_idle(),
+                State::Connecting => pipelines,
+                State::Parting | State::Lost(_) => false,
+            })
+        })
+    }
+
+    /// Begins to connect; says whether it has done so already.
+    fn open(&mut self, visit: Token, now: Instant) -> Result<(Token, bool), Outcome> {
+        let behaviour = &self.plan.behaviour;
+        if self.connections.count() >= behaviour.connections_max {
+            return Err(Outcome::NotStarted);
+        }
+        let sources = &behaviour.sources;
+        let source = (!sources.is_empty()).then(|| sources[self.source % sources.len()]);
+        self.source = self.source.wrapping_add(1);
+        self.summary.connections += 1;
+        let failed = |error: std::io::Error| Loss::of(&error).outcome(Step::Connect, true);
+        let (wire, is_connected) = Wire::open(self.plan.to, source).map_err(failed)?;
+        let token = self.connections.insert(Connection::new(visit, wire, is_connected, now));
+        if let Some(connection) = self.connections.named(token)
+            && let Err(error) = self.poller.add(&connection.wire, token.0, Interest::BOTH)
+        {
+            self.connections.remove(token);
+            return Err(failed(error));
+        }
+        if let Some(visit) = self.visits.named(visit) {
+            visit.connections.push(token);
+        }
+        Ok((token, is_connected))
+    }
+
+    /// Writes all requests of a connection that has come about.
+    pub(super) fn write_all(&mut self, token: Token, now: Instant) {
+        let count = self.connections.named(token).map_or(0, |connection| connection.asked.len());
+        for at in 0..count {
+            self.write(token, at, now);
+        }
+        self.flush(now);
+    }
+
+    /// Writes one of them, to be sent by [`Self::flush`] with others for the same connection.
+    fn write(&mut self, token: Token, at: usize, now: Instant) {
+        if self.out_for != Some(token) {
+            self.flush(now);
+            self.out_for = Some(token);
+        }
+        let Some(connection) = self.connections.named(token) else { return };
+        let Some(asked) = connection.asked.get(at) else { return };
+        let Some(visit) = self.visits.named(connection.visit) else { return };
+        let Some(request) = visit.request(asked.due.burst, asked.due.index) else { return };
+        let copy = || self.copies.get(&asked.file).unwrap_or(&self.copied_before);
+        let order = Order {
+            tag: asked.tag,
+            request,
+            target: &self.workload.files().file(asked.file).target,
+            copy: asked.is_conditional.then(copy),
+        };
+        connection.talk.ask(&mut self.out, &self.manner, &order);
+    }
+
+    /// Sends what was written.
+    pub(super) fn flush(&mut self, now: Instant) {
+        let Some(token) = self.out_for.take() else { return };
+        if let Some(connection) = self.connections.named(token) {
+            connection.send(&self.out, now);
+            self.watch(token);
+        }
+        self.out.clear();
+    }
+
+    /// Sees to it that a connection is looked at when somebody's patience with it is over.
+    pub(super) fn watch(&mut self, token: Token) {
+        let Some(connection) = self.connections.named(token) else { return };
+        if let Some(deadline) = connection.deadline(&self.plan.behaviour) {
+            self.deadlines.set_at_latest(token.place(), deadline);
+        }
+    }
+
+    /// A client thinks: its connections need no memory but their own.
+    fn rest(&mut self, visit: Token) {
+        let Some(visit) = self.visits.named(visit) else { return };
+        for &token in &visit.connections {
+            if let Some(connection) = self.connections.named(token) {
+                connection.rest();
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The transport of a connection: the only place that knows which one it is. Another one, as TLS,
+//! may be connected later than its socket, and may have to send before it can receive.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use os::Socket;
+
+use crate::behaviour::GivesUpBy;
+
+/// A stream of bytes to a server, over TCP.
+#[derive(Debug)]
+pub(super) struct Wire {
+    socket: Socket,
+}
+
+impl Wire {
+    /// Begins to connect. `true`: it is connected already.
+    pub(super) fn open(to: SocketAddr, from: Option<IpAddr>) -> io::Result<(Self, bool)> {
+        let (socket, is_connected) = Socket::connect(to, from)?;
+        Ok((Self { socket }, is_connected))
+    }
+
+    /// Whether requests can be sent; asked when the socket has become writable.
+    pub(super) fn connected(&mut self) -> io::Result<bool> {
+        self.socket.connected()
+    }
+
+    /// Receives; 0: the server has ended it. `WouldBlock`: nothing is there.
+    pub(super) fn recv(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(buffer)
+    }
+
+    /// Sends the beginning of these bytes. `WouldBlock`: nothing fits.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.send(bytes, false)
+    }
+
+    /// Ends it.
+    pub(super) fn close(self, by: GivesUpBy) {
+        if by == GivesUpBy::Reset {
+            self.socket.reset_on_close();
+        }
+    }
+}
+
+impl AsFd for Wire {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

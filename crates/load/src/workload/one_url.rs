@@ -1,0 +1,33 @@
+//! One file, asked for again and again, one request in each session.
+
+use measure::draw::Stream;
+
+use super::Workload;
+use crate::files::{File, FileId, Files};
+use crate::session::{Burst, Request, Session};
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct OneUrl {
+    files: Files,
+}
+
+impl OneUrl {
+    /// Asks for this target, of whose content nothing is known.
+    #[must_use]
+    pub fn new(target: &str) -> Self {
+        let file = File { target: target.into(), bytes: None, class: 0 };
+        Self { files: Files::new(vec![file], false) }
+    }
+}
+
+impl Workload for OneUrl {
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+        let requests = vec![Request::get(FileId(0))];
+        Session { bursts: vec![Burst { requests, ..Burst::default() }] }
+    }
+}

@@ -1,0 +1,162 @@
+//! Servers that misbehave: each request counts in the right class, and every run ends.
+
+use std::net::TcpListener;
+
+use load::behaviour::{GivesUpBy, Keeps};
+use load::record::Outcome::{
+    self, Ended, Good, Impatient, Malformed, NotStarted, Refused, Reset, Status, Wrong,
+};
+use load::record::Step;
+use measure::Duration;
+
+use crate::server::{BYTES, Client, Same, answer, made, outcomes, plan, reply, run, serve};
+
+/// A server, and how the requests of clients with little patience end.
+type Row = (&'static str, fn(Client), Outcome);
+
+#[test]
+fn each_fault_counts_in_its_class() {
+    let rows: &[Row] = &[
+        ("nothing is wrong", answer, Good),
+        ("ends when asked", |c| drop(tell(c, "")), Ended(Step::FirstByte)),
+        ("resets when asked", |c| tell(c, "").reset(), Reset(Step::FirstByte)),
+        ("says nothing", |c| tell(c, "").wait(), Impatient(Step::FirstByte)),
+        ("ends within the head", |c| drop(tell(c, "HTTP/1.1 200 OK\r\nCont")), Ended(Step::Reply)),
+        ("ends within the content", |c| drop(tell(c, half())), Ended(Step::Reply)),
+        ("resets within the content", |c| tell(c, half()).reset(), Reset(Step::Reply)),
+        ("stops within the content", |c| tell(c, half()).wait(), Impatient(Step::Reply)),
+        ("another length", |c| tell(c, reply(b"abc")).wait(), Wrong),
+        ("another content", |c| tell(c, reply(&[b'x'; BYTES as usize])).wait(), Wrong),
+        ("more than it said", |c| tell(c, [reply(&right()), vec![b'x']].concat()).wait(), Wrong),
+        ("another status", |c| tell(c, NOT_FOUND).wait(), Status(404)),
+        ("a malformed head", |c| tell(c, "HTTP/1.1 200 OK\r\nno colon\r\n\r\n").wait(), Malformed),
+        ("another protocol", |c| tell(c, "SSH-2.0-x\r\n").wait(), Malformed),
+        ("two lengths", |c| tell(c, TWO_LENGTHS).wait(), Malformed),
+        ("a head without end", |c| tell(c, vec![b'x'; 1 << 20]).wait(), Malformed),
+        ("content without a length", |c| drop(tell(c, unframed())), Good),
+        ("content in chunks", |c| tell(c, chunked()).wait(), Good),
+        ("first hints", |c| tell(c, hinted()).wait(), Good),
+    ];
+    for &(name, server, expected) in rows {
+        for keeps in [Keeps::Request, Keeps::Session] {
+            check(name, server, keeps, expected);
+        }
+    }
+}
+
+fn check(name: &str, server: fn(Client), keeps: Keeps, expected: Outcome) {
+    for gives_up_by in [GivesUpBy::Reset, GivesUpBy::Fin] {
+        let mut plan = plan(serve(server));
+        plan.behaviour.keeps = keeps;
+        plan.behaviour.gives_up_by = gives_up_by;
+        if matches!(expected, Impatient(_)) {
+            plan.behaviour.patience = Some(Duration::from_millis(100));
+        }
+        let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
+        assert_eq!(outcomes(&records), [expected; 5], "{name}, {keeps:?}");
+        assert_eq!((summary.sessions, summary.missed), (5, 0), "{name}");
+    }
+}
+
+fn tell(mut client: Client, bytes: impl AsRef<[u8]>) -> Client {
+    client.asks();
+    client.tell(bytes);
+    client
+}
+
+const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+const TWO_LENGTHS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab";
+
+fn right() -> Vec<u8> {
+    made("/0", BYTES)
+}
+
+fn half() -> Vec<u8> {
+    let whole = reply(&right());
+    whole[..whole.len() - 50].to_vec()
+}
+
+fn unframed() -> Vec<u8> {
+    [b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), &right()].concat()
+}
+
+fn chunked() -> Vec<u8> {
+    let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{BYTES:x}\r\n");
+    [head.as_bytes(), &right(), b"\r\n0\r\n\r\n"].concat()
+}
+
+fn hinted() -> Vec<u8> {
+    [b"HTTP/1.1 103 Early Hints\r\n\r\n".as_slice(), &reply(&right())].concat()
+}
+
+#[test]
+fn nobody_listens() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let plan = plan(listener.local_addr().unwrap());
+    drop(listener);
+    let (records, summary) = run(&plan, &mut Same::bursts(&[3]));
+    assert_eq!(outcomes(&records), [Refused; 5]);
+    assert_eq!((summary.sessions, summary.connections), (5, 5));
+}
+
+/// Nobody is let in any more, so that the kernel leaves the handshake unanswered.
+#[test]
+fn a_connection_that_does_not_come_about_is_given_up() {
+    let listener = os::Listener::bind(&"127.0.0.1:0".parse().unwrap(), 0).unwrap();
+    let mut plan = plan(listener.local_address().unwrap().parse().unwrap());
+    plan.behaviour.connect_max = Some(Duration::from_millis(50));
+    plan.behaviour.patience = Some(Duration::from_millis(300));
+    let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+    let given_up = records.iter().filter(|record| record.outcome == Impatient(Step::Connect));
+    assert!(given_up.count() >= 3, "{records:?}");
+    assert_eq!(records.len(), 5);
+}
+
+#[test]
+fn as_many_connections_are_open_as_may_be() {
+    let mut plan = plan(serve(Client::wait));
+    plan.behaviour.connections_max = 2;
+    plan.behaviour.patience = Some(Duration::from_millis(200));
+    let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
+    assert_eq!(summary.connections, 2);
+    let mut told = outcomes(&records);
+    told.sort_by_key(|outcome| *outcome != NotStarted);
+    let impatient = Impatient(Step::FirstByte);
+    assert_eq!(told, [NotStarted, NotStarted, NotStarted, impatient, impatient]);
+}
+
+#[test]
+fn who_lost_his_connection_asks_again_if_he_is_to() {
+    // How the first connection ends, how often is asked again, and how it goes.
+    type Ends = fn(Client);
+    let rows: [(Ends, u16, Outcome); 5] = [
+        (|c| drop(tell(c, "")), 0, Ended(Step::FirstByte)),
+        (|c| drop(tell(c, "")), 1, Good),
+        (|c| tell(c, "").reset(), 3, Good),
+        (|c| drop(tell(c, half())), 3, Ended(Step::Reply)),
+        (|c| tell(c, "x").wait(), 3, Malformed),
+    ];
+    for (ends, retries, expected) in rows {
+        let first =
+            move |client: Client| if client.number == 0 { ends(client) } else { answer(client) };
+        let mut plan = plan(serve(first));
+        plan.stop.sessions_max = Some(1);
+        plan.behaviour.retries = retries;
+        let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
+        assert_eq!(outcomes(&records), [expected], "{retries} retries");
+        assert_eq!(summary.connections, 1 + u64::from(expected == Good));
+    }
+}
+
+#[test]
+fn every_step_has_a_patience_of_its_own() {
+    let short = Some(Duration::from_millis(50));
+    let mut first = plan(serve(Client::wait));
+    first.behaviour.first_byte_max = short;
+    let (records, _) = run(&first, &mut Same::bursts(&[1]));
+    assert_eq!(outcomes(&records), [Impatient(Step::FirstByte); 5]);
+    let mut progress = plan(serve(|c| tell(c, half()).wait()));
+    progress.behaviour.progress_max = short;
+    let (records, _) = run(&progress, &mut Same::bursts(&[1]));
+    assert_eq!(outcomes(&records), [Impatient(Step::Reply); 5]);
+}
