@@ -196,9 +196,7 @@ impl<'h> Pool<'h> {
 
     /// In a drain: whether somebody still waits, and no more have come than could.
     fn lets_in(&self, waiting: &mut Waiting) -> bool {
-        let waits = !self.house.orders.is_retiring()
-            && waiting.drained < self.house.waiting_max()
-            && self.is_listener_ready();
+        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
             self.house.stop_listening();
@@ -206,8 +204,9 @@ impl<'h> Pool<'h> {
         waits && !waiting.is_shut
     }
 
+    /// Whether somebody waits whom nobody else accepts.
     fn is_listener_ready(&self) -> bool {
-        let listeners = self.house.listeners.iter();
+        let listeners = self.house.kept_listeners();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
