@@ -198,7 +198,7 @@ fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener
 fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {
     let mend = match error.kind() {
         io::ErrorKind::AddrInUse if !matches!(before, Before::Nobody) => {
-            "if this server has it by another spelling keep that, or restart; or choose another port"
+            "if this server has it by another spelling, keep that; or choose another port"
         }
         io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
         io::ErrorKind::PermissionDenied => {
