@@ -291,7 +291,9 @@ impl Member<'_> {
             }
         }
         if house.orders.is_draining() {
-            turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
+            // A try that brought nobody counts, too: a socket that another generation has stopped
+            // looks ready for ever.
+            turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
         turn.queue.iter().for_each(|socket| tally.accepted(socket));
