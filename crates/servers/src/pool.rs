@@ -196,9 +196,7 @@ impl<'h> Pool<'h> {
 
     /// In a drain: whether somebody still waits, and no more have come than could.
     fn lets_in(&self, waiting: &mut Waiting) -> bool {
-        let waits = !self.house.orders.is_retiring()
-            && waiting.drained < self.house.waiting_max()
-            && self.is_listener_ready();
+        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
             self.house.stop_listening();
@@ -206,8 +204,9 @@ impl<'h> Pool<'h> {
         waits && !waiting.is_shut
     }
 
+    /// Whether somebody waits whom nobody else accepts.
     fn is_listener_ready(&self) -> bool {
-        let listeners = self.house.listeners.iter();
+        let listeners = self.house.kept_listeners();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
@@ -292,7 +291,9 @@ impl Member<'_> {
             }
         }
         if house.orders.is_draining() {
-            turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
+            // A try that brought nobody counts, too: a socket that another generation has stopped
+            // looks ready for ever.
+            turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
         turn.queue.iter().for_each(|socket| tally.accepted(socket));
