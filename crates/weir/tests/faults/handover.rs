@@ -1,6 +1,6 @@
 //! What is handed from one generation or program to the next, and what is not.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,9 @@ use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
-use crate::support::processes::children;
+use crate::support::processes::{children, stop};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, run, send};
+use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -101,7 +102,7 @@ fn an_address_left_out_of_a_reload_is_left_in_good_order() {
         let old = workers(&server)[0];
         assert_eq!(server.fetch_from(left, "/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         // Some wait there while the order to leave comes.
-        send(old, Signal::STOP);
+        stop(old);
         let mut waiting: Vec<Wire> = (0..8).map(|_| server.asking(left, "/digits.txt")).collect();
         home.configure(combination, FIRST);
         server.signal(Signal::HUP);
@@ -130,7 +131,7 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
     let mut server = home.serve(Program::Weir.path());
     let left = server.addresses[1];
     let old = workers(&server)[0];
-    send(old, Signal::STOP);
+    stop(old);
     home.configure(combination, FIRST);
     server.signal(Signal::HUP);
     server.await_line("retires");
@@ -190,29 +191,23 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
         let known = workers(&server);
-        // Opened only when somebody reads.
-        let fifo = home.fifo("log");
-        home.configure(combination, &format!("{FIRST}access-log = {fifo:?}\n"));
+        // A page of errors is read before anything is served.
+        let slow = SlowFiles::mount(&home.site.root().join("slow"));
+        let (root, page) = (home.site.root(), "{ status = 404, file = \"/slow/a.bin\" }");
+        let host = format!(
+            "{FIRST}[[host]]\nnames = [\"slow.test\"]\nroot = {root:?}\n\
+             rule = [{{ at = \"/\", error-page = {page} }}]\n"
+        );
+        home.configure(combination, &host);
         server.signal(Signal::USR2);
         let new = new_child(&server, &known);
-        let waits = || fs::read_to_string(format!("/proc/{new}/wchan")).is_ok_and(|at| at != "0");
-        let takes = || signals_taken(new);
-        assert!(await_true(PATIENCE, || takes() && waits()), "{combination}: takes no signals");
+        slow.await_read();
         send(new, Signal::TERM);
-        let reader = File::open(&fifo).expect("a reader");
+        slow.release();
         server.await_line("not upgraded");
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
-        drop(reader);
         server.stop();
     });
-}
-
-/// Whether SIGTERM no longer ends a process by itself.
-fn signals_taken(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
-    let blocked = blocked.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-    blocked >> (Signal::TERM.as_raw() - 1) & 1 == 1
 }
 
 #[test]
