@@ -75,8 +75,17 @@ static void finish(int n) {
   if (w->closes) hang_up(n); else { w->state = FREE; enqueue(n); }
 }
 
+// Where failures can be held against what the server did.
+static void tell(struct wire *w, const char *how) {
+  static int told; struct timespec t; char clock[16];
+  if (told++ >= 1000) return;
+  clock_gettime(CLOCK_REALTIME, &t); strftime(clock, sizeof clock, "%T", localtime(&t.tv_sec));
+  fprintf(stderr, "%s.%03ld kept: %s %.1f ms after it was asked\n", clock, t.tv_nsec / 1000000, how, (now() - w->sent) * 1e3);
+}
+
 static void end(int n, long read) {
   struct wire *w = &wires[n];
+  if (w->state != FREE && w->state != ANSWERED) tell(w, read < 0 ? "reset" : "ended");
   if (w->state == FREE) {  // its place in the queue stays
     read < 0 ? resets++ : ended++; close(w->fd); w->state = GONE; return;
   }
@@ -111,7 +120,7 @@ static void connected(int n) {
 
 static void lose_patience(double limit) {
   for (int n = 0; n < count; n++)
-    if (wires[n].state != GONE && wires[n].state != FREE && wires[n].sent < limit) { timeouts++; hang_up(n); }
+    if (wires[n].state != GONE && wires[n].state != FREE && wires[n].sent < limit) { timeouts++; tell(&wires[n], "given up"); hang_up(n); }
 }
 
 static double percentile(double share) {

@@ -63,9 +63,9 @@ impl Listener {
     /// One that a parent has handed to this process, by its number, and will not use any more.
     ///
     /// # Errors
-    /// As [`Self::bind`] for a descriptor.
+    /// As [`Self::bind`] for a descriptor; `InvalidInput`, too, if it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Ok(Self { is_lent: false, ..Self::inherit(number)? })
+        Self::listening(crate::handed::claim(number)?)
     }
 
     /// The number of its descriptor, for a child that inherits it.
@@ -208,17 +208,22 @@ impl Listener {
     }
 
     fn inherit(fd: RawFd) -> io::Result<Self> {
-        let no_listener = || io::Error::from(io::ErrorKind::InvalidInput);
         let duplicate = crate::handed::take_over(fd).map_err(|error| {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
-            if is_closed { no_listener() } else { error }
+            if is_closed { io::ErrorKind::InvalidInput.into() } else { error }
         })?;
-        let kind = sockopt::socket_type(&duplicate).map_err(|_| no_listener())?;
-        if kind != SocketType::STREAM || !sockopt::socket_acceptconn(&duplicate)? {
+        Ok(Self { is_lent: true, ..Self::listening(duplicate)? })
+    }
+
+    /// One that listens already.
+    fn listening(fd: OwnedFd) -> io::Result<Self> {
+        let no_listener = || io::Error::from(io::ErrorKind::InvalidInput);
+        let kind = sockopt::socket_type(&fd).map_err(|_| no_listener())?;
+        if kind != SocketType::STREAM || !sockopt::socket_acceptconn(&fd)? {
             return Err(no_listener());
         }
-        fcntl_setfl(&duplicate, fcntl_getfl(&duplicate)? | OFlags::NONBLOCK)?;
-        Ok(Self { is_lent: true, ..Self::new(duplicate)? })
+        fcntl_setfl(&fd, fcntl_getfl(&fd)? | OFlags::NONBLOCK)?;
+        Self::new(fd)
     }
 
     fn new(fd: OwnedFd) -> io::Result<Self> {

@@ -23,9 +23,9 @@ impl Wake {
     /// One that a parent has handed to this process, by its number.
     ///
     /// # Errors
-    /// There is no such descriptor, or none is left.
+    /// There is no such descriptor, or it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Ok(Self { fd: crate::handed::take_over(number)? })
+        Ok(Self { fd: crate::handed::claim(number)? })
     }
 
     /// The number of its descriptor, for a child that inherits it.

@@ -166,9 +166,17 @@ impl<'h> Completions<'h> {
     pub(crate) fn start_all(&mut self) -> io::Result<()> {
         if mem::take(&mut self.ordered) {
             self.drain()?;
-        } else if self.gate.is_draining() && self.gate.is_open() {
-            self.accept_waiting()?;
         }
+        self.start_touched()?;
+        // Whoever went has made room, and the last to go is not the end while others wait.
+        while self.gate.is_draining() && self.gate.is_open() {
+            self.accept_waiting()?;
+            self.start_touched()?;
+        }
+        Ok(())
+    }
+
+    fn start_touched(&mut self) -> io::Result<()> {
         let mut touched = mem::take(&mut self.touched);
         self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
         self.tally.add(Counter::Worked, touched.len() as u64);
@@ -363,13 +371,11 @@ impl<'h> Completions<'h> {
 
     /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
+        self.gate.drain(self.house.waiting_max(), self.parties.len());
         if self.house.orders.is_retiring() {
-            self.gate.retire();
             self.hand_on()?;
-        } else {
-            self.gate.drain(self.house.waiting_max(), self.parties.len());
-            self.accept_waiting()?;
         }
+        self.accept_waiting()?;
         for token in self.parties.tokens() {
             if let Some(party) = self.parties.named(token) {
                 self.house.orders.tell(&mut *party.session, &self.now);

@@ -210,7 +210,7 @@ mod tests {
         let home = std::env::temp_dir();
         let path = home.join(format!("weir-error-log-{}", os::process::id()));
         let written = |level| {
-            let (orders, counters) = (Orders::new().unwrap(), Counters::new(1).unwrap());
+            let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(1).unwrap());
             let log = ErrorLog::open(Some(&path), level, &orders, &counters).unwrap();
             Level::ALL.iter().for_each(|&level| log.write(level, By::Supervisor, "text"));
             let text = std::fs::read_to_string(&path).unwrap();
@@ -219,7 +219,7 @@ mod tests {
             text.lines().count()
         };
         assert_eq!(Level::ALL.map(written), [1, 2, 3, 4]);
-        let (orders, counters) = (Orders::new().unwrap(), Counters::new(2).unwrap());
+        let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(2).unwrap());
         let full = Path::new("/dev/full");
         let log = ErrorLog::open(Some(full), Level::Info, &orders, &counters).unwrap();
         log.write(Level::Error, By::Worker(1), "text");

@@ -101,12 +101,6 @@ impl Gate {
         }
     }
 
-    /// Others let in whoever comes from now on.
-    pub(crate) fn retire(&mut self) {
-        self.drain(0, usize::MAX);
-        self.emptied();
-    }
-
     /// Whether nobody is let in any more, whatever happens.
     pub(crate) fn is_shut(&self) -> bool {
         self.state == State::Shut

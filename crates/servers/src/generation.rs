@@ -4,8 +4,10 @@
 //! all its workers are ready, the one before it retires.
 
 use std::io;
+use std::sync::Arc;
 
 use measure::{Duration, Instant};
+use os::Listener;
 use os::process::{self, Exit, Fork, Pid};
 
 use crate::House;
@@ -32,7 +34,7 @@ pub(crate) struct Generation {
     workers: Vec<Worker>,
     stage: Stage,
     /// Connections that were cut off.
-    pub(crate) cut: u64,
+    cut: u64,
 }
 
 /// How far it has come.
@@ -124,9 +126,17 @@ impl Generation {
         }
     }
 
-    /// Its workers finish what they have, because others serve in their place.
-    pub(crate) fn retire(&mut self, now: Instant) {
-        self.house.orders.retire();
+    /// Its workers finish what they have, because others serve in their place. Where these do not
+    /// listen, nobody will: it takes who waits there.
+    pub(crate) fn retire(&mut self, others: Option<&House>, now: Instant) {
+        let listeners = || self.house.listeners.iter().enumerate();
+        let is_left = |listener: &Arc<Listener>| {
+            others.is_some_and(|house| !house.listeners.iter().any(|l| Arc::ptr_eq(l, listener)))
+        };
+        let left = || listeners().filter(|(_, listener)| is_left(listener));
+        // Refused for none; it matters only to how soon nobody waits.
+        left().for_each(|(_, listener)| drop(listener.queue_nobody()));
+        self.house.orders.retire(left().map(|(n, _)| n));
         self.end(now);
     }
 
@@ -146,6 +156,21 @@ impl Generation {
                 _ => worker.state = State::Ended,
             }
         }
+    }
+
+    /// Says what it has cost, when it is over; returns how many connections.
+    pub(crate) fn close(&self, say: &mut dyn FnMut(&str)) -> u64 {
+        if self.house.orders.is_retiring() {
+            // Done by its workers, unless they were killed.
+            self.house.stop_listening();
+        }
+        if self.cut > 0 {
+            say(&format!(
+                "generation {}: {} connections were cut off; --drain-timeout-ms gives them longer",
+                self.number, self.cut
+            ));
+        }
+        self.cut
     }
 
     /// Takes note of the end of a worker, if it was one of these.

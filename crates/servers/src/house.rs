@@ -58,11 +58,15 @@ impl House {
         self.errors.write(Level::Info, By::Worker(worker), &text);
     }
 
+    /// The listening sockets that nobody else accepts from, once workers are to end.
+    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
+        let all = self.listeners.iter().enumerate();
+        all.filter(|(n, _)| !self.orders.is_handed_on(*n)).map(|(_, listener)| listener)
+    }
+
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
     pub(crate) fn stop_listening(&self) {
-        // While others serve in their place the sockets are theirs.
-        let mine = self.listeners.iter().filter(|_| !self.orders.is_retiring());
-        for listener in mine {
+        for listener in self.kept_listeners() {
             // Refused only when another worker has done so already.
             let _ = listener.stop();
         }

@@ -11,7 +11,8 @@
 //! before more are accepted. With poll, because several listening sockets may be waited for and a
 //! drain must end the wait; one at a time, because each connection would wake all who wait.
 //! Keep-alive, which JAWS97's clients did not use, holds a thread for an idle connection: when no
-//! thread is free the connection idle for longest is closed. Patience is a timeout of the socket,
+//! thread is free the connection idle for longest is closed, and those that are busy end with a
+//! reply, so that the threads are shared by all who come. Patience is a timeout of the socket,
 //! looked at again after each call, so that a trickle does not renew it.
 
 use std::io;
@@ -78,7 +79,8 @@ impl Thread<'_> {
         loop {
             let is_idle = peer.session.is_idle();
             held.idle(is_idle, now.at);
-            if !retired && held.is_draining() {
+            let is_asked = matches!(peer.session.want(), Want::Find(_));
+            if !retired && (held.is_draining() || is_asked && held.is_wanted()) {
                 // A request that is on its way is still answered; the pool ends who is idle for
                 // long.
                 peer.session.retire(&now);

@@ -17,10 +17,10 @@ pub struct Orders {
     wake: Arc<Wake>,
 }
 
-/// Places of the words.
+/// Places of the words; behind them is one for each listening socket.
 const END: usize = 0;
 const LOGS: usize = 1;
-const ORDERS: usize = 2;
+const LEFT: usize = 2;
 
 /// What the first of them says; what was ordered stands until something greater is.
 const LEAVE: u64 = 1;
@@ -28,12 +28,13 @@ const RETIRE: u64 = 2;
 const DRAIN: u64 = 3;
 
 impl Orders {
-    /// Nothing ordered.
+    /// Nothing ordered, to workers with so many listening sockets.
     ///
     /// # Errors
     /// The machine has no memory or descriptor for it.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self { words: Arc::new(SharedWords::new(ORDERS)?), wake: Arc::new(Wake::new()?) })
+    pub fn new(listeners: usize) -> io::Result<Self> {
+        let words = Arc::new(SharedWords::new(LEFT + listeners)?);
+        Ok(Self { words, wake: Arc::new(Wake::new()?) })
     }
 
     /// Tells every worker that it will soon be ordered to end: it serves on, and sends its clients
@@ -48,8 +49,10 @@ impl Orders {
         self.wake.wake();
     }
 
-    /// Orders every worker to end, because others serve in its place.
-    pub fn retire(&self) {
+    /// Orders every worker to end, because others serve in its place: on all listening sockets but
+    /// those that are left.
+    pub fn retire(&self, left: impl Iterator<Item = usize>) {
+        left.for_each(|listener| self.words[LEFT + listener].store(1, Release));
         self.words[END].fetch_max(RETIRE, Release);
         self.wake.wake();
     }
@@ -64,9 +67,14 @@ impl Orders {
         self.words[END].load(Acquire) >= RETIRE
     }
 
-    /// Whether others serve in its place, so that it has nobody to accept and need not hurry.
+    /// Whether others serve in its place, so that it need not hurry.
     pub fn is_retiring(&self) -> bool {
         self.words[END].load(Acquire) == RETIRE
+    }
+
+    /// Whether others accept from a listening socket, so that it is theirs.
+    pub fn is_handed_on(&self, listener: usize) -> bool {
+        self.is_retiring() && self.words[LEFT + listener].load(Acquire) == 0
     }
 
     /// Orders every process to open its logs again before it writes to them: who rotates them has

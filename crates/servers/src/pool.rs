@@ -22,6 +22,9 @@ const STACK_BYTES: usize = 128 << 10;
 const SPARE_FOR: Duration = Duration::from_secs(10);
 /// How often the pool looks again for an idle connection to close while no thread is free.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// A connection that has been idle for less may have a request on its way: it is not closed for
+/// another's sake, but asked to end with its next reply.
+const IDLE_MIN: Duration = Duration::from_millis(100);
 const BUSY: u64 = u64::MAX;
 
 /// The pool.
@@ -31,6 +34,8 @@ pub(crate) struct Pool<'h> {
     threads: AtomicU32,
     free: AtomicU32,
     draining: AtomicBool,
+    /// No thread is free, there may be no more, and somebody waits for one.
+    pressed: AtomicBool,
     /// Held by the one free thread that waits for connections. If all waited, each connection would
     /// wake them all, and all but one for nothing.
     accepting: Mutex<Waiting>,
@@ -84,6 +89,7 @@ impl<'h> Pool<'h> {
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
             draining: AtomicBool::new(false),
+            pressed: AtomicBool::new(false),
             accepting: Mutex::default(),
             accepted_ns: AtomicU64::new(0),
             wake: Wake::new()?,
@@ -124,7 +130,8 @@ impl<'h> Pool<'h> {
     }
 
     /// Waits for an order or for the last free thread to be taken; then makes another, or where
-    /// that may not be, closes who has been idle for longest.
+    /// that may not be, closes who has been idle for longest, and has who is busy leave after a
+    /// reply.
     fn look_after<'s, 'e>(
         &'s self,
         scope: &'s Scope<'s, 'e>,
@@ -135,7 +142,9 @@ impl<'h> Pool<'h> {
             return;
         }
         let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
-        if !has_grown && self.is_waited_for() && self.close_longest_idle() {
+        let is_pressed = !has_grown && self.is_waited_for();
+        self.pressed.store(is_pressed, Release);
+        if is_pressed && self.close_longest_idle() {
             let mut tally = Tally::default();
             tally.add(Counter::Evicted, 1);
             tally.publish(&self.house.counters, self.worker);
@@ -196,9 +205,7 @@ impl<'h> Pool<'h> {
 
     /// In a drain: whether somebody still waits, and no more have come than could.
     fn lets_in(&self, waiting: &mut Waiting) -> bool {
-        let waits = !self.house.orders.is_retiring()
-            && waiting.drained < self.house.waiting_max()
-            && self.is_listener_ready();
+        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
             self.house.stop_listening();
@@ -206,17 +213,19 @@ impl<'h> Pool<'h> {
         waits && !waiting.is_shut
     }
 
+    /// Whether somebody waits whom nobody else accepts.
     fn is_listener_ready(&self) -> bool {
-        let listeners = self.house.listeners.iter();
+        let listeners = self.house.kept_listeners();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
 
-    /// `false`: none is idle.
+    /// `false`: none is idle for long enough.
     fn close_longest_idle(&self) -> bool {
         let held = locked(&self.held);
+        let latest = os::clock::monotonic().ns.saturating_sub(IDLE_MIN.as_nanos() as u64);
         let idle = held.values().map(|hold| (hold.idle_since.load(SeqCst), hold));
-        let longest = idle.filter(|(since, _)| *since != BUSY).min_by_key(|(since, _)| *since);
+        let longest = idle.filter(|(since, _)| *since <= latest).min_by_key(|(since, _)| *since);
         longest.is_some_and(|(since, hold)| {
             // It is not to be chosen again; if its thread was faster it is not idle any more.
             let chosen = hold.idle_since.compare_exchange(since, BUSY, SeqCst, SeqCst).is_ok();
@@ -292,7 +301,9 @@ impl Member<'_> {
             }
         }
         if house.orders.is_draining() {
-            turn.drained = turn.drained.saturating_add(turn.queue.len() as u32);
+            // A try that brought nobody counts, too: a socket that another generation has stopped
+            // looks ready for ever.
+            turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
         }
         tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
         turn.queue.iter().for_each(|socket| tally.accepted(socket));
@@ -353,6 +364,11 @@ impl Held<'_> {
     /// Whether the reply in hand is the last.
     pub(crate) fn is_draining(&self) -> bool {
         self.pool.draining.load(SeqCst)
+    }
+
+    /// Whether somebody waits for a thread, and this one may be had after a reply.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.pool.pressed.load(Acquire) && self.pool.free.load(Acquire) == 0
     }
 }
 

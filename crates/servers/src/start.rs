@@ -102,7 +102,7 @@ pub(crate) fn house(
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
-    let orders = Orders::new().map_err(refused)?;
+    let orders = Orders::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
@@ -184,8 +184,9 @@ fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener
             }),
             None => Listener::bind(address, settings.backlog).map(Arc::new),
         };
-        let listener = listener.map_err(|e| refusal(address, &e))?;
-        if settings.defer_accept_s > 0 {
+        let listener = listener.map_err(|e| refusal(address, &e, before))?;
+        // A reload may also end it; of a service manager's socket it is the manager's to say.
+        if settings.defer_accept_s > 0 || !matches!(address, Address::Fd(_)) {
             let deferred = listener.defer_accept(settings.defer_accept_s);
             deferred.map_err(|e| Failure::Machine(format!("--defer-accept-s: {e}")))?;
         }
@@ -194,8 +195,11 @@ fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener
     Ok(listeners)
 }
 
-fn refusal(address: &Address, error: &io::Error) -> Failure {
+fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {
     let mend = match error.kind() {
+        io::ErrorKind::AddrInUse if !matches!(before, Before::Nobody) => {
+            "if this server has it by another spelling, keep that; or choose another port"
+        }
         io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
         io::ErrorKind::PermissionDenied => {
             "not permitted; choose a port from 1024 or start as root"

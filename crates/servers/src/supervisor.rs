@@ -22,7 +22,7 @@ use crate::knobs::KNOBS;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::start::{self, Before};
-use crate::upgrade::{Inheritance, Upgrade};
+use crate::upgrade::{self, Inheritance, Upgrade};
 
 /// What a program decides about the server that it runs.
 pub struct Program<'p> {
@@ -52,7 +52,7 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
         admin: Admin::open(&settings, &signals, inheritance.as_ref())?,
         generations: Vec::new(),
         started: 0,
-        executable: std::env::current_exe().map_err(blind)?,
+        executable: upgrade::executable().map_err(blind)?,
         inheritance,
         upgrade: None,
         wants_reload: false,
@@ -63,11 +63,6 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     supervisor.admin.announce(program.say);
     let end = supervisor.supervise(program)?;
     let cut = supervisor.drain(end, program).map_err(blind)?;
-    if cut > 0 {
-        (program.say)(&format!(
-            "{cut} connections were cut off; --drain-timeout-ms gives them longer"
-        ));
-    }
     (program.say)(&summary(&supervisor.totals()));
     if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
 }
@@ -141,7 +136,7 @@ impl Supervisor<'_> {
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
-                Some(Signal::Hup) => self.wants_reload = true,
+                Some(Signal::Hup) => self.ask_for_reload(program.say),
                 Some(Signal::Usr2) => self.wants_upgrade = true,
                 Some(Signal::Usr1) => self.reopen_logs(),
                 Some(_) => self.bury(program, &mut starting)?,
@@ -151,14 +146,13 @@ impl Supervisor<'_> {
             for generation in &mut self.generations {
                 generation.tick(now, program.say);
             }
+            self.close_gone(program);
             if let Some(since) = starting {
                 starting = self.follow(program, since, now);
             }
             if let Some(upgrade) = &self.upgrade {
                 if upgrade.is_ready() {
-                    tell(State::Replaced(upgrade.pid));
-                    (program.say)("another program serves; this one retires");
-                    self.admin.hand_on();
+                    self.hand_on(program);
                     return Ok(End::Replaced);
                 }
                 if now - upgrade.started >= START_MAX {
@@ -187,6 +181,13 @@ impl Supervisor<'_> {
                 self.admin.wait(timeout, &View { house, generation: *number })
             }
             None => self.signals.wait(timeout),
+        }
+    }
+
+    fn ask_for_reload(&mut self, say: &mut dyn FnMut(&str)) {
+        let is_new = !mem::replace(&mut self.wants_reload, true);
+        if is_new && self.generations.len() > ENDING_MAX {
+            say(&format!("to be reloaded when one of {ENDING_MAX} generations has ended"));
         }
     }
 
@@ -230,9 +231,7 @@ impl Supervisor<'_> {
         let (last, others) = self.generations.split_last_mut()?;
         if !last.is_ready() {
             if now - since >= START_MAX && !others.is_empty() {
-                last.kill();
-                (program.say)("not reloaded: the workers were not ready in time");
-                tell(State::Ready);
+                self.abandon("the workers were not ready in time", now, program);
                 return None;
             }
             return Some(since);
@@ -245,7 +244,7 @@ impl Supervisor<'_> {
                 "generation {} serves, {} retires",
                 last.number, generation.number
             ));
-            generation.retire(now);
+            generation.retire(Some(&last.house), now);
         }
         tell(State::Ready);
         None
@@ -253,6 +252,11 @@ impl Supervisor<'_> {
 
     /// Starts the program that lies where this one did.
     fn begin_upgrade(&mut self, program: &mut Program<'_>) {
+        if process::id() == 1 {
+            let why =
+                "the first process of a container cannot be replaced; start another container";
+            return (program.say)(&format!("not upgraded: {why}"));
+        }
         let Some(serving) = self.serving() else { return };
         let admin = self.admin.listener(&serving.house.settings);
         match Upgrade::begin(&self.executable, &serving.house, admin) {
@@ -262,6 +266,22 @@ impl Supervisor<'_> {
                 (program.say)(&format!("not upgraded: {what} cannot be started: {e}"));
             }
         }
+    }
+
+    /// Another program serves. What was asked for meanwhile is asked of it: it has perhaps read
+    /// its settings, or opened its logs, before.
+    fn hand_on(&mut self, program: &mut Program<'_>) {
+        let Some(upgrade) = self.upgrade.take() else { return };
+        tell(State::Replaced(upgrade.pid));
+        (program.say)("another program serves; this one retires");
+        self.admin.hand_on();
+        let missed = [
+            (self.wants_reload, Signal::Hup),
+            (self.wants_upgrade, Signal::Usr2),
+            (upgrade.misses_logs, Signal::Usr1),
+        ];
+        let missed = missed.into_iter().filter(|(is_missed, _)| *is_missed);
+        missed.for_each(|(_, signal)| upgrade.pass_on(signal));
     }
 
     /// Takes note of workers that have ended.
@@ -280,24 +300,41 @@ impl Supervisor<'_> {
                 if self.started == 1 {
                     return Err(failure);
                 }
-                (program.say)("not reloaded: the workers could not start");
-                tell(State::Ready);
                 *starting = None;
+                self.abandon("the workers could not start", now, program);
                 break;
             }
         }
-        let gone = &mut self.gone;
-        self.generations.retain(|generation| {
-            let stays = generation.serves() || !generation.is_over();
-            if !stays {
-                generation.house.counters.add_to(gone);
-            }
-            stays
-        });
         Ok(())
     }
 
-    fn reopen_logs(&self) {
+    /// The last generation is not to serve; whom it has let in already it still serves.
+    fn abandon(&mut self, why: &str, now: Instant, program: &mut Program<'_>) {
+        if let Some((last, others)) = self.generations.split_last_mut() {
+            let serving = others.iter().rfind(|generation| generation.serves());
+            last.retire(serving.map(|generation| &*generation.house), now);
+        }
+        (program.say)(&format!("not reloaded: {why}"));
+        tell(State::Ready);
+    }
+
+    /// Generations without a worker are over; what they have counted stays. Returns how many
+    /// connections were cut off.
+    fn close_gone(&mut self, program: &mut Program<'_>) -> u64 {
+        let mut cut = 0;
+        self.generations.retain(|generation| {
+            let stays = generation.serves() || !generation.is_over();
+            if !stays {
+                generation.house.counters.add_to(&mut self.gone);
+                cut += generation.close(program.say);
+            }
+            stays
+        });
+        cut
+    }
+
+    fn reopen_logs(&mut self) {
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.misses_logs = true);
         self.generations.iter().for_each(|generation| generation.house.orders.reopen_logs());
     }
 
@@ -313,18 +350,18 @@ impl Supervisor<'_> {
     /// Lets all workers finish what they have; kills those that take too long. Returns how many
     /// connections that cost.
     fn drain(&mut self, end: End, program: &mut Program<'_>) -> io::Result<u64> {
-        let mut is_hurried = false;
-        let is_replaced = end == End::Replaced;
-        if !is_replaced {
+        // Who handed over has not been told that this program serves: it still does so itself.
+        let others_serve = end == End::Replaced || self.inheritance.is_some();
+        let is_hurried = !others_serve && {
             tell(State::Stopping);
-            self.upgrade.iter().for_each(Upgrade::give_up);
-            is_hurried = self.leave(program)?;
-        }
+            self.upgrade.iter().for_each(|upgrade| upgrade.pass_on(Signal::Term));
+            self.leave(program)?
+        };
         let now = os::clock::monotonic();
         let mut patience = Duration::ZERO;
         for generation in &mut self.generations {
-            if is_replaced {
-                generation.retire(now);
+            if others_serve {
+                generation.retire(None, now);
             } else {
                 for listener in &generation.house.listeners {
                     // Who waits is still accepted; it matters only to how soon that comes to an
@@ -340,12 +377,34 @@ impl Supervisor<'_> {
         } else {
             (program.say)(&format!("draining for at most {} s", patience.as_secs()));
         }
-        while !self.generations.iter().all(Generation::is_over) {
-            if self.attend(None, program)? && !mem::replace(&mut is_hurried, true) {
-                self.stop_at_once(program);
+        // The first signal to one that was replaced asks for what it does already.
+        let signals = if end == End::Replaced { 2 } else { 1 } - u32::from(is_hurried);
+        self.see_out(signals, now + patience, program)
+    }
+
+    /// Until all have ended: by themselves, at so many signals more, or when the time is up.
+    fn see_out(
+        &mut self,
+        mut signals: u32,
+        until: Instant,
+        program: &mut Program<'_>,
+    ) -> io::Result<u64> {
+        let mut cut = self.close_gone(program);
+        while !self.generations.is_empty() || self.upgrade.is_some() {
+            let upgrade_until = self.upgrade.as_ref().map(|_| until);
+            if self.attend(upgrade_until, program)? && signals > 0 {
+                signals -= 1;
+                match signals {
+                    0 => self.stop_at_once(program),
+                    _ => (program.say)("drains already; another signal stops at once"),
+                }
             }
+            if os::clock::monotonic() >= until {
+                self.upgrade.take().iter().for_each(Upgrade::give_up);
+            }
+            cut += self.close_gone(program);
         }
-        Ok(self.generations.iter().map(|generation| generation.cut).sum())
+        Ok(cut)
     }
 
     /// Serves on for a while: balancers see that it is not ready, and clients that have a
@@ -373,6 +432,7 @@ impl Supervisor<'_> {
         let signal = self.wait(due.map(|at| at - os::clock::monotonic()))?;
         let now = os::clock::monotonic();
         while let Some((pid, exit)) = process::wait_any_exited()? {
+            self.upgrade.take_if(|upgrade| upgrade.pid == pid);
             for generation in &mut self.generations {
                 // None that cannot start keeps the others from ending.
                 let _ = generation.bury(pid, exit, now, program.say);
@@ -390,6 +450,7 @@ impl Supervisor<'_> {
     fn stop_at_once(&mut self, program: &mut Program<'_>) {
         (program.say)("stopping at once");
         self.generations.iter_mut().for_each(Generation::kill);
+        self.upgrade.iter().for_each(Upgrade::give_up);
     }
 }
 

@@ -6,12 +6,12 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use measure::Instant;
 use os::process::{self, Pid};
-use os::{Address, Listener, Wake};
+use os::{Address, Listener, Signal, Wake};
 
 use crate::House;
 
@@ -23,6 +23,8 @@ const VARIABLE: &str = "WEIR_UPGRADE";
 pub(crate) struct Upgrade {
     pub(crate) pid: Pid,
     pub(crate) started: Instant,
+    /// Logs were ordered to be opened again; it may have opened them before.
+    pub(crate) misses_logs: bool,
     ready: Wake,
 }
 
@@ -30,6 +32,22 @@ pub(crate) struct Upgrade {
 pub(crate) struct Inheritance {
     ready: Wake,
     listeners: Vec<(Address, RawFd)>,
+}
+
+/// Where this program lies, by the name that it was called by: where that is a link, it may lead to
+/// another version by the time of an upgrade.
+///
+/// # Errors
+/// There is no /proc.
+pub(crate) fn executable() -> io::Result<PathBuf> {
+    let executable = std::env::current_exe()?;
+    let Some(name) = std::env::args_os().next() else { return Ok(executable) };
+    let is_path = Path::new(&name).components().count() > 1;
+    let path = std::env::var_os("PATH").filter(|_| !is_path).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join(&name));
+    let called = found.chain(is_path.then(|| std::path::absolute(&name)).transpose()?);
+    let is_this = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == executable);
+    Ok({ called }.find(is_this).unwrap_or(executable))
 }
 
 impl Upgrade {
@@ -52,13 +70,20 @@ impl Upgrade {
         }
         let arguments = std::env::args_os().skip(1);
         let pid = process::spawn(program, arguments, (VARIABLE, &text), &kept)?;
-        Ok(Self { pid, started: os::clock::monotonic(), ready })
+        Ok(Self { pid, started: os::clock::monotonic(), misses_logs: false, ready })
     }
 
-    /// It is not to serve.
+    /// It is not to serve, while this program goes on. At once: if it became ready just now it
+    /// would, in good order, stop listening on the sockets of both.
     pub(crate) fn give_up(&self) {
         // One that cannot be killed has ended, and is buried like a worker.
         let _ = process::kill(self.pid);
+    }
+
+    /// Lets it know of a signal.
+    pub(crate) fn pass_on(&self, signal: Signal) {
+        // As above.
+        let _ = process::signal(self.pid, signal);
     }
 
     /// Whether it serves.
@@ -101,8 +126,14 @@ impl Inheritance {
         all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
     }
 
-    /// Tells whoever handed over that this program serves.
-    pub(crate) fn ready(&self) {
+    /// Tells whoever handed over that this program serves. Where it does not listen any more
+    /// nobody does: the kernel would otherwise go on queueing clients there.
+    pub(crate) fn ready(self) {
+        let own = self.listeners.iter().filter(|(known, _)| !matches!(known, Address::Fd(_)));
+        // What this program uses was taken over before and is not taken over twice.
+        for listener in own.filter_map(|(_, number)| Listener::take_over(*number).ok()) {
+            let _ = listener.stop();
+        }
         self.ready.wake();
     }
 }

@@ -185,7 +185,7 @@ fn a_knob_that_was_turned_is_in_force() {
             // It is read once a round.
             server.fetch("/digits.txt").expect("served");
             let (accepted, before) = counts();
-            support::server::send(worker, Signal::STOP);
+            support::processes::stop(worker);
             let clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
             support::server::send(worker, Signal::CONT);
             let all = || counts().0 >= accepted + f64::from(CLIENTS);

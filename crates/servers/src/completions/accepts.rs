@@ -5,7 +5,7 @@ use std::{io, mem};
 use measure::Duration;
 use os::ring::Handle;
 
-use super::{Completions, LISTENER_0};
+use super::{Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::counters::Counter;
 use crate::party::Party;
 use crate::perform::fault;
@@ -13,6 +13,10 @@ use crate::settings::ACCEPT_INF;
 
 /// Accepts in flight for each listening socket where each takes one connection.
 const ACCEPTS_MAX: u32 = 1024;
+
+/// Connections that are taken along at most when others accept from now on, whether there is room
+/// for them or not: fewer than there are slots beyond the maximum.
+const HANDED_ON_MAX: u32 = SLOTS_BEYOND as u32 / 2;
 
 /// Accepts of a listening socket that have not come back for the last time.
 #[derive(Clone, Copy, Default)]
@@ -42,7 +46,8 @@ impl Completions<'_> {
                 // The limit came while it ran; it ends only when it is told to.
                 return self.stop_accepting();
             }
-            if end || in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF) {
+            let has_enough = in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF);
+            if end || has_enough || house.orders.is_handed_on(n) {
                 continue;
             }
             self.tally.add(Counter::AcceptPhases, 1);
@@ -117,19 +122,21 @@ impl Completions<'_> {
     /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
     pub(super) fn hand_on(&mut self) -> io::Result<()> {
         let house = self.house;
-        for _ in 0..house.waiting_max() {
+        let all = (LISTENER_0..).zip(&house.listeners).enumerate();
+        let handed_on = || all.clone().filter(|(n, _)| house.orders.is_handed_on(*n));
+        for _ in 0..=house.waiting_max().min(HANDED_ON_MAX) / house.listeners.len() as u32 {
             self.stop_accepting()?;
             while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
                 self.ring.submit_and_wait(1, None)?;
                 while self.complete()? {}
             }
-            let listeners = house.listeners.iter().map(|listener| listener.as_fd_ref());
+            let listeners = handed_on().map(|(_, (_, listener))| listener.as_fd_ref());
             let waits = os::wait_readable(listeners, Some(Duration::ZERO))?;
             if !waits.contains(&true) {
                 break;
             }
-            for (n, listener) in house.listeners.iter().enumerate() {
-                self.ring.accept(listener, LISTENER_0 + n as u64, false)?;
+            for (n, (token, listener)) in handed_on() {
+                self.ring.accept(listener, token, false)?;
                 self.accepts[n].in_flight = 1;
             }
             self.ring.submit_and_wait(0, None)?;

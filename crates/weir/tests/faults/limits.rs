@@ -52,6 +52,30 @@ fn one_connection_at_a_time_serves_one_after_the_other() {
     });
 }
 
+/// Threads that are all taken are shared, and nobody is closed who asks without a pause.
+#[test]
+fn who_is_busy_makes_room_after_a_reply() {
+    const REQUESTS: usize = 2_000;
+    let site = Fixture::new();
+    let flags = ["--threads", "4", "--threads-min", "4"];
+    on_every(Program::Weir, |combination| {
+        if !combination.takes(&flags) {
+            return;
+        }
+        let server = combination.start(&site.root(), &flags);
+        let kept = Load::start(server.address, "/digits.txt", 8, true);
+        let new = Load::start(server.address, "/digits.txt", 8, false);
+        let answered = || kept.answered() > REQUESTS && new.answered() > REQUESTS;
+        let goes_on = await_true(PATIENCE, answered);
+        for (which, counts) in [("kept", kept.stop()), ("new", new.stop())] {
+            let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
+            assert_eq!(lost, [0, 0, 0], "{combination}, {which}: {counts:?}");
+            assert!(goes_on, "{combination}, {which}: {counts:?}");
+        }
+        server.stop();
+    });
+}
+
 #[test]
 fn who_is_too_many_is_answered_when_others_have_gone() {
     let site = Fixture::new();

@@ -5,6 +5,7 @@
 
 mod descriptors;
 mod files;
+mod handover;
 mod limits;
 mod logs;
 mod operator;

@@ -4,6 +4,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::net::SocketAddr;
 
+use rustix::process::Signal;
+
+use super::server::send;
+use super::{PATIENCE, await_true};
+
 /// The processes that `parent` started, in order.
 pub(crate) fn children(parent: u32) -> Vec<u32> {
     let mut all: Vec<u32> = fs::read_dir("/proc")
@@ -18,6 +23,17 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
 /// Whether a process runs.
 pub(crate) fn is_there(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')
+}
+
+/// Lets a process stand still, and waits until every thread of it does.
+pub(crate) fn stop(pid: u32) {
+    send(pid, Signal::STOP);
+    let stands = |tid: u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat"));
+        text.is_ok_and(|text| state(&text) == Some('T'))
+    };
+    let all = || threads(pid).into_iter().all(|(tid, _)| stands(tid));
+    assert!(await_true(PATIENCE, all), "process {pid} does not stop");
 }
 
 /// Clock ticks that these processes have run, in user and system mode.
@@ -81,8 +97,12 @@ fn stat(pid: u32) -> Option<Stat> {
     let columns: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
     let number = |at: usize| columns.get(at)?.parse::<u64>().ok();
     Some(Stat {
-        state: columns.first()?.chars().next()?,
+        state: state(&text)?,
         parent: u32::try_from(number(1)?).ok()?,
         ticks: number(11)? + number(12)?,
     })
+}
+
+fn state(stat: &str) -> Option<char> {
+    stat[stat.rfind(')')? + 1..].trim_start().chars().next()
 }

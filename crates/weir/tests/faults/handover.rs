@@ -1,0 +1,343 @@
+//! What is handed from one generation or program to the next, and what is not.
+
+use std::fs::{self, Permissions};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::processes::{children, stop};
+use crate::support::server::{Combination, Program, Server, combinations, on_every, run, send};
+use crate::support::slow::SlowFiles;
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_some, await_true};
+
+/// A configuration and a program that can both be replaced.
+struct Home {
+    home: tempfile::TempDir,
+    site: Fixture,
+}
+
+const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\n";
+const FIRST: &str = "listen = \"127.0.0.1:0\"\n";
+
+impl Home {
+    fn new(site: Fixture) -> Self {
+        Self { home: tempfile::tempdir().expect("a directory"), site }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn configure(&self, combination: &Combination, others: &str) {
+        let poller = combination.poller.as_ref();
+        let poller = poller.map_or(String::new(), |name| format!("poller = {name:?}\n"));
+        let (root, architecture) = (self.site.root(), &combination.architecture);
+        let text = format!(
+            "root = {root:?}\narchitecture = {architecture:?}\n{poller}admin = \"off\"\n\
+             drain-timeout-ms = 600000\n{others}"
+        );
+        fs::write(self.path("weir.toml"), text).expect("a configuration");
+    }
+
+    /// Runs what lies in this home under that name.
+    fn serve(&self, program: &Path) -> Server {
+        let mut command = Command::new(program);
+        command.args(["serve", "--config"]).arg(self.path("weir.toml"));
+        Server::start(command, 0)
+    }
+
+    /// Weir, where it can be replaced.
+    fn binary(&self) -> PathBuf {
+        let binary = self.path("weir");
+        // Not copied by this process: what it starts meanwhile would hold the copy open.
+        let mut copy = Command::new("cp");
+        let copied = copy.arg(Program::Weir.path()).arg(&binary).status().expect("cp");
+        assert!(copied.success(), "cp: {copied}");
+        binary
+    }
+
+    /// Puts a script in the place of the program.
+    fn replace(&self, script: &str) {
+        let next = self.path("next");
+        fs::write(&next, format!("#!/bin/sh\n{script}\n")).expect("another program");
+        fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+        fs::rename(&next, self.path("weir")).expect("in its place");
+    }
+
+    fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let (code, _, errors) = run(Command::new("mkfifo").arg(&path)).expect("mkfifo");
+        assert_eq!(code, Some(0), "{errors}");
+        path
+    }
+}
+
+fn is_refused(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_err()
+}
+
+fn workers(server: &Server) -> Vec<u32> {
+    let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
+    await_some(PATIENCE, started).expect("a worker")
+}
+
+fn new_child(server: &Server, known: &[u32]) -> u32 {
+    let new = || children(server.pid()).into_iter().find(|pid| !known.contains(pid));
+    await_some(PATIENCE, new).expect("another program")
+}
+
+#[test]
+fn an_address_left_out_of_a_reload_is_left_in_good_order() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        home.configure(combination, BOTH);
+        let mut server = home.serve(Program::Weir.path());
+        let left = server.addresses[1];
+        let old = workers(&server)[0];
+        assert_eq!(server.fetch_from(left, "/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        // Some wait there while the order to leave comes.
+        stop(old);
+        let mut waiting: Vec<Wire> = (0..8).map(|_| server.asking(left, "/digits.txt")).collect();
+        home.configure(combination, FIRST);
+        server.signal(Signal::HUP);
+        server.await_line("retires");
+        send(old, Signal::CONT);
+        for wire in &mut waiting {
+            let answered = wire.reply(false).map(|(head, _)| head.status);
+            assert_eq!(answered, Ok(200), "{combination}: one who waited");
+        }
+        assert!(await_true(PATIENCE, || is_refused(left)), "{combination}: still listens");
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        // It may come back while the old workers are still there.
+        home.configure(combination, &format!("listen = [\"127.0.0.1:0\", \"{left}\"]\n"));
+        server.signal(Signal::HUP);
+        server.await_line("retires");
+        assert_eq!(server.fetch_from(left, "/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        server.stop();
+    });
+}
+
+#[test]
+fn an_address_left_with_a_worker_that_was_killed_is_refused() {
+    let home = Home::new(site_with_a_huge_file());
+    let combination = &combinations(Program::Weir)[0];
+    home.configure(combination, BOTH);
+    let mut server = home.serve(Program::Weir.path());
+    let left = server.addresses[1];
+    let old = workers(&server)[0];
+    stop(old);
+    home.configure(combination, FIRST);
+    server.signal(Signal::HUP);
+    server.await_line("retires");
+    send(old, Signal::KILL);
+    assert!(await_true(PATIENCE, || is_refused(left)), "still listens");
+    server.stop();
+}
+
+#[test]
+fn an_address_left_out_of_an_upgrade_is_refused() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        home.configure(combination, BOTH);
+        let mut server = home.serve(&home.binary());
+        let [stays, left] = server.addresses[..] else { panic!("two addresses") };
+        let known = workers(&server);
+        home.configure(combination, FIRST);
+        // The old program stays for as long as it takes to find the new one.
+        let idle = asked(&server);
+        server.signal(Signal::USR2);
+        let new = new_child(&server, &known);
+        server.await_line("this one retires");
+        drop(idle);
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        let refused = await_true(PATIENCE, || is_refused(left));
+        let fetched = server.fetch_from(stays, "/digits.txt");
+        send(new, Signal::TERM);
+        let is_gone = await_true(PATIENCE, || is_refused(stays));
+        assert_eq!(status, Some(0), "{combination}: the old program");
+        assert!(refused && is_gone, "{combination}: {refused} {is_gone}");
+        assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}");
+    });
+}
+
+#[test]
+fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
+    let home = Home::new(Fixture::new());
+    home.configure(&combinations(Program::Weir)[0], FIRST);
+    let mut server = home.serve(&home.binary());
+    let known = workers(&server);
+    let fifo = home.fifo("go");
+    home.replace(&format!("read go <{fifo:?}; exec {:?} \"$@\"", Program::Weir.path()));
+    server.signal(Signal::USR2);
+    let new = new_child(&server, &known);
+    server.signal(Signal::HUP);
+    fs::write(&fifo, "go\n").expect("it goes");
+    server.await_line("this one retires");
+    server.await_line("generation 2 serves, 1 retires");
+    send(new, Signal::TERM);
+    assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
+}
+
+#[test]
+fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        home.configure(combination, FIRST);
+        let mut server = home.serve(&home.binary());
+        let known = workers(&server);
+        // A page of errors is read before anything is served.
+        let slow = SlowFiles::mount(&home.site.root().join("slow"));
+        let (root, page) = (home.site.root(), "{ status = 404, file = \"/slow/a.bin\" }");
+        let host = format!(
+            "{FIRST}[[host]]\nnames = [\"slow.test\"]\nroot = {root:?}\n\
+             rule = [{{ at = \"/\", error-page = {page} }}]\n"
+        );
+        home.configure(combination, &host);
+        server.signal(Signal::USR2);
+        let new = new_child(&server, &known);
+        slow.await_read();
+        send(new, Signal::TERM);
+        slow.release();
+        server.await_line("not upgraded");
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        server.stop();
+    });
+}
+
+#[test]
+fn a_program_on_its_way_may_finish_what_it_has() {
+    let home = Home::new(Fixture::new());
+    home.configure(&combinations(Program::Weir)[0], FIRST);
+    let mut server = home.serve(&home.binary());
+    let (begun, ended) = (home.path("begun"), home.path("ended"));
+    home.replace(&format!(
+        "trap 'echo >{ended:?}; exit' TERM; echo >{begun:?}; while :; do sleep 0.05; done"
+    ));
+    server.signal(Signal::USR2);
+    assert!(await_true(PATIENCE, || begun.exists()), "not begun");
+    server.signal(Signal::TERM);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0));
+    assert!(ended.exists(), "it was not asked to end, or not waited for");
+}
+
+/// A service manager ends all processes of a service at once.
+#[test]
+fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(site_with_a_huge_file());
+        home.configure(combination, FIRST);
+        let mut server = home.serve(&home.binary());
+        let mut clients = in_flight(&server, 2);
+        let known = workers(&server);
+        server.signal(Signal::USR2);
+        let new = new_child(&server, &known);
+        server.await_line("this one retires");
+        server.signal(Signal::TERM);
+        send(new, Signal::TERM);
+        for wire in &mut clients {
+            let came = wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+            assert_eq!(came, Ok(HUGE_BYTES), "{combination}");
+        }
+        drop(clients);
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}");
+    });
+}
+
+#[test]
+fn who_retires_too_slowly_is_told_of() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
+        let clients = in_flight(&server, 2);
+        server.signal(Signal::HUP);
+        server.await_line("generation 1: 2 connections were cut off");
+        drop(clients);
+        server.stop();
+    });
+}
+
+/// Versions side by side, and a link to the one that is to serve.
+#[test]
+fn a_link_is_followed_anew() {
+    let home = Home::new(Fixture::new());
+    home.configure(&combinations(Program::Weir)[0], FIRST);
+    let link = home.path("current");
+    symlink(Program::Weir.path(), &link).expect("a link");
+    let mut server = home.serve(&link);
+    home.replace("exit 7");
+    symlink(home.path("weir"), home.path("other")).expect("another link");
+    fs::rename(home.path("other"), &link).expect("in its place");
+    server.signal(Signal::USR2);
+    server.await_line("ended with status 7");
+    server.stop();
+}
+
+/// With it all others of a container would end.
+#[test]
+fn the_first_process_of_a_container_is_not_upgraded() {
+    let home = Home::new(Fixture::new());
+    home.configure(&combinations(Program::Weir)[0], FIRST);
+    let unshare = |program: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--kill-child", program]);
+        command
+    };
+    if !unshare("true").status().is_ok_and(|status| status.success()) {
+        return println!("skipped: needs root");
+    }
+    let mut command = unshare(Program::Weir.path().to_str().expect("a path in UTF-8"));
+    command.args(["serve", "--config"]).arg(home.path("weir.toml"));
+    let mut server = Server::start(command, 0);
+    let supervisor = children(server.pid())[0];
+    send(supervisor, Signal::USR2);
+    server.await_line("not upgraded");
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+    send(supervisor, Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some(), "still there");
+}
+
+/// They wait for one who goes, and his going is not the end.
+#[test]
+fn who_waits_for_room_is_served_after_sigterm() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--connections-max", "1", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
+        let mut first = in_flight(&server, 1);
+        let mut waiting: Vec<Wire> =
+            (0..3).map(|_| server.asking(server.address, "/digits.txt")).collect();
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        assert_eq!(first[0].rest(), Ok(HUGE_BYTES), "{combination}: the first");
+        drop(first);
+        for wire in &mut waiting {
+            let answered = wire.reply(false).map(|(head, _)| head.status);
+            assert_eq!(answered, Ok(200), "{combination}: one who waited");
+            assert_eq!(wire.end(), Ok(()), "{combination}: one who waited");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: after draining");
+    });
+}
+
+#[test]
+fn a_reload_ends_the_deferring_of_connections() {
+    let home = Home::new(Fixture::new());
+    let combination = &combinations(Program::Weir)[0];
+    let impatient = format!("{FIRST}head-timeout-ms = 300\n");
+    home.configure(combination, &format!("{impatient}defer-accept-s = 60\n"));
+    let mut server = home.serve(Program::Weir.path());
+    home.configure(combination, &impatient);
+    server.signal(Signal::HUP);
+    server.await_line("retires");
+    // Who is silent is let in, and meets the end of its patience.
+    assert_eq!(server.connect().end(), Ok(()));
+    server.stop();
+}
