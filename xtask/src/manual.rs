@@ -125,7 +125,8 @@ mod tests {
         for name in KNOBS.iter().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name)) {
             assert!(page.contains(&escaped(name)), "{name}");
         }
-        let orders = [".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".RI", ".RB", ".IR", ".br"];
+        let orders =
+            [".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".BR", ".RI", ".RB", ".IR", ".br"];
         for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
             let order = line.split(' ').next().unwrap_or_default();
             assert!(orders.contains(&order), "{line}");
