@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Fault;
-use crate::files::{File, FileId, Files};
+use crate::files::{File, FileId, Files, size_class};
 
 /// Targets of one trace; the largest that Choi05 names has half a million.
 pub(crate) const FILES_MAX: u32 = 4 << 20;
@@ -46,14 +46,13 @@ impl Names {
             self.by.into_iter().map(|(target, id)| (id, target)).collect();
         named.sort_unstable_by_key(|(id, _)| *id);
         let all = named.into_iter().zip(self.bytes);
-        let all = all.map(|((_, target), bytes)| File { target, bytes, class: class(bytes) });
+        let all = all.map(|((_, target), bytes)| File {
+            target,
+            bytes,
+            class: bytes.map_or(0, size_class),
+        });
         Files::new(all.collect(), is_made)
     }
-}
-
-/// The power of two below a size; 0 where nobody knows it.
-pub(crate) fn class(bytes: Option<u64>) -> u16 {
-    bytes.and_then(u64::checked_ilog2).map_or(0, |power| power as u16)
 }
 
 #[cfg(test)]
@@ -74,6 +73,6 @@ mod tests {
         assert!(files.is_made);
         let seen: Vec<_> = files.iter().map(|(_, file)| file.clone()).collect();
         let of = |target: &str, bytes, class| File { target: target.into(), bytes, class };
-        assert_eq!(seen, [of("/a", None, 0), of("/b", Some(1025), 10)]);
+        assert_eq!(seen, [of("/a", None, 0), of("/b", Some(1025), 11)]);
     }
 }

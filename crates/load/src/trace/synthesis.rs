@@ -18,9 +18,9 @@ use measure::Duration;
 use measure::draw::{Draw, Stream, Weighted};
 
 use super::locality::Ranks;
-use super::names::{FILES_MAX, class};
+use super::names::FILES_MAX;
 use crate::Purpose;
-use crate::files::{File, FileId, Files};
+use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
 use crate::workload::Workload;
 
@@ -70,7 +70,7 @@ impl Synthesis {
         let files = sizes.iter().enumerate().map(|(rank, &bytes)| File {
             target: format!("/synthetic/{:04}/{rank:07}", rank / FOLDER_FILES).into(),
             bytes: Some(bytes),
-            class: class(Some(bytes)),
+            class: size_class(bytes),
         });
         Ok(Self {
             model,
