@@ -79,8 +79,8 @@ impl Thread<'_> {
         loop {
             let is_idle = peer.session.is_idle();
             held.idle(is_idle, now.at);
-            let is_asked = matches!(peer.session.want(), Want::Find(_));
-            if !retired && (held.is_draining() || is_asked && held.is_wanted()) {
+            let is_asked = || matches!(peer.session.want(), Want::Find(_));
+            if !retired && (held.is_draining() || held.is_wanted() && is_asked()) {
                 // A request that is on its way is still answered; the pool ends who is idle for
                 // long.
                 peer.session.retire(&now);
