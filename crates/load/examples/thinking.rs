@@ -33,7 +33,7 @@ impl Workload for Thinking {
         &self.files
     }
 
-    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, _: &mut Stream, _: &mut Stream) -> Session {
         let burst =
             |count| Burst { requests: vec![Request::get(FileId(0)); count], think: self.think };
         Session { bursts: REQUESTS.into_iter().map(burst).collect() }
@@ -64,10 +64,11 @@ fn main() {
         },
         seed: 1,
         begin: os::clock::monotonic(),
+        part: engine::Part::WHOLE,
     };
     let mut outcomes: BTreeMap<String, u64> = BTreeMap::new();
     let mut latest = Duration::ZERO;
-    let done = engine::run(&plan, &mut workload, &mut |record| {
+    let done = engine::run(&plan, &mut workload, &mut |record: &load::record::Record| {
         *outcomes.entry(format!("{:?}", record.outcome)).or_default() += 1;
         latest = latest.max(record.started - record.intended);
     });

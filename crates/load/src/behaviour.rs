@@ -28,14 +28,27 @@ pub struct Behaviour {
     pub parallel: u16,
     /// How often a request is made again whose connection was lost before the first byte.
     pub retries: u16,
-    /// Addresses to connect from, in turn; none: the kernel's choice.
+    /// Addresses to connect from, by the sessions' numbers in turn: each is a client of its own.
+    /// None: the kernel's choice.
     pub sources: Vec<IpAddr>,
     /// Connections open at once, over all sessions, those included that only wait for the server to
     /// end them; who comes then is counted as not started.
     pub connections_max: usize,
+    /// The share of GETs that ask whether the client's copy is current, 0.0 to 1.0, beside those
+    /// that a workload makes so.
+    pub conditional: f64,
     /// Whose content is compared with what was made: the share of replies, 0.0 to 1.0. Lengths
     /// always are.
     pub verified: f64,
+}
+
+impl Behaviour {
+    /// The address that a session comes from; `None`: the kernel's choice.
+    #[must_use]
+    pub fn source(&self, session: u64) -> Option<IpAddr> {
+        let place = session.checked_rem(self.sources.len() as u64)?;
+        self.sources.get(place as usize).copied()
+    }
 }
 
 impl Default for Behaviour {
@@ -54,6 +67,7 @@ impl Default for Behaviour {
             retries: 0,
             sources: Vec::new(),
             connections_max: 19_000,
+            conditional: 0.0,
             verified: 1.0,
         }
     }

@@ -6,13 +6,10 @@ mod shares;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use measure::draw::Stream;
-
-use crate::Purpose;
 use crate::files::Files;
 use crate::session::Session;
-use crate::workload::Workload;
 use crate::workload::model::{Model, Popularity};
+use crate::workload::{self, Workload};
 
 /// The parts of all requests whose working set is told.
 const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
@@ -70,10 +67,9 @@ pub enum Unit {
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
     let mut sample = Sample::of_none(workload.files().count());
-    let mut asking = Stream::new(seed, Purpose::Sessions as u64);
-    let mut thinking = Stream::new(seed, Purpose::Thinking as u64);
-    for _ in 0..sessions {
-        sample.add(&workload.session(&mut asking, &mut thinking), model.parallel);
+    for number in 0..u64::from(sessions) {
+        let (mut asking, mut thinking) = workload::draws(seed, number);
+        sample.add(&workload.session(number, &mut asking, &mut thinking), model.parallel);
     }
     let files = workload.files();
     let mut rows = by_files(files, &sample.shares(), &model);

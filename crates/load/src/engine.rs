@@ -22,7 +22,7 @@ mod wire;
 
 use std::collections::HashMap;
 use std::io;
-use std::iter::Peekable;
+use std::iter::{Peekable, Skip, StepBy};
 use std::net::SocketAddr;
 
 use measure::draw::Stream;
@@ -41,7 +41,7 @@ use crate::behaviour::{Behaviour, Keeps};
 use crate::files::FileId;
 use crate::record::Record;
 use crate::stop::Stop;
-use crate::workload::Workload;
+use crate::workload::{self, Workload};
 
 /// All that is the same for a whole run, but for what is asked.
 #[derive(Debug, Clone)]
@@ -60,7 +60,69 @@ pub struct Plan {
     pub seed: u64,
     /// When the schedule begins; several processes agree on it.
     pub begin: Instant,
+    /// Which part of it this process performs.
+    pub part: Part,
 }
+
+/// A share of a run: of `of` processes, the one at `place` begins each `of`-th session from that
+/// of its own number on, so that together they do what one alone would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// From 0 on.
+    pub place: u32,
+    /// How many there are; at least 1.
+    pub of: u32,
+}
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Self = Self { place: 0, of: 1 };
+
+    /// Of so many, this part's.
+    #[must_use]
+    pub const fn share(self, count: u32) -> u32 {
+        count / self.of + (self.place < count % self.of) as u32
+    }
+}
+
+/// Who hears of a run while it goes on.
+pub trait Observer {
+    /// A request is over.
+    fn record(&mut self, record: &Record);
+
+    /// Time passes: called some ten times a second ([`BEAT`]). Says whether the run goes on.
+    fn beat(&mut self, _: Beat) -> Course {
+        Course::On
+    }
+}
+
+/// Who hears of records alone.
+impl<F: FnMut(&Record)> Observer for F {
+    fn record(&mut self, record: &Record) {
+        self(record);
+    }
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// The time.
+    pub now: Instant,
+    /// Connections that are open.
+    pub open: usize,
+}
+
+/// What an observer wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// It goes on as planned.
+    On,
+    /// Nothing begins any more; replies are waited for.
+    Stop,
+}
+
+/// Between two calls of [`Observer::beat`].
+pub const BEAT: Duration = Duration::from_millis(100);
 
 /// What a run comes to, besides its records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,6 +131,8 @@ pub struct Summary {
     pub sessions: u64,
     /// Connections that were tried.
     pub connections: u64,
+    /// Connections that were open at the same time, at most.
+    pub connections_open: usize,
     /// Arrivals that were due and never fired: the machine was too slow for the schedule until the
     /// very end. Not counted beyond [`MISSED_MAX`].
     pub missed: u64,
@@ -101,7 +165,7 @@ const EVENTS_MAX: usize = 256;
 /// Bytes received at once, in one buffer for all connections.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Performs a run; `collect` gets the record of every request that is over. Ends when all are, and
+/// Performs a run; `observer` gets the record of every request that is over. Ends when all are, and
 /// at the latest when the patience of those that began last is over.
 ///
 /// # Errors
@@ -109,21 +173,24 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub fn run(
     plan: &Plan,
     workload: &mut dyn Workload,
-    collect: &mut dyn FnMut(&Record),
+    observer: &mut dyn Observer,
 ) -> Result<Summary, Failure> {
     judge(plan, workload).map_err(Failure::Operator)?;
     let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
     let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
     os::thread::wake_exactly();
-    let mut engine = Engine::new(plan, workload, collect, poller);
+    let mut engine = Engine::new(plan, workload, observer, poller);
     engine.perform().map_err(machine)?;
     Ok(Summary { ended: monotonic(), ..engine.summary })
 }
 
+/// The sessions of an open loop that have not begun.
+type Arriving<'g> = Option<Peekable<StepBy<Skip<Schedule<'g>>>>>;
+
 struct Engine<'r> {
     plan: &'r Plan,
     workload: &'r mut dyn Workload,
-    collect: &'r mut dyn FnMut(&Record),
+    observer: &'r mut dyn Observer,
     manner: Manner,
     /// From when on nothing begins.
     stop: Instant,
@@ -142,15 +209,14 @@ struct Engine<'r> {
     buffer: Box<[u8]>,
     /// Connections that had more to say than one turn takes, and whether the server has ended them.
     unread: Vec<(Token, bool)>,
-    sessions: Stream,
-    thinking: Stream,
+    /// How long clients of a closed loop rest between two sessions.
+    resting: Stream,
     drawn: Stream,
     /// What clients have of files that were asked for with a condition; what is not there was
     /// copied before the run.
     copies: HashMap<FileId, Validators>,
     copied_before: Validators,
-    /// The next of the addresses to connect from.
-    source: usize,
+    next_beat: Instant,
     summary: Summary,
 }
 
@@ -158,15 +224,16 @@ impl<'r> Engine<'r> {
     fn new(
         plan: &'r Plan,
         workload: &'r mut dyn Workload,
-        collect: &'r mut dyn FnMut(&Record),
+        observer: &'r mut dyn Observer,
         poller: Poller,
     ) -> Self {
         let stop = plan.begin + plan.stop.after;
-        let stream = |purpose: Purpose| Stream::new(plan.seed, purpose as u64);
+        let place = plan.part.place.into();
+        let stream = |purpose: Purpose| Stream::of(plan.seed, purpose as u64, place);
         Self {
             plan,
             workload,
-            collect,
+            observer,
             manner: Manner {
                 host: plan.host.clone(),
                 keeps: plan.behaviour.keeps != Keeps::Request,
@@ -182,26 +249,26 @@ impl<'r> Engine<'r> {
             out_for: None,
             buffer: vec![0; BUFFER_BYTES].into(),
             unread: Vec::new(),
-            sessions: stream(Purpose::Sessions),
-            thinking: stream(Purpose::Thinking),
+            resting: stream(Purpose::Resting),
             drawn: stream(Purpose::Behaviour),
             copies: HashMap::new(),
             copied_before: talk::copied_at(os::clock::wall_seconds()),
-            source: 0,
+            next_beat: plan.begin + BEAT,
             summary: Summary::default(),
         }
     }
 
     /// The loop.
     fn perform(&mut self) -> io::Result<()> {
-        let plan = self.plan;
-        let mut arrivals = match &plan.arrivals {
+        let Plan { arrivals, part, seed, .. } = self.plan;
+        let mut arrivals = match arrivals {
             Arrivals::Open(gaps) => {
-                let stream = Stream::new(plan.seed, Purpose::Arrivals as u64);
-                Some(Schedule::new(gaps, stream).peekable())
+                let all = Schedule::new(gaps, Stream::new(*seed, Purpose::Arrivals as u64));
+                let ours = all.skip(part.place as usize).step_by(part.of.max(1) as usize);
+                Some(ours.peekable())
             }
             Arrivals::Closed { clients, .. } => {
-                (0..*clients).for_each(|_| self.come());
+                (0..part.share(*clients)).for_each(|_| self.come());
                 None
             }
         };
@@ -210,6 +277,7 @@ impl<'r> Engine<'r> {
             self.wake(monotonic());
             let now = monotonic();
             self.expire(now);
+            self.beat(now);
             if now >= self.end || (next.is_none() && self.visits.count() == 0) {
                 break;
             }
@@ -229,7 +297,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Begins the sessions whose time has come; returns when the next one is to.
-    fn arrive(&mut self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> Option<Instant> {
+    fn arrive(&mut self, arrivals: &mut Arriving<'_>) -> Option<Instant> {
         for _ in 0..PER_ROUND_MAX {
             let at = self.next_arrival(arrivals)?;
             let now = monotonic();
@@ -243,7 +311,7 @@ impl<'r> Engine<'r> {
         self.next_arrival(arrivals)
     }
 
-    fn next_arrival(&self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> Option<Instant> {
+    fn next_arrival(&self, arrivals: &mut Arriving<'_>) -> Option<Instant> {
         if !self.may_begin() {
             return None;
         }
@@ -251,7 +319,7 @@ impl<'r> Engine<'r> {
         (at < self.stop).then_some(at)
     }
 
-    fn missed(&self, arrivals: &mut Option<Peekable<Schedule<'_>>>) -> u64 {
+    fn missed(&self, arrivals: &mut Arriving<'_>) -> u64 {
         let mut missed = 0;
         while missed < MISSED_MAX && self.next_arrival(arrivals).is_some() {
             if let Some(arrivals) = arrivals {
@@ -264,7 +332,13 @@ impl<'r> Engine<'r> {
 
     /// Whether another session may begin.
     fn may_begin(&self) -> bool {
-        self.plan.stop.sessions_max.is_none_or(|most| self.summary.sessions < most)
+        self.plan.stop.sessions_max.is_none_or(|most| self.next_number() < most)
+    }
+
+    /// Of the next session, over all processes.
+    fn next_number(&self) -> u64 {
+        let Part { place, of } = self.plan.part;
+        self.summary.sessions * u64::from(of.max(1)) + u64::from(place)
     }
 
     /// A client of a closed loop comes, and begins with the schedule.
@@ -290,8 +364,9 @@ impl<'r> Engine<'r> {
 
     /// A client begins its next session.
     fn begin(&mut self, token: Token, at: Instant, now: Instant) {
-        let session = self.workload.session(&mut self.sessions, &mut self.thinking);
-        let number = self.summary.sessions;
+        let number = self.next_number();
+        let (mut asking, mut thinking) = workload::draws(self.plan.seed, number);
+        let session = self.workload.session(number, &mut asking, &mut thinking);
         self.summary.sessions += 1;
         if let Some(visit) = self.visits.named(token) {
             visit.begin(number, session, at);
@@ -308,13 +383,26 @@ impl<'r> Engine<'r> {
         }
     }
 
+    /// Tells that time passes.
+    fn beat(&mut self, now: Instant) {
+        if now < self.next_beat {
+            return;
+        }
+        self.next_beat = now + BEAT;
+        let beat = Beat { now, open: self.connections.count() };
+        if self.observer.beat(beat) == Course::Stop && self.stop > now {
+            self.stop = now;
+            self.end = now + self.plan.behaviour.patience.unwrap_or(DRAIN_MAX);
+        }
+    }
+
     /// Until something is to be done that no event tells of.
     fn timeout(&self, next: Option<Instant>) -> Duration {
         if !self.unread.is_empty() {
             return Duration::ZERO;
         }
-        let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.end)];
-        let first = alarms.into_iter().flatten().min().unwrap_or(self.end);
+        let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.next_beat)];
+        let first = alarms.into_iter().flatten().min().unwrap_or(self.end).min(self.end);
         first - monotonic()
     }
 }

@@ -40,4 +40,6 @@ pub enum Purpose {
     Behaviour = 4,
     /// What a synthesised trace looks like.
     Synthesis = 5,
+    /// How long clients of a closed loop rest between two sessions.
+    Resting = 6,
 }

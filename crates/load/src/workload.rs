@@ -16,6 +16,8 @@ use std::fmt::Write as _;
 
 use measure::draw::Stream;
 
+use crate::Purpose;
+use crate::arrivals::Gaps;
 use crate::files::Files;
 use crate::session::Session;
 
@@ -27,14 +29,28 @@ pub trait Workload {
     /// All that may be asked for.
     fn files(&self) -> &Files;
 
-    /// The next client's session. `sessions` draws what is asked, `thinking` the pauses.
-    fn session(&mut self, sessions: &mut Stream, thinking: &mut Stream) -> Session;
+    /// A client's session, by its number in the run: 0 is the first one. `sessions` draws what is
+    /// asked, `thinking` the pauses; see [`draws`].
+    fn session(&mut self, number: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session;
+
+    /// When its sessions began, where it is a record of such; by default nobody knows.
+    fn times(&self) -> Option<Gaps> {
+        None
+    }
 
     /// What its distributions come to, for comparison with what is drawn; by default nothing is
     /// known.
     fn model(&self) -> Model {
         Model::default()
     }
+}
+
+/// What a session is drawn with: what it asks, and how its client thinks. A session is the same
+/// whichever process performs it and whatever came before it.
+#[must_use]
+pub fn draws(seed: u64, number: u64) -> (Stream, Stream) {
+    let stream = |purpose: Purpose| Stream::of(seed, purpose as u64, number);
+    (stream(Purpose::Sessions), stream(Purpose::Thinking))
 }
 
 /// A workload that has a name.
@@ -206,10 +222,10 @@ mod tests {
             let mut workload = make(row.name, &Settings::default()).expect("it can be made");
             let streams = || (Stream::new(1, 2), Stream::new(1, 3));
             let (mut sessions, mut thinking) = streams();
-            let first = workload.session(&mut sessions, &mut thinking);
+            let first = workload.session(0, &mut sessions, &mut thinking);
             assert!(first.requests() > 0, "{}", row.name);
             let (mut sessions, mut thinking) = streams();
-            let again = workload.session(&mut sessions, &mut thinking);
+            let again = workload.session(0, &mut sessions, &mut thinking);
             assert_eq!(first, again, "{}: the same draws, another session", row.name);
             let shares = workload.model().shares;
             assert_eq!(shares.len(), workload.files().count(), "{}", row.name);
@@ -227,7 +243,7 @@ mod tests {
                 settings.set("think", think).expect("a way to think");
                 let mut workload = make(name, &settings).expect("it can be made");
                 let (mut sessions, mut thinking) = (Stream::new(5, 2), Stream::new(5, 3));
-                let drawn = (0..100).map(|_| workload.session(&mut sessions, &mut thinking));
+                let drawn = (0..100).map(|_| workload.session(0, &mut sessions, &mut thinking));
                 let bursts = drawn.flat_map(|session| session.bursts);
                 let requests = bursts.flat_map(|burst| burst.requests);
                 requests.map(|request| request.file).collect::<Vec<_>>()

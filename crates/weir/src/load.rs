@@ -92,6 +92,7 @@ fn plan(flags: &ArgMatches) -> Result<(Plan, Url), Failure> {
         },
         seed,
         begin: os::clock::monotonic(),
+        part: engine::Part::WHOLE,
     };
     Ok((plan, url))
 }

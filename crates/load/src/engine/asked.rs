@@ -51,6 +51,14 @@ impl Asked {
         }
     }
 
+    /// Whether it asks for what has changed alone is drawn for every GET that a workload does not
+    /// make conditional itself.
+    pub(super) fn make_conditional(&mut self, share: f64, from: &mut Stream) {
+        if share > 0.0 && self.method == Method::Get {
+            self.is_conditional |= from.unit() < share;
+        }
+    }
+
     /// Whether its content is to be compared is drawn for every request, so that one does not
     /// depend on what another was.
     pub(super) fn verify(&mut self, share: f64, files: &Files, from: &mut Stream) {

@@ -42,6 +42,7 @@ impl Engine<'_> {
         let Some(request) = visit.request(due.burst, due.index) else { return };
         let mut asked = Asked::new(due, request, now);
         asked.retries_left = self.plan.behaviour.retries;
+        asked.make_conditional(self.plan.behaviour.conditional, &mut self.drawn);
         asked.verify(self.plan.behaviour.verified, self.workload.files(), &mut self.drawn);
         self.put(token, asked, now);
     }
@@ -87,9 +88,8 @@ impl Engine<'_> {
         if self.connections.count() >= behaviour.connections_max {
             return Err(Outcome::NotStarted);
         }
-        let sources = &behaviour.sources;
-        let source = (!sources.is_empty()).then(|| sources[self.source % sources.len()]);
-        self.source = self.source.wrapping_add(1);
+        let number = self.visits.named(visit).map_or(0, |visit| visit.number);
+        let source = behaviour.source(number);
         self.summary.connections += 1;
         let failed = |error: std::io::Error| Loss::of(&error).outcome(Step::Connect, true);
         let (wire, is_connected) = Wire::open(self.plan.to, source).map_err(failed)?;
@@ -100,6 +100,7 @@ impl Engine<'_> {
             self.connections.remove(token);
             return Err(failed(error));
         }
+        self.summary.connections_open = self.summary.connections_open.max(self.connections.count());
         if let Some(visit) = self.visits.named(visit) {
             visit.connections.push(token);
         }

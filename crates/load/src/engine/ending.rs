@@ -17,7 +17,7 @@ impl Engine<'_> {
         let Some(visit) = self.visits.named(visit) else { return };
         let is_reply = matches!(outcome, Outcome::Good | Outcome::Status(_) | Outcome::Wrong);
         visit.settled(!is_reply, now);
-        (self.collect)(&asked.record(visit.number, outcome, now));
+        self.observer.record(&asked.record(visit.number, outcome, now));
     }
 
     /// A connection is of no more use; the requests on it are made again or have failed.
@@ -102,7 +102,7 @@ impl Engine<'_> {
     /// answered, else by the alarms, because one that fails at once would never let the loop go on.
     pub(super) fn over(&mut self, token: Token, now: Instant) {
         let Arrivals::Closed { think, .. } = &self.plan.arrivals else { return self.leave(token) };
-        let seconds = think.draw(&mut self.thinking).max(0.0);
+        let seconds = think.draw(&mut self.resting).max(0.0);
         let at = now + Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         if at >= self.stop || !self.may_begin() {
             return self.leave(token);

@@ -16,7 +16,7 @@ const PAGE_GAP_US: u32 = 1_000_000;
 /// last.
 ///
 /// The log tells when requests came, and a client pauses after a reply: the time that the server of
-/// the log took is a part of the pauses here. With the sessions' own times ([`Self::arrivals`]) the
+/// the log took is a part of the pauses here. With the sessions' own times ([`Workload::times`]) the
 /// log is replayed; with any others its sessions come as often as one likes.
 #[derive(Debug, Clone)]
 pub struct TraceWorkload {
@@ -24,7 +24,6 @@ pub struct TraceWorkload {
     /// Never empty.
     visits: Vec<Visit>,
     requests: Vec<Kept>,
-    next: usize,
     /// When the first session of the whole log began.
     origin_us: i64,
     speed: f64,
@@ -40,37 +39,7 @@ impl TraceWorkload {
     ) -> Self {
         assert!(!visits.is_empty(), "requests without a session");
         let origin_us = visits[0].at_us;
-        Self { files, visits, requests, next: 0, origin_us, speed, tally }
-    }
-
-    /// When the sessions begin, by the log and the speed.
-    #[must_use]
-    pub fn arrivals(&self) -> Gaps {
-        let times = self.visits.iter().map(|visit| {
-            let since_us = (visit.at_us - self.origin_us) as f64;
-            Duration::from_secs_f64(since_us / 1e6 / self.speed)
-        });
-        Gaps::Times(times.collect())
-    }
-
-    /// Only each `of`-th session from the one at `place` on, which processes share that way: their
-    /// times still count from the first of all. Whether any is left.
-    ///
-    /// # Panics
-    /// `place` is not below `of`.
-    #[must_use]
-    pub fn keep_part(&mut self, place: usize, of: usize) -> bool {
-        assert!(place < of, "part {place} of {of}");
-        if self.visits.len() <= place {
-            return false;
-        }
-        let mut number = 0;
-        self.visits.retain(|_| {
-            number += 1;
-            (number - 1) % of == place
-        });
-        self.next = 0;
-        true
+        Self { files, visits, requests, origin_us, speed, tally }
     }
 
     /// Sessions until they begin again.
@@ -95,9 +64,8 @@ impl Workload for TraceWorkload {
         &self.files
     }
 
-    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
-        let visit = self.visits[self.next];
-        self.next = (self.next + 1) % self.visits.len();
+    fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {
+        let visit = self.visits[(number % self.visits.len() as u64) as usize];
         let mut bursts: Vec<Burst> = Vec::new();
         for kept in &self.requests[visit.requests()] {
             let mut request = kept.way.request(kept.file);
@@ -116,6 +84,15 @@ impl Workload for TraceWorkload {
             }
         }
         Session { bursts }
+    }
+
+    /// By the log and the speed.
+    fn times(&self) -> Option<Gaps> {
+        let times = self.visits.iter().map(|visit| {
+            let since_us = (visit.at_us - self.origin_us) as f64;
+            Duration::from_secs_f64(since_us / 1e6 / self.speed)
+        });
+        Some(Gaps::Times(times.collect()))
     }
 }
 
@@ -141,11 +118,11 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
 
     fn sessions(of: &mut TraceWorkload, count: usize) -> Vec<Session> {
         let (mut one, mut other) = (Stream::new(1, 1), Stream::new(1, 2));
-        (0..count).map(|_| of.session(&mut one, &mut other)).collect()
+        (0..count as u64).map(|number| of.session(number, &mut one, &mut other)).collect()
     }
 
     fn times_ms(of: &TraceWorkload) -> Vec<u128> {
-        let Gaps::Times(times) = of.arrivals() else { panic!("no times") };
+        let Some(Gaps::Times(times)) = of.times() else { panic!("no times") };
         times.iter().map(Duration::as_millis).collect()
     }
 
@@ -173,18 +150,6 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
         let third = Session { bursts: vec![burst(&[get(2)], ms(0))] };
         let expected = [first.clone(), second, third, first];
         assert_eq!(sessions(&mut replay, 4), expected);
-    }
-
-    #[test]
-    fn processes_share_a_log() {
-        let rows: [(usize, usize, &[u128]); 3] =
-            [(0, 1, &[0, 4000, 60_000]), (0, 2, &[0, 60_000]), (1, 2, &[4000])];
-        for (place, of, expected) in rows {
-            let mut replay = replay(1.0);
-            assert!(replay.keep_part(place, of));
-            assert_eq!(times_ms(&replay), expected);
-        }
-        assert!(!replay(1.0).keep_part(3, 4));
     }
 
     #[test]

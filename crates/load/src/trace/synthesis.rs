@@ -108,7 +108,7 @@ impl Workload for Synthesis {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
         let count = self.model.session_requests;
         let burst = |file| Burst { requests: vec![Request::get(file)], think: Duration::ZERO };
         Session { bursts: (0..count).map(|_| burst(self.file(sessions))).collect() }

@@ -257,7 +257,7 @@ mod tests {
             ("/207.36.205.194/9168504434183313441..gif", Some(844)),
         ];
         assert_eq!(files.collect::<Vec<_>>(), expected);
-        let Gaps::Times(times) = replay.arrivals() else { panic!("no times") };
+        let Some(Gaps::Times(times)) = replay.times() else { panic!("no times") };
         assert_eq!(times, [measure::Duration::ZERO]);
     }
 

@@ -185,7 +185,7 @@ mod tests {
         let files = replay.files().iter().map(|(_, file)| (file.target.as_ref(), file.bytes));
         let expected = [("/wc98/1", Some(500)), ("/wc98/2", Some(500)), ("/wc98/3", None)];
         assert_eq!(files.collect::<Vec<_>>(), expected);
-        let Gaps::Times(times) = replay.arrivals() else { panic!("no times") };
+        let Some(Gaps::Times(times)) = replay.times() else { panic!("no times") };
         assert_eq!(times.iter().map(|at| at.as_millis()).collect::<Vec<_>>(), [0, 2500, 30_000]);
     }
 

@@ -35,7 +35,6 @@ pub struct Wsesslog {
     files: Files,
     /// Never empty, nor is one of them.
     sessions: Vec<Session>,
-    next: usize,
 }
 
 /// Requests of one file: 300 MB of them. (httperf takes a thousand sessions.)
@@ -86,7 +85,7 @@ impl Wsesslog {
         if sessions.is_empty() {
             return Err(Fault::Empty { unreadable: 0, left_out: 0 });
         }
-        Ok(Self { files: names.into_files(false), sessions, next: 0 })
+        Ok(Self { files: names.into_files(false), sessions })
     }
 
     /// All of them.
@@ -101,10 +100,8 @@ impl Workload for Wsesslog {
         &self.files
     }
 
-    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
-        let session = self.sessions[self.next].clone();
-        self.next = (self.next + 1) % self.sessions.len();
-        session
+    fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {
+        self.sessions[(number % self.sessions.len() as u64) as usize].clone()
     }
 }
 

@@ -71,7 +71,7 @@ impl Workload for Browser {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
         let count = 1 + embedded(sessions);
         let requests = (0..count).map(|_| self.request(sessions)).collect();
         Session { bursts: vec![Burst { requests, think: Duration::ZERO }] }
@@ -132,7 +132,7 @@ mod tests {
         let (mut sessions, mut thinking) = (Stream::new(9, 2), Stream::new(9, 3));
         let (mut requests, mut conditional, mut connections) = (0, 0, 0);
         for _ in 0..100_000 {
-            let session = browser.session(&mut sessions, &mut thinking);
+            let session = browser.session(0, &mut sessions, &mut thinking);
             let page = &session.bursts[0].requests;
             requests += page.len();
             conditional += page.iter().filter(|request| request.is_conditional).count();

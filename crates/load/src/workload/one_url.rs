@@ -26,7 +26,7 @@ impl Workload for OneUrl {
         &self.files
     }
 
-    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, _: &mut Stream, _: &mut Stream) -> Session {
         let requests = vec![Request::get(FileId(0))];
         Session { bursts: vec![Burst { requests, ..Burst::default() }] }
     }

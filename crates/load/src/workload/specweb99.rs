@@ -84,7 +84,7 @@ impl Workload for SpecWeb99 {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, thinking: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session {
         let length = if sessions.unit() < SINGLE_SHARE {
             1
         } else {
@@ -147,7 +147,7 @@ mod tests {
     fn sampled(dirs: u32) -> (SpecWeb99, Vec<Session>) {
         let mut workload = SpecWeb99::new(dirs, OffPeriods::CONSTANT);
         let (mut sessions, mut thinking) = (Stream::new(42, 2), Stream::new(42, 3));
-        let drawn = (0..SESSIONS).map(|_| workload.session(&mut sessions, &mut thinking));
+        let drawn = (0..SESSIONS).map(|_| workload.session(0, &mut sessions, &mut thinking));
         let drawn = drawn.collect();
         (workload, drawn)
     }

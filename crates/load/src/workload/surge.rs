@@ -104,7 +104,7 @@ impl Workload for Surge {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, thinking: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session {
         let mut session = Session::default();
         for page in 1..=self.pages {
             let count = 1 + embedded(sessions);
@@ -187,7 +187,7 @@ mod tests {
         let mut surge = Surge::new(100, 3, OffPeriods::SURGE);
         let (mut sessions, mut thinking) = (Stream::new(1, 2), Stream::new(1, 3));
         for _ in 0..1_000 {
-            let session = surge.session(&mut sessions, &mut thinking);
+            let session = surge.session(0, &mut sessions, &mut thinking);
             let thinks: Vec<bool> =
                 session.bursts.iter().map(|burst| burst.think.is_zero()).collect();
             assert_eq!(thinks, [false, false, true]);

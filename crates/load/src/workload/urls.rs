@@ -100,7 +100,7 @@ impl Workload for Urls {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
         let file = self.lines[sessions.below(self.lines.len() as u32) as usize];
         Session { bursts: vec![Burst { requests: vec![Request::get(file)], ..Burst::default() }] }
     }
@@ -175,7 +175,7 @@ mod tests {
         let model = urls.model();
         assert!((model.shares[0] - 2.0 / 3.0).abs() < 1e-9, "{:?}", model.shares);
         let (mut sessions, mut thinking) = (Stream::new(4, 2), Stream::new(4, 3));
-        let drawn = (0..30_000).map(|_| urls.session(&mut sessions, &mut thinking));
+        let drawn = (0..30_000).map(|_| urls.session(0, &mut sessions, &mut thinking));
         let first = drawn.filter(|drawn| drawn.bursts[0].requests[0].file == FileId(0)).count();
         assert!((19_500..20_500).contains(&first), "{first}");
     }

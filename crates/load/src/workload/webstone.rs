@@ -48,7 +48,7 @@ impl Workload for WebStone {
         &self.files
     }
 
-    fn session(&mut self, sessions: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
         let file = FileId(self.frequencies.draw(sessions) as u32);
         let requests = vec![Request::get(file)];
         Session { bursts: vec![Burst { requests, ..Burst::default() }] }

@@ -119,7 +119,7 @@ fn what_makes_no_sense_is_refused() {
     let check = |change: fn(&mut engine::Plan), expected: &str| {
         let mut plan = good.clone();
         change(&mut plan);
-        match engine::run(&plan, &mut Same::bursts(&[1]), &mut |_| {}) {
+        match engine::run(&plan, &mut Same::bursts(&[1]), &mut |_: &load::record::Record| {}) {
             Err(Failure::Operator(what)) => assert!(what.contains(expected), "{what}"),
             other => panic!("{expected}: {other:?}"),
         }

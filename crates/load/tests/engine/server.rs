@@ -110,7 +110,7 @@ impl Workload for Same {
         &self.files
     }
 
-    fn session(&mut self, _: &mut Stream, _: &mut Stream) -> Session {
+    fn session(&mut self, _: u64, _: &mut Stream, _: &mut Stream) -> Session {
         self.session.clone()
     }
 }
@@ -151,12 +151,13 @@ pub(crate) fn plan(to: SocketAddr) -> Plan {
         },
         seed: 1,
         begin: os::clock::monotonic(),
+        part: engine::Part::WHOLE,
     }
 }
 
 pub(crate) fn run(plan: &Plan, workload: &mut Same) -> (Vec<Record>, Summary) {
     let mut records = Vec::new();
-    let summary = engine::run(plan, workload, &mut |record| records.push(*record)).unwrap();
+    let summary = engine::run(plan, workload, &mut |record: &Record| records.push(*record)).unwrap();
     for record in &records {
         let mut times = vec![record.intended, record.started];
         times.extend(record.connected);

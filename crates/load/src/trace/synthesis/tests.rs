@@ -112,9 +112,9 @@ fn a_session_has_its_requests() {
     let mut one = Synthesis::new(model, 7).unwrap();
     let mut other = Synthesis::new(model, 7).unwrap();
     let (mut sessions, mut thinking) = (Stream::new(7, 2), Stream::new(7, 3));
-    let first = one.session(&mut sessions, &mut thinking);
+    let first = one.session(0, &mut sessions, &mut thinking);
     assert_eq!(first.requests(), 3);
-    let again = other.session(&mut Stream::new(7, 2), &mut thinking);
+    let again = other.session(0, &mut Stream::new(7, 2), &mut thinking);
     assert_eq!(first, again);
     assert_eq!(one.files(), other.files());
     assert_eq!(one.files().file(FileId(257)).target.as_ref(), "/synthetic/0001/0000257");
