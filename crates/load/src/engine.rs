@@ -209,9 +209,6 @@ struct Engine<'r> {
     buffer: Box<[u8]>,
     /// Connections that had more to say than one turn takes, and whether the server has ended them.
     unread: Vec<(Token, bool)>,
-    /// How long clients of a closed loop rest between two sessions.
-    resting: Stream,
-    drawn: Stream,
     /// What clients have of files that were asked for with a condition; what is not there was
     /// copied before the run.
     copies: HashMap<FileId, Validators>,
@@ -228,8 +225,6 @@ impl<'r> Engine<'r> {
         poller: Poller,
     ) -> Self {
         let stop = plan.begin + plan.stop.after;
-        let place = plan.part.place.into();
-        let stream = |purpose: Purpose| Stream::of(plan.seed, purpose as u64, place);
         Self {
             plan,
             workload,
@@ -249,8 +244,6 @@ impl<'r> Engine<'r> {
             out_for: None,
             buffer: vec![0; BUFFER_BYTES].into(),
             unread: Vec::new(),
-            resting: stream(Purpose::Resting),
-            drawn: stream(Purpose::Behaviour),
             copies: HashMap::new(),
             copied_before: talk::copied_at(os::clock::wall_seconds()),
             next_beat: plan.begin + BEAT,
@@ -264,7 +257,7 @@ impl<'r> Engine<'r> {
         let mut arrivals = match arrivals {
             Arrivals::Open(gaps) => {
                 let all = Schedule::new(gaps, Stream::new(*seed, Purpose::Arrivals as u64));
-                let ours = all.skip(part.place as usize).step_by(part.of.max(1) as usize);
+                let ours = all.skip(part.place as usize).step_by(part.of as usize);
                 Some(ours.peekable())
             }
             Arrivals::Closed { clients, .. } => {
@@ -305,7 +298,7 @@ impl<'r> Engine<'r> {
                 return Some(at);
             }
             arrivals.as_mut()?.next();
-            let token = self.visits.insert(Visit::default());
+            let token = self.visits.insert(Visit::new(at));
             self.begin(token, at, now);
         }
         self.next_arrival(arrivals)
@@ -338,14 +331,12 @@ impl<'r> Engine<'r> {
     /// Of the next session, over all processes.
     fn next_number(&self) -> u64 {
         let Part { place, of } = self.plan.part;
-        self.summary.sessions * u64::from(of.max(1)) + u64::from(place)
+        self.summary.sessions * u64::from(of) + u64::from(place)
     }
 
     /// A client of a closed loop comes, and begins with the schedule.
     fn come(&mut self) {
-        let mut visit = Visit::default();
-        visit.rest(self.plan.begin);
-        let token = self.visits.insert(visit);
+        let token = self.visits.insert(Visit::new(self.plan.begin));
         self.wakes.set(token.place(), self.plan.begin);
     }
 
@@ -355,7 +346,7 @@ impl<'r> Engine<'r> {
             let Some(place) = self.wakes.rung(now) else { return };
             let Some(token) = self.visits.at(place) else { continue };
             match self.visits.named(token).and_then(|visit| visit.begins()) {
-                Some(_) if !self.may_begin() => self.leave(token),
+                Some(at) if at >= self.stop || !self.may_begin() => self.leave(token),
                 Some(at) => self.begin(token, at, now),
                 None => self.advance(token, now),
             }
@@ -367,9 +358,10 @@ impl<'r> Engine<'r> {
         let number = self.next_number();
         let (mut asking, mut thinking) = workload::draws(self.plan.seed, number);
         let session = self.workload.session(number, &mut asking, &mut thinking);
+        let behaving = Stream::of(self.plan.seed, Purpose::Behaviour as u64, number);
         self.summary.sessions += 1;
         if let Some(visit) = self.visits.named(token) {
-            visit.begin(number, session, at);
+            visit.begin(number, session, behaving, at);
         }
         self.advance(token, now);
     }
@@ -393,6 +385,8 @@ impl<'r> Engine<'r> {
         if self.observer.beat(beat) == Course::Stop && self.stop > now {
             self.stop = now;
             self.end = now + self.plan.behaviour.patience.unwrap_or(DRAIN_MAX);
+            // Whoever thinks learns of it now.
+            self.wakes.all_at(now);
         }
     }
 
@@ -420,6 +414,15 @@ fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
         Arrivals::Open(Gaps::Times(times)) => times.is_sorted(),
         Arrivals::Closed { .. } => true,
     };
+    let Part { place, of } = plan.part;
+    if place >= of {
+        return Err(format!("there is no part {place} of {of}: they are counted from 0"));
+    }
+    if let Arrivals::Closed { clients, .. } = *arrivals
+        && clients < of
+    {
+        return Err(format!("{clients} clients cannot be divided among {of} processes"));
+    }
     if !is_sound {
         return Err(String::from("a rate is a positive number of sessions a second"));
     }

@@ -54,6 +54,12 @@ impl Alarms {
         }
     }
 
+    /// Moves all that are set to this time.
+    pub(super) fn all_at(&mut self, at: Instant) {
+        // Equal ones are in order wherever they stand.
+        self.heap.iter_mut().for_each(|alarm| alarm.at = at);
+    }
+
     pub(super) fn clear(&mut self, place: u32) {
         let Some(&stands) = self.stands.get(place as usize) else { return };
         if stands == UNSET {
@@ -118,23 +124,27 @@ mod tests {
         /// Against a map: which alarm is the earliest, whatever was set, moved and cleared.
         #[test]
         fn alarms_ring_in_order(
-            steps in prop::collection::vec((0..4_u8, 0..12_u32, 0..50_u64), 0..200),
+            steps in prop::collection::vec((0..40_u8, 0..12_u32, 0..50_u64), 0..200),
         ) {
             let mut alarms = Alarms::new();
             let mut model = BTreeMap::new();
             for (what, place, ms) in steps {
                 let at = Instant::from_ms(ms);
                 match what {
-                    0 => {
+                    39 => {
+                        alarms.all_at(at);
+                        model.values_mut().for_each(|set| *set = at);
+                    }
+                    0..10 => {
                         alarms.set(place, at);
                         model.insert(place, at);
                     }
-                    1 => {
+                    10..20 => {
                         alarms.set_at_latest(place, at);
                         let set = model.entry(place).or_insert(at);
                         *set = (*set).min(at);
                     }
-                    2 => {
+                    20..30 => {
                         alarms.clear(place);
                         model.remove(&place);
                     }

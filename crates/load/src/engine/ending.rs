@@ -1,5 +1,6 @@
 //! How requests, connections and sessions end.
 
+use measure::draw::Stream;
 use measure::{Duration, Instant};
 use os::clock::monotonic;
 
@@ -7,6 +8,7 @@ use super::Engine;
 use super::asked::Asked;
 use super::connection::{Loss, State};
 use super::slab::Token;
+use crate::Purpose;
 use crate::arrivals::Arrivals;
 use crate::behaviour::{GivesUpBy, Keeps};
 use crate::record::{Outcome, Step};
@@ -102,7 +104,9 @@ impl Engine<'_> {
     /// answered, else by the alarms, because one that fails at once would never let the loop go on.
     pub(super) fn over(&mut self, token: Token, now: Instant) {
         let Arrivals::Closed { think, .. } = &self.plan.arrivals else { return self.leave(token) };
-        let seconds = think.draw(&mut self.resting).max(0.0);
+        let number = self.visits.named(token).map_or(0, |visit| visit.number);
+        let mut resting = Stream::of(self.plan.seed, Purpose::Resting as u64, number);
+        let seconds = think.draw(&mut resting).max(0.0);
         let at = now + Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         if at >= self.stop || !self.may_begin() {
             return self.leave(token);

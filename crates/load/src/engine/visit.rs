@@ -1,17 +1,21 @@
 //! How far a client is in its session: which request is to be made next, and when.
 
 use measure::Instant;
+use measure::draw::Stream;
 
 use super::slab::Token;
 use crate::session::{Request, Session};
 
 /// A client.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Visit {
     /// Of the session, over the whole run.
     pub(super) number: u64,
     /// None: the client is between two of them.
     session: Option<Session>,
+    /// Draws what the client does that its workload leaves open: one for each session, so that what
+    /// a client does depends on no other's.
+    pub(super) behaving: Stream,
     /// The place of the next request: burst, and request in it.
     burst: u32,
     index: u32,
@@ -51,10 +55,27 @@ pub(super) struct Due {
 }
 
 impl Visit {
+    /// A client that begins its first session at `at`.
+    pub(super) fn new(at: Instant) -> Self {
+        Self {
+            number: 0,
+            session: None,
+            behaving: Stream::new(0, 0),
+            burst: 0,
+            index: 0,
+            made: 0,
+            outstanding: 0,
+            ready: at,
+            has_failed: false,
+            connections: Vec::new(),
+        }
+    }
+
     /// Begins a session that was to begin at `at`.
-    pub(super) fn begin(&mut self, number: u64, session: Session, at: Instant) {
+    pub(super) fn begin(&mut self, number: u64, session: Session, behaving: Stream, at: Instant) {
         let connections = std::mem::take(&mut self.connections);
-        *self = Self { number, session: Some(session), ready: at, connections, ..Self::default() };
+        let session = Some(session);
+        *self = Self { number, session, behaving, connections, ..Self::new(at) };
     }
 
     /// Is between two sessions; the next one is to begin at `at`.
@@ -145,8 +166,9 @@ mod tests {
             requests: pauses.iter().copied().map(request).collect(),
             think: Duration::from_secs(1),
         };
-        let mut visit = Visit::default();
-        visit.begin(7, Session { bursts: vec![burst(&[0, 0, 100]), burst(&[0])] }, ms(10));
+        let mut visit = Visit::new(ms(0));
+        let session = Session { bursts: vec![burst(&[0, 0, 100]), burst(&[0])] };
+        visit.begin(7, session, Stream::new(1, 1), ms(10));
         visit
     }
 
@@ -202,9 +224,9 @@ mod tests {
         assert_eq!(stopped.next(1, ms(20), ms(25)), Next::Await);
         stopped.settled(false, ms(30));
         assert_eq!(stopped.next(1, ms(20), ms(30)), Next::Over);
-        let mut none = Visit::default();
+        let mut none = Visit::new(ms(10));
         assert_eq!(none.next(1, ms(20), ms(10)), Next::Await);
-        none.begin(0, Session::default(), ms(10));
+        none.begin(0, Session::default(), Stream::new(1, 1), ms(10));
         assert_eq!(none.next(1, ms(20), ms(10)), Next::Over);
         none.rest(ms(15));
         assert_eq!((none.next(1, ms(20), ms(10)), none.begins()), (Next::Await, Some(ms(15))));

@@ -126,6 +126,14 @@ fn what_makes_no_sense_is_refused() {
     };
     check(|plan| plan.arrivals = Arrivals::Open(Gaps::Fixed { rate: 0.0 }), "rate");
     check(|plan| plan.arrivals = Arrivals::Open(Gaps::Poisson { rate: f64::NAN }), "rate");
+    check(|plan| plan.part = engine::Part { place: 3, of: 3 }, "no part 3 of 3");
+    check(
+        |plan| {
+            plan.arrivals = Arrivals::Closed { clients: 2, think: Draw::Constant(0.0) };
+            plan.part = engine::Part { place: 0, of: 3 };
+        },
+        "cannot be divided",
+    );
     check(|plan| plan.behaviour.parallel = 0, "at least one connection");
     check(|plan| plan.behaviour.connections_max = 0, "at least one connection");
     check(|plan| plan.behaviour.sources = vec!["::1".parse().unwrap()], "leads from");

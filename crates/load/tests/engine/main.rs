@@ -2,5 +2,7 @@
 
 mod faults;
 mod loops;
+mod observers;
+mod parts;
 mod server;
 mod sessions;

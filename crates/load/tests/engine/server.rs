@@ -130,6 +130,37 @@ impl Same {
     }
 }
 
+/// Each session asks for the file of its own number, and then, perhaps, for one that is drawn.
+pub(crate) struct Numbered {
+    pub(crate) files: Files,
+    pub(crate) goes_on: bool,
+}
+
+impl Workload for Numbered {
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn session(&mut self, number: u64, asking: &mut Stream, thinking: &mut Stream) -> Session {
+        let drawn = asking.below(self.files.count() as u32);
+        let pause = Duration::from_micros(thinking.below(1000).into());
+        let mut requests = vec![Request::get(FileId(number as u32))];
+        if self.goes_on {
+            requests.push(Request { pause, ..Request::get(FileId(drawn)) });
+        }
+        Session { bursts: vec![Burst { requests, think: Duration::ZERO }] }
+    }
+}
+
+impl Numbered {
+    /// For so many sessions at most.
+    pub(crate) fn new(sessions: u32, goes_on: bool) -> Self {
+        let file =
+            |number| File { target: format!("/{number}").into(), bytes: Some(BYTES), class: 0 };
+        Self { files: Files::new((0..sessions).map(file).collect(), true), goes_on }
+    }
+}
+
 /// Five arrivals, a millisecond apart, of clients that keep a connection.
 pub(crate) fn plan(to: SocketAddr) -> Plan {
     let times = (0..5).map(Duration::from_millis).collect();
@@ -155,9 +186,10 @@ pub(crate) fn plan(to: SocketAddr) -> Plan {
     }
 }
 
-pub(crate) fn run(plan: &Plan, workload: &mut Same) -> (Vec<Record>, Summary) {
+pub(crate) fn run(plan: &Plan, workload: &mut dyn Workload) -> (Vec<Record>, Summary) {
     let mut records = Vec::new();
-    let summary = engine::run(plan, workload, &mut |record: &Record| records.push(*record)).unwrap();
+    let summary =
+        engine::run(plan, workload, &mut |record: &Record| records.push(*record)).unwrap();
     for record in &records {
         let mut times = vec![record.intended, record.started];
         times.extend(record.connected);

@@ -1,0 +1,110 @@
+//! Who hears of a run while it goes on, and may end it.
+
+use load::arrivals::{Arrivals, Gaps};
+use load::engine::{self, Beat, Course, Observer, Summary};
+use load::record::Outcome::{Good, Impatient};
+use load::record::{Record, Step};
+use measure::draw::Draw;
+use measure::{Duration, Instant};
+
+use crate::server::{Client, Same, answer, outcomes, plan, serve};
+
+/// Stops a run at the third beat behind its first record, or at the third at all.
+#[derive(Default)]
+struct Stopping {
+    waits_for_record: bool,
+    records: Vec<Record>,
+    beats: Vec<Beat>,
+    stopped: Option<Instant>,
+}
+
+impl Observer for Stopping {
+    fn record(&mut self, record: &Record) {
+        self.records.push(*record);
+    }
+
+    fn beat(&mut self, beat: Beat) -> Course {
+        if self.records.is_empty() && self.waits_for_record {
+            return Course::On;
+        }
+        self.beats.push(beat);
+        if self.beats.len() < 3 {
+            return Course::On;
+        }
+        // Said again and again, it is the same.
+        self.stopped.get_or_insert(beat.now);
+        Course::Stop
+    }
+}
+
+/// For so long would each of these runs go on: nobody waits for that.
+const ENDLESS: Duration = Duration::from_secs(3600);
+
+fn stop(change: impl Fn(&mut engine::Plan), server: fn(Client), workload: &mut Same) -> Ended {
+    let mut plan = plan(serve(server));
+    plan.stop.after = ENDLESS;
+    change(&mut plan);
+    let mut observer = Stopping { waits_for_record: true, ..Stopping::default() };
+    observer.waits_for_record = plan.behaviour.patience.is_none();
+    let summary = engine::run(&plan, workload, &mut observer).unwrap();
+    let stopped = observer.stopped.unwrap();
+    assert!(observer.beats.is_sorted_by_key(|beat| beat.now));
+    assert!(observer.beats.iter().all(|beat| beat.open <= summary.connections_open));
+    assert!(observer.records.iter().all(|record| record.intended < stopped), "begun behind it");
+    Ended { observer, summary }
+}
+
+struct Ended {
+    observer: Stopping,
+    summary: Summary,
+}
+
+#[test]
+fn an_observer_ends_a_run() {
+    let closed = |think| Arrivals::Closed { clients: 3, think: Draw::Constant(think) };
+    for arrivals in [
+        Arrivals::Open(Gaps::Fixed { rate: 500.0 }),
+        closed(0.0),
+        // These rest for as long as the run.
+        closed(3000.0),
+    ] {
+        let change = |plan: &mut engine::Plan| {
+            plan.arrivals = arrivals.clone();
+            plan.behaviour.patience = None;
+        };
+        let Ended { observer, summary } = stop(change, answer, &mut Same::bursts(&[1]));
+        assert_eq!(outcomes(&observer.records), vec![Good; observer.records.len()]);
+        assert_eq!(observer.records.len() as u64, summary.sessions);
+        // Within the patience of those that never lose it: nobody was waited for.
+        assert!(
+            summary.ended - observer.stopped.unwrap() < Duration::from_secs(15),
+            "{arrivals:?}"
+        );
+        assert_eq!(summary.missed, 0);
+    }
+}
+
+/// Clients that think when the run is ended do not go on.
+#[test]
+fn nobody_is_waited_for_who_only_thinks() {
+    let change = |plan: &mut engine::Plan| plan.behaviour.patience = None;
+    let mut workload = Same::bursts(&[1, 1]);
+    workload.session.bursts[0].think = ENDLESS / 2;
+    let Ended { observer, summary } = stop(change, answer, &mut workload);
+    assert_eq!(outcomes(&observer.records), [Good; 5]);
+    assert_eq!((summary.sessions, summary.connections_open), (5, 5));
+    assert_eq!(observer.beats[0].open, 5, "they think on open connections");
+    assert!(summary.ended - observer.stopped.unwrap() < Duration::from_secs(15));
+}
+
+/// Replies that do not come are waited for with patience.
+#[test]
+fn who_waits_when_a_run_is_ended_may_be_answered_yet() {
+    let change = |plan: &mut engine::Plan| {
+        plan.behaviour.patience = Some(Duration::from_secs(1));
+    };
+    let Ended { observer, summary } = stop(change, Client::wait, &mut Same::bursts(&[1]));
+    assert_eq!(outcomes(&observer.records), [Impatient(Step::FirstByte); 5]);
+    assert!(summary.ended > observer.stopped.unwrap());
+    assert_eq!(summary.connections_open, 5);
+}
