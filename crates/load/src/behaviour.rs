@@ -78,7 +78,7 @@ impl Default for Behaviour {
 pub enum Keeps {
     /// For one request, which asks the server to end it.
     Request,
-    /// For a session; then the client ends it.
+    /// For a session, whose last request asks the server to end it.
     Session,
     /// In a closed loop, for all sessions of a client, one after the other (wrk). In an open loop
     /// each client has one session.

@@ -155,12 +155,14 @@ pub const MISSED_MAX: u64 = 60_000_000;
 /// Who has no patience of his own gets this, from the end of the schedule: a run ends.
 const DRAIN_MAX: Duration = Duration::from_secs(15);
 
-/// Arrivals, alarms and deadlines that are worked on before replies are looked at again: at 20 µs
-/// for each a reply waits for a millisecond. The precedent is `flood.c`.
-const PER_ROUND_MAX: usize = 64;
+/// Events that are worked on before it is looked again whether anybody is to arrive: at 20 µs for
+/// each, an arrival waits for a third of a millisecond, however much there is to hear.
+const EVENTS_MAX: usize = 16;
 
-/// Events taken at once.
-const EVENTS_MAX: usize = 256;
+/// Arrivals, alarms and deadlines that are each worked on before replies are looked at again. A
+/// connection for one request has two events: where a generator is overloaded, arrivals and replies
+/// are late alike, and the run tells.
+const PER_ROUND_MAX: usize = EVENTS_MAX / 2;
 
 /// Bytes received at once, in one buffer for all connections.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -203,9 +205,9 @@ struct Engine<'r> {
     visits: Slab<Visit>,
     /// When a client does something next, by its place.
     wakes: Alarms,
-    /// Requests for the connection named beside them, not sent yet.
+    /// Requests that are not sent yet: for which connection, from where on in `out`.
+    outgoing: Vec<(Token, usize)>,
     out: Vec<u8>,
-    out_for: Option<Token>,
     buffer: Box<[u8]>,
     /// Connections that had more to say than one turn takes, and whether the server has ended them.
     unread: Vec<(Token, bool)>,
@@ -229,10 +231,7 @@ impl<'r> Engine<'r> {
             plan,
             workload,
             observer,
-            manner: Manner {
-                host: plan.host.clone(),
-                keeps: plan.behaviour.keeps != Keeps::Request,
-            },
+            manner: Manner { host: plan.host.clone() },
             stop,
             end: stop + plan.behaviour.patience.unwrap_or(DRAIN_MAX),
             poller,
@@ -240,8 +239,8 @@ impl<'r> Engine<'r> {
             deadlines: Alarms::new(),
             visits: Slab::new(),
             wakes: Alarms::new(),
+            outgoing: Vec::new(),
             out: Vec::new(),
-            out_for: None,
             buffer: vec![0; BUFFER_BYTES].into(),
             unread: Vec::new(),
             copies: HashMap::new(),
@@ -271,6 +270,7 @@ impl<'r> Engine<'r> {
             let now = monotonic();
             self.expire(now);
             self.beat(now);
+            self.flush();
             if now >= self.end || (next.is_none() && self.visits.count() == 0) {
                 break;
             }
@@ -283,6 +283,7 @@ impl<'r> Engine<'r> {
             for (token, has_ended) in std::mem::take(&mut self.unread) {
                 self.hear(token, has_ended);
             }
+            self.flush();
         }
         self.summary.missed = self.missed(&mut arrivals);
         self.cut();

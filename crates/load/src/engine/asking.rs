@@ -11,6 +11,7 @@ use super::slab::Token;
 use super::talk::Order;
 use super::visit::{Due, Next};
 use super::wire::Wire;
+use crate::behaviour::Keeps;
 use crate::record::{Outcome, Step};
 
 impl Engine<'_> {
@@ -26,7 +27,6 @@ impl Engine<'_> {
                 next => break next,
             }
         };
-        self.flush(now);
         match next {
             Next::Wait(at) => {
                 self.wakes.set(token.place(), at);
@@ -63,7 +63,7 @@ impl Engine<'_> {
         connection.take(asked, now);
         if connection.state == State::Open {
             let last = connection.asked.len() - 1;
-            self.write(token, last, now);
+            self.write(token, last);
         }
         self.watch(token);
     }
@@ -108,41 +108,60 @@ impl Engine<'_> {
     }
 
     /// Writes all requests of a connection that has come about.
-    pub(super) fn write_all(&mut self, token: Token, now: Instant) {
+    pub(super) fn write_all(&mut self, token: Token) {
         let count = self.connections.named(token).map_or(0, |connection| connection.asked.len());
         for at in 0..count {
-            self.write(token, at, now);
+            self.write(token, at);
         }
-        self.flush(now);
     }
 
-    /// Writes one of them, to be sent by [`Self::flush`] with others for the same connection.
-    fn write(&mut self, token: Token, at: usize, now: Instant) {
-        if self.out_for != Some(token) {
-            self.flush(now);
-            self.out_for = Some(token);
-        }
+    /// Writes one of them, to be sent by [`Self::flush`].
+    fn write(&mut self, token: Token, at: usize) {
         let Some(connection) = self.connections.named(token) else { return };
         let Some(asked) = connection.asked.get(at) else { return };
         let Some(visit) = self.visits.named(connection.visit) else { return };
         let Some(request) = visit.request(asked.due.burst, asked.due.index) else { return };
+        let keeps = match self.plan.behaviour.keeps {
+            Keeps::Request => false,
+            // The server is to end it, so that the client's port is free at once.
+            Keeps::Session => !visit.is_last(asked.due.burst, asked.due.index),
+            Keeps::Client => true,
+        };
         let copy = || self.copies.get(&asked.file).unwrap_or(&self.copied_before);
         let order = Order {
             tag: asked.tag,
             request,
             target: &self.workload.files().file(asked.file).target,
+            keeps,
             copy: asked.is_conditional.then(copy),
         };
+        // What one connection has to send goes by one call.
+        if self.outgoing.last().is_none_or(|&(last, _)| last != token) {
+            self.outgoing.push((token, self.out.len()));
+        }
         connection.talk.ask(&mut self.out, &self.manner, &order);
     }
 
-    /// Sends what was written.
-    pub(super) fn flush(&mut self, now: Instant) {
-        let Some(token) = self.out_for.take() else { return };
-        if let Some(connection) = self.connections.named(token) {
-            connection.send(&self.out, now);
-            self.watch(token);
+    /// Sends what was written. One after the other, requests of many connections keep the server's
+    /// machine awake; each of them sent when it is written would wake it anew, which costs a
+    /// virtual machine more than all else that a request does.
+    pub(super) fn flush(&mut self) {
+        if self.outgoing.is_empty() {
+            return;
         }
+        let now = monotonic();
+        let ends = self.outgoing.iter().skip(1).map(|&(_, next)| next).chain([self.out.len()]);
+        for (&(token, from), to) in self.outgoing.iter().zip(ends) {
+            if let Some(connection) = self.connections.named(token)
+                && connection.state == State::Open
+            {
+                connection.send(&self.out[from..to], now);
+                if let Some(deadline) = connection.deadline(&self.plan.behaviour) {
+                    self.deadlines.set_at_latest(token.place(), deadline);
+                }
+            }
+        }
+        self.outgoing.clear();
         self.out.clear();
     }
 

@@ -33,7 +33,6 @@ impl Engine<'_> {
         for (number, (asked, step)) in asked.into_iter().zip(steps).enumerate() {
             self.fail(visit, asked, (loss, step, number == 0), now);
         }
-        self.flush(now);
         self.advance(visit, now);
     }
 
@@ -131,10 +130,12 @@ impl Engine<'_> {
         self.wakes.clear(token.place());
     }
 
+    /// Ends what the server could not be asked to end. Nothing is on its way there, so a reset harms
+    /// nobody; by FIN, the client's port would be of no use for a minute.
     fn close_all(&mut self, token: Token) {
         let Some(visit) = self.visits.named(token) else { return };
         for connection in std::mem::take(&mut visit.connections) {
-            self.close(connection);
+            self.forget(connection, GivesUpBy::Reset);
         }
     }
 

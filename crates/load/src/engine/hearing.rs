@@ -28,7 +28,7 @@ impl Engine<'_> {
         let token = Token(event.token);
         let Some(connection) = self.connections.named(token) else { return };
         match connection.state {
-            State::Connecting => match connection.wire.connected() {
+            State::Connecting => match connection.wire.connected(event) {
                 Ok(false) => return,
                 Ok(true) => self.opened(token),
                 Err(error) => return self.lost(token, Loss::of(&error), monotonic()),
@@ -56,7 +56,7 @@ impl Engine<'_> {
         if let Some(first) = connection.asked.front_mut() {
             first.connected = Some(now);
         }
-        self.write_all(token, now);
+        self.write_all(token);
     }
 
     /// Receives what has come. Only changes are reported, so it goes on until there is no more, or
@@ -162,7 +162,7 @@ impl Engine<'_> {
         let is_alone = !has_more || !connection.asked.is_empty();
         let outcome = asked.outcome(self.workload.files().file(asked.file), is_alone);
         self.finish(visit, asked, outcome, now);
-        if !keeps || !self.manner.keeps || !is_alone {
+        if !keeps || !is_alone {
             self.part(token, now);
         }
     }

@@ -14,8 +14,6 @@ use crate::session::{Method, Request};
 pub(super) struct Manner {
     /// Whom they ask.
     pub(super) host: String,
-    /// Whether they want the connection to stay.
-    pub(super) keeps: bool,
 }
 
 /// The requests of a connection that are not answered yet, in order.
@@ -59,12 +57,12 @@ impl Talk {
             target: order.target,
             host: &manner.host,
             fields: FIELDS,
-            keeps: manner.keeps,
+            keeps: order.keeps,
             copy: order.copy,
             content: &order.request.content,
         };
         ask.write(out);
-        let exchange = Exchange::new(method, manner.keeps);
+        let exchange = Exchange::new(method, order.keeps);
         if self.is_free() && self.later.is_empty() {
             self.reading = Some((order.tag, exchange));
         } else {
@@ -120,6 +118,8 @@ pub(super) struct Order<'o> {
     pub(super) tag: u32,
     pub(super) request: &'o Request,
     pub(super) target: &'o str,
+    /// Whether the connection is to stay.
+    pub(super) keeps: bool,
     /// What the client has already.
     pub(super) copy: Option<&'o Validators>,
 }

@@ -99,6 +99,14 @@ impl Visit {
         self.session.as_ref()?.bursts.get(burst as usize)?.requests.get(index as usize)
     }
 
+    /// Whether no request of the session comes behind this one.
+    pub(super) fn is_last(&self, burst: u32, index: u32) -> bool {
+        let bursts = self.session.as_ref().map_or(&[][..], |session| &session.bursts);
+        let mut from = bursts.iter().skip(burst as usize);
+        let is_last = from.next().is_none_or(|burst| burst.requests.len() <= index as usize + 1);
+        is_last && from.all(|burst| burst.requests.is_empty())
+    }
+
     /// A request that was made is over.
     pub(super) fn settled(&mut self, has_failed: bool, now: Instant) {
         self.outstanding = self.outstanding.saturating_sub(1);
@@ -211,6 +219,20 @@ mod tests {
         assert_eq!(visit.next(9, stop, ms(130)), Next::Await);
         visit.settled(false, ms(131));
         assert_eq!(visit.next(9, stop, ms(131)), Next::Wait(ms(1131)));
+    }
+
+    #[test]
+    fn the_last_request_is_known() {
+        let visit = visit();
+        let rows = [(0, 0, false), (0, 2, false), (1, 0, true), (2, 0, true)];
+        for (burst, index, expected) in rows {
+            assert_eq!(visit.is_last(burst, index), expected, "{burst}, {index}");
+        }
+        let requests = vec![Request::get(FileId(0)); 2];
+        let bursts = vec![Burst { requests, ..Burst::default() }, Burst::default()];
+        let mut visit = Visit::new(ms(0));
+        visit.begin(0, Session { bursts }, Stream::new(1, 1), ms(0));
+        assert_eq!([visit.is_last(0, 0), visit.is_last(0, 1)], [false, true]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use os::Socket;
+use os::poller::Event;
 
 use crate::behaviour::GivesUpBy;
 
@@ -22,9 +23,10 @@ impl Wire {
         Ok((Self { socket }, is_connected))
     }
 
-    /// Whether requests can be sent; asked when the socket has become writable.
-    pub(super) fn connected(&mut self) -> io::Result<bool> {
-        self.socket.connected()
+    /// Whether requests can be sent, now that this has come of it. A socket that cannot connect is
+    /// told as ended, so that others need not be asked.
+    pub(super) fn connected(&mut self, event: Event) -> io::Result<bool> {
+        if event.ended { self.socket.connected() } else { Ok(event.writable) }
     }
 
     /// Receives; 0: the server has ended it. `WouldBlock`: nothing is there.

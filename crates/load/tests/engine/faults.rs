@@ -2,12 +2,15 @@
 
 use std::net::TcpListener;
 
+use load::arrivals::Arrivals;
 use load::behaviour::{GivesUpBy, Keeps};
 use load::record::Outcome::{
-    self, Ended, Good, Impatient, Malformed, NotStarted, Refused, Reset, Status, Wrong,
+    self, Ended, Good, Impatient, Malformed, NoAddress, NotStarted, Refused, Reset, Status,
+    Unreachable, Wrong,
 };
 use load::record::Step;
 use measure::Duration;
+use measure::draw::Draw;
 
 use crate::server::{BYTES, Client, Same, answer, made, outcomes, plan, reply, run, serve};
 
@@ -97,6 +100,29 @@ fn nobody_listens() {
     let (records, summary) = run(&plan, &mut Same::bursts(&[3]));
     assert_eq!(outcomes(&records), [Refused; 5]);
     assert_eq!((summary.sessions, summary.connections), (5, 5));
+}
+
+/// The kernel knows at once that no stream leads to a group of hosts; in a closed loop, too, the run
+/// ends.
+#[test]
+fn there_is_no_way_to_the_server() {
+    let mut plan = plan("224.0.0.1:80".parse().unwrap());
+    let (records, summary) = run(&plan, &mut Same::bursts(&[3]));
+    assert_eq!(outcomes(&records), [Unreachable; 5]);
+    assert_eq!((summary.sessions, summary.connections, summary.connections_open), (5, 5, 0));
+    plan.arrivals = Arrivals::Closed { clients: 3, think: Draw::Constant(0.0) };
+    plan.stop.sessions_max = Some(100);
+    let (records, _) = run(&plan, &mut Same::bursts(&[3]));
+    assert_eq!(outcomes(&records), [Unreachable; 100]);
+}
+
+/// An address that is kept for documentation is nobody's.
+#[test]
+fn there_is_no_address_to_come_from() {
+    let mut plan = plan(serve(answer));
+    plan.behaviour.sources = vec!["192.0.2.1".parse().unwrap()];
+    let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+    assert_eq!(outcomes(&records), [NoAddress; 5]);
 }
 
 /// Nobody is let in any more, so that the kernel leaves the handshake unanswered.

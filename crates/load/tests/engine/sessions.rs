@@ -35,6 +35,34 @@ fn a_session_keeps_its_connection_if_it_is_to() {
     }
 }
 
+/// Whoever ends a connection first keeps its port for a minute, and that is to be the server.
+#[test]
+fn the_last_request_asks_the_server_to_end_its_connection() {
+    let rows = [
+        (Keeps::Request, [true, true, true]),
+        (Keeps::Session, [false, false, true]),
+        (Keeps::Client, [false, false, false]),
+    ];
+    for (keeps, expected) in rows {
+        let (tell, told) = mpsc::channel();
+        let mut plan = plan(serve(move |mut client: Client| {
+            while let Some(head) = client.asks() {
+                let closes = head.contains("Connection: close\r\n");
+                tell.send(closes).unwrap();
+                client.tell(reply(&made(head.split(' ').nth(1).unwrap(), BYTES)));
+                if closes {
+                    break;
+                }
+            }
+        }));
+        plan.behaviour.keeps = keeps;
+        plan.stop.sessions_max = Some(1);
+        let (records, _) = run(&plan, &mut Same::bursts(&[1, 2]));
+        assert_eq!(outcomes(&records), [Good; 3]);
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), expected, "{keeps:?}");
+    }
+}
+
 /// The server answers the second and the third request of a burst when it has both.
 #[test]
 fn requests_are_pipelined_behind_the_first() {
