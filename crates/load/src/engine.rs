@@ -159,10 +159,11 @@ const DRAIN_MAX: Duration = Duration::from_secs(15);
 /// each, an arrival waits for a third of a millisecond, however much there is to hear.
 const EVENTS_MAX: usize = 16;
 
-/// Arrivals, alarms and deadlines that are each worked on before replies are looked at again. A
-/// connection for one request has two events: where a generator is overloaded, arrivals and replies
-/// are late alike, and the run tells.
-const PER_ROUND_MAX: usize = EVENTS_MAX / 2;
+/// Arrivals, alarms and deadlines that are each worked on before replies are looked at again: at
+/// 25 µs for each, a reply waits for less than a millisecond. More than events, because a loop that
+/// was held up is to be on its schedule again as soon as it can; that arrivals are kept and replies
+/// are not by a generator that cannot do both is told by the processor time that it uses.
+const PER_ROUND_MAX: usize = 32;
 
 /// Bytes received at once, in one buffer for all connections.
 const BUFFER_BYTES: usize = 64 << 10;
