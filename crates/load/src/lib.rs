@@ -10,11 +10,13 @@
 
 pub mod arrivals;
 pub mod behaviour;
+pub mod choices;
 pub mod collector;
 pub mod description;
 pub mod engine;
 pub mod files;
 pub mod gates;
+pub mod knobs;
 pub mod record;
 pub mod report;
 pub mod session;
