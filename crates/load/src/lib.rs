@@ -15,6 +15,7 @@ pub mod description;
 pub mod engine;
 pub mod files;
 pub mod gates;
+pub mod machine;
 pub mod record;
 pub mod report;
 pub mod session;
