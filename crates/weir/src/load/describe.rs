@@ -22,13 +22,12 @@ const SESSIONS_MAX: u32 = 10_000_000;
 
 pub(super) fn command() -> Command {
     let flag = |name, value, help: String| Arg::new(name).long(name).value_name(value).help(help);
-    let name = format!("One of {}", workload::spellings().join(", "));
     let sessions = format!("sessions to draw [default: {SESSIONS}]");
     let log =
         String::from("also writes these sessions to FILE, as httperf's --wsesslog reads them");
     Command::new("describe")
         .about("Tells a workload's own statistics beside its model's")
-        .arg(Arg::new("name").value_name("WORKLOAD").required(true).help(name))
+        .arg(flags::workload("Which [default: specweb99]"))
         .arg(flag("sessions", "N", sessions))
         .arg(flag("seed", "N", String::from("of all random numbers [default: 1]")))
         .arg(flag("wsesslog", "FILE", log))
@@ -37,7 +36,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn describe(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
-    let name = text("name").unwrap_or_default();
+    let name = text("workload").unwrap_or(flags::WORKLOAD);
     flags::judge_workload(flags, name)?;
     let sessions = number(text("sessions"), "sessions", u64::from(SESSIONS_MAX))?;
     let sessions = sessions.map_or(SESSIONS, |sessions| sessions as u32);

@@ -32,6 +32,9 @@ pub(super) fn of_workloads() -> impl Iterator<Item = Arg> {
     })
 }
 
+/// Where none is named, the one whose files are a site like others: many, of all sizes.
+pub(super) const WORKLOAD: &str = "specweb99";
+
 /// Which workload.
 pub(super) fn workload(help: &str) -> Arg {
     let names = workload::spellings().join(", ");

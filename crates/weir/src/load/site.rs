@@ -11,9 +11,6 @@ use load::site_files::{self, Fault};
 use super::flags;
 use crate::shown;
 
-/// The workload whose files are a site like others: many, of all sizes.
-const DEFAULT: &str = "specweb99";
-
 pub(super) fn command() -> Command {
     Command::new("make-site")
         .about("Makes the files of a workload, for the server that is to be measured")
@@ -23,7 +20,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    let name = flags.get_one::<String>("workload").map_or(DEFAULT, String::as_str);
+    let name = flags.get_one::<String>("workload").map_or(flags::WORKLOAD, String::as_str);
     flags::judge_workload(flags, name)?;
     let settings = flags::settings(flags)?;
     let workload = load::workload::make(name, &settings).map_err(Failure::Operator)?;

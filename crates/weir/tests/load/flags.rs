@@ -32,10 +32,12 @@ fn impossible_flags_are_told_in_one_line() {
         (&["make-site"], "DIR"),
         (&["make-site", "/tmp", "--workload", "spec"], "there is no workload spec"),
         (&["make-site", "/tmp", "--dirs", "many"], "--dirs many: has to be a whole number"),
-        (&["describe"], "WORKLOAD"),
-        (&["describe", "spec"], "there is no workload spec"),
-        (&["describe", "surge", "--sessions", "0"], "--sessions 0: has to be a whole number"),
-        (&["describe", "surge", "--dirs", "3"], "--dirs: surge has no such knob"),
+        (&["describe", "--workload", "spec"], "there is no workload spec"),
+        (
+            &["describe", "--workload", "surge", "--sessions", "0"],
+            "--sessions 0: has to be a whole number",
+        ),
+        (&["describe", "--workload", "surge", "--dirs", "3"], "--dirs: surge has no such knob"),
     ];
     for (arguments, expected) in rows {
         let (status, output, errors) = load(arguments);
@@ -55,7 +57,10 @@ fn what_the_machine_refuses_is_told_before_the_run() {
         (&[url, "--records", "/does/not/exist"], "/does/not/exist: "),
         (&[url, "--records", "/does/not/exist", "--processes", "2"], "/does/not/exist."),
         (&["make-site", "/dev/null/site"], "/dev/null/site"),
-        (&["describe", "surge", "--wsesslog", "/does/not/exist"], "/does/not/exist: "),
+        (
+            &["describe", "--workload", "surge", "--wsesslog", "/does/not/exist"],
+            "/does/not/exist: ",
+        ),
     ];
     for (arguments, expected) in rows {
         let (status, output, errors) = load(arguments);

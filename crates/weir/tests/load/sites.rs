@@ -85,7 +85,7 @@ fn sessions_are_written_for_others_and_read_again() {
     let log = log.to_str().expect("a name");
     let knobs = ["--dirs", "1", "--think-scale", "0.001"];
     made(&site, &knobs);
-    let describe = ["describe", "specweb99", "--sessions", "20", "--wsesslog", log];
+    let describe = ["describe", "--sessions", "20", "--wsesslog", log];
     let (status, told, errors) = load(&[&describe[..], &knobs].concat());
     assert_eq!(status, Some(0), "{told}{errors}");
     assert!(told.contains("sample: 20 sessions"), "{told}");
