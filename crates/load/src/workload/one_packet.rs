@@ -10,9 +10,9 @@ use measure::draw::Stream;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// See the head of this file.
 pub struct OnePacket {
@@ -43,6 +43,6 @@ impl Workload for OnePacket {
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     Ok(Box::new(OnePacket::new(settings.bytes)))
 }
