@@ -16,8 +16,8 @@ const PAGE_GAP_US: u32 = 1_000_000;
 /// last.
 ///
 /// The log tells when requests came, and a client pauses after a reply: the time that the server of
-/// the log took is a part of the pauses here. With the sessions' own times ([`Workload::times`]) the
-/// log is replayed; with any others its sessions come as often as one likes.
+/// the log took is a part of the pauses here. With the sessions' own times ([`Workload::times`])
+/// the log is replayed; with any others its sessions come as often as one likes.
 #[derive(Debug, Clone)]
 pub struct TraceWorkload {
     files: Files,
@@ -84,6 +84,14 @@ impl Workload for TraceWorkload {
             }
         }
         Session { bursts }
+    }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.visits.len() as u64)
+    }
+
+    fn notes(&self) -> Option<String> {
+        Some(self.tally.to_string())
     }
 
     /// By the log and the speed.

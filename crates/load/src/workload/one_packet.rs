@@ -11,9 +11,9 @@ use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// See the head of this file.
 pub struct OnePacket {
@@ -44,6 +44,6 @@ impl Workload for OnePacket {
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     Ok(Box::new(OnePacket::new(settings.bytes)))
 }

@@ -10,9 +10,9 @@ use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// Name, size and frequency.
 const TABLE_1: [(&str, u64, f64); 4] = [
@@ -62,6 +62,6 @@ impl Workload for WebStone {
     }
 }
 
-pub(super) fn make(_: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(_: &Settings) -> Made {
     Ok(Box::new(WebStone::new()))
 }
