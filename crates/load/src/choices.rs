@@ -161,8 +161,8 @@ impl Choices {
     }
 
     /// How long connections are kept: as was said, or as the workload's source has it, or else for
-    /// a session. Where sessions are single requests, that is for one request of an open loop, whose
-    /// clients are new ones, and for good in a closed loop, as other generators do it.
+    /// a session. Where sessions are single requests, that is for one request of an open loop,
+    /// whose clients are new ones, and for good in a closed loop, as other generators do it.
     #[must_use]
     pub fn keeps(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Keeps {
         let model = workload.model();
