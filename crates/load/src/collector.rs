@@ -8,6 +8,7 @@
 //!
 //! The measured time is from the end of the warm-up to the end of the arrivals.
 
+mod bounded;
 pub mod counts;
 pub mod figures;
 pub mod flow;
@@ -17,7 +18,9 @@ pub mod results;
 pub mod times;
 
 use measure::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
 use crate::files::Files;
 use crate::record::{Outcome, Record};
 use crate::stop::Stop;
@@ -35,9 +38,31 @@ pub struct Plan {
     /// As in [`Behaviour::patience`](crate::behaviour::Behaviour::patience): what comes later is
     /// no goodput.
     pub patience: Option<Duration>,
+    /// Whether times tell of all who would have come.
+    pub pace: Pace,
     /// Sessions are told by so many clients, in turn by their number: as many as there are source
     /// addresses tell the addresses apart. At least 1, at most [`CLIENTS_MAX`].
     pub clients: u32,
+}
+
+/// Who says when the next request is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// A schedule: whoever comes while the server stalls waits for it, and his time tells.
+    Open,
+    /// The server, because each client waits for its reply: while it stalls nobody comes, and no
+    /// time tells of those who would have come.
+    Closed,
+}
+
+impl From<&Arrivals> for Pace {
+    fn from(arrivals: &Arrivals) -> Self {
+        match arrivals {
+            Arrivals::Open(_) => Self::Open,
+            Arrivals::Closed { .. } => Self::Closed,
+        }
+    }
 }
 
 /// A /24 of source addresses. Each takes some 5 KiB, up to 20 where replies take a minute.
@@ -110,6 +135,12 @@ impl Collector {
     #[must_use]
     pub fn latest(&self, now: Instant) -> Option<(Duration, &Interval)> {
         self.results.intervals.over_at(now.since(self.plan.start))
+    }
+
+    /// Nothing begins from now on, earlier than planned: what replies still come is measured no
+    /// more. To be called when the run is stopped, not when it has ended.
+    pub fn stop(&mut self, now: Instant) {
+        self.to = self.to.min(now).max(self.from);
     }
 
     /// The run is over. Where it ended early, only the time up to `now` was measured.

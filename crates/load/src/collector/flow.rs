@@ -3,8 +3,8 @@
 use measure::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::counts;
 use super::times::{Digits, Times};
+use super::{bounded, counts};
 use crate::record::{Outcome, Record};
 
 /// What came in a time, whenever it was asked for.
@@ -153,6 +153,7 @@ fn nanoseconds(span: Duration) -> u64 {
 #[derive(Serialize, Deserialize)]
 struct Written {
     lasts_ns: u64,
+    #[serde(deserialize_with = "bounded::at_most::<_, _, INTERVALS_MAX>")]
     all: Vec<Interval>,
 }
 
@@ -168,9 +169,6 @@ impl TryFrom<Written> for Intervals {
     fn try_from(Written { lasts_ns, all }: Written) -> Result<Self, String> {
         if lasts_ns < nanoseconds(INTERVAL_MIN) {
             return Err(format!("intervals of {lasts_ns} ns, shorter than there are"));
-        }
-        if all.len() > INTERVALS_MAX {
-            return Err(format!("{} intervals, more than there are", all.len()));
         }
         Ok(Self { lasts_ns, all })
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::collector::figures::Figures;
-use crate::collector::results::Results;
+use crate::collector::results::{Requests, Results};
 use crate::collector::times::Times;
 use crate::gates;
 
@@ -38,7 +38,8 @@ pub fn text(report: &Report<'_>) -> String {
         ("latency", &requests.latency),
     ];
     let times = times.map(|(name, times)| (name, quantiles(times)));
-    let times: BTreeMap<&str, Value> = times.into_iter().collect();
+    let mut times: BTreeMap<&str, Value> = times.into_iter().collect();
+    times.insert("whole_of_all", of_all(requests));
     let classes: BTreeMap<&str, u64> = requests.counts.classes().into_iter().collect();
     let fields = [
         ("schema", line(&SCHEMA)),
@@ -60,7 +61,6 @@ fn line(value: &(impl Serialize + ?Sized)) -> String {
 
 /// What most readers look for, so that they need not read a histogram.
 fn quantiles(times: &Times) -> Value {
-    let ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     let mut told = json!({
         "count": times.count(),
         "mean": ms(times.mean()),
@@ -70,6 +70,19 @@ fn quantiles(times: &Times) -> Value {
         told[format!("p{percent}")] = json!(ms(times.quantile(percent / 100.0)));
     }
     told
+}
+
+/// The same of all requests, where one that did not end well takes for ever: `null`.
+fn of_all(requests: &Requests) -> Value {
+    let mut told = json!({ "count": requests.counts.total() });
+    for percent in PERCENTILES {
+        told[format!("p{percent}")] = json!(requests.whole_of_all(percent / 100.0).map(ms));
+    }
+    told
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
 }
 
 /// Results alone, as one process hands them to another; without the end of the line.
