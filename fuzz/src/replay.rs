@@ -12,14 +12,14 @@ pub(crate) fn replay(format: Format, log: &[u8]) {
         assert!(target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic()));
         assert!(!target.contains(['"', '#', '<', '>', '\\']), "{target}");
     }
-    let Gaps::Times(times) = replay.arrivals() else { panic!("a log has times") };
+    let Some(Gaps::Times(times)) = replay.times() else { panic!("a log has times") };
     assert_eq!(times.len(), replay.sessions());
     assert!(times[0].is_zero() && times.is_sorted(), "{times:?}");
     let files = replay.files().count();
     let (mut sessions, mut thinking) = (Stream::new(1, 1), Stream::new(1, 2));
     let mut requests = 0;
-    for _ in 0..replay.sessions() {
-        let session = replay.session(&mut sessions, &mut thinking);
+    for number in 0..replay.sessions() as u64 {
+        let session = replay.session(number, &mut sessions, &mut thinking);
         requests += session.requests() as u64;
         for burst in &session.bursts {
             assert!(!burst.requests.is_empty(), "an empty burst");

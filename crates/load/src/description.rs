@@ -29,6 +29,8 @@ pub struct Description {
     pub requests: u64,
     /// What the sample was drawn with.
     pub seed: u64,
+    /// What whoever reads it has to know beside: see [`Workload::notes`].
+    pub notes: Option<String>,
     /// What it comes to.
     pub rows: Vec<Row>,
 }
@@ -61,11 +63,14 @@ pub enum Unit {
     Number,
 }
 
-/// Draws so many sessions and tells what they come to. 100,000 put specweb99's statistics within
+/// Draws so many sessions, or one pass of a workload that has fewer, and tells what they come to.
+/// 100,000 put specweb99's statistics within
 /// about 1 % of the model, but for the working set of 99 % of requests: most files are asked for so
 /// seldom then that their order is chance.
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
+    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
+    let sessions = pass.map_or(sessions, |pass| pass.min(sessions));
     let mut sample = Sample::of_none(workload.files().count());
     for number in 0..u64::from(sessions) {
         let (mut asking, mut thinking) = workload::draws(seed, number);
@@ -81,6 +86,7 @@ pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u6
         sessions,
         requests: sample.requests,
         seed,
+        notes: workload.notes(),
         rows,
     }
 }
@@ -188,6 +194,9 @@ impl fmt::Display for Description {
             [self.files as u64, u64::from(self.sessions), self.requests].map(grouped);
         let noun = if self.files == 1 { "file" } else { "files" };
         writeln!(f, "{}: {files} {noun} {bytes}", self.name)?;
+        if let Some(notes) = &self.notes {
+            writeln!(f, "{notes}")?;
+        }
         writeln!(f, "sample: {sessions} sessions, {requests} requests, seed {}", self.seed)?;
         writeln!(f)?;
         writeln!(f, "{:38}{:>15}{:>15}", "", "sample", "model")?;

@@ -1,5 +1,5 @@
 use crate::workload::settings::Settings;
-use crate::workload::{self, WORKLOADS};
+use crate::workload::{self, Origin, WORKLOADS};
 
 use super::*;
 
@@ -14,22 +14,29 @@ fn row(description: &Description, what: &str) -> (Option<f64>, Option<f64>) {
     (row.sample, row.model)
 }
 
-/// Every workload that is built in does what it says. Working sets are left looser: they grow by
+/// Every workload that needs no file does what it says. Working sets are left looser: they grow by
 /// steps, and in a sample the order of files that are seldom asked for is chance. Those of few
-/// files are left out.
+/// files are left out, and so is what follows from that order where a synthesised trace has as many
+/// files as the sample has requests.
 #[test]
 fn samples_agree_with_models() {
-    for named in WORKLOADS.iter().filter(|named| !named.takes_file) {
+    for named in WORKLOADS.iter().filter(|named| !named.takes_file()) {
         let description = described(named.name, 100_000);
+        let is_synthesised = matches!(named.origin, Origin::Synthesised(_));
+        let has_order = !is_synthesised || description.files < 20_000;
         for Row { what, sample, model, .. } in &description.rows {
             let (Some(sample), Some(model)) = (sample, model) else { continue };
-            if what.starts_with("working set") && description.files < 1_000 {
+            let is_set = what.starts_with("working set");
+            if is_set && (description.files < 1_000 || is_synthesised)
+                || what.starts_with("Zipf") && !has_order
+            {
                 continue;
             }
-            let tolerance = if what.starts_with("working set") { 0.3 } else { 0.05 };
+            let tolerance = if is_set { 0.3 } else { 0.05 };
             let off = (sample - model).abs();
-            // Rare classes of sizes come seldom; a share of all requests is near enough to them.
-            let is_rare = what.starts_with("requests for") && off < 1e-3;
+            // Rare classes of sizes come seldom; a share of all requests is near enough to them:
+            // three standard deviations of 4 % among 100,000.
+            let is_rare = what.starts_with("requests for") && off < 2e-3;
             let name = named.name;
             let is_near = is_rare || off <= model * tolerance;
             assert!(is_near, "{name}: {what}: {sample}, not {model}");

@@ -4,9 +4,11 @@ use measure::draw::Stream;
 use super::Tally;
 use super::visits::{Kept, Visit};
 use crate::arrivals::Gaps;
+use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Session};
 use crate::workload::Workload;
+use crate::workload::model::Model;
 
 /// Below that, requests belong to one page: SURGE's limit between pauses of a browser and of its
 /// user (Barford and Crovella 1998).
@@ -16,8 +18,8 @@ const PAGE_GAP_US: u32 = 1_000_000;
 /// last.
 ///
 /// The log tells when requests came, and a client pauses after a reply: the time that the server of
-/// the log took is a part of the pauses here. With the sessions' own times ([`Workload::times`]) the
-/// log is replayed; with any others its sessions come as often as one likes.
+/// the log took is a part of the pauses here. With the sessions' own times ([`Workload::times`])
+/// the log is replayed; with any others its sessions come as often as one likes.
 #[derive(Debug, Clone)]
 pub struct TraceWorkload {
     files: Files,
@@ -84,6 +86,19 @@ impl Workload for TraceWorkload {
             }
         }
         Session { bursts }
+    }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.visits.len() as u64)
+    }
+
+    /// Those of a client with no long gap between them, as they came, on one connection.
+    fn model(&self) -> Model {
+        Model { keeps: Some(Keeps::Session), ..Model::default() }
+    }
+
+    fn notes(&self) -> Option<String> {
+        Some(self.tally.to_string())
     }
 
     /// By the log and the speed.

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use measure::Duration;
 
-use super::Fault;
 use super::order::Seen;
 use super::request::Way;
+use super::{Fault, GAP_S_MAX};
 use crate::files::FileId;
 
 /// Requests kept of one trace: 384 MiB of them. The largest file of the World Cup of 1998 has seven
@@ -17,9 +17,6 @@ const REQUESTS_MAX: u32 = 32 << 20;
 /// Of one session, which is made whole when it begins. A proxy never stops for long and would be
 /// one session from the first day to the last; servers end a connection after a hundred.
 const SESSION_REQUESTS_MAX: usize = 1000;
-
-/// A pause is kept in 32 bits of microseconds.
-const GAP_MAX: Duration = Duration::from_secs(3600);
 
 /// Below so many open sessions nobody looks for those that are over.
 const OPEN_LEAST: usize = 1024;
@@ -67,7 +64,7 @@ pub(crate) struct Visits {
 impl Visits {
     pub(crate) fn new(gap: Duration) -> Self {
         Self {
-            gap_us: gap.min(GAP_MAX).as_micros() as i64,
+            gap_us: gap.min(Duration::from_secs_f64(GAP_S_MAX)).as_micros() as i64,
             open: HashMap::new(),
             sweep_at: OPEN_LEAST,
             latest_us: i64::MIN,

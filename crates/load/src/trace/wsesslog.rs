@@ -25,9 +25,12 @@ use super::Fault;
 use super::input::{Lines, refuse_compressed};
 use super::names::Names;
 use super::request::escape;
+use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Method, Request, Session};
-use crate::workload::Workload;
+use crate::workload::model::Model;
+use crate::workload::settings::Settings;
+use crate::workload::{Made, Workload};
 
 /// The sessions of a file in its order, and from the first one again after the last.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +50,7 @@ const CONTENT_BYTES_MAX: usize = 64 << 10;
 const CONTENTS_BYTES_MAX: usize = 256 << 20;
 
 /// A longer pause is a slip: no run lasts so long.
-const THINK_S_MAX: f64 = 86_400.0;
+pub(crate) const THINK_S_MAX: f64 = 86_400.0;
 
 /// TRACE, PROPFIND and REPORT, which httperf knows too, ask for nothing that a static site has.
 const METHODS: [(&str, Method); 6] = [
@@ -100,9 +103,28 @@ impl Workload for Wsesslog {
         &self.files
     }
 
+    /// As httperf performs them.
+    fn model(&self) -> Model {
+        Model { keeps: Some(Keeps::Session), ..Model::default() }
+    }
+
     fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {
         self.sessions[(number % self.sessions.len() as u64) as usize].clone()
     }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.sessions.len() as u64)
+    }
+}
+
+pub(crate) fn make(from: &mut dyn BufRead, settings: &Settings) -> Made {
+    let mut log =
+        Wsesslog::read(from, settings.default_think).map_err(|fault| fault.to_string())?;
+    for burst in log.sessions.iter_mut().flat_map(|session| &mut session.bursts) {
+        let seconds = burst.think.as_secs_f64() * settings.think_scale;
+        burst.think = Duration::from_secs_f64(seconds);
+    }
+    Ok(Box::new(log))
 }
 
 /// Writes sessions of these files as httperf and [`Wsesslog::read`] read them. What the format has

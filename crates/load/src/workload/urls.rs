@@ -6,18 +6,17 @@
 //! time.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::Read;
-use std::path::Path;
+use std::io::{BufRead, Read as _};
 
 use measure::draw::Stream;
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::trace::Fault;
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// The list is kept in memory; so long a list is a trace.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -113,21 +112,14 @@ impl Workload for Urls {
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
-    let path = settings.file.as_deref().unwrap_or(Path::new(""));
-    let list = read(path).and_then(|list| Urls::parse(&list));
-    Ok(Box::new(list.map_err(|why| format!("{}: {why}", path.display()))?))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn make(from: &mut dyn BufRead, _: &Settings) -> Made {
     let mut list = Vec::new();
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(LIST_BYTES_MAX + 1).read_to_end(&mut list);
-    read.map_err(|error| error.to_string())?;
+    let read = from.take(LIST_BYTES_MAX + 1).read_to_end(&mut list);
+    read.map_err(|error| Fault::Io(error).to_string())?;
     if list.len() as u64 > LIST_BYTES_MAX {
         return Err(format!("larger than {} MiB", LIST_BYTES_MAX >> 20));
     }
-    Ok(list)
+    Ok(Box::new(Urls::parse(&list)?))
 }
 
 #[cfg(test)]

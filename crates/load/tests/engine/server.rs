@@ -157,7 +157,8 @@ pub(crate) fn plan(to: SocketAddr) -> Plan {
 
 pub(crate) fn run(plan: &Plan, workload: &mut Same) -> (Vec<Record>, Summary) {
     let mut records = Vec::new();
-    let summary = engine::run(plan, workload, &mut |record: &Record| records.push(*record)).unwrap();
+    let summary =
+        engine::run(plan, workload, &mut |record: &Record| records.push(*record)).unwrap();
     for record in &records {
         let mut times = vec![record.intended, record.started];
         times.extend(record.connected);
