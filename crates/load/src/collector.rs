@@ -65,7 +65,7 @@ impl From<&Arrivals> for Pace {
     }
 }
 
-/// A /24 of source addresses. Each takes some 5 KiB, up to 20 where replies take a minute.
+/// A /24 of source addresses. Each takes some 8 KiB, up to 24 where replies take a minute.
 pub const CLIENTS_MAX: u32 = 256;
 
 /// A start later than that by the schedule is a late one (wrk2's timers are as fine as that, and
@@ -145,10 +145,14 @@ impl Collector {
         self.to = self.to.min(now).max(self.from);
     }
 
-    /// The run is over. Where it ended early, only the time up to `now` was measured.
+    /// The run is over. A schedule lasts as long as it was to, also where nobody came any more near
+    /// its end; a run of so many sessions lasts until the last of them is over, if that is sooner.
     #[must_use]
     pub fn finish(mut self, now: Instant) -> Results {
-        let end = self.to.min(now).max(self.from);
+        let end = match self.plan.stop.sessions_max {
+            Some(_) => self.to.min(now).max(self.from),
+            None => self.to,
+        };
         self.results.measured = end.since(self.from);
         self.results
     }

@@ -116,7 +116,7 @@ fn times(results: &Results) -> String {
     ];
     let since = match results.pace {
         Pace::Open => "from the intended start",
-        Pace::Closed => "from when clients were ready",
+        Pace::Closed => "since a client was ready",
     };
     let heads = ["mean", "p50", "p90", "p99", "p99.9", "longest"];
     let mut told = vec![row(since, heads.map(String::from))];
@@ -274,7 +274,7 @@ fn intervals(results: &Results) -> String {
         let per_s = |count: u64| units::rate(count as f64 / of.as_secs_f64());
         let counts =
             [interval.offered, interval.flow.replies, interval.flow.goodput, interval.flow.failed];
-        let mut cells = vec![format!("  {}", begin.as_secs_f64())];
+        let mut cells = vec![format!("  {}", seconds(begin))];
         cells.extend(counts.map(per_s));
         let whole = &interval.whole;
         cells.extend([whole.quantile(0.5), whole.longest()].map(|time| told_of(whole, time)));
@@ -292,12 +292,17 @@ fn piece(results: &Results, begin: Duration, lasts: Duration) -> (Duration, Stri
     if begin >= end {
         (lasts, String::from("after"))
     } else if to > end {
-        (end - begin, format!("until {}", end.as_secs_f64()))
+        (end - begin, format!("until {}", seconds(end)))
     } else if to <= results.warm_up {
         (lasts, String::from("warm-up"))
     } else {
         (lasts, String::new())
     }
+}
+
+/// Without what nobody reads: milliseconds at most.
+fn seconds(since: Duration) -> f64 {
+    (since.as_secs_f64() * 1e3).round() / 1e3
 }
 
 /// What fails and what is to be known, in words; of what holds, its name.
@@ -321,9 +326,13 @@ fn verdict(findings: &[Finding]) -> String {
 fn wrapped(head: &str, words: &str) -> String {
     let mut text = String::new();
     let mut line = String::from(head);
-    for word in words.split(' ') {
+    let mut words = words.split(' ').peekable();
+    while let Some(word) = words.next() {
         let has_words = line.len() > head.len();
-        if has_words && line.len() + 1 + word.len() > WIDTH {
+        // A unit stays with its number.
+        let unit = words.peek().filter(|next| next.len() <= 2);
+        let length = word.len() + unit.map_or(0, |unit| 1 + unit.len());
+        if has_words && line.len() + 1 + length > WIDTH {
             _ = writeln!(text, "{line}");
             line = " ".repeat(head.len());
         } else if has_words {
