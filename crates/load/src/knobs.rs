@@ -15,6 +15,8 @@ use crate::choices::Choices;
 pub struct Knob {
     /// As in `--name`.
     pub name: &'static str,
+    /// What it is about, as a title over several of them.
+    pub group: &'static str,
     /// What a value looks like, with its unit.
     pub value: &'static str,
     /// What it does, and why its default is what it is.
@@ -24,6 +26,10 @@ pub struct Knob {
     /// The value in use; of the default choices, the default.
     pub show: fn(&Choices) -> String,
 }
+
+const PACE: &str = "When sessions begin";
+const CLIENTS: &str = "How clients behave";
+const RUN: &str = "The run and its results";
 
 /// The table.
 pub const KNOBS: &[Knob] = &[

@@ -16,6 +16,7 @@ const CONNECTIONS_MAX_MOST: usize = 1 << 30;
 
 pub(super) const PATIENCE: Knob = Knob {
     name: "patience",
+    group: super::CLIENTS,
     value: "S|none",
     reason: "seconds from when a request was to be made until its client gives up; 15 are those \
              of Pariag07 3.2, and of its verification",
@@ -28,6 +29,7 @@ pub(super) const PATIENCE: Knob = Knob {
 
 pub(super) const CONNECT_MAX: Knob = Knob {
     name: "connect-max",
+    group: super::CLIENTS,
     value: "S|none",
     reason: "the same for a connection to come about (httperf's watchdogs, as the three below)",
     set: |choices, value| {
@@ -39,6 +41,7 @@ pub(super) const CONNECT_MAX: Knob = Knob {
 
 pub(super) const SEND_MAX: Knob = Knob {
     name: "send-max",
+    group: super::CLIENTS,
     value: "S|none",
     reason: "the same without a byte of the request sent",
     set: |choices, value| {
@@ -50,6 +53,7 @@ pub(super) const SEND_MAX: Knob = Knob {
 
 pub(super) const FIRST_BYTE_MAX: Knob = Knob {
     name: "first-byte-max",
+    group: super::CLIENTS,
     value: "S|none",
     reason: "the same from the request to the first byte of its reply",
     set: |choices, value| {
@@ -61,6 +65,7 @@ pub(super) const FIRST_BYTE_MAX: Knob = Knob {
 
 pub(super) const PROGRESS_MAX: Knob = Knob {
     name: "progress-max",
+    group: super::CLIENTS,
     value: "S|none",
     reason: "the same without a further byte of the reply",
     set: |choices, value| {
@@ -72,6 +77,7 @@ pub(super) const PROGRESS_MAX: Knob = Knob {
 
 pub(super) const GIVES_UP_BY: Knob = Knob {
     name: "gives-up-by",
+    group: super::CLIENTS,
     value: "reset|fin",
     reason: "how a client that gives up ends its connection: so that the server hears of it at \
              once, or only behind all that it has sent",
@@ -87,6 +93,7 @@ const GIVES_UP_WORDS: [(&str, GivesUpBy); 2] =
 
 pub(super) const RETRIES: Knob = Knob {
     name: "retries",
+    group: super::CLIENTS,
     value: "N",
     reason: "how often a request is made again whose connection the server ended before the first \
              byte of the reply; none, so that each loss is seen",
@@ -99,6 +106,7 @@ pub(super) const RETRIES: Knob = Knob {
 
 pub(super) const KEEPS: Knob = Knob {
     name: "keeps",
+    group: super::CLIENTS,
     value: "request|session|client",
     reason: "how long a connection is kept; by default as the workload's source has it, else for \
              a session, and where that is one request, for all of a client in a closed loop",
@@ -119,6 +127,7 @@ const OWN: &str = "its own";
 
 pub(super) const PIPELINED: Knob = Knob {
     name: "pipelined",
+    group: super::CLIENTS,
     value: "on|off",
     reason: "sends all requests of a burst but the first without waiting for replies",
     set: |choices, value| {
@@ -132,6 +141,7 @@ const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 pub(super) const PARALLEL: Knob = Knob {
     name: "parallel",
+    group: super::CLIENTS,
     value: "N",
     reason: "connections of one session at the same time, as browsers have; by default the \
              workload's own, mostly 1",
@@ -144,6 +154,7 @@ pub(super) const PARALLEL: Knob = Knob {
 
 pub(super) const CONDITIONAL: Knob = Knob {
     name: "conditional",
+    group: super::CLIENTS,
     value: "SHARE",
     reason: "of the GETs, those that ask whether a copy is still current, beside those of the \
              workload",
@@ -156,6 +167,7 @@ pub(super) const CONDITIONAL: Knob = Knob {
 
 pub(super) const VERIFIED: Knob = Knob {
     name: "verified",
+    group: super::CLIENTS,
     value: "SHARE",
     reason: "of the replies, those whose content is compared with what `make-site` made; all, as \
              a byte costs a nanosecond, and lengths always are",
@@ -168,6 +180,7 @@ pub(super) const VERIFIED: Knob = Knob {
 
 pub(super) const SOURCES: Knob = Knob {
     name: "sources",
+    group: super::CLIENTS,
     value: "IP[-IP][,...]",
     reason: "addresses of this machine to connect from, for sessions in turn, each of which is \
              told as a client of its own and has ports of its own; by default the kernel chooses",
@@ -190,6 +203,7 @@ pub(super) const SOURCES: Knob = Knob {
 
 pub(super) const CONNECTIONS_MAX: Knob = Knob {
     name: "connections-max",
+    group: super::CLIENTS,
     value: "N",
     reason: "connections of a process at the same time; who comes then is counted as not started; \
              by default as many as there are descriptors",

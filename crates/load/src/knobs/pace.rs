@@ -15,6 +15,7 @@ const STEPS_MAX: usize = 1_000;
 
 pub(super) const RATE: Knob = Knob {
     name: "rate",
+    group: super::PACE,
     value: "R",
     reason: "open loop: so many sessions begin in a second, whatever the server does; with a URL \
              or a list of them, each session is one request on a connection of its own",
@@ -27,6 +28,7 @@ pub(super) const RATE: Knob = Knob {
 
 pub(super) const GAPS: Knob = Knob {
     name: "gaps",
+    group: super::PACE,
     value: "fixed|poisson",
     reason: "between the sessions of a rate: all the same, which shows a server at its best and \
              repeats best, or as of many clients that know nothing of each other",
@@ -41,6 +43,7 @@ const GAPS_WORDS: [(&str, bool); 2] = [("fixed", false), ("poisson", true)];
 
 pub(super) const STEPS: Knob = Knob {
     name: "steps",
+    group: super::PACE,
     value: "R:S[,R:S]...",
     reason: "open loop: each rate for so many seconds, and the last one from then on",
     set: |choices, value| pace(choices, Pace::Steps(steps(value)?)),
@@ -55,6 +58,7 @@ pub(super) const STEPS: Knob = Knob {
 
 pub(super) const RAMP: Knob = Knob {
     name: "ramp",
+    group: super::PACE,
     value: "FROM:TO:S",
     reason: "open loop: from one rate to another, evenly, in so many seconds; then it stays",
     set: |choices, value| pace(choices, ramp(value)?),
@@ -66,6 +70,7 @@ pub(super) const RAMP: Knob = Knob {
 
 pub(super) const CLIENTS: Knob = Knob {
     name: "clients",
+    group: super::PACE,
     value: "N",
     reason: "closed loop: so many clients, each of which begins its next session when the one \
              before is over; 64 where neither a pace nor a log says anything else",
@@ -79,6 +84,7 @@ pub(super) const CLIENTS: Knob = Knob {
 
 pub(super) const REST: Knob = Knob {
     name: "rest",
+    group: super::PACE,
     value: "S|exponential:S",
     reason: "seconds that a client of a closed loop rests between two sessions, always or on the \
              average; none, as it is a server's capacity that closed loops are for",
@@ -91,6 +97,7 @@ pub(super) const REST: Knob = Knob {
 
 pub(super) const DURATION: Knob = Knob {
     name: "duration",
+    group: super::PACE,
     value: "S",
     reason: "seconds that are measured; a log without a pace of its own lasts as long as it does",
     set: |choices, value| {
@@ -102,6 +109,7 @@ pub(super) const DURATION: Knob = Knob {
 
 pub(super) const SESSIONS: Knob = Knob {
     name: "sessions",
+    group: super::PACE,
     value: "N",
     reason: "ends the run earlier, behind so many sessions",
     set: |choices, value| {
@@ -116,6 +124,7 @@ pub(super) const SESSIONS: Knob = Knob {
 
 pub(super) const WARM_UP: Knob = Knob {
     name: "warm-up",
+    group: super::PACE,
     value: "S",
     reason: "seconds before those that are measured, in which caches fill and sessions overlap as \
              they will; none, as only whoever knows the server and the workload knows how many",

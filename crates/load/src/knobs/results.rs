@@ -10,6 +10,7 @@ const PROCESSES_MAX: u32 = 256;
 
 pub(super) const PROCESSES: Knob = Knob {
     name: "processes",
+    group: super::RUN,
     value: "N",
     reason: "that make the load together, with one start and one result: the sessions are those \
              of one process, dealt out; for more than a processor can do, or one process's \
@@ -23,6 +24,7 @@ pub(super) const PROCESSES: Knob = Knob {
 
 pub(super) const SEED: Knob = Knob {
     name: "seed",
+    group: super::RUN,
     value: "N",
     reason: "of all random numbers: the same seed asks the same at the same times",
     set: |choices, value| {
@@ -34,6 +36,7 @@ pub(super) const SEED: Knob = Knob {
 
 pub(super) const INTERVAL: Knob = Knob {
     name: "interval",
+    group: super::RUN,
     value: "S",
     reason: "results are also told for each such time",
     set: |choices, value| {
@@ -45,6 +48,7 @@ pub(super) const INTERVAL: Knob = Knob {
 
 pub(super) const JSON: Knob = Knob {
     name: "json",
+    group: super::RUN,
     value: "FILE",
     reason: "the report with whole histograms, for programs; - is the standard output",
     set: |choices, value| {
@@ -56,6 +60,7 @@ pub(super) const JSON: Knob = Knob {
 
 pub(super) const HGRM: Knob = Knob {
     name: "hgrm",
+    group: super::RUN,
     value: "PREFIX",
     reason: "histograms for HdrHistogram's plotters: PREFIX.connect.hgrm, PREFIX.first-byte.hgrm, \
              PREFIX.whole.hgrm and PREFIX.lag.hgrm",
@@ -68,6 +73,7 @@ pub(super) const HGRM: Knob = Knob {
 
 pub(super) const RECORDS: Knob = Knob {
     name: "records",
+    group: super::RUN,
     value: "FILE",
     reason: "a line of comma-separated values for each request; with several processes FILE.0, \
              FILE.1 and so on",

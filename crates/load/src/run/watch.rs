@@ -10,6 +10,7 @@ use os::clock::monotonic;
 use os::{Signal, Signals};
 
 use super::{Done, Order, Standing};
+use crate::arrivals::{Arrivals, Gaps};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
 use crate::collector::{self, Collector, Pace};
@@ -63,7 +64,7 @@ impl<'w> Watch<'w> {
 
     /// The run is over.
     pub(super) fn done(self, summary: &Summary) -> Done {
-        let ended = self.stopped.unwrap_or(summary.ended);
+        let ended = self.stopped.unwrap_or_else(|| measured_until(self.plan, summary));
         let (cpu, lasted) = self.processor.used(monotonic());
         let mut results = self.collector.finish(ended);
         results.ran(Process {
@@ -94,6 +95,16 @@ impl<'w> Watch<'w> {
         }
         self.stopped.is_some()
     }
+}
+
+/// A rate has its time, also if the last reply came before its end; where sessions run out, the run
+/// is over with the last of them.
+fn measured_until(plan: &Plan, summary: &Summary) -> Instant {
+    let runs_out = matches!(plan.arrivals, Arrivals::Open(Gaps::Times(_)));
+    if runs_out || plan.stop.sessions_max.is_some() {
+        return summary.ended;
+    }
+    plan.begin + plan.stop.after
 }
 
 impl Observer for Watch<'_> {

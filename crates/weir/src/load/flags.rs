@@ -15,8 +15,9 @@ fn flag(name: &'static str, value: &'static str, help: String) -> Arg {
 pub(super) fn run() -> impl Iterator<Item = Arg> {
     let defaults = Choices::default();
     KNOBS.iter().map(move |knob| {
-        let Knob { name, value, reason, show, .. } = knob;
-        flag(name, value, format!("{reason} [default: {}]", show(&defaults)))
+        let Knob { name, group, value, reason, show, .. } = knob;
+        let help = format!("{reason} [default: {}]", show(&defaults));
+        flag(name, value, help).help_heading(*group)
     })
 }
 
@@ -28,7 +29,7 @@ pub(super) fn of_workloads() -> impl Iterator<Item = Arg> {
         let names: Vec<&str> = takers.map(|row| row.name).collect();
         let default = (knob.show)(&defaults);
         let help = format!("of {}: {} [default: {default}]", names.join(", "), knob.reason);
-        flag(knob.name, knob.value, help)
+        flag(knob.name, knob.value, help).help_heading("Workloads")
     })
 }
 

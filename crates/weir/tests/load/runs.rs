@@ -54,6 +54,11 @@ fn a_url_is_asked_for_at_every_pace() {
         let outcomes = report["outcomes"].as_object().expect("outcomes");
         assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{how:?}: {outcomes:?}");
         let good = outcomes["good"].as_u64().expect("a count");
+        // A rate has its time, whenever the last reply came.
+        if let (["--rate", rate, ..], Some(good)) = (*how, expected) {
+            let offered = report["figures"]["offered_per_s"].as_f64().expect("a rate");
+            assert!((offered - rate.parse::<f64>().unwrap()).abs() < 1e-6, "{good}: {offered}");
+        }
         assert!(good > 0 && expected.is_none_or(|expected| good == expected), "{how:?}: {good}");
     }
     server.stop();
