@@ -145,14 +145,11 @@ impl Collector {
         self.to = self.to.min(now).max(self.from);
     }
 
-    /// The run is over. A schedule lasts as long as it was to, also where nobody came any more near
-    /// its end; a run of so many sessions lasts until the last of them is over, if that is sooner.
+    /// The run is over. What was measured ended at `ended`, if that is earlier than planned: where
+    /// nobody was to come any more, and not where nobody happened to.
     #[must_use]
-    pub fn finish(mut self, now: Instant) -> Results {
-        let end = match self.plan.stop.sessions_max {
-            Some(_) => self.to.min(now).max(self.from),
-            None => self.to,
-        };
+    pub fn finish(mut self, ended: Instant) -> Results {
+        let end = self.to.min(ended).max(self.from);
         self.results.measured = end.since(self.from);
         self.results
     }
