@@ -13,7 +13,7 @@ use super::{Done, Order, Standing};
 use crate::arrivals::{Arrivals, Gaps};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
-use crate::collector::{self, Collector};
+use crate::collector::{self, Collector, Pace};
 use crate::engine::{Beat, Course, Failure, Observer, Part, Plan, Summary};
 use crate::files::Files;
 use crate::record::Record;
@@ -46,6 +46,7 @@ impl<'w> Watch<'w> {
             start: plan.begin,
             stop: plan.stop,
             patience: plan.behaviour.patience,
+            pace: Pace::from(&plan.arrivals),
             clients: order.clients,
         };
         let lines = order.records.map(|path| Lines::create(path, plan.part)).transpose()?;
@@ -71,6 +72,7 @@ impl<'w> Watch<'w> {
             lasted,
             descriptors: summary.connections_open as u64,
             descriptors_max: os::limits::descriptors(),
+            missed: summary.missed,
         });
         let complaints = self.lines.and_then(Lines::finish).into_iter().collect();
         Done { results, complaints }
@@ -126,7 +128,11 @@ impl Observer for Watch<'_> {
                 }),
             });
         }
-        if self.is_interrupted(now) { Course::Stop } else { Course::On }
+        if !self.is_interrupted(now) {
+            return Course::On;
+        }
+        self.collector.stop(now);
+        Course::Stop
     }
 }
 
