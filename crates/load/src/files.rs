@@ -65,6 +65,13 @@ impl Files {
         &self.all[id.0 as usize]
     }
 
+    /// The size that one of them has if nothing is wrong; `None`: they were not made, so that a log
+    /// may tell what it was once, but nobody what it is.
+    #[must_use]
+    pub fn made_bytes(&self, id: FileId) -> Option<u64> {
+        self.file(id).bytes.filter(|_| self.is_made)
+    }
+
     /// All, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (FileId, &File)> {
         self.all.iter().enumerate().map(|(at, file)| (FileId(at as u32), file))
