@@ -84,6 +84,21 @@ impl Files {
     }
 }
 
+/// A part of a target with its escapes undone (RFC 3986 section 2.1); `None`: one is broken.
+pub(crate) fn unescaped(part: &str) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            plain.push((digit()? << 4 | digit()?) as u8);
+        } else {
+            plain.push(byte);
+        }
+    }
+    Some(plain)
+}
+
 /// The content of a made file: bytes that nobody else's content equals, and that compress badly.
 /// `write` gets them piece by piece.
 pub fn content(target: &str, bytes: u64, mut write: impl FnMut(&[u8])) {

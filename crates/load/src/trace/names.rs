@@ -41,7 +41,8 @@ impl Names {
         }
     }
 
-    pub(crate) fn into_files(self, is_made: bool) -> Files {
+    /// Nobody knows what is in them.
+    pub(crate) fn into_files(self) -> Files {
         let mut named: Vec<(u32, Box<str>)> =
             self.by.into_iter().map(|(target, id)| (id, target)).collect();
         named.sort_unstable_by_key(|(id, _)| *id);
@@ -51,7 +52,7 @@ impl Names {
             bytes,
             class: bytes.map_or(0, size_class),
         });
-        Files::new(all.collect(), is_made)
+        Files::new(all.collect(), false)
     }
 }
 
@@ -69,8 +70,8 @@ mod tests {
         for bytes in [100, 1025, 1024, u64::MAX] {
             names.learn(b, bytes);
         }
-        let files = names.into_files(true);
-        assert!(files.is_made);
+        let files = names.into_files();
+        assert!(!files.is_made);
         let seen: Vec<_> = files.iter().map(|(_, file)| file.clone()).collect();
         let of = |target: &str, bytes, class| File { target: target.into(), bytes, class };
         assert_eq!(seen, [of("/a", None, 0), of("/b", Some(1025), 11)]);

@@ -86,7 +86,7 @@ impl Wsesslog {
         if sessions.is_empty() {
             return Err(Fault::Empty { unreadable: 0, left_out: 0 });
         }
-        Ok(Self { files: names.into_files(false), sessions })
+        Ok(Self { files: names.into_files(), sessions })
     }
 
     /// All of them.
