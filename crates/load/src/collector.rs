@@ -105,11 +105,13 @@ impl Collector {
         (self.from..self.to).contains(&at)
     }
 
-    /// The last interval that is over, with its beginning from the start of the run: for a line
-    /// that tells how it goes.
+    /// The last interval that is over, with its beginning from the start of the run and how long it
+    /// was: for a line that tells how it goes.
     #[must_use]
-    pub fn latest(&self, now: Instant) -> Option<(Duration, &Interval)> {
-        self.results.intervals.over_at(now.since(self.plan.start))
+    pub fn latest(&self, now: Instant) -> Option<(Duration, Duration, &Interval)> {
+        let intervals = &self.results.intervals;
+        let (begin, interval) = intervals.over_at(now.since(self.plan.start))?;
+        Some((begin, intervals.lasts(), interval))
     }
 
     /// The run is over. Where it ended early, only the time up to `now` was measured.

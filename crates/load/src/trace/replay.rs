@@ -4,9 +4,11 @@ use measure::draw::Stream;
 use super::Tally;
 use super::visits::Sessions;
 use crate::arrivals::Gaps;
+use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Session};
 use crate::workload::Workload;
+use crate::workload::model::Model;
 
 /// Below that, requests belong to one page: SURGE's limit between pauses of a browser and of its
 /// user (Barford and Crovella 1998).
@@ -83,6 +85,11 @@ impl Workload for TraceWorkload {
 
     fn pass(&self) -> Option<u64> {
         Some(self.sessions() as u64)
+    }
+
+    /// Those of a client with no long gap between them, as they came, on one connection.
+    fn model(&self) -> Model {
+        Model { keeps: Some(Keeps::Session), ..Model::default() }
     }
 
     fn notes(&self) -> Option<String> {

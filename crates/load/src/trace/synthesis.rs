@@ -23,6 +23,7 @@ use measure::draw::{Draw, Stream, Weighted};
 use super::locality::Ranks;
 use super::names::FILES_MAX;
 use crate::Purpose;
+use crate::behaviour::Keeps;
 use crate::description::grouped;
 use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
@@ -160,6 +161,8 @@ impl Workload for Synthesis {
             requests: Some(self.model.session_requests.into()),
             connections: Some(1.0),
             conditional: Some(0.0),
+            // Each request on a connection of its own (Choi05 table 3).
+            keeps: Some(Keeps::Request),
             ..model::Model::default()
         }
     }

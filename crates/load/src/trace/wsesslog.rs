@@ -25,8 +25,10 @@ use super::Fault;
 use super::input::{Lines, refuse_compressed};
 use super::names::Names;
 use super::request::escape;
+use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Method, Request, Session};
+use crate::workload::model::Model;
 use crate::workload::settings::Settings;
 use crate::workload::{Made, Workload};
 
@@ -99,6 +101,11 @@ impl Wsesslog {
 impl Workload for Wsesslog {
     fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// As httperf performs them.
+    fn model(&self) -> Model {
+        Model { keeps: Some(Keeps::Session), ..Model::default() }
     }
 
     fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {

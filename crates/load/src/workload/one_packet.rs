@@ -7,6 +7,7 @@
 
 use measure::draw::Stream;
 
+use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
@@ -38,8 +39,8 @@ impl Workload for OnePacket {
     }
 
     fn model(&self) -> Model {
-        let one = Some(1.0);
-        Model { shares: vec![1.0], requests: one, connections: one, ..Model::default() }
+        let (one, keeps) = (Some(1.0), Some(Keeps::Request));
+        Model { shares: vec![1.0], requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 

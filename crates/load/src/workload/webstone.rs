@@ -6,6 +6,7 @@
 
 use measure::draw::{Stream, Weighted};
 
+use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
@@ -56,8 +57,8 @@ impl Workload for WebStone {
 
     fn model(&self) -> Model {
         let shares = TABLE_1.map(|(_, _, frequency)| frequency).into();
-        let one = Some(1.0);
-        Model { shares, requests: one, connections: one, ..Model::default() }
+        let (one, keeps) = (Some(1.0), Some(Keeps::Request));
+        Model { shares, requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 
