@@ -69,8 +69,7 @@ pub enum Unit {
 /// seldom then that their order is chance.
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
-    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
-    let sessions = pass.map_or(sessions, |pass| pass.min(sessions));
+    let sessions = workload::within_pass(workload, sessions);
     let mut sample = Sample::of_none(workload.files().count());
     for number in 0..u64::from(sessions) {
         let (mut asking, mut thinking) = workload::draws(seed, number);
