@@ -24,7 +24,16 @@ impl File {
     pub fn sized(target: impl Into<Box<str>>, bytes: u64) -> Self {
         Self { target: target.into(), bytes: Some(bytes), class: size_class(bytes) }
     }
+
+    /// One whose size nobody knows.
+    #[must_use]
+    pub fn unknown(target: impl Into<Box<str>>) -> Self {
+        Self { target: target.into(), bytes: None, class: UNKNOWN_SIZE }
+    }
 }
+
+/// The class of files whose size nobody knows: sizes have 64 bits, so no size has it.
+const UNKNOWN_SIZE: u16 = 65;
 
 /// The class of a size: 0 of nothing, else one more than the power of two that it reaches.
 #[must_use]
@@ -36,6 +45,9 @@ pub fn size_class(bytes: u64) -> u16 {
 #[must_use]
 pub fn size_class_name(class: u16) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if class == UNKNOWN_SIZE {
+        return String::from("unknown size");
+    }
     let Some(power) = class.checked_sub(1) else { return String::from("empty") };
     let (least, unit) = (1 << (power % 10), UNITS[usize::from(power / 10).min(6)]);
     format!("{least} to {} {unit}", least * 2)
@@ -193,6 +205,13 @@ mod tests {
             assert_eq!(File::sized("/a", bytes).class, class, "{bytes}");
             assert_eq!(size_class_name(class), name, "{bytes}");
         }
+    }
+
+    #[test]
+    fn an_unknown_size_is_not_none() {
+        let file = File::unknown("/a");
+        assert_eq!((file.bytes, &*size_class_name(file.class)), (None, "unknown size"));
+        assert_ne!(file.class, size_class(u64::MAX));
     }
 
     #[test]

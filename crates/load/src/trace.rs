@@ -113,7 +113,7 @@ impl fmt::Display for Tally {
             (self.late, "of them too late to be put in order"),
             (self.left_out, "more left out: no GET or HEAD of a file that was there"),
             (self.not_made, "more left out: their size is not known, or they can be no file"),
-            (self.unreadable, "lines or records unreadable"),
+            (self.unreadable, "unreadable"),
         ];
         let mut told = rows.iter().filter(|(count, _)| *count > 0);
         told.try_for_each(|(count, what)| write!(f, "; {} {what}", grouped(*count)))

@@ -169,8 +169,12 @@ mod tests {
 
     #[test]
     fn what_has_no_size_is_left_out() {
-        let unknown = |target: &str| File { target: target.into(), bytes: None, class: 0 };
-        let logged = vec![unknown("/a"), unknown("/b/c"), File::sized("/b", 1), unknown("/b?")];
+        let logged = vec![
+            File::unknown("/a"),
+            File::unknown("/b/c"),
+            File::sized("/b", 1),
+            File::unknown("/b?"),
+        ];
         let (files, of) = made(&Files::new(logged, false));
         assert_eq!(files, Files::new(vec![File::sized("/b", 1)], true));
         assert_eq!(of, [None, None, Some(FileId(0)), Some(FileId(0))], "but what another tells of");

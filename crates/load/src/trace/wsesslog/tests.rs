@@ -175,8 +175,7 @@ proptest! {
             .into_iter()
             .map(|session| Session { bursts: session.into_iter().map(&mut burst).collect() })
             .collect();
-        let file = |target| File { target, bytes: None, class: 0 };
-        let files = Files::new(targets.into_iter().map(file).collect(), false);
+        let files = Files::new(targets.into_iter().map(File::unknown).collect(), false);
         let mut text = Vec::new();
         write(&files, &sessions, &mut text).unwrap();
         let log = Wsesslog::read(text.as_slice(), Duration::ZERO).unwrap();
