@@ -70,8 +70,9 @@ fn head(report: &Report<'_>) -> String {
         Duration::ZERO => String::from("no warm-up"),
         warm_up => format!("{} of warm-up before", units::time(warm_up)),
     };
-    let About { target, workload, load, seed, .. } = about;
-    format!("{target}: {workload}, {load}\n{measured} measured, {warm_up}, seed {seed}")
+    let About { target, workload, load, seed, notes, .. } = about;
+    let notes = notes.as_ref().map_or_else(String::new, |notes| format!("\n{notes}"));
+    format!("{target}: {workload}, {load}\n{measured} measured, {warm_up}, seed {seed}{notes}")
 }
 
 fn rates(results: &Results, figures: &Figures) -> String {

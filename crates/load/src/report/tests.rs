@@ -17,6 +17,7 @@ fn about() -> About {
         pairs.iter().map(|&(name, value)| (name.into(), value.into())).collect()
     };
     About {
+        notes: None,
         target: "http://127.0.0.1:8080".into(),
         workload: "one-packet".into(),
         load: "10/s".into(),

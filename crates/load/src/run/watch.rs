@@ -10,7 +10,6 @@ use os::clock::monotonic;
 use os::{Signal, Signals};
 
 use super::{Done, Order, Standing};
-use crate::arrivals::{Arrivals, Gaps};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
 use crate::collector::{self, Collector, Pace};
@@ -97,14 +96,13 @@ impl<'w> Watch<'w> {
     }
 }
 
-/// A rate has its time, also if the last reply came before its end; where sessions run out, the run
-/// is over with the last of them.
+/// A rate has its time, also if the last reply came before its end; a number of sessions is over
+/// with the last of them.
 fn measured_until(plan: &Plan, summary: &Summary) -> Instant {
-    let runs_out = matches!(plan.arrivals, Arrivals::Open(Gaps::Times(_)));
-    if runs_out || plan.stop.sessions_max.is_some() {
-        return summary.ended;
+    match plan.stop.sessions_max {
+        Some(_) => summary.ended,
+        None => plan.begin + plan.stop.after,
     }
-    plan.begin + plan.stop.after
 }
 
 impl Observer for Watch<'_> {
