@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use config::keys::KEYS;
+use load::choices::Choices;
+use load::workload::WORKLOADS;
 use servers::knobs::KNOBS;
 use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
@@ -31,6 +33,19 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .br
 .B weir load
 .I URL
+.RB [ \-\-workload
+.IR NAME ]
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir load make\-site
+.I DIR
+.RB [ \-\-workload
+.IR NAME ]
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir load describe
+.RB [ \-\-workload
+.IR NAME ]
 .RI [ "FLAG VALUE" ]...
 .br
 .B weir check
@@ -47,12 +62,16 @@ SIGTERM or SIGINT lets it finish what it has in hand, a second one stops it at o
 SIGHUP makes it read its file again and serve by that.
 .PP
 .B weir load
-asks a server for a URL, in an open loop by
+asks a server as many clients would, in an open loop by
 .B \-\-rate
 or a closed one by
 .BR \-\-clients ,
-and tells how it went; its flags are told by
-.BR "weir load \-\-help" .
+for one URL or for what a workload asks, and tells what happened.
+SIGINT or SIGTERM ends a run early, with its results; a second one ends it without.
+.B weir load make\-site
+makes the files that a workload asks for, and
+.B weir load describe
+tells what it will ask.
 .PP
 .B weir check
 tells every mistake in a file, or what the file would serve.
@@ -65,7 +84,7 @@ prints what bash, zsh, fish, elvish or powershell need to complete flags.
 "#;
 
 const TAIL: &str = r".SH EXIT STATUS
-0: done. 1: a run failed. 2: wrong usage or configuration.
+0: done. 1: a run failed, or a load's results are invalid. 2: wrong usage or configuration.
 3: the machine refuses (port, permission, limit).
 ";
 
@@ -96,6 +115,22 @@ pub(crate) fn manual() -> String {
         if !key.default.is_empty() {
             let _ = writeln!(page, ".br\nDefault: {}.", escaped(key.default));
         }
+    }
+    page.push_str(".SH LOAD\nFlags of\n.BR \"weir load\" .\n");
+    let choices = Choices::default();
+    for knob in load::knobs::KNOBS {
+        entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
+        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&choices)));
+    }
+    page.push_str(".SS Workloads\n");
+    for row in WORKLOADS {
+        entry(&mut page, &row.spelling(), "", row.is);
+    }
+    page.push_str(".SS Flags of workloads\n");
+    let settings = load::workload::settings::Settings::default();
+    for knob in load::workload::settings::KNOBS {
+        entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
+        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&settings)));
     }
     page.push_str(".SH ARCHITECTURES\n");
     for row in ARCHITECTURES {

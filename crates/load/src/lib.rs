@@ -10,13 +10,17 @@
 
 pub mod arrivals;
 pub mod behaviour;
+pub mod choices;
 pub mod collector;
 pub mod description;
 pub mod engine;
 pub mod files;
 pub mod gates;
+pub mod knobs;
+pub mod machine;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod session;
 pub mod site_files;
 pub mod stop;

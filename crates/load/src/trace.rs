@@ -10,6 +10,7 @@
 //! [`Synthesis`](synthesis::Synthesis) draws requests that a cache finds as hard as a trace that
 //! was published; [`presets`] has those of Choi05.
 
+use std::fmt;
 use std::io::BufRead;
 
 use measure::Duration;
@@ -19,6 +20,7 @@ mod collect;
 mod fault;
 mod input;
 mod locality;
+mod made;
 mod names;
 mod order;
 pub mod presets;
@@ -31,7 +33,12 @@ pub mod wc98;
 pub mod wsesslog;
 
 pub use fault::Fault;
+pub(crate) use input::refuse_compressed;
 pub use replay::TraceWorkload;
+
+use crate::description::grouped;
+use crate::workload::Made;
+use crate::workload::settings::Settings;
 
 /// How a log is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +51,19 @@ pub enum Format {
     Ucb,
 }
 
+impl Format {
+    /// A log as a workload.
+    pub(crate) fn make(self, from: &mut dyn BufRead, settings: &Settings) -> Made {
+        let log = read(self, from, &settings.log).map_err(|fault| fault.to_string())?;
+        Ok(Box::new(log))
+    }
+}
+
 /// What a log does not say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choices {
-    /// The longest time between two requests of one client on one connection; at most an hour.
+    /// The longest time between two requests of one client on one connection; at most
+    /// [`GAP_S_MAX`].
     pub gap: Duration,
     /// How many times as fast as it was logged: 2.0 halves all times. From [`SPEED_LEAST`] to
     /// [`SPEED_MOST`].
@@ -56,6 +72,9 @@ pub struct Choices {
     /// that what comes can be compared.
     pub is_made: bool,
 }
+
+/// An hour; a pause is kept in 32 bits of microseconds.
+pub const GAP_S_MAX: f64 = 3600.0;
 
 /// A log of a day then takes three years.
 pub const SPEED_LEAST: f64 = 0.001;
@@ -78,10 +97,27 @@ pub struct Tally {
     /// Requests that are not: other methods than GET and HEAD, and answers that say nothing of a
     /// file (all but 2xx and 304).
     pub left_out: u64,
+    /// Requests that are not, in a replay against a made site: for what cannot be made.
+    pub not_made: u64,
     /// Lines or records that are none.
     pub unreadable: u64,
     /// Of those kept: logged so much too late that their time is that of the one before.
     pub late: u64,
+}
+
+impl fmt::Display for Tally {
+    /// One line; what there is none of is not told.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} requests of the log", grouped(self.kept))?;
+        let rows = [
+            (self.late, "of them too late to be put in order"),
+            (self.left_out, "more left out: no GET or HEAD of a file that was there"),
+            (self.not_made, "more left out: their size is not known, or they can be no file"),
+            (self.unreadable, "unreadable"),
+        ];
+        let mut told = rows.iter().filter(|(count, _)| *count > 0);
+        told.try_for_each(|(count, what)| write!(f, "; {} {what}", grouped(*count)))
+    }
 }
 
 /// Reads a log.
@@ -99,7 +135,7 @@ pub fn read(
         return Err(Fault::Speed);
     }
     let from: &mut dyn BufRead = &mut from;
-    input::refuse_compressed(from)?;
+    refuse_compressed(from)?;
     let collector = match format {
         Format::Clf => clf::read(from, choices)?,
         Format::Wc98 => wc98::read(from, choices)?,

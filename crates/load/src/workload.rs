@@ -6,13 +6,15 @@ pub mod model;
 pub mod one_packet;
 pub mod one_url;
 pub mod pages;
+mod registry;
 pub mod settings;
 pub mod specweb99;
 pub mod surge;
 pub mod urls;
 pub mod webstone;
 
-use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, BufRead, BufReader};
 
 use measure::draw::Stream;
 
@@ -20,9 +22,12 @@ use crate::Purpose;
 use crate::arrivals::Gaps;
 use crate::files::Files;
 use crate::session::Session;
+use crate::trace::{Fault, refuse_compressed};
 
 use self::model::Model;
-use self::settings::{Knob, Settings};
+use self::settings::Settings;
+
+pub use self::registry::{Named, Origin, WORKLOADS, knobs_markdown, markdown, named, spellings};
 
 /// A source of sessions.
 pub trait Workload {
@@ -30,11 +35,24 @@ pub trait Workload {
     fn files(&self) -> &Files;
 
     /// A client's session, by its number in the run: 0 is the first one. `sessions` draws what is
-    /// asked, `thinking` the pauses; see [`draws`].
+    /// asked, `thinking` the pauses; see [`draws`]. The same number and draws give the same
+    /// session, whatever was asked before.
     fn session(&mut self, number: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session;
 
     /// When its sessions began, where it is a record of such; by default nobody knows.
     fn times(&self) -> Option<Gaps> {
+        None
+    }
+
+    /// How many sessions it has before the first one comes again, or, where it is drawn to look
+    /// like a trace, as many as that had; by default it has no end.
+    fn pass(&self) -> Option<u64> {
+        None
+    }
+
+    /// What whoever uses it has to know, in one line: that it is synthetic, what of a log is left
+    /// out. By default nothing.
+    fn notes(&self) -> Option<String> {
         None
     }
 
@@ -45,6 +63,9 @@ pub trait Workload {
     }
 }
 
+/// A workload, or in one line why there is none.
+pub type Made = Result<Box<dyn Workload + Send>, String>;
+
 /// What a session is drawn with: what it asks, and how its client thinks. A session is the same
 /// whichever process performs it and whatever came before it.
 #[must_use]
@@ -53,79 +74,19 @@ pub fn draws(seed: u64, number: u64) -> (Stream, Stream) {
     (stream(Purpose::Sessions), stream(Purpose::Thinking))
 }
 
-/// A workload that has a name.
-pub struct Named {
-    /// As in `--workload NAME`, or `NAME:FILE` where it takes a file.
-    pub name: &'static str,
-    /// Whether it is read from a file.
-    pub takes_file: bool,
-    /// Where it is from.
-    pub paper: &'static str,
-    /// What it is, in a sentence.
-    pub is: &'static str,
-    /// What can be chosen of it: names in the table of knobs.
-    pub knobs: &'static [&'static str],
-    /// Makes it, or says in one line what is wrong.
-    pub make: fn(&Settings) -> Result<Box<dyn Workload + Send>, String>,
+/// So many sessions, or as many as one pass has.
+pub(crate) fn within_pass(workload: &dyn Workload, sessions: u32) -> u32 {
+    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
+    pass.map_or(sessions, |pass| pass.min(sessions))
 }
 
-/// The table.
-pub const WORKLOADS: &[Named] = &[
-    Named {
-        name: "one-packet",
-        takes_file: false,
-        paper: "Brecht04 6.2",
-        is: "one small file, one request on each connection: a flood of new clients",
-        knobs: &["bytes"],
-        make: one_packet::make,
-    },
-    Named {
-        name: "specweb99",
-        takes_file: false,
-        paper: "Pariag07 3.2, Brecht04 6.1",
-        is: "four classes of sizes, popular directories, keep-alive sessions with thinking users",
-        knobs: &["dirs", "think", "think-scale"],
-        make: specweb99::make,
-    },
-    Named {
-        name: "webstone",
-        takes_file: false,
-        paper: "JAWS97 2.2.2, table 1",
-        is: "four files of 500 bytes to 5 megabytes, one request on each connection",
-        knobs: &[],
-        make: webstone::make,
-    },
-    Named {
-        name: "surge",
-        takes_file: false,
-        paper: "Barford and Crovella, SIGMETRICS 1998",
-        is: "heavy-tailed sizes, Zipf popularity, pages with embedded files, thinking users",
-        knobs: &["files", "pages", "think", "think-scale"],
-        make: surge::make,
-    },
-    Named {
-        name: "browser",
-        takes_file: false,
-        paper: "Brecht04 7",
-        is: "tiny replies, conditional requests, few requests on each of parallel connections",
-        knobs: &["files"],
-        make: browser::make,
-    },
-    Named {
-        name: "urls",
-        takes_file: true,
-        paper: "a list of your own",
-        is: "the URLs of a list, one a line, each as likely as the others",
-        knobs: &[],
-        make: urls::make,
-    },
-];
-
-/// The workload that `--workload` asks for: a name, or a name, a colon and a file.
+/// The workload that `--workload` asks for: a name, or a name, a colon and a file; the file `-` is
+/// the standard input.
 ///
 /// # Errors
-/// There is none of that name, it takes a file or none, or it cannot be made: one line.
-pub fn make(asked: &str, settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+/// There is none of that name, it takes a file or none, or it cannot be made: one line, with the
+/// file's name.
+pub fn make(asked: &str, settings: &Settings) -> Made {
     let (name, file) = match asked.split_once(':') {
         Some((name, file)) => (name, Some(file)),
         None => (asked, None),
@@ -133,67 +94,44 @@ pub fn make(asked: &str, settings: &Settings) -> Result<Box<dyn Workload + Send>
     let Some(row) = named(name) else {
         return Err(format!("there is no workload {name}; there are: {}", spellings().join(", ")));
     };
-    let file = match (row.takes_file, file) {
-        (true, Some(file)) if !file.is_empty() => Some(file.into()),
-        (true, _) => return Err(format!("{name} is read from a file: {name}:FILE")),
-        (false, Some(_)) => return Err(format!("{name} is built in and takes no file")),
-        (false, None) => None,
+    match (row.origin, file.filter(|file| !file.is_empty())) {
+        (Origin::BuiltIn(make), None) => make(settings),
+        (Origin::Synthesised(preset), None) => {
+            let made = preset.make(settings).map_err(|why| format!("{name}: {why}"));
+            Ok(Box::new(made?))
+        }
+        (Origin::File(read), Some(file)) => {
+            let made = open(file).and_then(|mut from| read(&mut *from, settings));
+            made.map_err(|why| format!("{}: {why}", shown(file)))
+        }
+        (Origin::File(_), None) => Err(format!("{name} is read from a file: {name}:FILE")),
+        (_, Some(_)) => Err(format!("{name} is built in and takes no file")),
+    }
+}
+
+/// The name of the standard input, as with most programs.
+const STANDARD_INPUT: &str = "-";
+
+fn shown(file: &str) -> &str {
+    if file == STANDARD_INPUT { "standard input" } else { file }
+}
+
+fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
+    let mut from: Box<dyn BufRead> = match file {
+        STANDARD_INPUT => Box::new(io::stdin().lock()),
+        path => {
+            let opened = fs::File::open(path).map_err(|error| Fault::Io(error).to_string())?;
+            Box::new(BufReader::new(opened))
+        }
     };
-    (row.make)(&Settings { file, ..settings.clone() })
-}
-
-/// The row of a name.
-#[must_use]
-pub fn named(name: &str) -> Option<&'static Named> {
-    WORKLOADS.iter().find(|row| row.name == name)
-}
-
-impl Named {
-    /// As it is written in a command.
-    #[must_use]
-    pub fn spelling(&self) -> String {
-        let file = if self.takes_file { ":FILE" } else { "" };
-        format!("{}{file}", self.name)
-    }
-
-    /// Its knobs.
-    pub fn knobs(&self) -> impl Iterator<Item = &'static Knob> {
-        settings::KNOBS.iter().filter(|knob| self.knobs.contains(&knob.name))
-    }
-}
-
-/// All names, as they are written in a command.
-#[must_use]
-pub fn spellings() -> Vec<String> {
-    WORKLOADS.iter().map(Named::spelling).collect()
-}
-
-/// The table for the documents.
-#[must_use]
-pub fn markdown() -> String {
-    let mut text = String::from("| name | is | from | knobs |\n|---|---|---|---|\n");
-    for row in WORKLOADS {
-        let Named { is, paper, .. } = row;
-        let knobs: Vec<String> = row.knobs().map(|knob| format!("`--{}`", knob.name)).collect();
-        let _ = writeln!(text, "| `{}` | {is} | {paper} | {} |", row.spelling(), knobs.join(", "));
-    }
-    text
-}
-
-/// The table of their knobs for the documents.
-#[must_use]
-pub fn knobs_markdown() -> String {
-    let mut text = String::from("| knob | default | what it does, and why |\n|---|---|---|\n");
-    let defaults = Settings::default();
-    for Knob { name, value, reason, show, .. } in settings::KNOBS {
-        let _ = writeln!(text, "| `--{name} {value}` | {} | {reason} |", show(&defaults));
-    }
-    text
+    refuse_compressed(&mut *from).map_err(|fault| fault.to_string())?;
+    Ok(from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::FileId;
 
     #[test]
     fn whoever_asks_wrongly_is_told_in_one_line() {
@@ -202,12 +140,94 @@ mod tests {
             ("", "there is no workload ; there are: "),
             ("urls", "urls is read from a file: urls:FILE"),
             ("urls:", "urls is read from a file: urls:FILE"),
-            ("urls:/does/not/exist", "/does/not/exist: "),
+            ("urls:/does/not/exist", "/does/not/exist: cannot be read: No such file"),
+            ("clf:/", "/: cannot be read: Is a directory"),
             ("surge:a", "surge is built in and takes no file"),
+            ("choi-ucb:a", "choi-ucb is built in and takes no file"),
         ];
         for (asked, expected) in rows {
             let told = make(asked, &Settings::default()).err().expect("it is refused");
             assert!(told.starts_with(expected) && !told.contains('\n'), "{asked}: {told}");
+        }
+        let settings = Settings { trace_scale: 0.001, ..Settings::default() };
+        let told = make("choi-nasa", &settings).err().expect("it is refused");
+        assert_eq!(told, "choi-nasa: cache: at least 64 files of mean size");
+    }
+
+    const CLF: &[u8] = b"a - - [01/Jul/1995:00:00:10 +0000] \"GET /a HTTP/1.0\" 200 100\n";
+
+    /// What a file holds, and its first target or what is wrong with it.
+    #[test]
+    fn files_are_read_by_their_formats() {
+        let wc98 = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 2, 0, 0];
+        let gzip = b"\x1f\x8b\x08";
+        let rows: [(&str, &[u8], Result<&str, &str>); 11] = [
+            ("urls", b"/u\n", Ok("/u")),
+            ("wsesslog", b"/w\n", Ok("/w")),
+            ("clf", CLF, Ok("/a")),
+            ("wc98", &wc98, Ok("/wc98/3")),
+            ("urls", b"", Err("there is no URL in it")),
+            ("wsesslog", b"/a think=x\n", Err("line or record 1: think=x is no pause")),
+            ("clf", b"x\n", Err("no request in it can be replayed (1 lines or records are")),
+            ("wc98", b"x\n", Err("no request in it can be replayed (1 lines or records are")),
+            ("ucb", b"x\n", Err("no request in it can be replayed (1 lines or records are")),
+            ("urls", gzip, Err("is compressed")),
+            ("ucb", gzip, Err("is compressed")),
+        ];
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().display().to_string();
+        for (name, content, expected) in rows {
+            fs::write(&path, content).expect("it can be written");
+            let made = make(&format!("{name}:{path}"), &Settings::default());
+            match (made, expected) {
+                (Ok(made), Ok(target)) => {
+                    assert_eq!(&*made.files().file(FileId(0)).target, target, "{name}");
+                    assert_eq!(made.times().is_some(), name == "clf" || name == "wc98", "{name}");
+                }
+                (Err(told), Err(why)) => {
+                    assert!(told.starts_with(&format!("{path}: {why}")), "{name}: {told}");
+                    assert!(!told.contains('\n'), "{told}");
+                }
+                (made, _) => panic!("{name}: {:?}", made.err()),
+            }
+        }
+    }
+
+    #[test]
+    fn knobs_change_what_is_read() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().display().to_string();
+        let first = |name: &str, content: &[u8], knobs: &[(&str, &str)]| {
+            fs::write(&path, content).expect("it can be written");
+            let mut settings = Settings::default();
+            for (knob, value) in knobs {
+                settings.set(knob, value).expect("a knob");
+            }
+            let mut made = make(&format!("{name}:{path}"), &settings).expect("it is read");
+            let (mut sessions, mut thinking) = draws(1, 0);
+            let first = made.session(0, &mut sessions, &mut thinking);
+            (first.bursts.len(), first.bursts[0].think.as_millis(), made.files().is_made)
+        };
+        let pair = CLF.repeat(2);
+        let text = str::from_utf8(&pair).expect("ASCII").replacen(":10 ", ":00 ", 1);
+        let (log, sessions) = (text.as_bytes(), b"/a\n/b think=1\n");
+        type Row<'r> = (&'r str, &'r [u8], &'r [(&'r str, &'r str)], (usize, u128, bool));
+        let rows: [Row<'_>; 7] = [
+            ("clf", log, &[], (2, 10_000, false)),
+            ("clf", log, &[("session-gap", "9.5")], (1, 0, false)),
+            ("clf", log, &[("speed", "4")], (2, 2_500, false)),
+            ("clf", log, &[("site", "made")], (2, 10_000, true)),
+            ("wsesslog", sessions, &[], (2, 0, false)),
+            ("wsesslog", sessions, &[("default-think", "2")], (2, 2_000, false)),
+            (
+                "wsesslog",
+                sessions,
+                &[("default-think", "2"), ("think-scale", "0.5")],
+                (2, 1_000, false),
+            ),
+        ];
+        for (name, content, knobs, expected) in rows {
+            assert_eq!(first(name, content, knobs), expected, "{name} {knobs:?}");
         }
     }
 
@@ -216,10 +236,12 @@ mod tests {
         for row in WORKLOADS {
             let unknown = row.knobs.len() - row.knobs().count();
             assert_eq!(unknown, 0, "{} names a knob that is not in the table", row.name);
-            if row.takes_file {
+            if row.takes_file() {
                 continue;
             }
             let mut workload = make(row.name, &Settings::default()).expect("it can be made");
+            let is_synthetic = workload.notes().is_some_and(|notes| notes.starts_with("synthetic"));
+            assert_eq!(is_synthetic, matches!(row.origin, Origin::Synthesised(_)), "{}", row.name);
             let streams = || (Stream::new(1, 2), Stream::new(1, 3));
             let (mut sessions, mut thinking) = streams();
             let first = workload.session(0, &mut sessions, &mut thinking);

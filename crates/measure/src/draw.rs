@@ -11,13 +11,15 @@ use rand_pcg::rand_core::Rng;
 #[derive(Debug, Clone)]
 pub struct Stream {
     bits: Pcg64,
+    seed: u64,
+    purpose: u64,
 }
 
 impl Stream {
     /// The stream of `seed` for one purpose; those for other purposes share no draw with it.
     #[must_use]
     pub fn new(seed: u64, purpose: u64) -> Self {
-        Self { bits: Pcg64::new(u128::from(seed), u128::from(purpose)) }
+        Self { bits: Pcg64::new(u128::from(seed), u128::from(purpose)), seed, purpose }
     }
 
     /// The stream of `seed` for one of many that serve the same purpose, as the sessions of a run.
@@ -26,7 +28,14 @@ impl Stream {
     #[must_use]
     pub fn of(seed: u64, purpose: u64, number: u64) -> Self {
         let state = mixed(seed ^ mixed(number.wrapping_add(0x9e37_79b9_7f4a_7c15)));
-        Self { bits: Pcg64::new(u128::from(state), u128::from(purpose)) }
+        Self { bits: Pcg64::new(u128::from(state), u128::from(purpose)), seed, purpose }
+    }
+
+    /// The stream of the same seed and purpose for another one of the many: see [`Self::of`].
+    /// Whoever has to know what another one draws need not have seen it.
+    #[must_use]
+    pub fn sibling(&self, number: u64) -> Self {
+        Self::of(self.seed, self.purpose, number)
     }
 
     /// Any number.
@@ -296,6 +305,8 @@ mod tests {
         let both = share(pairs.clone().filter(|two| two[0] < 0.5 && two[1] < 0.5).count());
         let near = share(pairs.filter(|two| (two[0] - two[1]).abs() < 0.1).count());
         assert!((both - 0.25).abs() < 0.005 && (near - 0.19).abs() < 0.005, "{both} {near}");
+        assert_eq!(Stream::of(1, 2, 7).sibling(8).bits(), Stream::of(1, 2, 8).bits());
+        assert_eq!(Stream::new(1, 2).sibling(8).bits(), Stream::of(1, 2, 8).bits());
         let other = |seed, purpose| Stream::of(seed, purpose, 7).bits();
         assert_eq!(other(1, 2), other(1, 2));
         assert!(other(1, 2) != other(2, 2) && other(1, 2) != other(1, 3));

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use measure::Duration;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{WaitOptions, WaitStatus};
 
@@ -163,14 +164,33 @@ pub fn exit(status: i32) -> ! {
 /// because they waited, and because others were to run.
 #[must_use]
 pub fn switches() -> (u64, u64) {
+    let usage = usage();
+    (usage.ru_nvcsw.cast_unsigned(), usage.ru_nivcsw.cast_unsigned())
+}
+
+/// For how long all threads of the calling process have run, those that have ended too: in their
+/// own code and in the kernel's for them.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let usage = usage();
+    let spans = [usage.ru_utime, usage.ru_stime];
+    // The kernel's are never negative, and a second has a million microseconds.
+    let span = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.cast_unsigned())
+            + Duration::from_micros(time.tv_usec.cast_unsigned())
+    };
+    spans.map(span).into_iter().sum()
+}
+
+/// What the calling process has used.
+fn usage() -> libc::rusage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the kernel writes at most one structure, to memory that outlives the call; of zeros
     // alone it is a valid one too. Who asks about himself is never refused.
-    let usage = unsafe {
+    unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
-    };
-    (usage.ru_nvcsw.cast_unsigned(), usage.ru_nivcsw.cast_unsigned())
+    }
 }
 
 /// The calling process.

@@ -25,9 +25,24 @@ fn main() {
         ("a_parent_may_be_a_child_too", a_parent_may_be_a_child_too),
         ("what_was_printed_is_written_once", what_was_printed_is_written_once),
         ("ends_are_told_in_words", ends_are_told_in_words),
-        // The last: its thread may take a moment longer to vanish than to be joined.
+        // The last: their threads may take a moment longer to vanish than to be joined.
         ("a_process_with_threads_does_not_fork", a_process_with_threads_does_not_fork),
+        ("a_process_knows_how_long_it_has_run", a_process_knows_how_long_it_has_run),
     ]);
+}
+
+fn a_process_knows_how_long_it_has_run() {
+    let ours = process::cpu_time();
+    // Ends only because the work of another thread is seen, and still is when that has ended.
+    let seen = std::thread::spawn(move || {
+        let mut work = 1_u64;
+        while process::cpu_time() <= ours {
+            (1..1000).for_each(|n| work = std::hint::black_box(work.wrapping_mul(n)));
+        }
+        process::cpu_time()
+    });
+    let seen = seen.join().unwrap();
+    assert!(process::cpu_time() >= seen && seen > ours);
 }
 
 /// How a child's life ends: what it does, what is done to it, and what is said of it.

@@ -40,7 +40,7 @@ pub mod session;
 pub mod settings;
 mod slots;
 mod sped;
-mod stamps;
+pub mod stamps;
 mod start;
 mod supervisor;
 mod timers;

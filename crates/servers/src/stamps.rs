@@ -9,7 +9,8 @@ pub(crate) fn clf(date: &Date) -> String {
 }
 
 /// `1994-11-06T08:49:37Z` (RFC 3339)
-pub(crate) fn rfc3339(date: &Date) -> String {
+#[must_use]
+pub fn rfc3339(date: &Date) -> String {
     let Parts { day, month, year, time } = Parts::of(date);
     let number = MONTHS.iter().position(|name| *name == month).unwrap_or_default() + 1;
     format!("{year}-{number:02}-{day}T{time}Z")

@@ -1,128 +1,117 @@
 //! `weir load`: flags to a run, and what it came to.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod about;
+mod describe;
+mod flags;
+mod outputs;
+mod progress;
+mod site;
+
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
-use load::arrivals::{Arrivals, Gaps};
-use load::behaviour::{Behaviour, Keeps};
-use load::engine::{self, Failure, Plan, Summary};
-use load::record::{Outcome, Record};
-use load::stop::Stop;
+use load::engine::Failure;
+use load::gates::{self, Limits};
+use load::report::{Report, summary};
+use load::run::{self, Order};
 use load::url::Url;
+use load::workload::Workload;
 use load::workload::one_url::OneUrl;
-use measure::Duration;
-use measure::draw::Draw;
 
+use self::outputs::Outputs;
+use self::progress::Progress;
 use crate::{machine, shown, usage};
 
-/// Descriptors that are not connections: the standard ones, the poller, files.
-const SPARE_DESCRIPTORS: u64 = 64;
-
 pub(crate) fn load(flags: &ArgMatches) -> ExitCode {
-    let (plan, url) = match plan(flags) {
-        Ok(plan) => plan,
-        Err(Failure::Operator(what)) => return usage(&what),
-        Err(Failure::Machine(what)) => return machine(&what),
+    let done = match flags.subcommand() {
+        Some(("make-site", flags)) => site::make_site(flags),
+        Some(("describe", flags)) => describe::describe(flags),
+        _ => perform(flags),
     };
-    let mut tally = Tally::default();
-    match engine::run(&plan, &mut OneUrl::new(&url.target), &mut |record| tally.collect(record)) {
-        Err(Failure::Operator(what)) => usage(&what),
-        Err(Failure::Machine(what)) => machine(&what),
-        Ok(summary) => {
-            shown(&tally.told(&plan, &summary));
-            // Nobody can compare servers by a run that none of them has answered.
-            if tally.good > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-    }
+    done.unwrap_or_else(|failure| match failure {
+        Failure::Operator(what) => usage(&what),
+        Failure::Machine(what) => machine(&what),
+    })
 }
 
 pub(crate) fn command() -> Command {
-    let flag = |name, value, help| {
-        Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
-    };
-    let rate = "Connections a second, each with one request, begun whatever the server does";
-    let clients = "Clients, each of which asks again as soon as it is answered [default: 64]";
-    let most = "Connections open at once; who comes then is counted as not started \
-                [default: as many as there are descriptors]";
+    let url = Arg::new("url").value_name("URL").required(true);
+    let workload =
+        "What is asked for, of the server that the URL names; without it, the URL itself";
     Command::new("load")
-        .about("Asks a server for a URL and tells how it went")
-        .arg(Arg::new("url").value_name("URL").required(true).help("http://host[:port][/path]"))
-        .arg(flag("rate", "R", rate).conflicts_with("clients"))
-        .arg(flag("clients", "N", clients))
-        .arg(flag("duration", "S", "Seconds in which requests begin [default: 10]"))
-        .arg(flag("patience", "S", "Seconds after which a client gives up [default: 15]"))
-        .arg(flag("connections-max", "N", most))
-        .arg(flag("seed", "N", "Of all random numbers [default: 1]"))
+        .about("Asks a server as many clients would, and tells what happened")
+        .arg(url.help("http://host[:port][/path]"))
+        .arg(flags::workload(workload))
+        .args(flags::run())
+        .args(flags::of_workloads())
+        .subcommand(site::command())
+        .subcommand(describe::command())
+        .subcommand_negates_reqs(true)
+        .args_conflicts_with_subcommands(true)
+        .after_help(
+            "Exit status: 0 a valid run, 1 an invalid one, 2 wrong usage, 3 the machine refuses",
+        )
 }
 
-fn plan(flags: &ArgMatches) -> Result<(Plan, Url), Failure> {
-    let operator = Failure::Operator;
+/// A run, from its flags to its report.
+fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
-    let url: Url = text("url").unwrap_or_default().parse().map_err(operator)?;
-    let (arrivals, keeps) = match number::<f64>(text("rate"), "rate").map_err(operator)? {
-        Some(rate) => (Arrivals::Open(Gaps::Fixed { rate }), Keeps::Request),
-        None => {
-            let clients = number(text("clients"), "clients").map_err(operator)?.unwrap_or(64);
-            (Arrivals::Closed { clients, think: Draw::Constant(0.0) }, Keeps::Client)
-        }
-    };
-    let duration = seconds(text("duration"), "duration", 10.0).map_err(operator)?;
-    let patience = seconds(text("patience"), "patience", 15.0).map_err(operator)?;
-    let seed = number(text("seed"), "seed").map_err(operator)?.unwrap_or(1);
-    let most = number(text("connections-max"), "connections-max").map_err(operator)?;
-    let connections_max = connections_max(most)?;
-    let plan = Plan {
-        to: address(&url)?,
-        host: url.authority.clone(),
-        arrivals,
-        behaviour: Behaviour {
-            patience: Some(patience),
-            keeps,
-            connections_max,
-            ..Behaviour::default()
-        },
-        stop: Stop {
-            after: duration,
-            sessions_max: None,
-            warm_up: Duration::ZERO,
-            interval: Duration::from_secs(1),
-        },
-        seed,
-        begin: os::clock::monotonic(),
-        part: engine::Part::WHOLE,
-    };
-    Ok((plan, url))
-}
-
-fn number<N: std::str::FromStr>(text: Option<&str>, name: &str) -> Result<Option<N>, String> {
-    let parsed = text.map(|text| {
-        text.parse().map_err(|_| format!("--{name} {text}: must be a positive number"))
-    });
-    parsed.transpose()
-}
-
-/// More than nothing, and less than a year.
-fn seconds(text: Option<&str>, name: &str, default: f64) -> Result<Duration, String> {
-    const YEAR: f64 = 366.0 * 24.0 * 3600.0;
-    let seconds = number(text, name)?.unwrap_or(default);
-    let span = Duration::try_from_secs_f64(seconds).ok();
-    let sound = span.filter(|span| !span.is_zero() && seconds <= YEAR);
-    sound.ok_or_else(|| format!("--{name} {seconds}: must be a positive number of seconds"))
-}
-
-/// As many as descriptors allow, or fewer.
-fn connections_max(asked: Option<usize>) -> Result<usize, Failure> {
+    let url: Url = text("url").unwrap_or_default().parse().map_err(Failure::Operator)?;
+    let choices = flags::choices(flags)?;
+    let mut workload = asked(text("workload"), &url, flags)?;
     let descriptors = os::limits::descriptors();
-    let most = usize::try_from(descriptors.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(usize::MAX);
-    match asked {
-        Some(asked) if asked > most => Err(Failure::Machine(format!(
-            "--connections-max {asked}: this process may have {descriptors} descriptors open \
-             (ulimit -n), of which {most} can be connections"
+    // What makes no sense is told before what costs time: a name server, or a file that is there.
+    let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    let plan = choices.plan((nowhere, &url.authority), &*workload, descriptors);
+    let mut plan = plan.map_err(Failure::Operator)?;
+    plan.to = address(&url)?;
+    let mut outputs = Outputs::create(&choices)?;
+    let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
+    let order = Order {
+        plan: &plan,
+        processes: choices.processes,
+        clients: choices.clients(),
+        records: choices.records.as_deref(),
+    };
+    let progress = Progress::new(&plan);
+    let done = run::run(&order, &mut *workload, &mut |standing| progress.tell(standing));
+    progress.end();
+    let done = done?;
+    let findings = gates::findings(&done.results, &Limits::default());
+    let report = Report { about: &about, results: &done.results, findings: &findings };
+    if !outputs.shows_json() {
+        shown(&summary::text(&report));
+    }
+    let complaints: Vec<String> =
+        outputs.write(&report).into_iter().chain(done.complaints).collect();
+    if !complaints.is_empty() {
+        return Err(Failure::Machine(complaints.join("\n")));
+    }
+    let is_valid = gates::is_valid(&findings);
+    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The workload, or the URL alone.
+fn asked(
+    workload: Option<&str>,
+    url: &Url,
+    flags: &ArgMatches,
+) -> Result<Box<dyn Workload + Send>, Failure> {
+    let settings = flags::settings(flags)?;
+    match workload {
+        None => match flags::first_of_workloads(flags) {
+            None => Ok(Box::new(OneUrl::new(&url.target))),
+            Some(name) => Err(Failure::Operator(format!("--{name}: there is no --workload"))),
+        },
+        Some(_) if url.target != "/" => Err(Failure::Operator(format!(
+            "{url}: the workload says what is asked for; of the URL only http://{} counts",
+            url.authority
         ))),
-        _ => Ok(asked.unwrap_or(most)),
+        Some(name) => {
+            flags::judge_workload(flags, name)?;
+            load::workload::make(name, &settings).map_err(Failure::Operator)
+        }
     }
 }
 
@@ -132,65 +121,4 @@ fn address(url: &Url) -> Result<SocketAddr, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let first = found.map_err(|error| unknown(error.to_string()))?.next();
     first.ok_or_else(|| unknown(String::from("no address")))
-}
-
-/// What is kept of a run.
-#[derive(Default)]
-struct Tally {
-    good: u64,
-    bytes: u64,
-    /// Of good replies, from their intended starts.
-    total: Duration,
-    longest: Duration,
-    /// Of all requests: how long after their intended starts they were begun.
-    all: u64,
-    late: Duration,
-    latest: Duration,
-    others: BTreeMap<String, u64>,
-}
-
-impl Tally {
-    fn collect(&mut self, record: &Record) {
-        self.bytes += record.bytes;
-        let late = record.started - record.intended;
-        self.all += 1;
-        self.late += late;
-        self.latest = self.latest.max(late);
-        if record.outcome == Outcome::Good {
-            let took = record.ended - record.intended;
-            self.good += 1;
-            self.total += took;
-            self.longest = self.longest.max(took);
-        } else {
-            *self.others.entry(format!("{:?}", record.outcome)).or_default() += 1;
-        }
-    }
-
-    fn told(&self, plan: &Plan, summary: &Summary) -> String {
-        let seconds = plan.stop.after.as_secs_f64();
-        let mean = self.total.as_secs_f64() / self.good.max(1) as f64;
-        let rate = self.good as f64 / seconds;
-        let mut text = format!("{} good replies, {rate:.1} a second\n", self.good);
-        let _ = writeln!(
-            text,
-            "response time {:.3} ms on the average, {:.3} ms at most",
-            mean * 1e3,
-            self.longest.as_secs_f64() * 1e3
-        );
-        let _ =
-            writeln!(text, "{} bytes received, {} connections", self.bytes, summary.connections);
-        let _ = writeln!(
-            text,
-            "begun {:.3} ms late on the average, {:.3} ms at most",
-            self.late.as_secs_f64() / self.all.max(1) as f64 * 1e3,
-            self.latest.as_secs_f64() * 1e3
-        );
-        for (outcome, count) in &self.others {
-            let _ = writeln!(text, "{count} {outcome}");
-        }
-        if summary.missed > 0 {
-            let _ = writeln!(text, "{} never begun: this machine is too slow", summary.missed);
-        }
-        text
-    }
 }

@@ -16,7 +16,8 @@
 //! - Each session is one request: the paper's clients send the next as soon as one is answered, and
 //!   its table 3 counts a connection for each.
 
-use super::synthesis::Model;
+use super::synthesis::{Impossible, Model, Synthesis};
+use crate::workload::settings::Settings;
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,10 +67,23 @@ pub const PRESETS: [Preset; 6] = [
     },
 ];
 
-/// The one of that name.
-#[must_use]
-pub fn preset(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
+/// A thousandth of the largest has 511 files.
+pub(crate) const SCALE_LEAST: f64 = 0.001;
+
+/// More files than are kept, of all but the smallest.
+pub(crate) const SCALE_MOST: f64 = 100.0;
+
+/// Of the sizes of its files. They are of the made site, so the seed of a run does not change them.
+const SEED: u64 = 1;
+
+impl Preset {
+    /// Its files, and who asks for them.
+    ///
+    /// # Errors
+    /// The scale leaves too few files or too many.
+    pub fn make(&self, settings: &Settings) -> Result<Synthesis, Impossible> {
+        Synthesis::new(self.model.scaled(settings.trace_scale), SEED)
+    }
 }
 
 const fn model(files: u32, data_bytes: f64, requests: u64, cache_bytes: f64, hits: f64) -> Model {
@@ -95,9 +109,7 @@ mod tests {
             let kib = preset.model.mean_bytes / 1024.0;
             // The data set has two digits.
             assert!(told.is_none_or(|told: f64| (kib / told - 1.0).abs() < 0.01), "{preset:?}");
-            assert_eq!(super::preset(preset.name), Some(preset));
             assert!(preset.title.ends_with("(synthetic)"), "{preset:?}");
         }
-        assert_eq!(super::preset("choi-rice"), None);
     }
 }

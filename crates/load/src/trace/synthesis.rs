@@ -2,11 +2,14 @@
 //!
 //! Files are drawn by Zipf: the weight of the file of rank `n` is `n^-exponent`. That is the
 //! independent reference model, which explains most of what caches of web pages see (Breslau and
-//! others, INFOCOM 1999). A share of all requests repeats one of the last files instead, by its
-//! place in an LRU stack: that much more often than popularity explains is a file asked for that
-//! has just been (Almeida and others, PDIS 1996). Such a repeat is a hit in any cache that is worth
-//! the name, so of a locality of `hits` popularity has to bring
+//! others, INFOCOM 1999). A share of all requests repeats one of the last instead: that much more
+//! often than popularity explains is a file asked for that has just been (Almeida and others, PDIS
+//! 1996). How many requests ago that was falls as its reciprocal. Such a repeat is a hit in any
+//! cache that is worth the name, so of a locality of `hits` popularity has to bring
 //! `(hits - recency) / (1 - recency)`, and the exponent that does is found by Che's approximation.
+//!
+//! Each request has draws of its own, so what was asked so many requests ago is drawn again and not
+//! remembered: a request is the same whichever process makes it.
 //!
 //! Sizes are SURGE's (Barford and Crovella, SIGMETRICS 1998), scaled to the mean: lognormal, with
 //! a Pareto tail. They are independent of popularity, but that the most popular files are not
@@ -20,9 +23,12 @@ use measure::draw::{Draw, Stream, Weighted};
 use super::locality::Ranks;
 use super::names::FILES_MAX;
 use crate::Purpose;
+use crate::behaviour::Keeps;
+use crate::description::grouped;
 use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
 use crate::workload::Workload;
+use crate::workload::model::{self, Popularity};
 
 /// What is known of a trace, or wanted of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +56,8 @@ pub struct Synthesis {
     files: Files,
     exponent: f64,
     popularity: Weighted,
-    recent: Recent,
+    /// The largest distance of a repeat.
+    recent: u32,
 }
 
 impl Synthesis {
@@ -77,7 +84,7 @@ impl Synthesis {
             files: Files::new(files.collect(), true),
             exponent,
             popularity: Weighted::zipf(model.files, exponent),
-            recent: Recent::new(&model),
+            recent: recent(&model),
         })
     }
 
@@ -93,13 +100,25 @@ impl Synthesis {
         self.exponent
     }
 
-    /// The file of the next request.
-    pub fn file(&mut self, from: &mut Stream) -> FileId {
-        let repeats = from.unit() < self.model.recency;
-        let again = if repeats { self.recent.draw(from) } else { None };
-        let file = again.unwrap_or_else(|| self.popularity.draw(from) as u32);
-        self.recent.put_first(file);
-        FileId(file)
+    /// The file of a request, by its number: 0 is the first one. `draws` is of the purpose that
+    /// requests are drawn for; which one of it does not matter.
+    pub fn file(&self, number: u64, draws: &Stream) -> FileId {
+        let mut number = number;
+        let mut from = draws.sibling(number);
+        for _ in 0..REPEATS_MAX {
+            let repeats = from.unit() < self.model.recency;
+            let back = if repeats { self.back(&mut from) } else { 0 };
+            // Before the first request nothing was asked.
+            let Some(before) = number.checked_sub(back).filter(|_| back > 0) else { break };
+            number = before;
+            from = draws.sibling(number);
+        }
+        FileId(self.popularity.draw(&mut from) as u32)
+    }
+
+    /// How many requests ago a file was asked for: the longer, the rarer, in proportion.
+    fn back(&self, from: &mut Stream) -> u64 {
+        f64::from(self.recent).powf(from.unit()) as u64
     }
 }
 
@@ -108,12 +127,49 @@ impl Workload for Synthesis {
         &self.files
     }
 
-    fn session(&mut self, _: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
-        let count = self.model.session_requests;
-        let burst = |file| Burst { requests: vec![Request::get(file)], think: Duration::ZERO };
-        Session { bursts: (0..count).map(|_| burst(self.file(sessions))).collect() }
+    fn session(&mut self, number: u64, sessions: &mut Stream, _: &mut Stream) -> Session {
+        let count = u64::from(self.model.session_requests);
+        let first = number.wrapping_mul(count);
+        let burst = |place| {
+            let file = self.file(first.wrapping_add(place), sessions);
+            Burst { requests: vec![Request::get(file)], think: Duration::ZERO }
+        };
+        Session { bursts: (0..count).map(burst).collect() }
+    }
+
+    fn pass(&self) -> Option<u64> {
+        Some(self.model.requests.div_ceil(self.model.session_requests.into()))
+    }
+
+    fn notes(&self) -> Option<String> {
+        let Model { requests, cache_bytes, hits, .. } = self.model;
+        Some(format!(
+            "synthetic: drawn so that a cache of {} MB that keeps what was used last, once warm, \
+             has {:.2} % of what is asked; one pass is {} requests",
+            grouped(cache_bytes.div_ceil(1_000_000)),
+            hits * 100.0,
+            grouped(requests),
+        ))
+    }
+
+    /// A repeat is as likely for each file as what it repeats.
+    fn model(&self) -> model::Model {
+        let shares = (0..self.files.count()).map(|file| self.popularity.probability(file));
+        model::Model {
+            shares: shares.collect(),
+            popularity: Some(Popularity { exponent: self.exponent, ..Popularity::FILES }),
+            requests: Some(self.model.session_requests.into()),
+            connections: Some(1.0),
+            conditional: Some(0.0),
+            // Each request on a connection of its own (Choi05 table 3).
+            keeps: Some(Keeps::Request),
+            ..model::Model::default()
+        }
     }
 }
+
+/// Repeats of repeats that are followed: of the presets one in ten to the power of it has more.
+const REPEATS_MAX: u32 = 32;
 
 /// Files in one folder of the made site: listings of more are slow on every file system.
 const FOLDER_FILES: usize = 256;
@@ -231,43 +287,13 @@ fn sizes(model: &Model, from: &mut Stream) -> Vec<u64> {
     sizes
 }
 
-/// The files asked for last, each once.
-#[derive(Debug, Clone)]
-struct Recent {
-    /// The last one first.
-    row: Vec<u32>,
-    most: usize,
-}
+/// A page with its pictures, some times over. What lies longer ago is not told from popularity.
+const RECENT_MAX: u32 = 128;
 
-/// A page with its pictures, some times over. Deeper repeats are not told from popularity.
-const RECENT_MAX: usize = 128;
-
-impl Recent {
-    /// An eighth of the cache at most, so that a repeat is a hit.
-    fn new(model: &Model) -> Self {
-        let cached = model.cache_bytes as f64 / model.mean_bytes;
-        let most = RECENT_MAX.min((cached / 8.0) as usize);
-        Self { row: Vec::with_capacity(most), most }
-    }
-
-    /// One of them: the deeper, the rarer, in proportion to the depth.
-    fn draw(&self, from: &mut Stream) -> Option<u32> {
-        let depth = (self.row.len() as f64).powf(from.unit());
-        // A depth of 1 is the first.
-        self.row.get((depth as usize).saturating_sub(1)).copied()
-    }
-
-    fn put_first(&mut self, file: u32) {
-        let known = self.row.iter().position(|&other| other == file);
-        let place = known.unwrap_or_else(|| {
-            if self.row.len() == self.most {
-                self.row.pop();
-            }
-            self.row.push(file);
-            self.row.len() - 1
-        });
-        self.row[..=place].rotate_right(1);
-    }
+/// An eighth of the files in the cache at most, so that a repeat is a hit.
+fn recent(model: &Model) -> u32 {
+    let cached = model.cache_bytes as f64 / model.mean_bytes;
+    RECENT_MAX.min((cached / 8.0) as u32)
 }
 
 #[cfg(test)]

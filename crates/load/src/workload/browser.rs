@@ -14,10 +14,10 @@ use measure::draw::{Draw, Stream, Weighted};
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, embedded, embedded_mean};
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// Sizes of replies: the median is 230 bytes. The mean of 2,000 to 20,000 files of this spread is
 /// 9.6 to 10.5 KB (Choi05 table 4, UCB: 9.84 KB); that of the whole distribution is larger, but
@@ -91,7 +91,7 @@ impl Workload for Browser {
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     Ok(Box::new(Browser::new(settings.files)))
 }
 

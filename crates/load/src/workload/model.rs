@@ -1,5 +1,6 @@
 //! What the distributions of a workload come to, without drawing.
 
+use crate::behaviour::Keeps;
 use crate::files::size_class_name;
 
 /// See the head of this file. What is not known is left out.
@@ -18,6 +19,8 @@ pub struct Model {
     /// Connections of one session at the same time; the behaviour of a run takes it, unless it is
     /// told otherwise.
     pub parallel: u16,
+    /// How long its clients keep a connection, where its source says so.
+    pub keeps: Option<Keeps>,
     /// A class of files in words.
     pub class_name: fn(u16) -> String,
 }
@@ -48,6 +51,7 @@ impl Default for Model {
             connections: None,
             conditional: None,
             parallel: 1,
+            keeps: None,
             class_name: size_class_name,
         }
     }

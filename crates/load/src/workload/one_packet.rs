@@ -7,12 +7,13 @@
 
 use measure::draw::Stream;
 
+use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// See the head of this file.
 pub struct OnePacket {
@@ -38,11 +39,11 @@ impl Workload for OnePacket {
     }
 
     fn model(&self) -> Model {
-        let one = Some(1.0);
-        Model { shares: vec![1.0], requests: one, connections: one, ..Model::default() }
+        let (one, keeps) = (Some(1.0), Some(Keeps::Request));
+        Model { shares: vec![1.0], requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     Ok(Box::new(OnePacket::new(settings.bytes)))
 }

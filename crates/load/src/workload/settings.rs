@@ -1,6 +1,10 @@
-//! What can be chosen of the built-in workloads, as a table: flags and documents read it.
+//! What can be chosen of workloads, as a table: flags and documents read it.
 
-use std::path::PathBuf;
+use measure::Duration;
+
+use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
+use crate::trace::wsesslog::THINK_S_MAX;
+use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
 
 /// The choices. Each workload looks at its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +21,12 @@ pub struct Settings {
     pub think: Option<Think>,
     /// All pauses are multiplied by this.
     pub think_scale: f64,
-    /// The file of a workload that is read from one.
-    pub file: Option<PathBuf>,
+    /// What logs leave open.
+    pub log: Choices,
+    /// The pause after a burst of `wsesslog` that has none of its own.
+    pub default_think: Duration,
+    /// So many times the files, cache and requests of a synthesised trace.
+    pub trace_scale: f64,
 }
 
 /// How long users and their browsers pause.
@@ -56,7 +64,9 @@ impl Default for Settings {
             bytes: 1_180,
             think: None,
             think_scale: 1.0,
-            file: None,
+            log: Choices::default(),
+            default_think: Duration::ZERO,
+            trace_scale: 1.0,
         }
     }
 }
@@ -160,12 +170,69 @@ pub const KNOBS: &[Knob] = &[
         reason: "multiplies all pauses: at 1 a session of specweb99 lasts 9 s, so that 15,000 \
                  requests/s are 18,000 open connections; less needs fewer",
         set: |settings, value| {
-            let factor = value.parse().ok().filter(|f| (0.0..=THINK_SCALE_MAX).contains(f));
-            let wanted = || format!("has to be a number from 0 to {THINK_SCALE_MAX}");
-            settings.think_scale = factor.ok_or_else(wanted)?;
+            settings.think_scale = number(value, 0.0, THINK_SCALE_MAX)?;
             Ok(())
         },
         show: |settings| settings.think_scale.to_string(),
+    },
+    Knob {
+        name: "default-think",
+        value: "SECONDS",
+        reason: "pause after a burst of a wsesslog file that has no think= of its own; httperf \
+                 has to be told, here nothing is added to what the file says",
+        set: |settings, value| {
+            settings.default_think = Duration::from_secs_f64(number(value, 0.0, THINK_S_MAX)?);
+            Ok(())
+        },
+        show: |settings| settings.default_think.as_secs_f64().to_string(),
+    },
+    Knob {
+        name: "session-gap",
+        value: "SECONDS",
+        reason: "a client of a log that asks nothing for longer comes back as a new session; 15 s \
+                 is what Apache 1.3 kept a connection open for",
+        set: |settings, value| {
+            settings.log.gap = Duration::from_secs_f64(number(value, 0.0, GAP_S_MAX)?);
+            Ok(())
+        },
+        show: |settings| settings.log.gap.as_secs_f64().to_string(),
+    },
+    Knob {
+        name: "speed",
+        value: "FACTOR",
+        reason: "how many times as fast as it was logged a log is replayed: its pauses and the \
+                 times between its sessions are divided by it",
+        set: |settings, value| {
+            settings.log.speed = number(value, SPEED_LEAST, SPEED_MOST)?;
+            Ok(())
+        },
+        show: |settings| settings.log.speed.to_string(),
+    },
+    Knob {
+        name: "site",
+        value: "own|made",
+        reason: "what the server of a log's replay has: files of its own, of which nothing is \
+                 known, or those that make-site makes of the log, which are compared",
+        set: |settings, value| {
+            settings.log.is_made = match value {
+                "own" => false,
+                "made" => true,
+                _ => return Err(String::from("has to be own or made")),
+            };
+            Ok(())
+        },
+        show: |settings| String::from(if settings.log.is_made { "made" } else { "own" }),
+    },
+    Knob {
+        name: "trace-scale",
+        value: "FACTOR",
+        reason: "multiplies the files, the cache and the requests of a synthesised trace and \
+                 leaves its locality as it is: for a machine with less memory or disk",
+        set: |settings, value| {
+            settings.trace_scale = number(value, SCALE_LEAST, SCALE_MOST)?;
+            Ok(())
+        },
+        show: |settings| settings.trace_scale.to_string(),
     },
 ];
 
@@ -175,6 +242,11 @@ where
 {
     let number = value.parse().ok().filter(|number| *number >= least && *number <= most);
     number.ok_or_else(|| format!("has to be a whole number from {least} to {most}"))
+}
+
+fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("has to be a number from {least} to {most}"))
 }
 
 #[cfg(test)]
@@ -200,6 +272,17 @@ mod tests {
             ("think-scale", "0.25", Ok("0.25")),
             ("think-scale", "NaN", Err(many)),
             ("think-scale", "-1", Err(many)),
+            ("default-think", "1.5", Ok("1.5")),
+            ("default-think", "86401", Err("a number from 0 to 86400")),
+            ("session-gap", "60", Ok("60")),
+            ("session-gap", "3601", Err("a number from 0 to 3600")),
+            ("speed", "10", Ok("10")),
+            ("speed", "0", Err("a number from 0.001 to 1000000")),
+            ("site", "made", Ok("made")),
+            ("site", "own", Ok("own")),
+            ("site", "yes", Err("own or made")),
+            ("trace-scale", "0.1", Ok("0.1")),
+            ("trace-scale", "0", Err("a number from 0.001 to 100")),
         ];
         for (name, value, expected) in rows {
             let mut settings = Settings::default();

@@ -16,10 +16,10 @@ use measure::draw::{Stream, Weighted};
 use crate::files::{File, FileId, Files};
 use crate::session::Session;
 
-use super::Workload;
 use super::model::{Model, Popularity};
 use super::pages::OffPeriods;
 use super::settings::{Settings, Think};
+use super::{Made, Workload};
 
 /// Classes of a directory.
 pub const CLASSES: u32 = 4;
@@ -132,7 +132,7 @@ fn directory(dir: u32) -> impl Iterator<Item = File> {
     })
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     let think = settings.think.unwrap_or(Think::Constant);
     let off = OffPeriods::new(think, OffPeriods::DRAWN, settings.think_scale);
     Ok(Box::new(SpecWeb99::new(settings.dirs, off)))

@@ -15,10 +15,10 @@ use measure::draw::{Draw, Stream, Weighted};
 use crate::files::{File, FileId, Files};
 use crate::session::{Request, Session};
 
-use super::Workload;
 use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, OffPeriods, embedded, embedded_mean};
 use super::settings::{Settings, Think};
+use super::{Made, Workload};
 
 /// Sizes of most files.
 const BODY: Draw = Draw::LogNormal { mu: 9.357, sigma: 1.318 };
@@ -131,7 +131,7 @@ impl Workload for Surge {
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(settings: &Settings) -> Made {
     let think = settings.think.unwrap_or(Think::Drawn);
     let off = OffPeriods::new(think, OffPeriods::SURGE, settings.think_scale);
     Ok(Box::new(Surge::new(settings.files, settings.pages, off)))

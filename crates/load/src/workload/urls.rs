@@ -6,18 +6,17 @@
 //! time.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::Read;
-use std::path::Path;
+use std::io::{BufRead, Read as _};
 
 use measure::draw::Stream;
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::trace::Fault;
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// The list is kept in memory; so long a list is a trace.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -49,7 +48,7 @@ impl Urls {
             }
             let target = target(line, &mut host).map_err(|why| format!("line {number}: {why}"))?;
             let id = *seen.entry(target.clone()).or_insert_with(|| {
-                all.push(File { target: target.into(), bytes: None, class: 0 });
+                all.push(File::unknown(target));
                 // A list of so many bytes has fewer lines than that.
                 FileId(all.len() as u32 - 1)
             });
@@ -108,26 +107,19 @@ impl Workload for Urls {
     fn model(&self) -> Model {
         let mut shares = vec![0.0; self.files.count()];
         self.lines.iter().for_each(|id| shares[id.0 as usize] += 1.0 / self.lines.len() as f64);
-        let (one, class_name) = (Some(1.0), |_| String::from("files of unknown size"));
-        Model { shares, requests: one, connections: one, class_name, ..Model::default() }
+        let one = Some(1.0);
+        Model { shares, requests: one, connections: one, ..Model::default() }
     }
 }
 
-pub(super) fn make(settings: &Settings) -> Result<Box<dyn Workload + Send>, String> {
-    let path = settings.file.as_deref().unwrap_or(Path::new(""));
-    let list = read(path).and_then(|list| Urls::parse(&list));
-    Ok(Box::new(list.map_err(|why| format!("{}: {why}", path.display()))?))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn make(from: &mut dyn BufRead, _: &Settings) -> Made {
     let mut list = Vec::new();
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(LIST_BYTES_MAX + 1).read_to_end(&mut list);
-    read.map_err(|error| error.to_string())?;
+    let read = from.take(LIST_BYTES_MAX + 1).read_to_end(&mut list);
+    read.map_err(|error| Fault::Io(error).to_string())?;
     if list.len() as u64 > LIST_BYTES_MAX {
         return Err(format!("larger than {} MiB", LIST_BYTES_MAX >> 20));
     }
-    Ok(list)
+    Ok(Box::new(Urls::parse(&list)?))
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 
 use measure::draw::{Stream, Weighted};
 
+use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
 
-use super::Workload;
 use super::model::Model;
 use super::settings::Settings;
+use super::{Made, Workload};
 
 /// Name, size and frequency.
 const TABLE_1: [(&str, u64, f64); 4] = [
@@ -56,11 +57,11 @@ impl Workload for WebStone {
 
     fn model(&self) -> Model {
         let shares = TABLE_1.map(|(_, _, frequency)| frequency).into();
-        let one = Some(1.0);
-        Model { shares, requests: one, connections: one, ..Model::default() }
+        let (one, keeps) = (Some(1.0), Some(Keeps::Request));
+        Model { shares, requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 
-pub(super) fn make(_: &Settings) -> Result<Box<dyn Workload + Send>, String> {
+pub(super) fn make(_: &Settings) -> Made {
     Ok(Box::new(WebStone::new()))
 }

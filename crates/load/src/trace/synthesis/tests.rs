@@ -1,7 +1,11 @@
+use std::ops::Range;
+
 use cache::{Lru, Slab, Weight};
 
 use super::*;
 use crate::trace::presets::PRESETS;
+use crate::workload::draws;
+use crate::workload::settings::Settings;
 
 /// A server's cache that holds whole files.
 struct Cache {
@@ -55,23 +59,24 @@ impl Cache {
     }
 }
 
-fn misses(of: &mut Synthesis, cache: &mut Cache, from: &mut Stream, requests: u32) -> f64 {
-    let missed = (0..requests).filter(|_| !cache.ask(of.file(from).0)).count();
-    missed as f64 / f64::from(requests)
+/// The share of these requests that miss.
+fn misses(of: &Synthesis, cache: &mut Cache, numbers: Range<u64>) -> f64 {
+    let draws = Stream::new(1, Purpose::Sessions as u64);
+    let count = (numbers.end - numbers.start) as f64;
+    numbers.filter(|number| !cache.ask(of.file(*number, &draws).0)).count() as f64 / count
 }
 
 /// 400 misses of the preset that has the fewest: within some 5 % of what longer runs give.
-const REQUESTS: u32 = 400_000;
+const REQUESTS: u64 = 400_000;
 
 #[test]
 fn presets_have_the_locality_of_table_5() {
     let exponents = [1.33, 0.67, 1.25, 1.33, 1.50, 1.57];
     for (preset, expected) in PRESETS.iter().zip(exponents) {
-        let mut synthesis = Synthesis::new(preset.model, 1).unwrap();
+        let synthesis = preset.make(&Settings::default()).unwrap();
         let mut cache = Cache::new(&synthesis);
-        let mut stream = Stream::new(1, Purpose::Sessions as u64);
-        cache.warm(&synthesis, &mut stream);
-        let missed = misses(&mut synthesis, &mut cache, &mut stream, REQUESTS);
+        cache.warm(&synthesis, &mut Stream::new(2, Purpose::Sessions as u64));
+        let missed = misses(&synthesis, &mut cache, 0..REQUESTS);
         let exponent = synthesis.exponent();
         assert!((exponent - expected).abs() < 0.02, "{}: exponent {exponent}", preset.name);
         let told = 1.0 - preset.model.hits;
@@ -82,11 +87,10 @@ fn presets_have_the_locality_of_table_5() {
 #[test]
 fn a_cold_cache_comes_to_the_locality_too() {
     let model = PRESETS[1].model.scaled(1.0 / 256.0);
-    let mut synthesis = Synthesis::new(model, 1).unwrap();
+    let synthesis = Synthesis::new(model, 1).unwrap();
     let mut cache = Cache::new(&synthesis);
-    let mut stream = Stream::new(1, Purpose::Sessions as u64);
-    misses(&mut synthesis, &mut cache, &mut stream, 50_000);
-    let missed = misses(&mut synthesis, &mut cache, &mut stream, 200_000);
+    misses(&synthesis, &mut cache, 0..50_000);
+    let missed = misses(&synthesis, &mut cache, 50_000..250_000);
     assert!((missed / (1.0 - model.hits) - 1.0).abs() < 0.1, "{missed}");
 }
 
@@ -141,12 +145,40 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn recent_files_stand_once_and_in_order() {
-    let mut recent = Recent { row: Vec::new(), most: 3 };
-    let rows: [(u32, &[u32]); 6] =
-        [(1, &[1]), (2, &[2, 1]), (1, &[1, 2]), (3, &[3, 1, 2]), (4, &[4, 3, 1]), (1, &[1, 4, 3])];
-    for (file, expected) in rows {
-        recent.put_first(file);
-        assert_eq!(recent.row, expected);
+fn a_request_in_ten_repeats_one_of_the_last() {
+    // So many files that popularity alone repeats next to nothing.
+    let cache_bytes = PRESETS[1].model.cache_bytes / 100;
+    let model = Model { hits: 0.11, cache_bytes, ..PRESETS[1].model };
+    let synthesis = Synthesis::new(model, 1).unwrap();
+    let draws = Stream::new(1, Purpose::Sessions as u64);
+    let files: Vec<FileId> = (0..100_000).map(|number| synthesis.file(number, &draws)).collect();
+    let most = RECENT_MAX as usize;
+    let repeats = |back: usize| {
+        let pairs = files[most..].iter().zip(&files[most - back..]);
+        let again = pairs.filter(|(one, before)| one == before).count();
+        again as f64 / (files.len() - most) as f64
+    };
+    // Popularity, the reciprocal of the distance, and what repeats of repeats bring.
+    let all: f64 = (1..=most).map(repeats).sum();
+    assert!((0.09..0.14).contains(&all), "{all}");
+    let expected = |back: f64| 0.1 * ((back + 1.0) / back).ln() / (most as f64).ln();
+    for back in [1, 2, 4] {
+        let (seen, expected) = (repeats(back), expected(back as f64));
+        assert!((seen / expected - 1.0).abs() < 0.2, "{back} back: {seen}, not {expected}");
+    }
+}
+
+#[test]
+fn a_session_does_not_depend_on_what_was_asked_before() {
+    let settings = Settings::default();
+    let mut one = PRESETS[4].make(&settings).unwrap();
+    let mut other = PRESETS[4].make(&settings).unwrap();
+    let session = |of: &mut Synthesis, number| {
+        let (mut sessions, mut thinking) = draws(7, number);
+        of.session(number, &mut sessions, &mut thinking)
+    };
+    let all: Vec<Session> = (0..1_000).map(|number| session(&mut one, number)).collect();
+    for number in (0..1_000).rev().step_by(3) {
+        assert_eq!(session(&mut other, number), all[number as usize], "{number}");
     }
 }

@@ -1,0 +1,242 @@
+//! What can be chosen of a run, as values: of it and a workload a [`Plan`] is made.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use measure::draw::Draw;
+use measure::{Duration, Instant};
+
+use crate::arrivals::{Arrivals, Gaps, Stage};
+use crate::behaviour::{Behaviour, Keeps};
+use crate::engine::{Part, Plan};
+use crate::stop::Stop;
+use crate::workload::Workload;
+
+/// See the head of this file. [`KNOBS`](crate::knobs::KNOBS) is the table of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    /// When sessions begin; `None`: as the workload's log says, else as [`Pace::DEFAULT`].
+    pub pace: Option<Pace>,
+    /// Whether the gaps of a rate are drawn (Poisson).
+    pub is_poisson: bool,
+    /// How long a client of a closed loop rests between two sessions.
+    pub rest: Draw,
+    /// Sessions at most.
+    pub sessions_max: Option<u64>,
+    /// How long is measured; `None`: as long as a log, else [`DURATION`].
+    pub duration: Option<Duration>,
+    /// How long nothing is measured before that.
+    pub warm_up: Duration,
+    /// Results are also told for each such time.
+    pub interval: Duration,
+    /// How clients behave, but for the three below.
+    pub behaviour: Behaviour,
+    /// How long connections are kept; `None`: as the workload's source has it, see
+    /// [`Choices::keeps`].
+    pub keeps: Option<Keeps>,
+    /// Connections of a session at the same time; `None`: the workload's own.
+    pub parallel: Option<u16>,
+    /// Connections of a process at the same time; `None`: as many as it may have descriptors.
+    pub connections_max: Option<usize>,
+    /// Of all random numbers.
+    pub seed: u64,
+    /// Processes that make the load together.
+    pub processes: u32,
+    /// Where the report goes as JSON, `-` is the standard output; where the histograms go, as the
+    /// beginning of their names; and where a line for each request.
+    pub json: Option<PathBuf>,
+    /// See [`Choices::json`].
+    pub hgrm: Option<PathBuf>,
+    /// See [`Choices::json`].
+    pub records: Option<PathBuf>,
+}
+
+/// When sessions begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// Open loop: so many in a second.
+    Rate(f64),
+    /// Open loop: one rate after the other.
+    Steps(Vec<Stage>),
+    /// Open loop: from one rate to another.
+    Ramp {
+        /// At the start.
+        from: f64,
+        /// At the end of `over`.
+        to: f64,
+        /// For how long.
+        over: Duration,
+    },
+    /// Closed loop: of so many clients.
+    Clients(u32),
+}
+
+impl Pace {
+    /// Where nothing is said.
+    pub const DEFAULT: Self = Self::Clients(64);
+}
+
+/// How long is measured where nothing is said.
+pub const DURATION: Duration = Duration::from_secs(10);
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self {
+            pace: None,
+            is_poisson: false,
+            rest: Draw::Constant(0.0),
+            sessions_max: None,
+            duration: None,
+            warm_up: Duration::ZERO,
+            interval: Duration::from_secs(1),
+            behaviour: Behaviour::default(),
+            keeps: None,
+            parallel: None,
+            connections_max: None,
+            seed: 1,
+            processes: 1,
+            json: None,
+            hgrm: None,
+            records: None,
+        }
+    }
+}
+
+impl Choices {
+    /// The run of these choices against a server. A process may have `descriptors` open, some of
+    /// which are no connections ([`SPARE_DESCRIPTORS`]).
+    ///
+    /// # Errors
+    /// More connections than descriptors, or what excludes each other: one line.
+    pub fn plan(
+        &self,
+        (to, host): (SocketAddr, &str),
+        workload: &dyn Workload,
+        descriptors: u64,
+    ) -> Result<Plan, String> {
+        let arrivals = self.arrivals(workload)?;
+        let model = workload.model();
+        let behaviour = Behaviour {
+            keeps: self.keeps(&arrivals, workload),
+            parallel: self.parallel.unwrap_or(model.parallel),
+            connections_max: self.connections(descriptors)?,
+            ..self.behaviour.clone()
+        };
+        Ok(Plan {
+            to,
+            host: host.into(),
+            behaviour,
+            stop: Stop {
+                after: self.warm_up + self.duration(&arrivals),
+                sessions_max: self.sessions_max,
+                warm_up: self.warm_up,
+                interval: self.interval,
+            },
+            arrivals,
+            seed: self.seed,
+            begin: Instant::ORIGIN,
+            part: Part::WHOLE,
+        })
+    }
+
+    fn arrivals(&self, workload: &dyn Workload) -> Result<Arrivals, String> {
+        let pace = match (&self.pace, workload.times()) {
+            (None, Some(times)) if !self.is_poisson => return Ok(Arrivals::Open(times)),
+            (None, _) => &Pace::DEFAULT,
+            (Some(pace), _) => pace,
+        };
+        if self.is_poisson && !matches!(pace, Pace::Rate(_)) {
+            return Err(String::from("--gaps poisson: gaps are those of a --rate"));
+        }
+        if self.rest != Draw::Constant(0.0) && !matches!(pace, Pace::Clients(_)) {
+            return Err(String::from("--rest: it is --clients that rest between two sessions"));
+        }
+        Ok(match pace.clone() {
+            Pace::Rate(rate) if self.is_poisson => Arrivals::Open(Gaps::Poisson { rate }),
+            Pace::Rate(rate) => Arrivals::Open(Gaps::Fixed { rate }),
+            Pace::Steps(stages) => Arrivals::Open(Gaps::Steps(stages)),
+            Pace::Ramp { from, to, over } => Arrivals::Open(Gaps::Ramp { from, to, over }),
+            Pace::Clients(clients) => Arrivals::Closed { clients, think: self.rest },
+        })
+    }
+
+    /// How long connections are kept: as was said, or as the workload's source has it, or else for
+    /// a session. Where sessions are single requests, that is for one request of an open loop,
+    /// whose clients are new ones, and for good in a closed loop, as other generators do it.
+    #[must_use]
+    pub fn keeps(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Keeps {
+        let model = workload.model();
+        let is_single = model.requests.is_none_or(|requests| requests <= 1.0);
+        let by_arrivals = match arrivals {
+            _ if !is_single => Keeps::Session,
+            Arrivals::Open(_) => Keeps::Request,
+            Arrivals::Closed { .. } => Keeps::Client,
+        };
+        self.keeps.or(model.keeps).unwrap_or(by_arrivals)
+    }
+
+    /// How long is measured.
+    fn duration(&self, arrivals: &Arrivals) -> Duration {
+        let of_log = match arrivals {
+            // Whoever comes last is still to begin.
+            Arrivals::Open(Gaps::Times(times)) => times.last().map(|&last| last + AFTER_LOG),
+            _ => None,
+        };
+        self.duration.or(of_log).unwrap_or(DURATION)
+    }
+
+    fn connections(&self, descriptors: u64) -> Result<usize, String> {
+        let most = descriptors.saturating_sub(SPARE_DESCRIPTORS);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        match self.connections_max {
+            Some(asked) if asked > most => Err(format!(
+                "--connections-max {asked}: a process may have {descriptors} descriptors open \
+                 (ulimit -n), of which {most} can be connections"
+            )),
+            asked => Ok(asked.unwrap_or(most)),
+        }
+    }
+
+    /// The addresses that results are told apart by: their number, at least 1.
+    #[must_use]
+    pub fn clients(&self) -> u32 {
+        self.behaviour.sources.len().max(1) as u32
+    }
+}
+
+/// How long a log goes on behind the begin of its last session, which is the last thing known of
+/// its times.
+const AFTER_LOG: Duration = Duration::from_secs(1);
+
+/// Descriptors that are not connections: the standard ones, the poller, files.
+pub const SPARE_DESCRIPTORS: u64 = 64;
+
+/// So many source addresses at most: results are told for each.
+pub const SOURCES_MAX: usize = crate::collector::CLIENTS_MAX as usize;
+
+/// Addresses from one to the other, or one alone.
+///
+/// # Errors
+/// It is none, they are of two families, or there are more than [`SOURCES_MAX`].
+pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
+    let address =
+        |text: &str| text.parse::<IpAddr>().map_err(|_| format!("has no IP address in \"{text}\""));
+    let Some((first, last)) = text.split_once('-') else { return Ok(vec![address(text)?]) };
+    let all: Vec<IpAddr> = match (address(first)?, address(last)?) {
+        (IpAddr::V4(first), IpAddr::V4(last)) => {
+            (first..=last).take(SOURCES_MAX + 1).map(IpAddr::V4).collect()
+        }
+        (IpAddr::V6(first), IpAddr::V6(last)) => {
+            (first..=last).take(SOURCES_MAX + 1).map(IpAddr::V6).collect()
+        }
+        _ => return Err(String::from("has to be of one family")),
+    };
+    match all.len() {
+        0 => Err(String::from("ends before it begins")),
+        1..=SOURCES_MAX => Ok(all),
+        _ => Err(format!("has more than {SOURCES_MAX} addresses")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+use crate::workload::{self, settings::Settings};
+
+const TO: ([u8; 4], u16) = ([127, 0, 0, 1], 80);
+
+fn plan(flags: &[(&str, &str)], name: &str) -> Result<Plan, String> {
+    let mut choices = Choices::default();
+    for (name, value) in flags {
+        choices.set(name, value)?;
+    }
+    let workload = workload::make(name, &Settings::default()).expect("it can be made");
+    choices.plan((TO.into(), "localhost"), &*workload, 1_000)
+}
+
+#[test]
+fn connections_are_kept_as_the_workload_has_it() {
+    use Keeps::{Client, Request, Session};
+    // With a rate, and with clients.
+    let rows = [
+        ("specweb99", Session, Session),
+        ("one-packet", Request, Request),
+        ("webstone", Request, Request),
+        ("browser", Session, Session),
+        ("surge", Session, Session),
+    ];
+    for (name, open, closed) in rows {
+        let keeps = |flag| plan(&[flag], name).expect("a plan").behaviour.keeps;
+        assert_eq!(keeps(("rate", "1")), open, "{name}");
+        assert_eq!(keeps(("clients", "1")), closed, "{name}");
+        let said = plan(&[("keeps", "client")], name).expect("a plan").behaviour.keeps;
+        assert_eq!(said, Client, "{name}");
+    }
+    let one = workload::one_url::OneUrl::new("/");
+    let keeps = |arrivals| Choices::default().keeps(&arrivals, &one);
+    assert_eq!(keeps(Arrivals::Open(Gaps::Fixed { rate: 1.0 })), Request);
+    assert_eq!(keeps(Arrivals::Closed { clients: 1, think: Draw::Constant(0.0) }), Client);
+}
+
+#[test]
+fn a_plan_is_made_of_choices() {
+    let s = Duration::from_secs;
+    let made = plan(&[("warm-up", "2"), ("duration", "3")], "one-packet").expect("a plan");
+    assert_eq!((made.stop.after, made.stop.warm_up), (s(5), s(2)));
+    assert_eq!(made.behaviour.connections_max, 1_000 - SPARE_DESCRIPTORS as usize);
+    let rest = Draw::Constant(0.0);
+    assert_eq!(made.arrivals, Arrivals::Closed { clients: 64, think: rest });
+    let drawn = plan(&[("rate", "5"), ("gaps", "poisson")], "one-packet").expect("a plan");
+    assert_eq!(drawn.arrivals, Arrivals::Open(Gaps::Poisson { rate: 5.0 }));
+    let browser = plan(&[], "browser").expect("a plan").behaviour.parallel;
+    assert!(browser > 1, "a browser's own");
+    assert_eq!(plan(&[("parallel", "1")], "browser").expect("a plan").behaviour.parallel, 1);
+}
+
+#[test]
+fn what_excludes_each_other_is_told() {
+    type Flags<'f> = &'f [(&'f str, &'f str)];
+    let rows: [(Flags<'_>, &str); 5] = [
+        (&[("rate", "1"), ("clients", "1")], "--clients 1: a run has one of --rate, --steps"),
+        (&[("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
+        (&[("steps", "1:1"), ("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
+        (&[("rate", "1"), ("rest", "1")], "--rest: it is --clients that rest"),
+        (&[("connections-max", "1000")], "--connections-max 1000: a process may have 1000"),
+    ];
+    for (flags, expected) in rows {
+        let told = plan(flags, "one-packet").expect_err(expected);
+        assert!(told.starts_with(expected) && !told.contains('\n'), "{told}");
+    }
+}
+
+#[test]
+fn sources_are_addresses_and_ranges() {
+    let rows = [
+        ("127.0.0.2", Ok(1)),
+        ("127.0.0.2-127.0.0.5", Ok(4)),
+        ("::1-::4", Ok(4)),
+        ("127.0.0.1-127.0.1.1", Err("has more than 256 addresses")),
+        ("::1-ffff::", Err("has more than 256 addresses")),
+        ("127.0.0.2-127.0.0.1", Err("ends before it begins")),
+        ("127.0.0.2-::1", Err("has to be of one family")),
+        ("localhost", Err("has no IP address in \"localhost\"")),
+    ];
+    for (text, expected) in rows {
+        let told = sources(text).map(|all| all.len());
+        assert_eq!(told, expected.map_err(String::from), "{text}");
+    }
+}

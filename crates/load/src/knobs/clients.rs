@@ -1,0 +1,218 @@
+//! How clients behave.
+
+use super::Knob;
+use super::values;
+use crate::behaviour::{GivesUpBy, Keeps};
+use crate::choices;
+
+/// Who has more connections is no browser, but several clients.
+const PARALLEL_MAX: u16 = 64;
+
+/// Who asks again more often makes a flood of his own.
+const RETRIES_MAX: u16 = 100;
+
+/// No kernel allows a process more descriptors (fs.nr_open is at most 2^30).
+const CONNECTIONS_MAX_MOST: usize = 1 << 30;
+
+pub(super) const PATIENCE: Knob = Knob {
+    name: "patience",
+    group: super::CLIENTS,
+    value: "S|none",
+    reason: "seconds from when a request was to be made until its client gives up; 15 are those \
+             of Pariag07 3.2, and of its verification",
+    set: |choices, value| {
+        choices.behaviour.patience = values::limit(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_limit(choices.behaviour.patience),
+};
+
+pub(super) const CONNECT_MAX: Knob = Knob {
+    name: "connect-max",
+    group: super::CLIENTS,
+    value: "S|none",
+    reason: "the same for a connection to come about (httperf's watchdogs, as the three below)",
+    set: |choices, value| {
+        choices.behaviour.connect_max = values::limit(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_limit(choices.behaviour.connect_max),
+};
+
+pub(super) const SEND_MAX: Knob = Knob {
+    name: "send-max",
+    group: super::CLIENTS,
+    value: "S|none",
+    reason: "the same without a byte of the request sent",
+    set: |choices, value| {
+        choices.behaviour.send_max = values::limit(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_limit(choices.behaviour.send_max),
+};
+
+pub(super) const FIRST_BYTE_MAX: Knob = Knob {
+    name: "first-byte-max",
+    group: super::CLIENTS,
+    value: "S|none",
+    reason: "the same from the request to the first byte of its reply",
+    set: |choices, value| {
+        choices.behaviour.first_byte_max = values::limit(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_limit(choices.behaviour.first_byte_max),
+};
+
+pub(super) const PROGRESS_MAX: Knob = Knob {
+    name: "progress-max",
+    group: super::CLIENTS,
+    value: "S|none",
+    reason: "the same without a further byte of the reply",
+    set: |choices, value| {
+        choices.behaviour.progress_max = values::limit(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_limit(choices.behaviour.progress_max),
+};
+
+pub(super) const GIVES_UP_BY: Knob = Knob {
+    name: "gives-up-by",
+    group: super::CLIENTS,
+    value: "reset|fin",
+    reason: "how a client that gives up ends its connection: so that the server hears of it at \
+             once, or only behind all that it has sent",
+    set: |choices, value| {
+        choices.behaviour.gives_up_by = values::word(value, &GIVES_UP_WORDS)?;
+        Ok(())
+    },
+    show: |choices| values::shown_word(&choices.behaviour.gives_up_by, &GIVES_UP_WORDS),
+};
+
+const GIVES_UP_WORDS: [(&str, GivesUpBy); 2] =
+    [("reset", GivesUpBy::Reset), ("fin", GivesUpBy::Fin)];
+
+pub(super) const RETRIES: Knob = Knob {
+    name: "retries",
+    group: super::CLIENTS,
+    value: "N",
+    reason: "how often a request is made again whose connection the server ended before the first \
+             byte of the reply; none, so that each loss is seen",
+    set: |choices, value| {
+        choices.behaviour.retries = values::whole(value, 0, RETRIES_MAX)?;
+        Ok(())
+    },
+    show: |choices| choices.behaviour.retries.to_string(),
+};
+
+pub(super) const KEEPS: Knob = Knob {
+    name: "keeps",
+    group: super::CLIENTS,
+    value: "request|session|client",
+    reason: "how long a connection is kept; by default as the workload's source has it, else for \
+             a session, and where that is one request, for all of a client in a closed loop",
+    set: |choices, value| {
+        choices.keeps = Some(values::word(value, &KEEPS_WORDS)?);
+        Ok(())
+    },
+    show: |choices| {
+        choices.keeps.map_or(OWN.into(), |keeps| values::shown_word(&keeps, &KEEPS_WORDS))
+    },
+};
+
+const KEEPS_WORDS: [(&str, Keeps); 3] =
+    [("request", Keeps::Request), ("session", Keeps::Session), ("client", Keeps::Client)];
+
+/// A default that the workload decides.
+const OWN: &str = "its own";
+
+pub(super) const PIPELINED: Knob = Knob {
+    name: "pipelined",
+    group: super::CLIENTS,
+    value: "on|off",
+    reason: "sends all requests of a burst but the first without waiting for replies",
+    set: |choices, value| {
+        choices.behaviour.pipelines = values::word(value, &ON_OFF)?;
+        Ok(())
+    },
+    show: |choices| values::shown_word(&choices.behaviour.pipelines, &ON_OFF),
+};
+
+const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+pub(super) const PARALLEL: Knob = Knob {
+    name: "parallel",
+    group: super::CLIENTS,
+    value: "N",
+    reason: "connections of one session at the same time, as browsers have; by default the \
+             workload's own, mostly 1",
+    set: |choices, value| {
+        choices.parallel = Some(values::whole(value, 1, PARALLEL_MAX)?);
+        Ok(())
+    },
+    show: |choices| choices.parallel.map_or(OWN.into(), |parallel| parallel.to_string()),
+};
+
+pub(super) const CONDITIONAL: Knob = Knob {
+    name: "conditional",
+    group: super::CLIENTS,
+    value: "SHARE",
+    reason: "of the GETs, those that ask whether a copy is still current, beside those of the \
+             workload",
+    set: |choices, value| {
+        choices.behaviour.conditional = values::share(value)?;
+        Ok(())
+    },
+    show: |choices| choices.behaviour.conditional.to_string(),
+};
+
+pub(super) const VERIFIED: Knob = Knob {
+    name: "verified",
+    group: super::CLIENTS,
+    value: "SHARE",
+    reason: "of the replies, those whose content is compared with what `make-site` made; all, as \
+             a byte costs a nanosecond, and lengths always are",
+    set: |choices, value| {
+        choices.behaviour.verified = values::share(value)?;
+        Ok(())
+    },
+    show: |choices| choices.behaviour.verified.to_string(),
+};
+
+pub(super) const SOURCES: Knob = Knob {
+    name: "sources",
+    group: super::CLIENTS,
+    value: "IP[-IP][,...]",
+    reason: "addresses of this machine to connect from, for sessions in turn, each of which is \
+             told as a client of its own and has ports of its own; by default the kernel chooses",
+    set: |choices, value| {
+        let mut all = Vec::new();
+        for range in value.split(',') {
+            all.extend(choices::sources(range)?);
+        }
+        if all.len() > choices::SOURCES_MAX {
+            return Err(format!("has more than {} addresses", choices::SOURCES_MAX));
+        }
+        choices.behaviour.sources = all;
+        Ok(())
+    },
+    show: |choices| {
+        let all: Vec<String> = choices.behaviour.sources.iter().map(ToString::to_string).collect();
+        if all.is_empty() { String::from(values::NONE) } else { all.join(",") }
+    },
+};
+
+pub(super) const CONNECTIONS_MAX: Knob = Knob {
+    name: "connections-max",
+    group: super::CLIENTS,
+    value: "N",
+    reason: "connections of a process at the same time; who comes then is counted as not started; \
+             by default as many as there are descriptors",
+    set: |choices, value| {
+        choices.connections_max = Some(values::whole(value, 1, CONNECTIONS_MAX_MOST)?);
+        Ok(())
+    },
+    show: |choices| match choices.connections_max {
+        Some(most) => most.to_string(),
+        None => String::from("descriptors"),
+    },
+};

@@ -1,0 +1,167 @@
+//! When sessions begin, and for how long.
+
+use measure::Duration;
+
+use super::Knob;
+use super::values::{self, RATE_MIN};
+use crate::arrivals::Stage;
+use crate::choices::{Choices, DURATION as DURATION_DEFAULT, Pace};
+
+/// Each is a client of its own, with a session in memory.
+const CLIENTS_MAX: u32 = 1_000_000;
+
+/// A schedule of more is a ramp.
+const STEPS_MAX: usize = 1_000;
+
+pub(super) const RATE: Knob = Knob {
+    name: "rate",
+    group: super::PACE,
+    value: "R",
+    reason: "open loop: so many sessions begin in a second, whatever the server does; with a URL \
+             or a list of them, each session is one request on a connection of its own",
+    set: |choices, value| pace(choices, Pace::Rate(values::rate(value, RATE_MIN)?)),
+    show: |choices| match choices.pace {
+        Some(Pace::Rate(rate)) => rate.to_string(),
+        _ => String::from(values::NONE),
+    },
+};
+
+pub(super) const GAPS: Knob = Knob {
+    name: "gaps",
+    group: super::PACE,
+    value: "fixed|poisson",
+    reason: "between the sessions of a rate: all the same, which shows a server at its best and \
+             repeats best, or as of many clients that know nothing of each other",
+    set: |choices, value| {
+        choices.is_poisson = values::word(value, &GAPS_WORDS)?;
+        Ok(())
+    },
+    show: |choices| values::shown_word(&choices.is_poisson, &GAPS_WORDS),
+};
+
+const GAPS_WORDS: [(&str, bool); 2] = [("fixed", false), ("poisson", true)];
+
+pub(super) const STEPS: Knob = Knob {
+    name: "steps",
+    group: super::PACE,
+    value: "R:S[,R:S]...",
+    reason: "open loop: each rate for so many seconds, and the last one from then on",
+    set: |choices, value| pace(choices, Pace::Steps(steps(value)?)),
+    show: |choices| match &choices.pace {
+        Some(Pace::Steps(stages)) => {
+            let shown = |stage: &Stage| format!("{}:{}", stage.rate, values::shown(stage.lasts));
+            stages.iter().map(shown).collect::<Vec<_>>().join(",")
+        }
+        _ => String::from(values::NONE),
+    },
+};
+
+pub(super) const RAMP: Knob = Knob {
+    name: "ramp",
+    group: super::PACE,
+    value: "FROM:TO:S",
+    reason: "open loop: from one rate to another, evenly, in so many seconds; then it stays",
+    set: |choices, value| pace(choices, ramp(value)?),
+    show: |choices| match &choices.pace {
+        Some(Pace::Ramp { from, to, over }) => format!("{from}:{to}:{}", values::shown(*over)),
+        _ => String::from(values::NONE),
+    },
+};
+
+pub(super) const CLIENTS: Knob = Knob {
+    name: "clients",
+    group: super::PACE,
+    value: "N",
+    reason: "closed loop: so many clients, each of which begins its next session when the one \
+             before is over; 64 where neither a pace nor a log says anything else",
+    set: |choices, value| pace(choices, Pace::Clients(values::whole(value, 1, CLIENTS_MAX)?)),
+    show: |choices| match choices.pace {
+        Some(Pace::Clients(clients)) => clients.to_string(),
+        Some(_) => String::from(values::NONE),
+        None => String::from("64"),
+    },
+};
+
+pub(super) const REST: Knob = Knob {
+    name: "rest",
+    group: super::PACE,
+    value: "S|exponential:S",
+    reason: "seconds that a client of a closed loop rests between two sessions, always or on the \
+             average; none, as it is a server's capacity that closed loops are for",
+    set: |choices, value| {
+        choices.rest = values::pause(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown_pause(choices.rest),
+};
+
+pub(super) const DURATION: Knob = Knob {
+    name: "duration",
+    group: super::PACE,
+    value: "S",
+    reason: "seconds that are measured; a log without a pace of its own lasts as long as it does",
+    set: |choices, value| {
+        choices.duration = Some(values::some_seconds(value)?);
+        Ok(())
+    },
+    show: |choices| values::shown(choices.duration.unwrap_or(DURATION_DEFAULT)),
+};
+
+pub(super) const SESSIONS: Knob = Knob {
+    name: "sessions",
+    group: super::PACE,
+    value: "N",
+    reason: "ends the run earlier, behind so many sessions",
+    set: |choices, value| {
+        choices.sessions_max = Some(values::whole(value, 1, u64::MAX)?);
+        Ok(())
+    },
+    show: |choices| match choices.sessions_max {
+        Some(most) => most.to_string(),
+        None => String::from(values::NONE),
+    },
+};
+
+pub(super) const WARM_UP: Knob = Knob {
+    name: "warm-up",
+    group: super::PACE,
+    value: "S",
+    reason: "seconds before those that are measured, in which caches fill and sessions overlap as \
+             they will; none, as only whoever knows the server and the workload knows how many",
+    set: |choices, value| {
+        choices.warm_up = values::seconds(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown(choices.warm_up),
+};
+
+/// There is one.
+fn pace(choices: &mut Choices, pace: Pace) -> Result<(), String> {
+    if choices.pace.is_some() {
+        return Err(String::from("a run has one of --rate, --steps, --ramp and --clients"));
+    }
+    choices.pace = Some(pace);
+    Ok(())
+}
+
+fn steps(text: &str) -> Result<Vec<Stage>, String> {
+    let stage = |text: &str| {
+        let (rate, seconds) = text.split_once(':').ok_or("has to be RATE:SECONDS, with commas")?;
+        Ok(Stage { rate: values::rate(rate, 0.0)?, lasts: values::some_seconds(seconds)? })
+    };
+    let stages: Vec<Stage> = text.split(',').map(stage).collect::<Result<_, String>>()?;
+    match stages.len() {
+        1..=STEPS_MAX => Ok(stages),
+        _ => Err(format!("has to be at most {STEPS_MAX} steps")),
+    }
+}
+
+fn ramp(text: &str) -> Result<Pace, String> {
+    let mut parts = text.split(':');
+    let [Some(from), Some(to), Some(over), None] = std::array::from_fn(|_| parts.next()) else {
+        return Err(String::from("has to be RATE:RATE:SECONDS"));
+    };
+    let (from, to) = (values::rate(from, 0.0)?, values::rate(to, 0.0)?);
+    let over: Duration = values::some_seconds(over)?;
+    Ok(Pace::Ramp { from, to, over })
+}

@@ -1,0 +1,93 @@
+//! Who makes the load, and where its results go.
+
+use std::path::{Path, PathBuf};
+
+use super::Knob;
+use super::values;
+
+/// More share no processor fairly.
+const PROCESSES_MAX: u32 = 256;
+
+pub(super) const PROCESSES: Knob = Knob {
+    name: "processes",
+    group: super::RUN,
+    value: "N",
+    reason: "that make the load together, with one start and one result: the sessions are those \
+             of one process, dealt out; for more than a processor can do, or one process's \
+             descriptors allow",
+    set: |choices, value| {
+        choices.processes = values::whole(value, 1, PROCESSES_MAX)?;
+        Ok(())
+    },
+    show: |choices| choices.processes.to_string(),
+};
+
+pub(super) const SEED: Knob = Knob {
+    name: "seed",
+    group: super::RUN,
+    value: "N",
+    reason: "of all random numbers: the same seed asks the same at the same times",
+    set: |choices, value| {
+        choices.seed = values::whole(value, 0, u64::MAX)?;
+        Ok(())
+    },
+    show: |choices| choices.seed.to_string(),
+};
+
+pub(super) const INTERVAL: Knob = Knob {
+    name: "interval",
+    group: super::RUN,
+    value: "S",
+    reason: "results are also told for each such time",
+    set: |choices, value| {
+        choices.interval = values::some_seconds(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown(choices.interval),
+};
+
+pub(super) const JSON: Knob = Knob {
+    name: "json",
+    group: super::RUN,
+    value: "FILE",
+    reason: "the report with whole histograms, for programs; - is the standard output",
+    set: |choices, value| {
+        choices.json = Some(path(value)?);
+        Ok(())
+    },
+    show: |choices| shown(choices.json.as_deref()),
+};
+
+pub(super) const HGRM: Knob = Knob {
+    name: "hgrm",
+    group: super::RUN,
+    value: "PREFIX",
+    reason: "histograms for HdrHistogram's plotters: PREFIX.connect.hgrm, PREFIX.first-byte.hgrm, \
+             PREFIX.whole.hgrm and PREFIX.lag.hgrm",
+    set: |choices, value| {
+        choices.hgrm = Some(path(value)?);
+        Ok(())
+    },
+    show: |choices| shown(choices.hgrm.as_deref()),
+};
+
+pub(super) const RECORDS: Knob = Knob {
+    name: "records",
+    group: super::RUN,
+    value: "FILE",
+    reason: "a line of comma-separated values for each request; with several processes FILE.0, \
+             FILE.1 and so on",
+    set: |choices, value| {
+        choices.records = Some(path(value)?);
+        Ok(())
+    },
+    show: |choices| shown(choices.records.as_deref()),
+};
+
+fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err(String::from("has to be a file")) } else { Ok(text.into()) }
+}
+
+fn shown(path: Option<&Path>) -> String {
+    path.map_or(values::NONE.into(), |path| path.display().to_string())
+}

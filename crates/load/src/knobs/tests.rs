@@ -1,0 +1,104 @@
+use super::*;
+
+const SECONDS: &str = "has to be a number of seconds above 0, up to 31622400";
+const RATE: &str = "a rate is a number from 0.000011574074074074073 to 10000000 in a second";
+
+/// A knob, a value, and what it shows then or what it wants instead.
+type Row = (&'static str, &'static str, Result<&'static str, &'static str>);
+
+const ROWS: &[Row] = &[
+    ("rate", "100", Ok("100")),
+    ("rate", "0.5", Ok("0.5")),
+    ("rate", "0", Err(RATE)),
+    ("rate", "-1", Err(RATE)),
+    ("rate", "many", Err(RATE)),
+    ("rate", "NaN", Err(RATE)),
+    ("gaps", "poisson", Ok("poisson")),
+    ("gaps", "wide", Err("has to be one of fixed, poisson")),
+    ("steps", "100:10,0:5", Ok("100:10,0:5")),
+    ("steps", "100", Err("has to be RATE:SECONDS, with commas")),
+    ("steps", "100:0", Err(SECONDS)),
+    ("steps", "", Err("has to be RATE:SECONDS, with commas")),
+    ("ramp", "0:100:10", Ok("0:100:10")),
+    ("ramp", "0:100", Err("has to be RATE:RATE:SECONDS")),
+    ("clients", "5", Ok("5")),
+    ("clients", "0", Err("has to be a whole number from 1 to 1000000")),
+    ("rest", "0.5", Ok("0.5")),
+    ("rest", "exponential:2", Ok("exponential:2")),
+    ("rest", "exponential:0", Err(SECONDS)),
+    ("duration", "2.5", Ok("2.5")),
+    ("duration", "0", Err(SECONDS)),
+    ("duration", "1e99", Err(SECONDS)),
+    ("sessions", "1", Ok("1")),
+    ("sessions", "0", Err("has to be a whole number from 1 to 18446744073709551615")),
+    ("warm-up", "0", Ok("0")),
+    ("patience", "none", Ok("none")),
+    ("patience", "1", Ok("1")),
+    ("connect-max", "x", Err("has to be a number of seconds above 0, up to 31622400, or none")),
+    ("send-max", "1", Ok("1")),
+    ("first-byte-max", "1", Ok("1")),
+    ("progress-max", "1", Ok("1")),
+    ("gives-up-by", "fin", Ok("fin")),
+    ("retries", "2", Ok("2")),
+    ("retries", "101", Err("has to be a whole number from 0 to 100")),
+    ("keeps", "session", Ok("session")),
+    ("pipelined", "on", Ok("on")),
+    ("parallel", "4", Ok("4")),
+    ("parallel", "0", Err("has to be a whole number from 1 to 64")),
+    ("conditional", "0.28", Ok("0.28")),
+    ("verified", "1.1", Err("has to be a share from 0 to 1")),
+    ("sources", "127.0.0.1-127.0.0.2,::1", Ok("127.0.0.1,127.0.0.2,::1")),
+    ("sources", "a", Err("has no IP address in \"a\"")),
+    ("connections-max", "0", Err("has to be a whole number from 1 to 1073741824")),
+    ("processes", "2", Ok("2")),
+    ("seed", "7", Ok("7")),
+    ("interval", "0.1", Ok("0.1")),
+    ("json", "a", Ok("a")),
+    ("json", "", Err("has to be a file")),
+    ("hgrm", "a", Ok("a")),
+    ("records", "a", Ok("a")),
+];
+
+#[test]
+fn a_knob_takes_what_it_says() {
+    for (name, value, expected) in ROWS {
+        let mut choices = Choices::default();
+        let told = choices.set(name, value);
+        let show = KNOBS.iter().find(|knob| knob.name == *name).expect("it exists").show;
+        let seen = told.map(|()| show(&choices));
+        let expected = match expected {
+            Ok(shown) => Ok(String::from(*shown)),
+            Err(wanted) => Err(format!("--{name} {value}: {wanted}")),
+        };
+        assert_eq!(seen, expected, "--{name} {value}");
+    }
+    for knob in KNOBS {
+        assert!(ROWS.iter().any(|(name, ..)| *name == knob.name), "{} has no row", knob.name);
+    }
+    let told = Choices::default().set("depth", "1");
+    assert_eq!(told, Err(String::from("a run has no knob depth")));
+}
+
+#[test]
+fn what_is_shown_can_be_set() {
+    let defaults = Choices::default();
+    let words = ["none", "its own", "descriptors"];
+    for knob in KNOBS {
+        let shown = (knob.show)(&defaults);
+        let mut choices = Choices::default();
+        if !words.contains(&shown.as_str()) {
+            (knob.set)(&mut choices, &shown).expect("its own default");
+            assert_eq!((knob.show)(&choices), shown, "--{}", knob.name);
+        }
+    }
+}
+
+#[test]
+fn no_two_knobs_share_a_name() {
+    let workloads = crate::workload::settings::KNOBS.iter().map(|knob| knob.name);
+    let mut names: Vec<&str> = KNOBS.iter().map(|knob| knob.name).chain(workloads).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "{names:?}");
+}

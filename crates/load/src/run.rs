@@ -1,0 +1,91 @@
+//! A whole run, by one process or by several that share it: from a plan to results.
+
+mod processes;
+mod watch;
+
+use std::path::Path;
+
+use measure::Duration;
+use os::clock::monotonic;
+use os::{Signal, Signals};
+
+use self::watch::Watch;
+use crate::collector::flow::Interval;
+use crate::collector::results::Results;
+use crate::engine::{self, Failure, Part, Plan};
+use crate::workload::Workload;
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'o> {
+    /// By each process alike, but for its part and when it begins, which is told here anew.
+    pub plan: &'o Plan,
+    /// How many processes share it: 1 is the calling one, more are forked from it.
+    pub processes: u32,
+    /// Clients that results are told by; see [`crate::collector::Plan::clients`].
+    pub clients: u32,
+    /// Where a line for each request goes, if anywhere; of several processes each has a file of its
+    /// own, with its number behind the name.
+    pub records: Option<&'o Path>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// Of all processes together.
+    pub results: Results,
+    /// Why something is missing beside the results, in a line each.
+    pub complaints: Vec<String>,
+}
+
+/// How a run goes.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Standing {
+    /// Since its start, in nanoseconds.
+    pub at_ns: u64,
+    /// Connections that are open.
+    pub open: u64,
+    /// The last interval that is over, how far from the start it began, and how long it was, in
+    /// nanoseconds.
+    pub latest: Option<(u64, u64, Interval)>,
+}
+
+/// The first arrival comes so long after the call, for each process to be ready: a fork copies
+/// tables of pages, which takes milliseconds where a long log is in memory.
+const START: Duration = Duration::from_millis(100);
+const START_EACH: Duration = Duration::from_millis(10);
+
+/// Performs a run; `tell` hears how it goes, once in each interval. SIGINT and SIGTERM end it
+/// early: by the first one nothing begins any more, by a second one the process ends at once.
+///
+/// # Errors
+/// See [`Failure`].
+///
+/// # Panics
+/// Several processes are wanted of one with several threads.
+pub fn run(
+    order: &Order<'_>,
+    workload: &mut dyn Workload,
+    tell: &mut dyn FnMut(&Standing),
+) -> Result<Done, Failure> {
+    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
+    let signals = signals.map_err(|error| Failure::Machine(format!("signals: {error}")))?;
+    let begin = monotonic() + START + START_EACH * order.processes;
+    let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
+    if order.processes > 1 {
+        return processes::share(&Order { plan: &whole, ..*order }, workload, &signals, tell);
+    }
+    part(&Order { plan: &whole, ..*order }, workload, &signals, tell)
+}
+
+/// Performs the part of the order's plan in this process.
+fn part(
+    order: &Order<'_>,
+    workload: &mut dyn Workload,
+    signals: &Signals,
+    tell: &mut dyn FnMut(&Standing),
+) -> Result<Done, Failure> {
+    let mut watch = Watch::new(order, workload.files(), signals, tell)?;
+    let summary = engine::run(order.plan, workload, &mut watch)?;
+    Ok(watch.done(&summary))
+}

@@ -1,0 +1,71 @@
+//! What a report says of its run beside its results.
+
+use clap::ArgMatches;
+use load::arrivals::{Arrivals, Gaps};
+use load::choices::Choices;
+use load::engine::Plan;
+use load::report::About;
+use load::url::Url;
+use load::workload::Workload;
+use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
+use load::{knobs, machine};
+use servers::stamps::rfc3339;
+
+use super::flags;
+
+pub(super) fn about(
+    (url, name, workload): (&Url, Option<&str>, &dyn Workload),
+    choices: &Choices,
+    plan: &Plan,
+    flags: &ArgMatches,
+) -> About {
+    let settings = flags::settings(flags).unwrap_or_default();
+    let mut knobs: std::collections::BTreeMap<String, String> =
+        knobs::KNOBS.iter().map(|knob| (knob.name.into(), (knob.show)(choices))).collect();
+    knobs.extend(name.map(|name| (String::from("workload"), name.into())));
+    let of_workload = name.into_iter().flat_map(|name| of_workload(name, &settings));
+    let of_workload: Vec<(&str, String)> = of_workload.collect();
+    knobs.extend(of_workload.iter().map(|(name, value)| (String::from(*name), value.clone())));
+    let said = of_workload.iter().map(|(name, value)| format!(", {name} {value}"));
+    About {
+        target: url.to_string(),
+        workload: name.unwrap_or("one URL").to_owned() + &said.collect::<String>(),
+        notes: workload.notes(),
+        load: load(plan, choices.processes),
+        began: rfc3339(&h1::Date::new(os::clock::wall_seconds())),
+        seed: choices.seed,
+        knobs,
+        machine: machine::facts(),
+        versions: machine::versions(),
+    }
+}
+
+/// What a workload was told, and what it takes by default.
+fn of_workload(name: &str, settings: &Settings) -> Vec<(&'static str, String)> {
+    let row = load::workload::named(name.split(':').next().unwrap_or(name));
+    let takes = |name: &str| row.is_some_and(|row| row.knobs.contains(&name));
+    let taken = WORKLOAD_KNOBS.iter().filter(|knob| takes(knob.name));
+    taken.map(|knob| (knob.name, (knob.show)(settings))).collect()
+}
+
+/// How the load is made, in a few words.
+fn load(plan: &Plan, processes: u32) -> String {
+    let arrivals = match &plan.arrivals {
+        Arrivals::Open(Gaps::Fixed { rate }) => format!("{rate} sessions/s"),
+        Arrivals::Open(Gaps::Poisson { rate }) => format!("{rate} sessions/s, Poisson"),
+        Arrivals::Open(Gaps::Steps(stages)) => {
+            let rates: Vec<String> = stages.iter().map(|stage| stage.rate.to_string()).collect();
+            format!("{} sessions/s in steps", rates.join(", "))
+        }
+        Arrivals::Open(Gaps::Ramp { from, to, .. }) => {
+            format!("{from} to {to} sessions/s, evenly")
+        }
+        Arrivals::Open(Gaps::Times(times)) => format!("{} sessions at their times", times.len()),
+        Arrivals::Closed { clients: 1, .. } => String::from("1 client, closed loop"),
+        Arrivals::Closed { clients, .. } => format!("{clients} clients, closed loop"),
+    };
+    match processes {
+        1 => arrivals,
+        _ => format!("{arrivals}, {processes} processes"),
+    }
+}

@@ -1,0 +1,46 @@
+//! `weir load make-site`: the files that a workload asks for, for the server that is measured.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgMatches, Command};
+use load::engine::Failure;
+use load::site_files::{self, Fault};
+
+use super::flags;
+use crate::shown;
+
+pub(super) fn command() -> Command {
+    Command::new("make-site")
+        .about("Makes the files of a workload, for the server that is to be measured")
+        .arg(Arg::new("dir").value_name("DIR").required(true).help("Where; made if it is missing"))
+        .arg(flags::workload("Whose files [default: specweb99]"))
+        .args(flags::of_workloads())
+}
+
+pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let name = flags.get_one::<String>("workload").map_or(flags::WORKLOAD, String::as_str);
+    flags::judge_workload(flags, name)?;
+    let mut settings = flags::settings(flags)?;
+    // The site of a log is one that is made for it.
+    settings.log.is_made = true;
+    let workload = load::workload::make(name, &settings).map_err(Failure::Operator)?;
+    let dir = flags.get_one::<String>("dir").map_or(".", String::as_str);
+    let is_seen = io::stderr().is_terminal();
+    let mut percent = None;
+    let made = site_files::make(workload.files(), Path::new(dir), |progress| {
+        // A line for each hundredth: files may be many, and terminals are slow.
+        if is_seen && percent.replace(progress.percent()) != Some(progress.percent()) {
+            let _ = write!(io::stderr(), "\r\x1b[K{progress}");
+        }
+    });
+    if is_seen {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+    let made = made.map_err(|fault| match fault {
+        Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
+        Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+    })?;
+    Ok(shown(&format!("{dir}: {made}, {} of which were there before\n", made.kept)))
+}

@@ -1,0 +1,127 @@
+//! Workloads: made, served, asked for and described.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{load, report, serve};
+
+fn made(dir: &Path, knobs: &[&str]) -> String {
+    let dir = dir.to_str().expect("a name");
+    let (status, output, errors) = load(&[&["make-site", dir], knobs].concat());
+    assert_eq!(status, Some(0), "{knobs:?}: {output}{errors}");
+    output
+}
+
+#[test]
+fn workloads_ask_for_what_was_made() {
+    // The workload with its knobs, and how long it is asked for.
+    let rows: &[&[&str]] = &[
+        &["--workload", "specweb99", "--dirs", "2", "--think-scale", "0.001"],
+        &["--workload", "one-packet"],
+        &["--workload", "webstone"],
+        &["--workload", "surge", "--files", "50", "--think", "none"],
+        &["--workload", "browser", "--files", "50"],
+    ];
+    for knobs in rows {
+        let home = tempfile::tempdir().expect("a folder");
+        // make-site takes what says how many files there are, and what says how they are asked for.
+        let output = made(home.path(), knobs);
+        assert!(output.contains(", 0 of which were there before"), "{output}");
+        let server = serve(home.path());
+        let url = format!("http://{}/", server.address);
+        let how = ["--clients", "2", "--sessions", "30", "--duration", "60"];
+        let report = report(&[&[url.as_str()], *knobs, &how].concat());
+        let outcomes = report["outcomes"].as_object().expect("outcomes");
+        assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{knobs:?}: {outcomes:?}");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_wrong_site_is_found_out() {
+    let home = tempfile::tempdir().expect("a folder");
+    made(home.path(), &["--workload", "one-packet"]);
+    let file = fs::read_dir(home.path()).unwrap().next().expect("a file").unwrap().path();
+    let mut content = fs::read(&file).unwrap();
+    content[100] ^= 1;
+    fs::write(&file, content).unwrap();
+    let server = serve(home.path());
+    let url = format!("http://{}/", server.address);
+    let run = [url.as_str(), "--workload", "one-packet", "--clients", "1", "--sessions", "3"];
+    let report = report(&run);
+    assert_eq!(report["outcomes"], serde_json::json!({ "wrong": 3 }));
+    assert_eq!(report["is_valid"], false);
+    server.stop();
+}
+
+#[test]
+fn processes_together_do_what_one_would() {
+    let home = tempfile::tempdir().expect("a folder");
+    let knobs = ["--workload", "specweb99", "--dirs", "3", "--think-scale", "0.001"];
+    made(home.path(), &knobs);
+    let server = serve(home.path());
+    let url = format!("http://{}/", server.address);
+    let how = ["--rate", "100", "--sessions", "60", "--gaps", "poisson", "--duration", "60"];
+    let run = |processes| {
+        let flags = [&[url.as_str()], &knobs[..], &how, &["--processes", processes]].concat();
+        let report = report(&flags);
+        let kinds = report["results"]["kinds"].as_array().expect("kinds").clone();
+        let counts = kinds.iter().map(|of| of["detail"]["counts"].clone());
+        counts.collect::<Vec<Value>>()
+    };
+    let alone = run("1");
+    assert_eq!(alone, run("3"));
+    assert_eq!(alone, run("1"), "the same seed asks the same");
+    server.stop();
+}
+
+#[test]
+fn a_log_is_replayed_against_a_site_of_its_own() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (site, log) = (home.path().join("site"), home.path().join("access.log"));
+    let line = |of: &str, second, target: &str, bytes: &str| {
+        format!(
+            "{of} - - [01/Jul/1995:00:00:{second} +0000] \"GET {target} HTTP/1.0\" 200 {bytes}\n"
+        )
+    };
+    let text = [
+        line("a", 10, "/images/a.gif", "786"),
+        line("a", 10, "/b.html?page=2", "1000"),
+        line("b", 11, "/images/a.gif", "786"),
+        String::from("this is none\n"),
+    ];
+    fs::write(&log, text.concat()).expect("a log");
+    let workload = format!("clf:{}", log.display());
+    made(&site, &["--workload", &workload]);
+    let server = serve(&site);
+    let url = format!("http://{}/", server.address);
+    let report = report(&[&url, "--workload", &workload, "--site", "made", "--speed", "10"]);
+    assert_eq!(report["outcomes"], serde_json::json!({ "good": 3 }), "{report}");
+    let notes = report["about"]["notes"].as_str().expect("notes");
+    assert!(notes.contains("1 unreadable"), "{notes}");
+    server.stop();
+}
+
+#[test]
+fn sessions_are_written_for_others_and_read_again() {
+    let home = tempfile::tempdir().expect("a folder");
+    let site = home.path().join("site");
+    let log = home.path().join("log");
+    let log = log.to_str().expect("a name");
+    let knobs = ["--dirs", "1", "--think-scale", "0.001"];
+    made(&site, &knobs);
+    let describe = ["describe", "--sessions", "20", "--wsesslog", log];
+    let (status, told, errors) = load(&[&describe[..], &knobs].concat());
+    assert_eq!(status, Some(0), "{told}{errors}");
+    assert!(told.contains("sample: 20 sessions"), "{told}");
+    let server = serve(&site);
+    let url = format!("http://{}/", server.address);
+    let workload = format!("wsesslog:{log}");
+    let how = ["--workload", &workload, "--clients", "2", "--sessions", "20"];
+    let report = report(&[&[url.as_str()], &how[..]].concat());
+    let outcomes = report["outcomes"].as_object().expect("outcomes");
+    assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{outcomes:?}");
+    server.stop();
+}
