@@ -130,8 +130,8 @@ impl Engine<'_> {
         self.wakes.clear(token.place());
     }
 
-    /// Ends what the server could not be asked to end. Nothing is on its way there, so a reset harms
-    /// nobody; by FIN, the client's port would be of no use for a minute.
+    /// Ends what the server could not be asked to end. Nothing is on its way there, so that a reset
+    /// harms nobody; FIN would cost the client its port for a minute.
     fn close_all(&mut self, token: Token) {
         let Some(visit) = self.visits.named(token) else { return };
         for connection in std::mem::take(&mut visit.connections) {

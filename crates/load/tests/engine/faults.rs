@@ -102,8 +102,8 @@ fn nobody_listens() {
     assert_eq!((summary.sessions, summary.connections), (5, 5));
 }
 
-/// The kernel knows at once that no stream leads to a group of hosts; in a closed loop, too, the run
-/// ends.
+/// The kernel knows at once that no stream leads to a group of hosts. In a closed loop the run
+/// ends, too.
 #[test]
 fn there_is_no_way_to_the_server() {
     let mut plan = plan("224.0.0.1:80".parse().unwrap());
