@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::collector::counts::Counts;
 use crate::collector::kinds::Kind;
-use crate::collector::results::{Process, Results, Share};
+use crate::collector::results::{Results, Share};
 use crate::collector::{LATE, Pace};
 use crate::record::{Outcome, Step};
 use crate::units;
@@ -167,11 +167,7 @@ fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
 }
 
 fn client_cpu(results: &Results, limits: &Limits) -> (Verdict, String) {
-    let share = |process: &Process| process.cpu.div_duration_f64(process.lasted);
-    let all = results.processes.iter().enumerate();
-    let ran = all.filter(|(_, process)| !process.lasted.is_zero());
-    let shares = ran.map(|(place, process)| (place, share(process)));
-    let Some((place, most)) = shares.max_by(|(_, a), (_, b)| a.total_cmp(b)) else {
+    let Some((place, most)) = results.busiest() else {
         return (
             Verdict::Told,
             String::from("what the generator used of its processor is unknown"),

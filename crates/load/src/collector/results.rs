@@ -176,6 +176,16 @@ impl Results {
         self.processes.push(process);
     }
 
+    /// The process that used most of its processor while it ran: its place among all, and the share
+    /// it used. `None`: nobody knows.
+    #[must_use]
+    pub fn busiest(&self) -> Option<(usize, f64)> {
+        let all = self.processes.iter().enumerate();
+        let ran = all.filter(|(_, process)| !process.lasted.is_zero());
+        let shares = ran.map(|(place, of)| (place, of.cpu.div_duration_f64(of.lasted)));
+        shares.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
     /// Takes in what another process of the same run found.
     ///
     /// # Errors

@@ -43,6 +43,11 @@ fn answered(session: u64, intended: u64, ended: u64) -> Record {
     }
 }
 
+/// One that ran for ten seconds.
+fn process(cpu: Duration) -> Process {
+    Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20, missed: 0 }
+}
+
 fn collected(plan: &Plan, records: &[Record]) -> Results {
     let mut collector = Collector::new(plan, &files());
     records.iter().for_each(|record| collector.record(record));
@@ -199,7 +204,8 @@ fn figures_have_the_papers_meanings() {
         ..answered(0, intended, ended)
     };
     let records = [first, next(1, 10_000, 14_000), next(2, 20_000, 26_000)];
-    let results = collected(&plan(), &records);
+    let mut results = collected(&plan(), &records);
+    [SECOND, 2 * SECOND].into_iter().for_each(|cpu| results.ran(process(cpu)));
     let figures = Figures::of(&results);
     let expected = Figures {
         measured_s: 10.0,
@@ -208,6 +214,7 @@ fn figures_have_the_papers_meanings() {
         goodput_per_s: 0.3,
         failures_per_s: 0.0,
         timeouts_share: 0.0,
+        client_cpu_share: 0.2,
         server_throughput_mbit_per_s: 0.024,
         connections_per_s: 0.1,
         // 240,000 bits in 12 ms of waiting.
@@ -224,6 +231,7 @@ fn figures_have_the_papers_meanings() {
         (figures.goodput_per_s, expected.goodput_per_s),
         (figures.failures_per_s, expected.failures_per_s),
         (figures.timeouts_share, expected.timeouts_share),
+        (figures.client_cpu_share, expected.client_cpu_share),
         (figures.server_throughput_mbit_per_s, expected.server_throughput_mbit_per_s),
         (figures.connections_per_s, expected.connections_per_s),
         (figures.client_throughput_mbit_per_s, expected.client_throughput_mbit_per_s),
@@ -293,8 +301,6 @@ fn results_of_another_run_are_not_taken_in() {
 
 #[test]
 fn each_process_tells_what_it_used() {
-    let process =
-        |cpu| Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20, missed: 0 };
     let [mut ours, mut theirs] = [SECOND, 2 * SECOND].map(|cpu| {
         let mut results = collected(&plan(), &[]);
         results.ran(process(cpu));

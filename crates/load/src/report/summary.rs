@@ -67,11 +67,16 @@ fn head(report: &Report<'_>) -> String {
         measured = format!("{measured} of {}", units::time(results.planned));
     }
     let warm_up = match results.warm_up {
-        Duration::ZERO => String::from("no warm-up"),
-        warm_up => format!("{} of warm-up before", units::time(warm_up)),
+        Duration::ZERO => String::from(", no warm-up"),
+        warm_up => format!(" after {} of warm-up", units::time(warm_up)),
     };
+    let busy = results.busiest();
+    let busy = busy.map(|(_, share)| format!(", generator {} busy", units::share(share)));
     let About { target, workload, load, seed, .. } = about;
-    format!("{target}: {workload}, {load}\n{measured} measured, {warm_up}, seed {seed}")
+    format!(
+        "{target}: {workload}, {load}\n{measured} measured{warm_up}, seed {seed}{}",
+        busy.unwrap_or_default()
+    )
 }
 
 fn rates(results: &Results, figures: &Figures) -> String {
@@ -120,7 +125,7 @@ fn times(results: &Results) -> String {
     };
     let heads = ["mean", "p50", "p90", "p99", "p99.9", "longest"];
     let mut told = vec![row(since, heads.map(String::from))];
-    let is_late = requests.lag.quantile(0.99) >= LATE;
+    let is_late = requests.lag.quantile(0.99) > LATE;
     for (name, times) in rows {
         let has_schedule = results.pace == Pace::Open || is_late;
         if times.count() == 0 || (name == LAG && !has_schedule) {
