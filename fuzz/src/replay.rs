@@ -1,12 +1,34 @@
+use std::collections::HashSet;
+
 use load::arrivals::Gaps;
-use load::trace::{Choices, Format, read};
+use load::trace::{Choices, Format, TraceWorkload, read};
 use load::workload::Workload as _;
 use measure::draw::Stream;
 
 /// A log is read without a panic, and where something in it can be replayed, every request that was
-/// kept is, once, in order, and for a target that can be sent.
+/// kept is, once, in order, and for a target that can be sent; against its own made site, too,
+/// whose files are a tree of plain names that have sizes.
 pub(crate) fn replay(format: Format, log: &[u8]) {
-    let Ok(mut replay) = read(format, log, &Choices::default()) else { return };
+    let Ok(own) = read(format, log, &Choices::default()) else { return };
+    let all = own.tally().kept;
+    replay_all(own);
+    let Ok(made) = read(format, log, &Choices { is_made: true, ..Choices::default() }) else {
+        return;
+    };
+    assert_eq!(made.tally().kept + made.tally().not_made, all);
+    let names: HashSet<&str> = made.files().iter().map(|(_, file)| &*file.target).collect();
+    assert_eq!(names.len(), made.files().count(), "a file stands there twice");
+    for (_, file) in made.files().iter() {
+        let path = file.target.as_bytes();
+        assert!(site::path::translate(path).is_ok_and(|path| path.last() != Some(&b'/')));
+        assert!(file.bytes.is_some() && !file.target.contains("//"), "{}", file.target);
+        let mut above = file.target.match_indices('/').map(|(at, _)| &file.target[..at]);
+        assert!(!above.any(|name| names.contains(name)), "{} lies in a file", file.target);
+    }
+    replay_all(made);
+}
+
+fn replay_all(mut replay: TraceWorkload) {
     for (_, file) in replay.files().iter() {
         let target = &file.target;
         assert!(target.starts_with('/') && target.bytes().all(|byte| byte.is_ascii_graphic()));

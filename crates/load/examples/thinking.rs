@@ -48,7 +48,7 @@ fn main() {
     let sessions: u64 = sessions.parse().expect("a number of sessions");
     let begun = Duration::from_secs_f64(sessions as f64 / RATE);
     let think = begun * 2 + Duration::from_secs(1);
-    let file = File { target: target.as_str().into(), bytes: None, class: 0 };
+    let file = File::unknown(target.as_str());
     let mut workload = Thinking { files: Files::new(vec![file], false), think };
     assert!(os::limits::descriptors() > sessions, "too many for this process");
     let plan = Plan {

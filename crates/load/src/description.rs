@@ -21,8 +21,10 @@ pub struct Description {
     pub name: String,
     /// How many may be asked for.
     pub files: usize,
-    /// All of them, in bytes; `None`: the size of one is not known.
-    pub bytes: Option<u64>,
+    /// Of them, those whose size is not known.
+    pub unknown: usize,
+    /// The others, in bytes.
+    pub bytes: u64,
     /// Sessions of the sample.
     pub sessions: u32,
     /// Their requests.
@@ -69,8 +71,7 @@ pub enum Unit {
 /// seldom then that their order is chance.
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
-    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
-    let sessions = pass.map_or(sessions, |pass| pass.min(sessions));
+    let sessions = workload::within_pass(workload, sessions);
     let mut sample = Sample::of_none(workload.files().count());
     for number in 0..u64::from(sessions) {
         let (mut asking, mut thinking) = workload::draws(seed, number);
@@ -82,7 +83,8 @@ pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u6
     Description {
         name: name.into(),
         files: files.count(),
-        bytes: files.iter().map(|(_, file)| file.bytes).sum(),
+        unknown: files.iter().filter(|(_, file)| file.bytes.is_none()).count(),
+        bytes: files.iter().filter_map(|(_, file)| file.bytes).sum(),
         sessions,
         requests: sample.requests,
         seed,
@@ -100,7 +102,7 @@ struct Sample {
     conditional: u64,
     pages: u64,
     connections: u64,
-    /// All pauses, in seconds.
+    /// All pauses before a request, in seconds.
     pauses: f64,
 }
 
@@ -121,11 +123,13 @@ impl Sample {
                 self.pauses += request.pause.as_secs_f64();
             }
             self.pages += 1;
-            self.pauses += burst.think.as_secs_f64();
             // The first request goes alone, the others at the same time.
             let together = burst.requests.len().saturating_sub(1).max(1);
             connections = connections.max(together.min(usize::from(parallel.max(1))));
         }
+        // Nobody waits when nothing comes any more.
+        let between = session.bursts.iter().rev().skip(1);
+        self.pauses += between.map(|burst| burst.think.as_secs_f64()).sum::<f64>();
         self.connections += connections as u64;
         self.sessions += 1;
     }
@@ -151,13 +155,11 @@ fn by_files(files: &Files, sampled: &[f64], model: &Model) -> Vec<Row> {
         let of_class = |shares: &[f64]| Some(shares::of_class(files, shares, class));
         rows.push(row(what, Unit::Share, &of_class));
     }
-    let popularity = model.popularity.unwrap_or(Popularity::FILES);
-    rows.push(Row {
-        what: format!("Zipf exponent of {}", popularity.of),
-        unit: Unit::Number,
-        sample: shares::zipf_exponent(sampled, popularity.files_each),
-        model: model.popularity.map(|popularity| popularity.exponent),
-    });
+    let Popularity { of, files_each, .. } = model.popularity.unwrap_or(Popularity::FILES);
+    let exponent = |shares: &[f64]| shares::zipf_exponent(shares, files_each);
+    let zipf = row(format!("Zipf exponent of {of}"), Unit::Number, &exponent);
+    let known = model.popularity.map(|popularity| popularity.exponent);
+    rows.push(Row { model: known.or(zipf.model), ..zipf });
     let mean = |shares: &[f64]| shares::mean_bytes(files, shares);
     rows.push(row(String::from("mean reply"), Unit::Bytes, &mean));
     for part in PARTS {
@@ -187,13 +189,19 @@ fn by_sessions(sample: &Sample, model: &Model) -> Vec<Row> {
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.bytes.map_or(String::from("of unknown size"), |bytes| {
-            format!("with {}", Unit::Megabytes.told(bytes as f64 / 1e6))
-        });
-        let [files, sessions, requests] =
-            [self.files as u64, u64::from(self.sessions), self.requests].map(grouped);
+        let [files, sessions, requests, unknown] =
+            [self.files as u64, self.sessions.into(), self.requests, self.unknown as u64]
+                .map(grouped);
         let noun = if self.files == 1 { "file" } else { "files" };
-        writeln!(f, "{}: {files} {noun} {bytes}", self.name)?;
+        write!(f, "{}: {files} {noun}", self.name)?;
+        if self.unknown < self.files {
+            write!(f, " with {}", Unit::Megabytes.told(self.bytes as f64 / 1e6))?;
+        }
+        match self.unknown {
+            0 => writeln!(f)?,
+            all if all == self.files => writeln!(f, " of unknown size")?,
+            _ => writeln!(f, " and {unknown} of unknown size")?,
+        }
         if let Some(notes) = &self.notes {
             writeln!(f, "{notes}")?;
         }

@@ -24,7 +24,16 @@ impl File {
     pub fn sized(target: impl Into<Box<str>>, bytes: u64) -> Self {
         Self { target: target.into(), bytes: Some(bytes), class: size_class(bytes) }
     }
+
+    /// One whose size nobody knows.
+    #[must_use]
+    pub fn unknown(target: impl Into<Box<str>>) -> Self {
+        Self { target: target.into(), bytes: None, class: UNKNOWN_SIZE }
+    }
 }
+
+/// The class of files whose size nobody knows: sizes have 64 bits, so no size has it.
+const UNKNOWN_SIZE: u16 = 65;
 
 /// The class of a size: 0 of nothing, else one more than the power of two that it reaches.
 #[must_use]
@@ -36,6 +45,9 @@ pub fn size_class(bytes: u64) -> u16 {
 #[must_use]
 pub fn size_class_name(class: u16) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if class == UNKNOWN_SIZE {
+        return String::from("unknown size");
+    }
     let Some(power) = class.checked_sub(1) else { return String::from("empty") };
     let (least, unit) = (1 << (power % 10), UNITS[usize::from(power / 10).min(6)]);
     format!("{least} to {} {unit}", least * 2)
@@ -65,6 +77,13 @@ impl Files {
         &self.all[id.0 as usize]
     }
 
+    /// The size that one of them has if nothing is wrong; `None`: they were not made, so that a log
+    /// may tell what it was once, but nobody what it is.
+    #[must_use]
+    pub fn made_bytes(&self, id: FileId) -> Option<u64> {
+        self.file(id).bytes.filter(|_| self.is_made)
+    }
+
     /// All, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (FileId, &File)> {
         self.all.iter().enumerate().map(|(at, file)| (FileId(at as u32), file))
@@ -75,6 +94,21 @@ impl Files {
     pub fn count(&self) -> usize {
         self.all.len()
     }
+}
+
+/// A part of a target with its escapes undone (RFC 3986 section 2.1); `None`: one is broken.
+pub(crate) fn unescaped(part: &str) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            plain.push((digit()? << 4 | digit()?) as u8);
+        } else {
+            plain.push(byte);
+        }
+    }
+    Some(plain)
 }
 
 /// The content of a made file: bytes that nobody else's content equals, and that compress badly.
@@ -171,6 +205,13 @@ mod tests {
             assert_eq!(File::sized("/a", bytes).class, class, "{bytes}");
             assert_eq!(size_class_name(class), name, "{bytes}");
         }
+    }
+
+    #[test]
+    fn an_unknown_size_is_not_none() {
+        let file = File::unknown("/a");
+        assert_eq!((file.bytes, &*size_class_name(file.class)), (None, "unknown size"));
+        assert_ne!(file.class, size_class(u64::MAX));
     }
 
     #[test]

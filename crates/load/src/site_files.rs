@@ -3,13 +3,15 @@
 //! A file that is there with the right size is left as it is, so that a second call, or one after
 //! an interruption, makes only what is missing: a file that was being written is too short.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::description::grouped;
-use crate::files::{Files, content};
+use crate::files::{Files, content, unescaped};
 
 /// Written at a time: one file system call for each small file, and few for a large one.
 const PIECE_BYTES: usize = 256 << 10;
@@ -66,7 +68,7 @@ pub fn make(files: &Files, dir: &Path, mut tell: impl FnMut(Progress)) -> Result
     let mut parent = PathBuf::new();
     for (_, file) in files.iter() {
         let (Some(below), Some(bytes)) = (relative(&file.target), file.bytes) else { continue };
-        let path = dir.join(below);
+        let path = dir.join(&below);
         if let Some(its) = path.parent().filter(|its| **its != *parent) {
             fs::create_dir_all(its).map_err(|error| fault(dir, its, error, progress))?;
             parent = its.to_path_buf();
@@ -85,13 +87,17 @@ pub fn make(files: &Files, dir: &Path, mut tell: impl FnMut(Progress)) -> Result
 
 /// The path of a target beneath the directory; `None`: a server would not find it there, or it
 /// would lie elsewhere.
-fn relative(target: &str) -> Option<&str> {
-    let below = target.strip_prefix('/')?;
-    let is_plain = |name: &str| {
-        let is_odd = |byte: u8| !byte.is_ascii_graphic() || b"%?#\\".contains(&byte);
-        !matches!(name, "" | "." | "..") && !name.bytes().any(is_odd)
-    };
-    below.split('/').all(is_plain).then_some(below)
+fn relative(target: &str) -> Option<PathBuf> {
+    let is_odd = |byte: u8| !byte.is_ascii_graphic() || b"?#\\".contains(&byte);
+    let below = target.strip_prefix('/').filter(|below| !below.bytes().any(is_odd))?;
+    below.split('/').map(|raw| name(&unescaped(raw)?)).collect()
+}
+
+/// A name within a directory.
+fn name(unescaped: &[u8]) -> Option<PathBuf> {
+    let is_name =
+        !matches!(unescaped, b"" | b"." | b"..") && !unescaped.iter().any(|b| b"/\0".contains(b));
+    is_name.then(|| OsStr::from_bytes(unescaped).into())
 }
 
 fn is_there(path: &Path, bytes: u64) -> bool {
@@ -207,6 +213,17 @@ mod tests {
     }
 
     #[test]
+    fn escapes_are_undone_as_servers_do() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = "/%C3%A9%20x/a%3Fb%25";
+        let files = Files::new(vec![files::File::sized(target, 10)], true);
+        make(&files, dir.path(), |_| ()).expect("there is room");
+        let mut expected = Vec::new();
+        content(target, 10, |piece| expected.extend_from_slice(piece));
+        assert_eq!(read(dir.path(), "\u{e9} x/a?b%"), expected, "by the name that asks for it");
+    }
+
+    #[test]
     fn what_cannot_be_made_is_told_in_one_line() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path();
@@ -225,6 +242,9 @@ mod tests {
             (one("/a/", true), "new", "/a/ cannot be"),
             (one("/a?b", true), "new", "/a?b cannot be"),
             (one("/a%2fb", true), "new", "/a%2fb cannot be"),
+            (one("/a/%2E%2e/b", true), "new", "/a/%2E%2e/b cannot be"),
+            (one("/a%00", true), "new", "/a%00 cannot be"),
+            (one("/a%zz", true), "new", "/a%zz cannot be"),
             (one("/a\0b", true), "new", "/a\0b cannot be"),
             (one("a", true), "new", "a cannot be"),
             (

@@ -20,6 +20,7 @@ mod collect;
 mod fault;
 mod input;
 mod locality;
+mod made;
 mod names;
 mod order;
 pub mod presets;
@@ -96,6 +97,8 @@ pub struct Tally {
     /// Requests that are not: other methods than GET and HEAD, and answers that say nothing of a
     /// file (all but 2xx and 304).
     pub left_out: u64,
+    /// Requests that are not, in a replay against a made site: for what cannot be made.
+    pub not_made: u64,
     /// Lines or records that are none.
     pub unreadable: u64,
     /// Of those kept: logged so much too late that their time is that of the one before.
@@ -109,7 +112,8 @@ impl fmt::Display for Tally {
         let rows = [
             (self.late, "of them too late to be put in order"),
             (self.left_out, "more left out: no GET or HEAD of a file that was there"),
-            (self.unreadable, "lines or records unreadable"),
+            (self.not_made, "more left out: their size is not known, or they can be no file"),
+            (self.unreadable, "unreadable"),
         ];
         let mut told = rows.iter().filter(|(count, _)| *count > 0);
         told.try_for_each(|(count, what)| write!(f, "; {} {what}", grouped(*count)))

@@ -74,6 +74,12 @@ pub fn draws(seed: u64, number: u64) -> (Stream, Stream) {
     (stream(Purpose::Sessions), stream(Purpose::Thinking))
 }
 
+/// So many sessions, or as many as one pass has.
+pub(crate) fn within_pass(workload: &dyn Workload, sessions: u32) -> u32 {
+    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
+    pass.map_or(sessions, |pass| pass.min(sessions))
+}
+
 /// The workload that `--workload` asks for: a name, or a name, a colon and a file; the file `-` is
 /// the standard input.
 ///

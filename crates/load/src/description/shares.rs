@@ -8,30 +8,35 @@ pub(super) fn of_class(files: &Files, shares: &[f64], class: u16) -> f64 {
     of_class.map(|(_, share)| share).sum()
 }
 
-/// The mean size of what is asked for; `None`: the size of something that is asked for is not
-/// known.
+/// The mean size of what is asked for, as far as sizes are known; `None`: none is.
 pub(super) fn mean_bytes(files: &Files, shares: &[f64]) -> Option<f64> {
-    let asked = files.iter().zip(shares).filter(|(_, share)| **share > 0.0);
-    asked.map(|((_, file), share)| Some(file.bytes? as f64 * share)).sum()
+    let known =
+        || files.iter().zip(shares).filter_map(|((_, file), share)| Some((file.bytes?, share)));
+    let all: f64 = known().map(|(_, share)| share).sum();
+    let bytes: f64 = known().map(|(bytes, share)| bytes as f64 * share).sum();
+    (all > 0.0).then(|| bytes / all)
 }
 
 /// The size of the most popular files that together have this part of all requests: what a cache
-/// that knew the future would hold to answer so many.
+/// that knew the future would hold to answer so many. Of files whose size is known; `None`: none
+/// is.
 pub(super) fn working_set_bytes(files: &Files, shares: &[f64], part: f64) -> Option<f64> {
     // The tolerance is for the rounding of a sum that comes to exactly the part.
     const ROUNDING: f64 = 1e-9;
-    let mut popular: Vec<(f64, Option<u64>)> =
-        shares.iter().copied().zip(files.iter().map(|(_, file)| file.bytes)).collect();
+    let known =
+        files.iter().zip(shares).filter_map(|((_, file), share)| Some((*share, file.bytes?)));
+    let mut popular: Vec<(f64, u64)> = known.collect();
     popular.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let all: f64 = popular.iter().map(|(share, _)| share).sum();
     let (mut upto, mut bytes) = (0.0, 0.0);
     for (share, size) in popular {
-        if upto >= part - ROUNDING {
+        if upto >= part * all - ROUNDING {
             break;
         }
         upto += share;
-        bytes += size? as f64;
+        bytes += size as f64;
     }
-    Some(bytes)
+    (all > 0.0).then_some(bytes)
 }
 
 /// The exponent of Zipf's law that makes the shares most likely, if every `files_each` files share
@@ -116,11 +121,20 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_not_made_up() {
-        let file = |bytes| File { target: "/a".into(), bytes, class: 0 };
-        let files = Files::new(vec![file(Some(10)), file(None)], false);
-        assert_eq!(mean_bytes(&files, &[1.0, 0.0]), Some(10.0));
-        assert_eq!(mean_bytes(&files, &[0.5, 0.5]), None);
-        assert_eq!(working_set_bytes(&files, &[0.6, 0.4], 0.5), Some(10.0));
-        assert_eq!(working_set_bytes(&files, &[0.6, 0.4], 0.9), None);
+        let files = vec![File::sized("/a", 10), File::unknown("/b"), File::sized("/c", 90)];
+        let files = Files::new(files, false);
+        // Shares, mean, and what 75 % of requests want.
+        let rows = [
+            ([0.5, 0.0, 0.5], Some(50.0), Some(100.0)),
+            ([0.1, 0.8, 0.1], Some(50.0), Some(100.0)),
+            ([0.4, 0.5, 0.1], Some(26.0), Some(10.0)),
+            ([0.0, 1.0, 0.0], None, None),
+        ];
+        for (shares, mean, set) in rows {
+            let seen = mean_bytes(&files, &shares);
+            let off = seen.zip(mean).map_or(0.0, |(seen, mean): (f64, f64)| seen - mean);
+            assert!(seen.is_some() == mean.is_some() && off.abs() < 1e-9, "{shares:?}: {seen:?}");
+            assert_eq!(working_set_bytes(&files, &shares, 0.75), set, "{shares:?}");
+        }
     }
 }

@@ -87,7 +87,7 @@ impl Asked {
 
     /// How it ended, if its reply is whole and `is_alone`: nothing came behind it that nobody asked
     /// for.
-    pub(super) fn outcome(&self, file: &File, is_alone: bool) -> Outcome {
+    pub(super) fn outcome(&self, files: &Files, is_alone: bool) -> Outcome {
         let is_current = self.status == NOT_MODIFIED && self.is_conditional;
         if !is_current && !matches!(self.status, 200..=299) {
             return Outcome::Status(self.status);
@@ -98,7 +98,8 @@ impl Asked {
             Method::Head => self.length,
             _ => None,
         };
-        let has_length = told.zip(file.bytes).is_none_or(|(came, bytes)| came == bytes);
+        let expected = files.made_bytes(self.file);
+        let has_length = told.zip(expected).is_none_or(|(came, bytes)| came == bytes);
         let is_same = is_current || self.comparison.as_ref().is_none_or(|made| made.is_same());
         if has_length && is_same && is_alone { Outcome::Good } else { Outcome::Wrong }
     }
@@ -135,16 +136,11 @@ mod tests {
         files::content("/a", 5, |piece| right.extend_from_slice(piece));
         let files = Files::new(vec![file.clone()], true);
         let check = |method, is_conditional, status, length, content: &[u8], expected| {
-            let request = Request { method, is_conditional, ..Request::get(FileId(0)) };
-            let due = Due { burst: 0, index: 0, place: 0, intended: Instant::ORIGIN };
-            let mut asked = Asked::new(due, &request, Instant::ORIGIN);
-            asked.verify(1.0, &files, &mut Stream::new(1, 1));
-            (asked.status, asked.length) = (status, length);
-            content.chunks(2).for_each(|piece| asked.content(piece));
+            let asked = answered(&files, (method, is_conditional), (status, length), content);
             let row = format!("{method:?} {is_conditional} {status} {length:?} {content:?}");
-            assert_eq!(asked.outcome(&file, true), expected, "{row}");
+            assert_eq!(asked.outcome(&files, true), expected, "{row}");
             let alone = if expected == Outcome::Good { Outcome::Wrong } else { expected };
-            assert_eq!(asked.outcome(&file, false), alone, "{row}, and more");
+            assert_eq!(asked.outcome(&files, false), alone, "{row}, and more");
         };
         use Method::{Get, Head, Post};
         use Outcome::{Good, Status, Wrong};
@@ -162,5 +158,26 @@ mod tests {
         check(Head, false, 200, Some(6), b"", Wrong);
         check(Post, false, 200, Some(2), b"ok", Good);
         check(Post, false, 500, Some(2), b"no", Status(500));
+        // Of files that were not made nobody knows what they are now.
+        let own = Files::new(vec![file], false);
+        for (method, content) in [(Get, &b"other"[..]), (Get, b"longer than"), (Head, b"")] {
+            let asked = answered(&own, (method, false), (200, Some(9)), content);
+            assert_eq!(asked.outcome(&own, true), Good, "{method:?} {content:?}");
+        }
+    }
+
+    fn answered(
+        files: &Files,
+        (method, is_conditional): (Method, bool),
+        (status, length): (u16, Option<u64>),
+        content: &[u8],
+    ) -> Asked {
+        let request = Request { method, is_conditional, ..Request::get(FileId(0)) };
+        let due = Due { burst: 0, index: 0, place: 0, intended: Instant::ORIGIN };
+        let mut asked = Asked::new(due, &request, Instant::ORIGIN);
+        asked.verify(1.0, files, &mut Stream::new(1, 1));
+        (asked.status, asked.length) = (status, length);
+        content.chunks(2).for_each(|piece| asked.content(piece));
+        asked
     }
 }

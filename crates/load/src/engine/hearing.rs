@@ -160,7 +160,7 @@ impl Engine<'_> {
         let visit = connection.visit;
         // Bytes that belong to no reply: this one is longer than it said.
         let is_alone = !has_more || !connection.asked.is_empty();
-        let outcome = asked.outcome(self.workload.files().file(asked.file), is_alone);
+        let outcome = asked.outcome(self.workload.files(), is_alone);
         self.finish(visit, asked, outcome, now);
         if !keeps || !self.manner.keeps || !is_alone {
             self.part(token, now);

@@ -1,5 +1,6 @@
 //! What all formats have together: an entry becomes a request of a session.
 
+use super::made::made;
 use super::names::Names;
 use super::order::{Order, Resolution, Seen};
 use super::replay::TraceWorkload;
@@ -65,8 +66,17 @@ impl Collector {
             return Err(Fault::Empty { unreadable, left_out });
         }
         self.order.finish(&mut |seen| self.visits.take(seen))?;
-        let tally = Tally { late: self.order.late, ..self.tally };
-        let files = self.names.into_files(choices.is_made);
-        Ok(TraceWorkload::new(files, self.visits.finish(), choices.speed, tally))
+        let mut tally = Tally { late: self.order.late, ..self.tally };
+        let (mut files, mut sessions) = (self.names.into_files(), self.visits.finish());
+        if choices.is_made {
+            let (made, of) = made(&files);
+            (files, sessions) = (made, sessions.renamed(&of, choices.gap));
+            tally.not_made = kept - sessions.requests.len() as u64;
+            tally.kept -= tally.not_made;
+            if sessions.visits.is_empty() {
+                return Err(Fault::Unmade);
+            }
+        }
+        Ok(TraceWorkload::new(files, sessions, choices.speed, tally))
     }
 }

@@ -31,6 +31,8 @@ pub enum Fault {
         /// Requests that say nothing of a file.
         left_out: u64,
     },
+    /// Nothing in it is a file that could be made.
+    Unmade,
     /// The speed is none.
     Speed,
 }
@@ -48,6 +50,11 @@ impl fmt::Display for Fault {
                 to,
                 "no request in it can be replayed ({unreadable} lines or records are unreadable, \
                  {left_out} are no GET or HEAD of a file that was there): is that its format?"
+            ),
+            Self::Unmade => write!(
+                to,
+                "no request in it is for a file that could be made: their sizes are not known, or \
+                 they can be no file"
             ),
             Self::Speed => write!(to, "a speed is a number from {SPEED_LEAST} to {SPEED_MOST}"),
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Fault;
-use crate::files::{File, FileId, Files, size_class};
+use crate::files::{File, FileId, Files};
 
 /// Targets of one trace; the largest that Choi05 names has half a million.
 pub(crate) const FILES_MAX: u32 = 4 << 20;
@@ -41,17 +41,17 @@ impl Names {
         }
     }
 
-    pub(crate) fn into_files(self, is_made: bool) -> Files {
+    /// Nobody knows what is in them.
+    pub(crate) fn into_files(self) -> Files {
         let mut named: Vec<(u32, Box<str>)> =
             self.by.into_iter().map(|(target, id)| (id, target)).collect();
         named.sort_unstable_by_key(|(id, _)| *id);
         let all = named.into_iter().zip(self.bytes);
-        let all = all.map(|((_, target), bytes)| File {
-            target,
-            bytes,
-            class: bytes.map_or(0, size_class),
+        let all = all.map(|((_, target), bytes)| match bytes {
+            Some(bytes) => File::sized(target, bytes),
+            None => File::unknown(target),
         });
-        Files::new(all.collect(), is_made)
+        Files::new(all.collect(), false)
     }
 }
 
@@ -69,10 +69,9 @@ mod tests {
         for bytes in [100, 1025, 1024, u64::MAX] {
             names.learn(b, bytes);
         }
-        let files = names.into_files(true);
-        assert!(files.is_made);
+        let files = names.into_files();
+        assert!(!files.is_made);
         let seen: Vec<_> = files.iter().map(|(_, file)| file.clone()).collect();
-        let of = |target: &str, bytes, class| File { target: target.into(), bytes, class };
-        assert_eq!(seen, [of("/a", None, 0), of("/b", Some(1025), 11)]);
+        assert_eq!(seen, [File::unknown("/a"), File::sized("/b", 1025)]);
     }
 }

@@ -2,7 +2,7 @@ use measure::Duration;
 use measure::draw::Stream;
 
 use super::Tally;
-use super::visits::{Kept, Visit};
+use super::visits::Sessions;
 use crate::arrivals::Gaps;
 use crate::behaviour::Keeps;
 use crate::files::Files;
@@ -23,9 +23,8 @@ const PAGE_GAP_US: u32 = 1_000_000;
 #[derive(Debug, Clone)]
 pub struct TraceWorkload {
     files: Files,
-    /// Never empty.
-    visits: Vec<Visit>,
-    requests: Vec<Kept>,
+    /// Never none.
+    sessions: Sessions,
     /// When the first session of the whole log began.
     origin_us: i64,
     speed: f64,
@@ -33,21 +32,16 @@ pub struct TraceWorkload {
 }
 
 impl TraceWorkload {
-    pub(crate) fn new(
-        files: Files,
-        (visits, requests): (Vec<Visit>, Vec<Kept>),
-        speed: f64,
-        tally: Tally,
-    ) -> Self {
-        assert!(!visits.is_empty(), "requests without a session");
-        let origin_us = visits[0].at_us;
-        Self { files, visits, requests, origin_us, speed, tally }
+    pub(crate) fn new(files: Files, sessions: Sessions, speed: f64, tally: Tally) -> Self {
+        assert!(!sessions.visits.is_empty(), "requests without a session");
+        let origin_us = sessions.visits[0].at_us;
+        Self { files, sessions, origin_us, speed, tally }
     }
 
     /// Sessions until they begin again.
     #[must_use]
     pub const fn sessions(&self) -> usize {
-        self.visits.len()
+        self.sessions.visits.len()
     }
 
     /// What became of the log's lines.
@@ -67,9 +61,10 @@ impl Workload for TraceWorkload {
     }
 
     fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {
-        let visit = self.visits[(number % self.visits.len() as u64) as usize];
+        let Sessions { visits, requests } = &self.sessions;
+        let visit = visits[(number % visits.len() as u64) as usize];
         let mut bursts: Vec<Burst> = Vec::new();
-        for kept in &self.requests[visit.requests()] {
+        for kept in &requests[visit.requests()] {
             let mut request = kept.way.request(kept.file);
             let pause = self.pause(kept.pause_us);
             match bursts.last_mut() {
@@ -89,7 +84,7 @@ impl Workload for TraceWorkload {
     }
 
     fn pass(&self) -> Option<u64> {
-        Some(self.visits.len() as u64)
+        Some(self.sessions() as u64)
     }
 
     /// Those of a client with no long gap between them, as they came, on one connection.
@@ -103,7 +98,7 @@ impl Workload for TraceWorkload {
 
     /// By the log and the speed.
     fn times(&self) -> Option<Gaps> {
-        let times = self.visits.iter().map(|visit| {
+        let times = self.sessions.visits.iter().map(|visit| {
             let since_us = (visit.at_us - self.origin_us) as f64;
             Duration::from_secs_f64(since_us / 1e6 / self.speed)
         });
@@ -165,6 +160,50 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
         let third = Session { bursts: vec![burst(&[get(2)], ms(0))] };
         let expected = [first.clone(), second, third, first];
         assert_eq!(sessions(&mut replay, 4), expected);
+    }
+
+    #[test]
+    fn a_log_is_replayed_against_the_site_that_is_made_of_it() {
+        const ODD: &str = "\
+a - - [01/Jul/1995:00:00:10 +0000] \"GET /unknown HTTP/1.0\" 304 -
+a - - [01/Jul/1995:00:00:12 +0000] \"GET / HTTP/1.0\" 200 100
+a - - [01/Jul/1995:00:00:14 +0000] \"GET /docs?page=1 HTTP/1.0\" 200 200
+a - - [01/Jul/1995:00:00:16 +0000] \"GET /.git/config HTTP/1.0\" 200 300
+a - - [01/Jul/1995:00:00:18 +0000] \"GET //docs/caf\\xe9.html HTTP/1.0\" 200 400
+a - - [01/Jul/1995:00:00:19 +0000] \"GET /index.html HTTP/1.0\" 304 -
+b - - [01/Jul/1995:00:00:20 +0000] \"GET /unknown HTTP/1.0\" 304 -
+";
+        let replayed = |is_made| {
+            let choices = Choices { is_made, ..Choices::default() };
+            let mut replay = read(Format::Clf, ODD.as_bytes(), &choices).unwrap();
+            let count = replay.sessions();
+            let all = sessions(&mut replay, count);
+            let requests = all.iter().flat_map(|session| &session.bursts);
+            let targets: Vec<String> = requests
+                .flat_map(|burst| &burst.requests)
+                .map(|request| replay.files().file(request.file).target.to_string())
+                .collect();
+            (replay, targets)
+        };
+        let (own, targets) = replayed(false);
+        assert_eq!(targets.len(), 7);
+        assert_eq!(targets[2], "/docs?page=1");
+        assert!(!own.files().is_made && own.tally().not_made == 0);
+        let (made, targets) = replayed(true);
+        // The copy of /index.html that was current is one of the file that / is.
+        let expected = ["/index.html", "/docs/index.html", "/docs/caf%C3%A9.html", "/index.html"];
+        assert_eq!(targets, expected);
+        assert_eq!((made.tally().kept, made.tally().not_made), (4, 3));
+        assert!(made.notes().is_some_and(|notes| notes.contains("3 more left out: their size")));
+        let dir = tempfile::tempdir().unwrap();
+        let progress = crate::site_files::make(made.files(), dir.path(), |_| ()).unwrap();
+        assert_eq!((progress.files, progress.bytes), (3, 700));
+        assert!(dir.path().join("docs/caf\u{e9}.html").is_file());
+
+        let choices = Choices { is_made: true, ..Choices::default() };
+        let nothing = ODD.lines().next().unwrap().as_bytes();
+        let fault = read(Format::Clf, nothing, &choices).unwrap_err();
+        assert!(matches!(fault, Fault::Unmade), "{fault}");
     }
 
     #[test]

@@ -42,6 +42,15 @@ pub(crate) struct Kept {
     pub(crate) way: Way,
 }
 
+/// The sessions of a log.
+#[derive(Debug, Clone)]
+pub(crate) struct Sessions {
+    /// As they began.
+    pub(crate) visits: Vec<Visit>,
+    /// Each session's together.
+    pub(crate) requests: Vec<Kept>,
+}
+
 struct Open {
     number: u32,
     at_us: i64,
@@ -64,7 +73,7 @@ pub(crate) struct Visits {
 impl Visits {
     pub(crate) fn new(gap: Duration) -> Self {
         Self {
-            gap_us: gap.min(Duration::from_secs_f64(GAP_S_MAX)).as_micros() as i64,
+            gap_us: whole_us(gap),
             open: HashMap::new(),
             sweep_at: OPEN_LEAST,
             latest_us: i64::MIN,
@@ -102,13 +111,12 @@ impl Visits {
         Ok(())
     }
 
-    /// All sessions as they began, and their requests, each session's together.
-    pub(crate) fn finish(mut self) -> (Vec<Visit>, Vec<Kept>) {
+    pub(crate) fn finish(mut self) -> Sessions {
         for (_, open) in std::mem::take(&mut self.open) {
             self.close(open);
         }
         self.found.sort_unstable_by_key(|visit| visit.number);
-        (self.found, self.requests)
+        Sessions { visits: self.found, requests: self.requests }
     }
 
     fn sweep(&mut self) {
@@ -127,6 +135,45 @@ impl Visits {
         self.found.push(Visit { number: open.number, count, from, at_us: open.at_us });
         self.requests.extend(open.kept);
     }
+}
+
+impl Sessions {
+    /// The same for other files: each of these is one of those, or none; requests for none are left
+    /// out as if they had not been logged. So a session may begin later, be two with a gap between
+    /// them, or be none.
+    pub(crate) fn renamed(&self, of: &[Option<FileId>], gap: Duration) -> Self {
+        let gap_us = whole_us(gap);
+        let (mut visits, mut requests) = (Vec::<Visit>::new(), Vec::new());
+        for visit in &self.visits {
+            let mut at_us = visit.at_us;
+            // The last one of those that are left, and the visit that it is of.
+            let mut last: Option<(i64, Visit)> = None;
+            for kept in &self.requests[visit.requests()] {
+                at_us += i64::from(kept.pause_us);
+                let Some(file) = of[kept.file.0 as usize] else { continue };
+                let from = requests.len() as u32;
+                let (pause_us, begun) = match last {
+                    Some((before_us, begun)) if at_us - before_us <= gap_us => {
+                        ((at_us - before_us) as u32, begun)
+                    }
+                    _ => {
+                        visits.extend(last.map(|(_, begun)| begun));
+                        (0, Visit { at_us, from, count: 0, ..*visit })
+                    }
+                };
+                last = Some((at_us, Visit { count: begun.count + 1, ..begun }));
+                requests.push(Kept { file, pause_us, ..*kept });
+            }
+            visits.extend(last.map(|(_, begun)| begun));
+        }
+        visits.sort_by_key(|visit| visit.at_us);
+        Self { visits, requests }
+    }
+}
+
+/// Of the longest pause within a session.
+fn whole_us(gap: Duration) -> i64 {
+    gap.min(Duration::from_secs_f64(GAP_S_MAX)).as_micros() as i64
 }
 
 impl Open {
@@ -160,9 +207,12 @@ mod tests {
             let file = FileId(client);
             visits.take(Seen { at_us, client: client.into(), file, way: Way::Get }).unwrap();
         }
-        let (visits, kept) = visits.finish();
+        plain(&visits.finish())
+    }
+
+    fn plain(Sessions { visits, requests }: &Sessions) -> Plain {
         let plain = visits.iter().map(|visit| {
-            let of = &kept[visit.requests()];
+            let of = &requests[visit.requests()];
             let mut at_us = visit.at_us;
             let times = of.iter().map(|kept| {
                 at_us += i64::from(kept.pause_us);
@@ -225,6 +275,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_was_never_logged() {
+        let s = |seconds: i64| seconds * 1_000_000;
+        let mut visits = Visits::new(GAP);
+        // Client, file and second: the first begins with what is left out, the second has it
+        // between and then for too long, the third has nothing else.
+        let rows = [
+            (1, 9, 0),
+            (2, 5, 1),
+            (3, 9, 2),
+            (2, 9, 3),
+            (1, 6, 4),
+            (2, 7, 10),
+            (1, 8, 11),
+            (2, 9, 24),
+            (2, 5, 26),
+        ];
+        for (client, file, second) in rows {
+            let (at_us, file) = (s(second), FileId(file));
+            visits.take(Seen { at_us, client, file, way: Way::Get }).unwrap();
+        }
+        let of: Vec<_> = (0..10).map(|file| (file != 9).then_some(FileId(file + 100))).collect();
+        let renamed = visits.finish().renamed(&of, GAP);
+        let expected = [(105, vec![s(1), s(10)]), (106, vec![s(4), s(11)]), (105, vec![s(26)])];
+        assert_eq!(plain(&renamed), expected);
+    }
+
+    #[test]
     fn sessions_that_are_over_are_not_kept_open() {
         let mut visits = Visits::new(GAP);
         let clients = 20 * OPEN_LEAST as i64;
@@ -235,7 +312,7 @@ mod tests {
             visits.take(Seen { at_us, client: client as u64, file, way: Way::Get }).unwrap();
             assert!(visits.open.len() <= OPEN_LEAST, "{} open", visits.open.len());
         }
-        let (visits, _) = visits.finish();
+        let Sessions { visits, .. } = visits.finish();
         assert_eq!(visits.len() as i64, clients);
         assert!(visits.is_sorted_by_key(|visit| visit.at_us));
     }

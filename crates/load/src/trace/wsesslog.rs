@@ -30,7 +30,7 @@ use crate::files::Files;
 use crate::session::{Burst, Method, Request, Session};
 use crate::workload::model::Model;
 use crate::workload::settings::Settings;
-use crate::workload::{Made, Workload};
+use crate::workload::{self, Made, Workload};
 
 /// The sessions of a file in its order, and from the first one again after the last.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +88,7 @@ impl Wsesslog {
         if sessions.is_empty() {
             return Err(Fault::Empty { unreadable: 0, left_out: 0 });
         }
-        Ok(Self { files: names.into_files(false), sessions })
+        Ok(Self { files: names.into_files(), sessions })
     }
 
     /// All of them.
@@ -127,8 +127,33 @@ pub(crate) fn make(from: &mut dyn BufRead, settings: &Settings) -> Made {
     Ok(Box::new(log))
 }
 
-/// Writes sessions of these files as httperf and [`Wsesslog::read`] read them. What the format has
-/// no words for is lost: pauses within a burst, and whether a request is conditional.
+/// Writes the first sessions of a workload, drawn by a seed as a run draws them: so many, or one
+/// pass of a workload that has fewer. httperf itself reads no more than a thousand of a file. See
+/// [`write`].
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_of(
+    of: &mut dyn Workload,
+    sessions: u32,
+    seed: u64,
+    to: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut separator = Separator::default();
+    for number in 0..workload::within_pass(of, sessions).into() {
+        let (mut asking, mut thinking) = workload::draws(seed, number);
+        let session = of.session(number, &mut asking, &mut thinking);
+        write_session(of.files(), &session, &mut separator, to)?;
+    }
+    Ok(())
+}
+
+/// Writes sessions of these files as httperf and [`Wsesslog::read`] read them.
+///
+/// The format has one pause for a burst, behind it. So a request that has a pause of its own begins
+/// a burst, and that pause is the one before it: all comes when it would, but is not pipelined or
+/// made on several connections at once. What the format has no words for is lost: whether a request
+/// is conditional.
 ///
 /// # Errors
 /// Those of the writer.
@@ -137,36 +162,60 @@ pub fn write<S: Borrow<Session>>(
     sessions: impl IntoIterator<Item = S>,
     to: &mut impl io::Write,
 ) -> io::Result<()> {
-    let mut is_first = true;
-    for session in sessions {
-        let session = session.borrow();
-        if session.requests() == 0 {
-            continue;
-        }
-        if !mem::take(&mut is_first) {
-            to.write_all(b"\n")?;
-        }
-        for burst in &session.bursts {
-            for (place, request) in burst.requests.iter().enumerate() {
-                let indent = if place > 0 { "\t" } else { "" };
-                write!(to, "{indent}{}", files.file(request.file).target)?;
-                let method = METHODS.iter().find(|(_, method)| *method == request.method);
-                let (name, _) = method.expect("each method has a name");
-                if request.method != Method::Get {
-                    write!(to, " method={name}")?;
-                }
-                if place == 0 {
-                    let nanos = burst.think.subsec_nanos();
-                    write!(to, " think={}.{nanos:09}", burst.think.as_secs())?;
-                }
-                if !request.content.is_empty() {
-                    write_content(&request.content, to)?;
-                }
-                to.write_all(b"\n")?;
+    let mut separator = Separator::default();
+    let mut sessions = sessions.into_iter();
+    sessions.try_for_each(|session| write_session(files, session.borrow(), &mut separator, to))
+}
+
+/// What stands between two sessions: nothing before the first.
+#[derive(Default)]
+struct Separator(&'static str);
+
+fn write_session(
+    files: &Files,
+    session: &Session,
+    separator: &mut Separator,
+    to: &mut impl io::Write,
+) -> io::Result<()> {
+    let bursts = split_at_pauses(session);
+    if bursts.is_empty() {
+        return Ok(());
+    }
+    to.write_all(mem::replace(&mut separator.0, "\n").as_bytes())?;
+    for (requests, think) in bursts {
+        for (place, request) in requests.iter().enumerate() {
+            let indent = if place > 0 { "\t" } else { "" };
+            write!(to, "{indent}{}", files.file(request.file).target)?;
+            let method = METHODS.iter().find(|(_, method)| *method == request.method);
+            let (name, _) = method.expect("each method has a name");
+            if request.method != Method::Get {
+                write!(to, " method={name}")?;
             }
+            if place == 0 {
+                write!(to, " think={}.{:09}", think.as_secs(), think.subsec_nanos())?;
+            }
+            if !request.content.is_empty() {
+                write_content(&request.content, to)?;
+            }
+            to.write_all(b"\n")?;
         }
     }
     Ok(())
+}
+
+/// Requests without a pause between them, and the pause behind them.
+fn split_at_pauses(session: &Session) -> Vec<(&[Request], Duration)> {
+    let mut parts: Vec<(&[Request], Duration)> = Vec::new();
+    for burst in &session.bursts {
+        for (place, part) in burst.requests.chunk_by(|_, next| next.pause.is_zero()).enumerate() {
+            if let (Some((_, before)), Some(first)) = (parts.last_mut(), part.first()) {
+                // Behind a burst stands its own pause, within one there is none.
+                *before = if place == 0 { *before + first.pause } else { first.pause };
+            }
+            parts.push((part, burst.think));
+        }
+    }
+    parts
 }
 
 fn write_content(content: &[u8], to: &mut impl io::Write) -> io::Result<()> {

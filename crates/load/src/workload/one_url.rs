@@ -16,8 +16,7 @@ impl OneUrl {
     /// Asks for this target, of whose content nothing is known.
     #[must_use]
     pub fn new(target: &str) -> Self {
-        let file = File { target: target.into(), bytes: None, class: 0 };
-        Self { files: Files::new(vec![file], false) }
+        Self { files: Files::new(vec![File::unknown(target)], false) }
     }
 }
 

@@ -48,7 +48,7 @@ impl Urls {
             }
             let target = target(line, &mut host).map_err(|why| format!("line {number}: {why}"))?;
             let id = *seen.entry(target.clone()).or_insert_with(|| {
-                all.push(File { target: target.into(), bytes: None, class: 0 });
+                all.push(File::unknown(target));
                 // A list of so many bytes has fewer lines than that.
                 FileId(all.len() as u32 - 1)
             });
@@ -107,8 +107,8 @@ impl Workload for Urls {
     fn model(&self) -> Model {
         let mut shares = vec![0.0; self.files.count()];
         self.lines.iter().for_each(|id| shares[id.0 as usize] += 1.0 / self.lines.len() as f64);
-        let (one, class_name) = (Some(1.0), |_| String::from("files of unknown size"));
-        Model { shares, requests: one, connections: one, class_name, ..Model::default() }
+        let one = Some(1.0);
+        Model { shares, requests: one, connections: one, ..Model::default() }
     }
 }
 

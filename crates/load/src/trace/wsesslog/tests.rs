@@ -101,6 +101,42 @@ fn sessions_come_in_turn() {
     assert_eq!(files, [0, 1, 0, 1, 0]);
 }
 
+/// Each request of a session, and when it comes if each reply takes no time.
+fn timeline(files: &Files, session: &Session) -> Vec<(String, Duration)> {
+    let mut at = Duration::ZERO;
+    let mut all = Vec::new();
+    for burst in &session.bursts {
+        for request in &burst.requests {
+            at += request.pause;
+            all.push((files.file(request.file).target.to_string(), at));
+        }
+        at += burst.think;
+    }
+    all
+}
+
+#[test]
+fn any_workload_is_written_with_all_its_pauses() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let log = b"/a think=1\n\t/b\n/c\n\n/d\n";
+    std::fs::write(file.path(), log).unwrap();
+    let own = format!("wsesslog:{}", file.path().display());
+    let rows = [("specweb99", 50), ("surge", 50), ("one-packet", 50), ("choi-nasa", 50), (&own, 2)];
+    for (name, expected) in rows {
+        let mut of = workload::make(name, &Settings::default()).unwrap();
+        let mut text = Vec::new();
+        write_of(&mut *of, 50, 3, &mut text).unwrap();
+        let log = Wsesslog::read(text.as_slice(), Duration::ZERO).unwrap();
+        assert_eq!(log.sessions.len(), expected, "{name}");
+        for (number, written) in (0..).zip(&log.sessions) {
+            let (mut asking, mut thinking) = workload::draws(3, number);
+            let session = of.session(number, &mut asking, &mut thinking);
+            let times = timeline(of.files(), &session);
+            assert_eq!(timeline(&log.files, written), times, "{name}, session {number}");
+        }
+    }
+}
+
 fn request() -> impl Strategy<Value = (u8, usize, Vec<u8>)> {
     (0_u8..5, 0..METHODS.len(), prop::collection::vec(any::<u8>(), 0..20))
 }
@@ -139,8 +175,7 @@ proptest! {
             .into_iter()
             .map(|session| Session { bursts: session.into_iter().map(&mut burst).collect() })
             .collect();
-        let file = |target| File { target, bytes: None, class: 0 };
-        let files = Files::new(targets.into_iter().map(file).collect(), false);
+        let files = Files::new(targets.into_iter().map(File::unknown).collect(), false);
         let mut text = Vec::new();
         write(&files, &sessions, &mut text).unwrap();
         let log = Wsesslog::read(text.as_slice(), Duration::ZERO).unwrap();
