@@ -12,6 +12,7 @@ mod proxy;
 mod range;
 mod records;
 mod replay;
+mod report;
 mod urls;
 mod wsesslog;
 
@@ -24,5 +25,6 @@ pub use path::path;
 pub use proxy::proxy;
 pub use range::range;
 pub use records::records;
+pub use report::report;
 pub use urls::urls;
 pub use wsesslog::wsesslog;

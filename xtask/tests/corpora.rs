@@ -60,6 +60,11 @@ fn records() {
 }
 
 #[test]
+fn report() {
+    replay("report", fuzz::report);
+}
+
+#[test]
 fn wsesslog() {
     replay("wsesslog", fuzz::wsesslog);
 }

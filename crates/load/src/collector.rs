@@ -8,6 +8,7 @@
 //!
 //! The measured time is from the end of the warm-up to the end of the arrivals.
 
+mod bounded;
 pub mod counts;
 pub mod figures;
 pub mod flow;
@@ -17,7 +18,9 @@ pub mod results;
 pub mod times;
 
 use measure::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
 use crate::files::Files;
 use crate::record::{Outcome, Record};
 use crate::stop::Stop;
@@ -35,12 +38,34 @@ pub struct Plan {
     /// As in [`Behaviour::patience`](crate::behaviour::Behaviour::patience): what comes later is
     /// no goodput.
     pub patience: Option<Duration>,
+    /// Whether times tell of all who would have come.
+    pub pace: Pace,
     /// Sessions are told by so many clients, in turn by their number: as many as there are source
     /// addresses tell the addresses apart. At least 1, at most [`CLIENTS_MAX`].
     pub clients: u32,
 }
 
-/// A /24 of source addresses. Each takes some 5 KiB, up to 20 where replies take a minute.
+/// Who says when the next request is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// A schedule: whoever comes while the server stalls waits for it, and his time tells.
+    Open,
+    /// The server, because each client waits for its reply: while it stalls nobody comes, and no
+    /// time tells of those who would have come.
+    Closed,
+}
+
+impl From<&Arrivals> for Pace {
+    fn from(arrivals: &Arrivals) -> Self {
+        match arrivals {
+            Arrivals::Open(_) => Self::Open,
+            Arrivals::Closed { .. } => Self::Closed,
+        }
+    }
+}
+
+/// A /24 of source addresses. Each takes some 8 KiB, up to 24 where replies take a minute.
 pub const CLIENTS_MAX: u32 = 256;
 
 /// A start later than that by the schedule is a late one (wrk2's timers are as fine as that, and
@@ -114,10 +139,17 @@ impl Collector {
         Some((begin, intervals.lasts(), interval))
     }
 
-    /// The run is over. Where it ended early, only the time up to `now` was measured.
+    /// Nothing begins from now on, earlier than planned: what replies still come is measured no
+    /// more. To be called when the run is stopped, not when it has ended.
+    pub fn stop(&mut self, now: Instant) {
+        self.to = self.to.min(now).max(self.from);
+    }
+
+    /// The run is over. What was measured ended at `ended`, if that is earlier than planned: where
+    /// nobody was to come any more, and not where nobody happened to.
     #[must_use]
-    pub fn finish(mut self, now: Instant) -> Results {
-        let end = self.to.min(now).max(self.from);
+    pub fn finish(mut self, ended: Instant) -> Results {
+        let end = self.to.min(ended).max(self.from);
         self.results.measured = end.since(self.from);
         self.results
     }

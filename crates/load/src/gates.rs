@@ -5,10 +5,11 @@
 use measure::Duration;
 use serde::Serialize;
 
-use crate::collector::LATE;
+use crate::collector::counts::Counts;
 use crate::collector::kinds::Kind;
 use crate::collector::results::{Process, Results, Share};
-use crate::record::Outcome;
+use crate::collector::{LATE, Pace};
+use crate::record::{Outcome, Step};
 use crate::units;
 
 /// What the generator may get wrong.
@@ -33,7 +34,8 @@ impl Default for Limits {
     }
 }
 
-/// Of timeouts, by how much the share of one size may exceed that of all (Pariag07 3.4).
+/// Of timeouts and of replies that broke off, by how much the share of one size may exceed that of
+/// all (Pariag07 3.4).
 const UNEVEN_MAX: f64 = 0.02;
 /// The share of timeouts, at most, of all requests (Pariag07 3.4).
 const TIMEOUTS_MAX: f64 = 0.10;
@@ -41,8 +43,13 @@ const TIMEOUTS_MAX: f64 = 0.10;
 const CLIENT_TIMEOUTS_MAX: f64 = 0.05;
 /// The two above are meant for clients with this patience (Pariag07 3.2).
 const PAPER_PATIENCE: Duration = Duration::from_secs(15);
+/// What is said where there is nothing to judge.
+const NO_TIMEOUT: &str = "no request timed out";
 /// Of fewer requests a share of 2 % says nothing: it is less than one of them.
 const REQUESTS_JUDGED_MIN: u64 = 50;
+/// What to do where the generator is late.
+const SLOW: &str =
+    "the generator cannot keep up; lower the rate, or use more processes or processors";
 /// The server says that it has too much to do: it sheds load, which is no wrong answer.
 const SHED: [u16; 2] = [429, 503];
 
@@ -85,14 +92,18 @@ const GATES: [(&str, Gate); 10] = [
     ("client-timeouts", client_timeouts),
 ];
 
-/// What each gate found.
+/// What each gate found; of a run in which nothing was measured, that alone.
 #[must_use]
 pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let found = |&(name, gate): &(&'static str, Gate)| {
         let (verdict, words) = gate(results, limits);
         Finding { gate: name, verdict, words }
     };
-    GATES.iter().map(found).collect()
+    let mut findings: Vec<Finding> = GATES.iter().map(found).collect();
+    if findings[0].verdict == Verdict::Fails {
+        findings.truncate(1);
+    }
+    findings
 }
 
 /// Whether none of them fails.
@@ -118,22 +129,40 @@ fn measured(results: &Results, _: &Limits) -> (Verdict, String) {
 fn schedule_lag(results: &Results, limits: &Limits) -> (Verdict, String) {
     let (p99, most) = (results.requests.lag.quantile(0.99), limits.lag_p99);
     let what = format!("p99 of the schedule lag is {}", units::time(p99));
-    if p99 <= most {
-        return (Verdict::Holds, format!("{what}, of {} at most", units::time(most)));
+    if p99 > most {
+        let (above, most) = (units::time(p99 - most), units::time(most));
+        return (Verdict::Fails, format!("{what}, {above} above the limit of {most}: {SLOW}"));
     }
-    let (above, most) = (units::time(p99 - most), units::time(most));
-    let mend = "the generator cannot keep up; lower the rate, or use more processes or processors";
-    (Verdict::Fails, format!("{what}, {above} above the limit of {most}: {mend}"))
+    match results.pace {
+        Pace::Open => (Verdict::Holds, format!("{what}, of {} at most", units::time(most))),
+        Pace::Closed => (
+            Verdict::Told,
+            String::from(
+                "closed loop: its clients wait for the server, so while it stalls nobody else \
+                 comes, and these times are too good; ask at a rate to see what users would",
+            ),
+        ),
+    }
 }
 
 fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
     let requests = &results.requests;
-    let late = Share { count: requests.arrivals_late, of: requests.arrivals };
+    let missed = results.processes.iter().map(|process| process.missed);
+    let missed = missed.fold(0_u64, u64::saturating_add);
+    let late = Share {
+        count: requests.arrivals_late.saturating_add(missed),
+        of: requests.arrivals.saturating_add(missed),
+    };
+    let and_missed = match missed {
+        0 => String::new(),
+        _ => format!(" (of {} that were never begun)", units::count(missed)),
+    };
+    let late_by = units::time(LATE);
     at_most(
-        &format!("the share of sessions begun {} late or later is", units::time(LATE)),
+        &format!("the share of sessions begun {late_by} late or later{and_missed} is"),
         late.ratio(),
         limits.late_share,
-        "the generator cannot keep up; lower the rate, or use more processes or processors",
+        SLOW,
     )
 }
 
@@ -203,7 +232,10 @@ fn not_started(results: &Results, limits: &Limits) -> (Verdict, String) {
 fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     let counts = &results.requests.counts;
     let (wrong, malformed) = (counts.of(Outcome::Wrong), counts.of(Outcome::Malformed));
-    let all = counts.replies().saturating_add(malformed);
+    // A reset may be the kernel's, of a server that had no time to read on; a reply that is ended
+    // in good order is one that the server takes for whole.
+    let cut = counts.of(Outcome::Ended(Step::Reply));
+    let all = counts.replies().saturating_add(malformed).saturating_add(cut);
     let replies = units::count(all);
     if all == 0 && counts.total() > 0 {
         let mend = "is the server there, and does it speak HTTP? The outcomes say how it failed";
@@ -216,6 +248,9 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     if wrong > 0 {
         faults.push(format!("{} were of wrong length or content", units::count(wrong)));
     }
+    if cut > 0 {
+        faults.push(format!("{} ended before they were whole", units::count(cut)));
+    }
     if malformed > 0 {
         faults.push(format!("{} were none of HTTP", units::count(malformed)));
     }
@@ -225,6 +260,10 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     if !faults.is_empty() {
         let mend = "the server does not serve this workload; compare its files with the workload's";
         return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
+    }
+    if counts.of(Outcome::Good) == 0 && all > 0 {
+        let mend = "nothing of the server was measured; lower the rate";
+        return (Verdict::Fails, format!("each of {replies} replies shed load: {mend}"));
     }
     let words = match shed {
         0 => format!("each of {replies} replies was as it should be"),
@@ -236,12 +275,21 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
 }
 
 fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
-    let mean = Share::of_timeouts(&results.requests.counts).ratio();
-    let shares = results.kinds.iter().map(|of| (of.kind, Share::of_timeouts(&of.detail.counts)));
+    // Who breaks off large replies is as fast by it as who lets them time out.
+    let unserved = |counts: &Counts| Share {
+        count: counts.timeouts().saturating_add(counts.broken_off()),
+        of: counts.total(),
+    };
+    let all = unserved(&results.requests.counts);
+    if all.count == 0 {
+        return (Verdict::Holds, String::from("no request timed out or was broken off"));
+    }
+    let mean = all.ratio();
+    let shares = results.kinds.iter().map(|of| (of.kind, unserved(&of.detail.counts)));
     let Some((kind, most)) = worst(shares) else {
         return (Verdict::Told, too_few("size"));
     };
-    let told = format!("{} time out for {}", named(kind), units::share(most));
+    let told = format!("{} time out or break off for {}", named(kind), units::share(most));
     let mean_told = units::share(mean);
     if most - mean <= UNEVEN_MAX {
         let words = format!(
@@ -259,7 +307,11 @@ fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
 }
 
 fn timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
-    let share = Share::of_timeouts(&results.requests.counts).ratio();
+    let share = Share::of_timeouts(&results.requests.counts);
+    if share.count == 0 {
+        return (Verdict::Holds, String::from(NO_TIMEOUT));
+    }
+    let share = share.ratio();
     let what = "the share of requests that timed out is";
     if results.patience != Some(PAPER_PATIENCE) {
         return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
@@ -273,6 +325,9 @@ fn timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
 }
 
 fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
+    if results.requests.counts.timeouts() == 0 {
+        return (Verdict::Holds, String::from(NO_TIMEOUT));
+    }
     let of_clients = results.clients.iter().enumerate().flat_map(|(client, of)| {
         let kinds = results.kinds.iter().zip(&of.kinds);
         kinds.map(move |(kind, &share)| ((client, kind.kind), share))
@@ -280,7 +335,7 @@ fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
     let Some(((client, kind), share)) = worst(of_clients) else {
         return (Verdict::Told, too_few("size of a client"));
     };
-    let what = format!("the share is largest for client {client} and {}:", named(kind));
+    let what = format!("most time out for client {client} and {}:", named(kind));
     if results.patience != Some(PAPER_PATIENCE) {
         return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
     }

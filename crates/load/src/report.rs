@@ -18,6 +18,9 @@ pub struct About {
     pub target: String,
     /// The workload's name, and what was chosen of it.
     pub workload: String,
+    /// What the workload has to say of itself: that it is synthetic, or what it left out of a log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
     /// How the load was made: `10,000/s, Poisson`, `64 clients`.
     pub load: String,
     /// When it began, by the calendar (RFC 3339).

@@ -102,12 +102,16 @@ impl<'h> Pool<'h> {
     pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
         os::thread::set_name("weir-pool");
         std::thread::scope(|scope| {
+            // Nobody is served by a pool that is not known to be ready: who has an answer may rely
+            // on it that the supervisor will hear his signals.
+            let turn = locked(&self.accepting);
             // Without the first nothing is served; without others it is slow.
             self.spawn(scope, &serve)?;
             for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
             self.house.started(self.worker);
+            drop(turn);
             while !self.house.orders.is_draining() {
                 self.look_after(scope, &serve);
             }

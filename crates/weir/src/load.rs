@@ -67,7 +67,7 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut plan = plan.map_err(Failure::Operator)?;
     plan.to = address(&url)?;
     let mut outputs = Outputs::create(&choices)?;
-    let about = about::about((&url, text("workload")), &choices, &plan, flags);
+    let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
     let order = Order {
         plan: &plan,
         processes: choices.processes,

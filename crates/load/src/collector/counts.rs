@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Outcome;
+use crate::record::{Outcome, Step};
 
 /// Outcomes, each counted once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,6 +123,13 @@ impl Counts {
         sum(&self.of[3..8])
     }
 
+    /// Those whose reply had begun and broke off, by whatever end but the client's patience.
+    #[must_use]
+    pub const fn broken_off(&self) -> u64 {
+        let (reset, ended) = (Outcome::Reset(Step::Reply), Outcome::Ended(Step::Reply));
+        self.of(reset).saturating_add(self.of(ended))
+    }
+
     /// Replies with another status than was expected, by status.
     pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> {
         self.statuses.iter().map(|(&status, &count)| (status, count))
@@ -181,7 +188,6 @@ impl TryFrom<Written> for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Step;
 
     #[test]
     fn each_outcome_has_its_class() {

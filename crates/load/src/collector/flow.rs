@@ -3,8 +3,8 @@
 use measure::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::counts;
 use super::times::{Digits, Times};
+use super::{bounded, counts};
 use crate::record::{Outcome, Record};
 
 /// What came in a time, whenever it was asked for.
@@ -67,13 +67,13 @@ impl Interval {
 
 /// The run from its start on, warm-up included, in pieces of the same length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "Written")]
 pub struct Intervals {
     lasts_ns: u64,
     all: Vec<Interval>,
 }
 
-/// Ten minutes by the second, in at most 12 MB. A longer run has longer intervals.
+/// Ten minutes by the second, in at most 15 MB. A longer run has longer intervals.
 const INTERVALS_MAX: usize = 600;
 
 /// Shorter intervals hold too little to tell anything.
@@ -150,16 +150,11 @@ fn nanoseconds(span: Duration) -> u64 {
 }
 
 /// As they stand in a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Written {
     lasts_ns: u64,
+    #[serde(deserialize_with = "bounded::at_most::<_, _, INTERVALS_MAX>")]
     all: Vec<Interval>,
-}
-
-impl From<Intervals> for Written {
-    fn from(intervals: Intervals) -> Self {
-        Self { lasts_ns: intervals.lasts_ns, all: intervals.all }
-    }
 }
 
 impl TryFrom<Written> for Intervals {
@@ -168,9 +163,6 @@ impl TryFrom<Written> for Intervals {
     fn try_from(Written { lasts_ns, all }: Written) -> Result<Self, String> {
         if lasts_ns < nanoseconds(INTERVAL_MIN) {
             return Err(format!("intervals of {lasts_ns} ns, shorter than there are"));
-        }
-        if all.len() > INTERVALS_MAX {
-            return Err(format!("{} intervals, more than there are", all.len()));
         }
         Ok(Self { lasts_ns, all })
     }

@@ -17,7 +17,7 @@ pub struct Kind {
 
 /// SPECweb99's set has 36 sizes (Pariag07 3.4 judges each); a set of more than these is told by
 /// classes, of which there are never more, because a size has 64 bits.
-const KINDS_MAX: usize = 64;
+pub(super) const KINDS_MAX: usize = 64;
 
 /// Which file is of which kind.
 #[derive(Debug, Clone)]

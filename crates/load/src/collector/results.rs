@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::{self, Counts};
 use super::flow::{Flow, Intervals};
-use super::kinds::Kind;
+use super::kinds::{KINDS_MAX, Kind};
 use super::times::{Digits, Times};
-use super::{CLIENTS_MAX, LATE, Plan};
+use super::{CLIENTS_MAX, LATE, Pace, Plan, bounded};
 use crate::record::{Outcome, Record};
 
 /// All that is known of a run, exactly: results of parts, merged, are the results of the whole.
@@ -23,9 +23,14 @@ pub struct Results {
     /// How long was measured, from the end of the warm-up on.
     #[serde(rename = "measured_ns", with = "nanoseconds")]
     pub measured: Duration,
+    /// How long that was to be; more, where the run was stopped or had nothing left to do.
+    #[serde(rename = "planned_ns", with = "nanoseconds")]
+    pub planned: Duration,
     /// The client's.
     #[serde(rename = "patience_ns", with = "nanoseconds::optional")]
     pub patience: Option<Duration>,
+    /// Whether those who wait for the server tell of all who would have come.
+    pub pace: Pace,
     /// What became of those that were to be made within the measured time.
     pub requests: Requests,
     /// What came within the measured time.
@@ -33,8 +38,10 @@ pub struct Results {
     /// Requests that were to be made before or after the measured time.
     pub left_out: u64,
     /// The same of each kind of files.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, KINDS_MAX>")]
     pub kinds: Vec<OfKind>,
     /// And of each client.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, { CLIENTS_MAX as usize }>")]
     pub clients: Vec<OfClient>,
     /// As time passed.
     pub intervals: Intervals,
@@ -53,10 +60,10 @@ pub struct Requests {
     pub bytes_good: u64,
     /// From the intended start until the connection was there, of those that made one.
     pub connect: Times,
-    /// From the intended start to the first byte, of those that got one.
+    /// From the intended start to the first byte, of those that got one, and not of a reply that
+    /// was not what had been asked for: a refusal comes at once, and a server would look fast.
     pub first_byte: Times,
-    /// From the intended start to the last byte, of the good ones: a refusal that comes at once
-    /// would make a server look fast.
+    /// From the intended start to the last byte, of the good ones; see [`Requests::whole_of_all`].
     pub whole: Times,
     /// How late they were made by the schedule.
     pub lag: Times,
@@ -122,6 +129,8 @@ pub struct Process {
     pub descriptors: u64,
     /// And that might have been (RLIMIT_NOFILE).
     pub descriptors_max: u64,
+    /// Sessions that were due and never begun, because the process was too slow until the very end.
+    pub missed: u64,
 }
 
 /// Results that are not of the same run.
@@ -130,6 +139,9 @@ pub struct Mismatch {
     /// In what they differ.
     pub what: &'static str,
 }
+
+/// 584 years.
+const LONGEST: Duration = Duration::from_nanos(u64::MAX);
 
 impl Results {
     pub(super) fn new(plan: &Plan, kinds: &[Kind]) -> Self {
@@ -140,7 +152,10 @@ impl Results {
             start_ns: plan.start.ns,
             warm_up: plan.stop.warm_up,
             measured: Duration::ZERO,
+            // As much as a file can say.
+            planned: plan.stop.after.saturating_sub(plan.stop.warm_up).min(LONGEST),
             patience: plan.patience,
+            pace: plan.pace,
             requests: Requests::new(),
             flow: Flow::default(),
             left_out: 0,
@@ -169,7 +184,9 @@ impl Results {
         let same = [
             (self.start_ns == other.start_ns, "start"),
             (self.warm_up == other.warm_up, "warm-up"),
+            (self.planned == other.planned, "planned length"),
             (self.patience == other.patience, "patience"),
+            (self.pace == other.pace, "loop"),
             (self.clients.len() == other.clients.len(), "number of clients"),
             (self.kinds_told() == other.kinds_told(), "files"),
             (self.is_whole() && other.is_whole(), "files of each client"),
@@ -229,7 +246,9 @@ impl Requests {
         if let Some(connected) = record.connected {
             self.connect.record(connected.since(since));
         }
-        if let Some(first_byte) = record.first_byte {
+        let is_refusal =
+            matches!(record.outcome, Outcome::Status(_) | Outcome::Wrong | Outcome::Malformed);
+        if let Some(first_byte) = record.first_byte.filter(|_| !is_refusal) {
             self.first_byte.record(first_byte.since(since));
         }
         let lag = record.started.since(since);
@@ -245,6 +264,16 @@ impl Requests {
             let sendable = record.connected.unwrap_or(record.started);
             self.latency.record(record.ended.since(sendable));
         }
+    }
+
+    /// What this share of all requests (0.0 to 1.0) do not exceed from the intended start to the
+    /// last byte, where one that did not end well takes for ever. `None`: so long. Servers that
+    /// answer only some can be compared by it with those that answer all.
+    #[must_use]
+    pub fn whole_of_all(&self, share: f64) -> Option<Duration> {
+        let (good, all) = (self.whole.count() as f64, self.counts.total() as f64);
+        let of_good = share * all / good;
+        (of_good <= 1.0).then(|| self.whole.quantile(of_good))
     }
 
     fn add(&mut self, other: &Self) {

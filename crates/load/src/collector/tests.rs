@@ -18,7 +18,7 @@ fn at(us: u64) -> Instant {
 fn plan() -> Plan {
     let stop =
         Stop { after: 10 * SECOND, sessions_max: None, warm_up: Duration::ZERO, interval: SECOND };
-    Plan { start: START, stop, patience: Some(15 * SECOND), clients: 4 }
+    Plan { start: START, stop, patience: Some(15 * SECOND), pace: Pace::Open, clients: 4 }
 }
 
 /// Of 102, 2048 and 102 bytes.
@@ -125,6 +125,64 @@ fn a_run_that_ended_early_measured_less() {
 }
 
 #[test]
+fn what_comes_after_a_run_was_stopped_is_not_measured() {
+    let mut plan = plan();
+    plan.stop.warm_up = 2 * SECOND;
+    // (stopped at, intended, ended, all in ms; measured in ms, requests, replies)
+    let rows = [
+        (4_000, 3_000, 3_900, (2_000, 1, 1)),
+        (4_000, 3_000, 4_000, (2_000, 1, 0)),
+        (4_000, 3_000, 9_000, (2_000, 1, 0)),
+        (1_000, 500, 3_000, (0, 0, 0)),
+        (99_000, 3_000, 9_000, (8_000, 1, 1)),
+    ];
+    for (stopped, intended, ended, (measured, requests, replies)) in rows {
+        let mut collector = Collector::new(&plan, &files());
+        collector.stop(at(stopped * 1000));
+        collector.record(&answered(0, intended * 1000, ended * 1000));
+        let results = collector.finish(at(20_000_000));
+        let told = (results.measured, results.requests.counts.total(), results.flow.replies);
+        assert_eq!(told, (Duration::from_millis(measured), requests, replies), "{stopped}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_some_is_no_faster_than_one_that_answers_all() {
+    // Of 100 requests the first so many are answered, the next after 1 ms, 2 ms and so on; the
+    // others are refused at once.
+    let of = |answers: u64| {
+        let records: Vec<Record> = (0..100)
+            .map(|number| Record {
+                outcome: if number < answers { Outcome::Good } else { Outcome::Status(503) },
+                ..answered(number, 0, if number < answers { (number + 1) * 1000 } else { 10 })
+            })
+            .collect();
+        collected(&plan(), &records).requests
+    };
+    // (answered, of which share of all, milliseconds)
+    let rows = [
+        (100, 0.5, Some(50)),
+        (100, 1.0, Some(100)),
+        (60, 0.5, Some(50)),
+        (60, 0.6, Some(60)),
+        (60, 0.61, None),
+        (50, 0.5, Some(50)),
+        (0, 0.5, None),
+        (0, 0.0, None),
+    ];
+    for (answers, share, ms) in rows {
+        let told = of(answers).whole_of_all(share).map(|time| time.as_secs_f64() * 1e3);
+        let near = match (told, ms) {
+            (Some(told), Some(ms)) => (told / f64::from(ms) - 1.0).abs() < 0.01,
+            (told, ms) => told.is_none() && ms.is_none(),
+        };
+        assert!(near, "{answers} {share}: {told:?}");
+        let requests = of(answers);
+        assert_eq!(requests.first_byte.count(), answers);
+    }
+}
+
+#[test]
 fn figures_have_the_papers_meanings() {
     // A session of three requests on one connection that took 4 ms; the first was asked for 1 ms
     // late. Replies take 2, 4 and 6 ms from when they could be sent.
@@ -211,10 +269,12 @@ fn kinds_and_clients_have_their_own() {
 #[test]
 fn results_of_another_run_are_not_taken_in() {
     type Change = fn(&mut Results);
-    let rows: [(Change, &str); 7] = [
+    let rows: [(Change, &str); 9] = [
         (|results| results.start_ns += 1, "start"),
         (|results| results.warm_up = SECOND, "warm-up"),
+        (|results| results.planned = SECOND, "planned length"),
         (|results| results.patience = None, "patience"),
+        (|results| results.pace = Pace::Closed, "loop"),
         (|results| results.clients.truncate(3), "number of clients"),
         (|results| results.kinds[0].kind.class = 9, "files"),
         (|results| results.clients[0].kinds.clear(), "files of each client"),
@@ -233,7 +293,8 @@ fn results_of_another_run_are_not_taken_in() {
 
 #[test]
 fn each_process_tells_what_it_used() {
-    let process = |cpu| Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20 };
+    let process =
+        |cpu| Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20, missed: 0 };
     let [mut ours, mut theirs] = [SECOND, 2 * SECOND].map(|cpu| {
         let mut results = collected(&plan(), &[]);
         results.ran(process(cpu));

@@ -6,15 +6,15 @@ use hdrhistogram::Histogram;
 use measure::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Durations: a histogram of whole microseconds, and exactly their number, sum and longest.
+/// Durations: a histogram of nanoseconds, and exactly their number, sum and longest.
 ///
-/// What a histogram tells of a time is at most its fineness above it, never below.
+/// What a histogram tells of a time is at most its fineness or [`GRAIN_NS`] above it, never below.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Times {
     /// Grows with the longest it is given, so that a server that answers within a millisecond
     /// costs no memory for the minute that another takes.
-    us: Histogram<u64>,
+    ns: Histogram<u64>,
     sum_ns: u64,
     longest_ns: u64,
 }
@@ -28,8 +28,12 @@ pub enum Digits {
     Three = 3,
 }
 
-/// As much as nanoseconds in 64 bits can hold. A histogram takes more, but makes room for it.
-const LONGEST_US: u64 = u64::MAX / 1000;
+/// No histogram tells apart what differs by less: replies of 10 us still differ by 1 %, and the
+/// clock is hardly finer. Nanoseconds alone would take six doublings more.
+pub const GRAIN_NS: u64 = 64;
+
+/// 146 years. A histogram takes more, but the ends of its last places would leave 64 bits.
+const LONGEST_NS: u64 = 1 << 62;
 
 /// More than any run has, and few enough that sums of them stay in 64 bits.
 const COUNT_MAX: u64 = 1 << 60;
@@ -41,8 +45,10 @@ impl Times {
     /// Never: a histogram can have these digits.
     #[must_use]
     pub fn new(digits: Digits) -> Self {
-        let us = Histogram::new(digits as u8).expect("digits that a histogram can have");
-        Self { us, sum_ns: 0, longest_ns: 0 }
+        let ns = Histogram::new_with_bounds(GRAIN_NS, 2 * GRAIN_NS, digits as u8);
+        let mut ns = ns.expect("bounds and digits that a histogram can have");
+        ns.auto(true);
+        Self { ns, sum_ns: 0, longest_ns: 0 }
     }
 
     /// One more.
@@ -51,8 +57,7 @@ impl Times {
     /// Never: the histogram grows up to any time.
     pub fn record(&mut self, time: Duration) {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let us = (ns / 1000 + u64::from(ns % 1000 >= 500)).min(LONGEST_US);
-        self.us.record(us).expect("a growing histogram holds any time");
+        self.ns.record(ns.min(LONGEST_NS)).expect("a growing histogram holds any time");
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.longest_ns = self.longest_ns.max(ns);
     }
@@ -62,7 +67,7 @@ impl Times {
     /// # Panics
     /// Never: the histogram grows up to any time.
     pub fn add(&mut self, other: &Self) {
-        self.us.add(&other.us).expect("a growing histogram holds any other");
+        self.ns.add(&other.ns).expect("a growing histogram holds any other");
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
@@ -70,7 +75,7 @@ impl Times {
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.us.len()
+        self.ns.len()
     }
 
     /// All of them together.
@@ -88,7 +93,7 @@ impl Times {
     /// What this share of them (0.0 to 1.0) do not exceed; zero if there is none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
-        Duration::from_micros(self.us.value_at_quantile(share)).min(self.longest())
+        Duration::from_nanos(self.ns.value_at_quantile(share)).min(self.longest())
     }
 
     /// Exactly; zero if there is none.
@@ -97,10 +102,10 @@ impl Times {
         Duration::from_nanos(self.longest_ns)
     }
 
-    /// In microseconds, for who tells the whole of it.
+    /// In nanoseconds, for who tells the whole of it.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
-        &self.us
+        &self.ns
     }
 }
 
@@ -120,18 +125,18 @@ struct Written {
     sum_ns: u64,
     longest_ns: u64,
     /// The most that a place stands for, and how many are there.
-    us: Vec<(u64, u64)>,
+    ns: Vec<(u64, u64)>,
 }
 
 impl From<Times> for Written {
     fn from(times: Times) -> Self {
-        let places = times.us.iter_recorded();
+        let places = times.ns.iter_recorded();
         Self {
-            digits: times.us.sigfig(),
+            digits: times.ns.sigfig(),
             count: times.count(),
             sum_ns: times.sum_ns,
             longest_ns: times.longest_ns,
-            us: places.map(|place| (place.value_iterated_to(), place.count_at_value())).collect(),
+            ns: places.map(|place| (place.value_iterated_to(), place.count_at_value())).collect(),
         }
     }
 }
@@ -145,18 +150,18 @@ impl TryFrom<Written> for Times {
             3 => Digits::Three,
             other => return Err(format!("a histogram of {other} digits; there are 2 and 3")),
         };
-        let mut us = Self::new(digits).us;
-        for (at, count) in written.us.into_iter().filter(|&(_, count)| count > 0) {
-            if at > LONGEST_US {
-                return Err(format!("a time of {at} us, which is longer than there are"));
+        let mut ns = Self::new(digits).ns;
+        for (at, count) in written.ns.into_iter().filter(|&(_, count)| count > 0) {
+            if at >= 2 * LONGEST_NS {
+                return Err(format!("a time of {at} ns, which is longer than there are"));
             }
-            us.record_n(at, count).expect("a growing histogram holds any time");
+            ns.record_n(at, count).expect("a growing histogram holds any time");
         }
-        if us.len() != written.count || written.count > COUNT_MAX {
-            let (held, told) = (us.len(), written.count);
+        if ns.len() != written.count || written.count > COUNT_MAX {
+            let (held, told) = (ns.len(), written.count);
             return Err(format!("a histogram of {told} times that holds {held}"));
         }
-        Ok(Self { us, sum_ns: written.sum_ns, longest_ns: written.longest_ns })
+        Ok(Self { ns, sum_ns: written.sum_ns, longest_ns: written.longest_ns })
     }
 }
 
@@ -172,18 +177,20 @@ mod tests {
 
     #[test]
     fn times_are_told_within_their_fineness() {
-        // (nanoseconds, of which quantile, least and most microseconds that may be told)
-        let rows: [(&[u64], f64, f64, f64); 7] = [
+        // (nanoseconds, of which quantile, least and most nanoseconds that may be told)
+        let rows: [(&[u64], f64, f64, f64); 9] = [
             (&[], 0.5, 0.0, 0.0),
-            (&[499], 0.5, 0.0, 0.0),
-            (&[1_500, 1_600], 1.0, 1.6, 1.6),
-            (&[1_000, 2_000, 3_000, 4_000], 0.5, 2.0, 2.0),
-            (&[1_000, 2_000, 3_000, 4_000], 0.51, 3.0, 3.0),
-            (&[60_000_000_000; 3], 0.99, 60e6, 60.06e6),
-            (&[u64::MAX], 1.0, 1.84e16, 1.85e16),
+            (&[10], 0.5, 10.0, 10.0),
+            (&[1_500, 1_600], 1.0, 1600.0, 1600.0),
+            (&[10_000, 10_100, 10_200, 90_000], 0.5, 10_100.0, 10_163.0),
+            (&[1_000, 2_000, 3_000, 4_000], 0.5, 2_000.0, 2_063.0),
+            (&[1_000, 2_000, 3_000, 4_000], 0.51, 3_000.0, 3_063.0),
+            (&[60_000_000_000; 3], 0.99, 60e9, 60e9),
+            (&[60_000_000_000, 90_000_000_000], 0.5, 60e9, 60.06e9),
+            (&[u64::MAX], 1.0, 4.6e18, 9.3e18),
         ];
         for (ns, share, least, most) in rows {
-            let told = of(ns).quantile(share).as_nanos() as f64 / 1000.0;
+            let told = of(ns).quantile(share).as_nanos() as f64;
             assert!(told >= least && told <= most, "{ns:?} {share}: {told}");
         }
     }
@@ -200,12 +207,13 @@ mod tests {
     #[test]
     fn what_cannot_have_been_written_is_not_read() {
         let rows = [
-            (r#"{"digits":3,"count":2,"sum_ns":5,"longest_ns":3,"us":[[1,2]]}"#, true),
-            (r#"{"digits":3,"count":0,"sum_ns":0,"longest_ns":0,"us":[]}"#, true),
-            (r#"{"digits":5,"count":0,"sum_ns":0,"longest_ns":0,"us":[]}"#, false),
-            (r#"{"digits":3,"count":3,"sum_ns":5,"longest_ns":3,"us":[[1,2]]}"#, false),
+            (r#"{"digits":3,"count":2,"sum_ns":5,"longest_ns":3,"ns":[[1,2]]}"#, true),
+            (r#"{"digits":3,"count":0,"sum_ns":0,"longest_ns":0,"ns":[]}"#, true),
+            (r#"{"digits":5,"count":0,"sum_ns":0,"longest_ns":0,"ns":[]}"#, false),
+            (r#"{"digits":3,"count":3,"sum_ns":5,"longest_ns":3,"ns":[[1,2]]}"#, false),
             (
-                r#"{"digits":3,"count":1,"sum_ns":5,"longest_ns":3,"us":[[18446744073709552,1]]}"#,
+                r#"{"digits":3,"count":1,"sum_ns":5,"longest_ns":3,"ns":[[9300000000000000000,1]]
+                }"#,
                 false,
             ),
         ];

@@ -2,7 +2,7 @@ use measure::Instant;
 
 use super::*;
 use crate::collector::results::Process;
-use crate::collector::{Collector, Plan};
+use crate::collector::{Collector, Pace, Plan};
 use crate::files::{File, FileId, Files};
 use crate::record::{Record, Step};
 use crate::stop::Stop;
@@ -22,7 +22,8 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
     let patience = Some(Duration::from_secs(patience_s));
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 102), file(3, 921_600)], true);
-    let mut collector = Collector::new(&Plan { start, stop, patience, clients: 4 }, &files);
+    let mut collector =
+        Collector::new(&Plan { start, stop, patience, pace: Pace::Open, clients: 4 }, &files);
     for number in 0..1000 {
         let intended = Instant { ns: start.ns + number * 10 * MS };
         let mut record = Record {
@@ -63,6 +64,12 @@ const UNEVEN: Change = |number, record| {
         record.outcome = Outcome::Impatient(Step::Reply);
     }
 };
+/// The same, by resets.
+const BROKEN_OFF: Change = |number, record| {
+    if number % 10 == 1 {
+        record.outcome = Outcome::Reset(Step::Reply);
+    }
+};
 /// Three in twenty of each.
 const EVEN: Change = |number, record| {
     if number % 40 < 6 {
@@ -71,7 +78,7 @@ const EVEN: Change = |number, record| {
 };
 
 /// What is changed of the requests, and what a gate says then.
-const ROWS: [(&str, Change, Verdict, &str); 21] = [
+const ROWS: [(&str, Change, Verdict, &str); 27] = [
     ("measured", WELL, Verdict::Holds, "1,000 requests in 10.0 s"),
     ("schedule-lag", WELL, Verdict::Holds, "p99 of the schedule lag is 0 us, of 1.00 ms at most"),
     (
@@ -131,6 +138,35 @@ const ROWS: [(&str, Change, Verdict, &str); 21] = [
          above the limit of 1.0 %: the server sees less load than is told; allow more \
          connections, use more processes, or lower the rate or the patience",
     ),
+    (
+        "correct",
+        |_, record| record.outcome = Outcome::Status(503),
+        Verdict::Fails,
+        "each of 1,000 replies shed load: nothing of the server was measured; lower the rate",
+    ),
+    (
+        "correct",
+        |number, record| {
+            if number < 3 {
+                record.outcome = Outcome::Ended(Step::Reply);
+            }
+        },
+        Verdict::Fails,
+        "of 1,000 replies 3 ended before they were whole: the server does not serve this \
+         workload; compare its files with the workload's",
+    ),
+    // Resets come of load, and are judged by whom they hit.
+    ("correct", BROKEN_OFF, Verdict::Holds, "each of 900 replies was as it should be"),
+    (
+        "even-timeouts",
+        BROKEN_OFF,
+        Verdict::Fails,
+        "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
+         10.0 % where 2.00 points are allowed: the server is fast at the cost of these files; do \
+         not compare it at this rate",
+    ),
+    ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
+    ("timeouts", WELL, Verdict::Holds, "no request timed out"),
     ("correct", WELL, Verdict::Holds, "each of 1,000 replies was as it should be"),
     (
         "correct",
@@ -167,15 +203,15 @@ const ROWS: [(&str, Change, Verdict, &str); 21] = [
         "even-timeouts",
         UNEVEN,
         Verdict::Fails,
-        "files of 921,600 bytes time out for 20.0 %, 10.0 points above the mean of 10.0 % \
-         where 2.00 points are allowed: the server is fast at the cost of these files; do not \
-         compare it at this rate",
+        "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
+         10.0 % where 2.00 points are allowed: the server is fast at the cost of these files; do \
+         not compare it at this rate",
     ),
     (
         "even-timeouts",
         EVEN,
         Verdict::Holds,
-        "files of 102 bytes time out for 15.0 %, the mean is 15.0 %; no size of 50 \
+        "files of 102 bytes time out or break off for 15.0 %, the mean is 15.0 %; no size of 50 \
          requests or more is worse",
     ),
     (
@@ -192,17 +228,12 @@ const ROWS: [(&str, Change, Verdict, &str); 21] = [
          10.0 %: the server cannot answer at this rate; lower it, or flood it with another \
          patience",
     ),
-    (
-        "client-timeouts",
-        WELL,
-        Verdict::Holds,
-        "the share is largest for client 0 and files of 102 bytes: 0 %, of 5.0 % at most",
-    ),
+    ("client-timeouts", WELL, Verdict::Holds, "no request timed out"),
     (
         "client-timeouts",
         UNEVEN,
         Verdict::Fails,
-        "the share is largest for client 1 and files of 921,600 bytes: 20.0 %, 15.0 points \
+        "most time out for client 1 and files of 921,600 bytes: 20.0 %, 15.0 points \
          above the limit of 5.0 %: the server is not fair to all clients and files at this \
          rate; lower it, or flood it with another patience",
     ),
@@ -216,7 +247,7 @@ const ROWS: [(&str, Change, Verdict, &str); 21] = [
             }
         },
         Verdict::Holds,
-        "files of 102 bytes time out for 0 %, the mean is 0.100 %; no size of 50 \
+        "files of 102 bytes time out or break off for 0 %, the mean is 0.100 %; no size of 50 \
          requests or more is worse",
     ),
 ];
@@ -251,12 +282,44 @@ fn a_flood_is_told_its_timeouts_and_not_judged_by_them() {
 }
 
 #[test]
+fn who_waits_for_the_server_has_no_schedule() {
+    let told = "closed loop: its clients wait for the server, so while it stalls nobody else \
+                comes, and these times are too good; ask at a rate to see what users would";
+    let mut results = results(15, WELL);
+    results.pace = Pace::Closed;
+    assert_eq!(found(&results, "schedule-lag"), (Verdict::Told, told.into()));
+    let mut results = self::results(15, LATE_ONES);
+    results.pace = Pace::Closed;
+    assert_eq!(found(&results, "schedule-lag").0, Verdict::Fails, "it thinks too long");
+}
+
+#[test]
+fn sessions_that_never_began_are_late_ones() {
+    let process = |missed| Process {
+        cpu: Duration::ZERO,
+        lasted: Duration::ZERO,
+        descriptors: 0,
+        descriptors_max: 0,
+        missed,
+    };
+    let mut results = results(15, WELL);
+    results.ran(process(10));
+    assert_eq!(found(&results, "late-starts").0, Verdict::Holds);
+    results.ran(process(990));
+    let words = "the share of sessions begun 1.00 ms late or later (of 1,000 that were never \
+                 begun) is 50.0 %, 49.0 points above the limit of 1.0 %: the generator cannot \
+                 keep up; lower the rate, or use more processes or processors";
+    assert_eq!(found(&results, "late-starts"), (Verdict::Fails, words.into()));
+}
+
+#[test]
 fn each_process_has_a_processor_and_descriptors() {
     let process = |cpu_s, lasted_s, descriptors| Process {
         cpu: Duration::from_secs(cpu_s),
         lasted: Duration::from_secs(lasted_s),
         descriptors,
         descriptors_max: 20_000,
+        missed: 0,
     };
     let rows = [
         (
@@ -297,11 +360,9 @@ fn each_process_has_a_processor_and_descriptors() {
 fn a_run_of_nothing_is_invalid_and_says_so() {
     let mut results = results(15, |_, record| record.intended = Instant::ORIGIN + Duration::MAX);
     results.warm_up = Duration::from_secs(5);
-    let (verdict, words) = found(&results, "measured");
-    assert_eq!(verdict, Verdict::Fails);
     let expected = "no request was to be made between the end of the warm-up (5.00 s) and that \
                     of the run: let it last longer, or say a shorter warm-up";
-    assert_eq!(words, expected);
-    let fails = findings(&results, &Limits::default()).into_iter();
-    assert_eq!(fails.filter(|finding| finding.verdict == Verdict::Fails).count(), 1);
+    let words = String::from(expected);
+    let only = Finding { gate: "measured", verdict: Verdict::Fails, words };
+    assert_eq!(findings(&results, &Limits::default()), [only]);
 }

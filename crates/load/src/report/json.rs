@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::collector::figures::Figures;
-use crate::collector::results::Results;
+use crate::collector::results::{Requests, Results};
 use crate::collector::times::Times;
 use crate::gates;
 
@@ -38,29 +38,34 @@ pub fn text(report: &Report<'_>) -> String {
         ("latency", &requests.latency),
     ];
     let times = times.map(|(name, times)| (name, quantiles(times)));
-    let times: BTreeMap<&str, Value> = times.into_iter().collect();
+    let mut times: BTreeMap<&str, Value> = times.into_iter().collect();
+    times.insert("whole_of_all", of_all(requests));
     let classes: BTreeMap<&str, u64> = requests.counts.classes().into_iter().collect();
-    let fields = [
-        ("schema", line(&SCHEMA)),
-        ("about", line(about)),
-        ("is_valid", line(&gates::is_valid(findings))),
-        ("gates", line(findings)),
-        ("figures", line(&Figures::of(results))),
-        ("outcomes", line(&classes)),
-        ("times_ms", line(&times)),
-        ("results", line(results)),
-    ];
-    let lines = fields.map(|(key, value)| format!("\"{key}\": {value}"));
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
+    let mut text = b"{".to_vec();
+    field(&mut text, "\n", "schema", &SCHEMA);
+    field(&mut text, ",\n", "about", about);
+    field(&mut text, ",\n", "is_valid", &gates::is_valid(findings));
+    field(&mut text, ",\n", "gates", findings);
+    field(&mut text, ",\n", "figures", &Figures::of(results));
+    field(&mut text, ",\n", "outcomes", &classes);
+    field(&mut text, ",\n", "times_ms", &times);
+    field(&mut text, ",\n", "results", results);
+    text.extend_from_slice(b"\n}\n");
+    whole(text)
 }
 
-fn line(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).expect("text for keys, and values that can be written")
+/// Appends what may be long, so that there are never two of it.
+fn field(to: &mut Vec<u8>, before: &str, key: &str, value: &(impl Serialize + ?Sized)) {
+    to.extend_from_slice(format!("{before}\"{key}\": ").as_bytes());
+    serde_json::to_writer(to, value).expect("text for keys, and values that can be written");
+}
+
+fn whole(text: Vec<u8>) -> String {
+    String::from_utf8(text).expect("JSON is text")
 }
 
 /// What most readers look for, so that they need not read a histogram.
 fn quantiles(times: &Times) -> Value {
-    let ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     let mut told = json!({
         "count": times.count(),
         "mean": ms(times.mean()),
@@ -72,13 +77,30 @@ fn quantiles(times: &Times) -> Value {
     told
 }
 
+/// The same of all requests, where one that did not end well takes for ever: `null`.
+fn of_all(requests: &Requests) -> Value {
+    let mut told = json!({ "count": requests.counts.total() });
+    for percent in PERCENTILES {
+        told[format!("p{percent}")] = json!(requests.whole_of_all(percent / 100.0).map(ms));
+    }
+    told
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
 /// Results alone, as one process hands them to another; without the end of the line.
 ///
 /// # Panics
 /// Never: all keys are text, and all values can be written.
 #[must_use]
 pub fn results(results: &Results) -> String {
-    format!("{{\"schema\": {SCHEMA}, \"results\": {}}}", line(results))
+    let mut text = b"{".to_vec();
+    field(&mut text, "", "schema", &SCHEMA);
+    field(&mut text, ", ", "results", results);
+    text.push(b'}');
+    whole(text)
 }
 
 /// The results in either of the above.

@@ -5,48 +5,53 @@ use std::fmt::Write as _;
 
 use measure::Duration;
 
-use super::Report;
+use super::{About, Report};
 use crate::collector::figures::Figures;
-use crate::collector::flow::Interval;
-use crate::collector::results::{Detail, Results, Share};
+use crate::collector::flow::{Flow, Interval};
+use crate::collector::results::{Detail, OfKind, Requests, Results, Share};
 use crate::collector::times::Times;
+use crate::collector::{LATE, Pace};
 use crate::gates::{self, Finding, Verdict};
+use crate::record::Outcome;
 use crate::units;
 
 /// More than a screen of them is read by nobody: so many, the worst ones.
 const CLIENTS_TOLD: usize = 8;
 
-/// The same: neighbours are told as one.
-const INTERVALS_TOLD: usize = 20;
+/// The same: neighbours are told as one. A run of ten seconds then fits on a screen of 40 lines.
+const INTERVALS_TOLD: usize = 12;
 
-/// The quantiles of most tables.
-const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// The same: more sizes are told by their classes.
+const SIZES_TOLD: usize = 9;
 
-/// The whole, in sections with an empty line between them.
+/// Columns of what is not a table.
+const WIDTH: usize = 80;
+
+/// Rows of times.
+const WHOLE: &str = "whole reply";
+const LAG: &str = "schedule lag";
+
+/// The quantiles of most tables, of a thousand.
+const QUANTILES: [u16; 4] = [500, 900, 990, 999];
+
+/// The whole, in sections with an empty line between them; those that would tell nothing are left
+/// out. The verdict stands last, where a terminal shows it.
 #[must_use]
 pub fn text(report: &Report<'_>) -> String {
-    let Report { about, results, findings } = report;
+    let Report { results, findings, .. } = report;
     let figures = Figures::of(results);
-    let head = format!(
-        "{}: {}, {}\nseed {}, {} measured after {} of warm-up",
-        about.target,
-        about.workload,
-        about.load,
-        about.seed,
-        units::time(results.measured),
-        units::time(results.warm_up),
-    );
-    let sections = [
-        head,
-        outcomes(results),
-        rates(results, &figures),
-        times(results),
-        papers(results, &figures),
-        classes(results),
-        clients(results),
-        intervals(results),
-        verdict(findings),
-    ];
+    let mut sections = vec![head(report)];
+    if results.requests.counts.total() > 0 || results.flow != Flow::default() {
+        sections.extend([
+            rates(results, &figures),
+            outcomes(results),
+            times(results),
+            papers(results, &figures),
+            details(results),
+            clients(results),
+        ]);
+    }
+    sections.extend([intervals(results), verdict(findings)]);
     let mut text = String::new();
     for section in sections.iter().filter(|section| !section.is_empty()) {
         let gap = if text.is_empty() { "" } else { "\n" };
@@ -55,9 +60,41 @@ pub fn text(report: &Report<'_>) -> String {
     text
 }
 
+fn head(report: &Report<'_>) -> String {
+    let Report { about, results, .. } = report;
+    let mut measured = units::time(results.measured);
+    if results.measured < results.planned {
+        measured = format!("{measured} of {}", units::time(results.planned));
+    }
+    let warm_up = match results.warm_up {
+        Duration::ZERO => String::from("no warm-up"),
+        warm_up => format!("{} of warm-up before", units::time(warm_up)),
+    };
+    let About { target, workload, load, seed, notes, .. } = about;
+    let notes = notes.as_ref().map_or_else(String::new, |notes| format!("\n{notes}"));
+    format!("{target}: {workload}, {load}\n{measured} measured, {warm_up}, seed {seed}{notes}")
+}
+
+fn rates(results: &Results, figures: &Figures) -> String {
+    let per_s = |rate: f64| format!("{}/s", units::rate(rate));
+    let within = match results.patience {
+        Some(patience) => format!("good, within {}", units::time(patience)),
+        None => String::from("good"),
+    };
+    let received = units::bytes_per_s(figures.server_throughput_mbit_per_s * 1e6 / 8.0);
+    table(&[
+        row("replies", [per_s(figures.replies_per_s), received]),
+        row(&within, [per_s(figures.goodput_per_s), String::new()]),
+        row("asked for", [per_s(figures.offered_per_s), String::new()]),
+    ])
+}
+
 fn outcomes(results: &Results) -> String {
     let counts = &results.requests.counts;
     let total = counts.total();
+    if total > 0 && counts.of(Outcome::Good) == total {
+        return format!("requests  {}, all good", units::count(total));
+    }
     let mut rows = vec![row("requests", [units::count(total), String::new()])];
     for (class, count) in counts.classes() {
         let share = Share { count, of: total }.ratio();
@@ -70,39 +107,50 @@ fn outcomes(results: &Results) -> String {
     table(&rows)
 }
 
-fn rates(results: &Results, figures: &Figures) -> String {
-    let per_s = |rate: f64| format!("{}/s", units::rate(rate));
-    let within = match results.patience {
-        Some(patience) => format!("goodput, within {}", units::time(patience)),
-        None => String::from("goodput"),
-    };
-    table(&[
-        row("offered", [per_s(figures.offered_per_s)]),
-        row("replies", [per_s(figures.replies_per_s)]),
-        row(&within, [per_s(figures.goodput_per_s)]),
-        row("failures", [per_s(figures.failures_per_s)]),
-        row("received", [units::bytes_per_s(figures.server_throughput_mbit_per_s * 1e6 / 8.0)]),
-    ])
-}
-
 fn times(results: &Results) -> String {
     let requests = &results.requests;
     let rows = [
         ("connected", &requests.connect),
         ("first byte", &requests.first_byte),
-        ("whole reply", &requests.whole),
-        ("schedule lag", &requests.lag),
+        (WHOLE, &requests.whole),
+        (LAG, &requests.lag),
     ];
+    let since = match results.pace {
+        Pace::Open => "from the intended start",
+        Pace::Closed => "since a client was ready",
+    };
     let heads = ["mean", "p50", "p90", "p99", "p99.9", "longest"];
-    let mut told = vec![row("from the intended start", heads.map(String::from))];
+    let mut told = vec![row(since, heads.map(String::from))];
+    let is_late = requests.lag.quantile(0.99) >= LATE;
     for (name, times) in rows {
+        let has_schedule = results.pace == Pace::Open || is_late;
+        if times.count() == 0 || (name == LAG && !has_schedule) {
+            continue;
+        }
         let mut cells = vec![format!("  {name}")];
         cells.push(told_of(times, times.mean()));
-        cells.extend(QUANTILES.map(|share| told_of(times, times.quantile(share))));
+        cells.extend(QUANTILES.map(|share| quantile(times, share)));
         cells.push(told_of(times, times.longest()));
         told.push(cells);
+        if name == WHOLE && times.count() < requests.counts.total() {
+            told.push(of_all(requests));
+        }
     }
     table(&told)
+}
+
+/// Beside the times of good replies: those of all requests, where one that got none waits for ever.
+fn of_all(requests: &Requests) -> Vec<String> {
+    let mut cells = vec![String::from("    of all requests"), String::from("never")];
+    cells.extend(QUANTILES.map(|share| {
+        if !is_told(requests.counts.total(), share) {
+            return String::from("-");
+        }
+        let time = requests.whole_of_all(f64::from(share) / 1000.0);
+        time.map_or(String::from("never"), units::time)
+    }));
+    cells.push(String::from("never"));
+    cells
 }
 
 /// A time of these, if there are any.
@@ -110,8 +158,25 @@ fn told_of(times: &Times, time: Duration) -> String {
     if times.count() == 0 { String::from("-") } else { units::time(time) }
 }
 
+/// What so many of a thousand do not exceed; nothing where that is but the longest.
+fn quantile(times: &Times, share: u16) -> String {
+    if is_told(times.count(), share) {
+        units::time(times.quantile(f64::from(share) / 1000.0))
+    } else {
+        String::from("-")
+    }
+}
+
+/// Whether at least one of so many is beyond a quantile.
+const fn is_told(count: u64, share: u16) -> bool {
+    count.saturating_mul(1000 - share as u64) >= 1000
+}
+
 fn papers(results: &Results, figures: &Figures) -> String {
     let requests = &results.requests;
+    if requests.whole.count() == 0 {
+        return String::new();
+    }
     let mean = |times: &Times| told_of(times, times.mean());
     let throughput = units::mbit_per_s(figures.server_throughput_mbit_per_s);
     let of_client = units::mbit_per_s(figures.client_throughput_mbit_per_s);
@@ -128,18 +193,30 @@ fn papers(results: &Results, figures: &Figures) -> String {
     ])
 }
 
-/// By class, the sizes of each together; nothing where there is but one.
-fn classes(results: &Results) -> String {
-    let mut classes: BTreeMap<u16, Detail> = BTreeMap::new();
-    for of in results.kinds.iter().filter(|of| of.detail.counts.total() > 0) {
-        classes.entry(of.kind.class).or_insert_with(Detail::new).add(&of.detail);
-    }
-    if classes.len() < 2 {
+/// By size, or by class where there are many sizes; nothing where there is but one.
+fn details(results: &Results) -> String {
+    let kinds = || results.kinds.iter().filter(|of| of.detail.counts.total() > 0);
+    let have_sizes = kinds().all(|of| of.kind.bytes.is_some());
+    let rows: Vec<Vec<String>> = if have_sizes && kinds().count() <= SIZES_TOLD {
+        let named = |of: &OfKind| format!("  {}", units::count(of.kind.bytes.unwrap_or_default()));
+        kinds().map(|of| detail_row(&named(of), &of.detail)).collect()
+    } else {
+        let mut classes: BTreeMap<u16, Detail> = BTreeMap::new();
+        for of in kinds() {
+            classes.entry(of.kind.class).or_insert_with(Detail::new).add(&of.detail);
+        }
+        classes.iter().map(|(class, detail)| detail_row(&format!("  {class}"), detail)).collect()
+    };
+    if rows.len() < 2 {
         return String::new();
     }
-    let mut rows = vec![detail_head("by class")];
-    rows.extend(classes.iter().map(|(class, detail)| detail_row(&format!("  {class}"), detail)));
-    table(&rows)
+    let mut told = vec![detail_head(if have_sizes && rows.len() == kinds().count() {
+        "by bytes of the file"
+    } else {
+        "by class of files"
+    })];
+    told.extend(rows);
+    table(&told)
 }
 
 /// Those with the greatest share of timeouts; of equal ones, those that wait longest.
@@ -178,8 +255,8 @@ fn detail_row(name: &str, detail: &Detail) -> Vec<String> {
         units::count(share.of),
         units::share(share.ratio()),
         told_of(whole, whole.mean()),
-        told_of(whole, whole.quantile(0.5)),
-        told_of(whole, whole.quantile(0.99)),
+        quantile(whole, 500),
+        quantile(whole, 990),
         told_of(whole, whole.longest()),
     ];
     row(name, cells)
@@ -189,46 +266,82 @@ fn intervals(results: &Results) -> String {
     let all: Vec<(Duration, &Interval)> = results.intervals.iter().collect();
     let together = all.len().div_ceil(INTERVALS_TOLD).max(1);
     let lasts = results.intervals.lasts() * together as u32;
-    let heads = ["offered/s", "replies/s", "goodput/s", "failed/s", "p50", "p99", ""];
-    let mut rows = vec![row("in the second", heads.map(String::from))];
+    let heads = ["asked/s", "replies/s", "good/s", "failed/s", "p50", "longest", ""];
+    let mut rows = vec![row("from second", heads.map(String::from))];
     for some in all.chunks(together) {
         let (begin, mut interval) = (some[0].0, some[0].1.clone());
         some[1..].iter().for_each(|(_, next)| interval.add(next));
-        let per_s = |count: u64| units::rate(count as f64 / lasts.as_secs_f64());
+        let (of, note) = piece(results, begin, lasts);
+        let per_s = |count: u64| units::rate(count as f64 / of.as_secs_f64());
         let counts =
             [interval.offered, interval.flow.replies, interval.flow.goodput, interval.flow.failed];
-        let mut cells = vec![format!("  {}", begin.as_secs_f64())];
+        let mut cells = vec![format!("  {}", seconds(begin))];
         cells.extend(counts.map(per_s));
         let whole = &interval.whole;
-        cells.extend([0.5, 0.99].map(|share| told_of(whole, whole.quantile(share))));
-        cells.push(String::from(part_of_run(results, begin, begin + lasts)));
+        cells.extend([whole.quantile(0.5), whole.longest()].map(|time| told_of(whole, time)));
+        cells.push(note);
         rows.push(cells);
     }
-    if rows.len() == 1 { String::new() } else { table(&rows) }
+    // Of a single one all has been said.
+    if rows.len() <= 2 { String::new() } else { table(&rows) }
 }
 
-/// What of a run is not measured, if all of a piece of it is that.
-fn part_of_run(results: &Results, begin: Duration, end: Duration) -> &'static str {
-    if end <= results.warm_up {
-        "warm-up"
-    } else if begin >= results.warm_up.saturating_add(results.measured) {
-        "after"
+/// Of a piece of a run, how much of it is told as rates, and what is to be known of it.
+fn piece(results: &Results, begin: Duration, lasts: Duration) -> (Duration, String) {
+    let end = results.warm_up.saturating_add(results.measured);
+    let to = begin.saturating_add(lasts);
+    if begin >= end {
+        (lasts, String::from("after"))
+    } else if to > end {
+        (end - begin, format!("until {}", seconds(end)))
+    } else if to <= results.warm_up {
+        (lasts, String::from("warm-up"))
     } else {
-        ""
+        (lasts, String::new())
     }
 }
 
+/// Without what nobody reads: milliseconds at most.
+fn seconds(since: Duration) -> f64 {
+    (since.as_secs_f64() * 1e3).round() / 1e3
+}
+
+/// What fails and what is to be known, in words; of what holds, its name.
 fn verdict(findings: &[Finding]) -> String {
     let word = if gates::is_valid(findings) { "valid" } else { "INVALID" };
     let mut text = format!("this run is {word}\n");
-    for finding in findings {
-        let verdict = match finding.verdict {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "FAILS",
-            Verdict::Told => "told ",
-        };
-        _ = writeln!(text, "  {verdict} {}: {}", finding.gate, finding.words);
+    let of = |verdict| findings.iter().filter(move |finding| finding.verdict == verdict);
+    for (verdict, name) in [(Verdict::Fails, "FAILS"), (Verdict::Told, "note ")] {
+        for Finding { gate, words, .. } in of(verdict) {
+            text.push_str(&wrapped(&format!("  {name} "), &format!("{gate}: {words}")));
+        }
     }
+    let holds: Vec<&str> = of(Verdict::Holds).map(|finding| finding.gate).collect();
+    if !holds.is_empty() {
+        text.push_str(&wrapped("  holds ", &holds.join(", ")));
+    }
+    text
+}
+
+/// Words in lines; the first begins with `head`, the others where it ends.
+fn wrapped(head: &str, words: &str) -> String {
+    let mut text = String::new();
+    let mut line = String::from(head);
+    let mut words = words.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let has_words = line.len() > head.len();
+        // A unit stays with its number.
+        let unit = words.peek().filter(|next| next.len() <= 2);
+        let length = word.len() + unit.map_or(0, |unit| 1 + unit.len());
+        if has_words && line.len() + 1 + length > WIDTH {
+            _ = writeln!(text, "{line}");
+            line = " ".repeat(head.len());
+        } else if has_words {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    _ = writeln!(text, "{line}");
     text
 }
 

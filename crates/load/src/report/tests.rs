@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collector::results::Process;
-use crate::collector::{Collector, Plan};
+use crate::collector::{Collector, Pace, Plan};
 use crate::files::{File, FileId, Files};
 use crate::gates::{self, Limits};
 use crate::record::{Outcome, Record, Step};
@@ -17,6 +17,7 @@ fn about() -> About {
         pairs.iter().map(|&(name, value)| (name.into(), value.into())).collect()
     };
     About {
+        notes: None,
         target: "http://127.0.0.1:8080".into(),
         workload: "one-packet".into(),
         load: "10/s".into(),
@@ -28,18 +29,28 @@ fn about() -> About {
     }
 }
 
-/// 10/s for 4 s after 1 s of warm-up; request `number` takes as long as is said, and ends so.
-fn run(clients: u32, of: impl Fn(u64) -> (Duration, Outcome)) -> Results {
+/// 10/s for 4 s after 1 s of warm-up.
+fn plan(clients: u32) -> Plan {
     let stop = Stop { after: 5 * SECOND, sessions_max: None, warm_up: SECOND, interval: SECOND };
-    let plan = Plan { start: START, stop, patience: Some(2 * SECOND), clients };
+    Plan { start: START, stop, patience: Some(2 * SECOND), pace: Pace::Open, clients }
+}
+
+/// Request `number` takes as long as is said, and ends so; the run is stopped after so long.
+fn run(
+    plan: &Plan,
+    numbers: u64,
+    stopped: Duration,
+    of: impl Fn(u64) -> (Duration, Outcome),
+) -> Results {
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 1024), file(1, 10_240)], true);
-    let mut collector = Collector::new(&plan, &files);
-    for number in 0..50 {
+    let mut collector = Collector::new(plan, &files);
+    collector.stop(START + stopped);
+    for number in 0..numbers {
         let (whole, outcome) = of(number);
         let intended = START + Duration::from_millis(number * 100);
         collector.record(&Record {
-            file: FileId(u32::from(clients > 1 && number % 4 == 0)),
+            file: FileId(u32::from(plan.clients > 1 && number % 4 == 0)),
             session: number,
             place: 0,
             intended,
@@ -52,17 +63,21 @@ fn run(clients: u32, of: impl Fn(u64) -> (Duration, Outcome)) -> Results {
         });
     }
     let mut results = collector.finish(START + 6 * SECOND);
-    let cpu = Duration::from_millis(600);
-    results.ran(Process { cpu, lasted: 6 * SECOND, descriptors: 40, descriptors_max: 20_000 });
+    let (cpu, lasted) = (Duration::from_millis(600), 6 * SECOND);
+    results.ran(Process { cpu, lasted, descriptors: 40, descriptors_max: 20_000, missed: 0 });
     results
 }
 
+fn swift(number: u64) -> (Duration, Outcome) {
+    (Duration::from_micros(400 + number * 10), Outcome::Good)
+}
+
 fn calm() -> Results {
-    run(1, |number| (Duration::from_micros(400 + number * 10), Outcome::Good))
+    run(&plan(1), 50, 5 * SECOND, swift)
 }
 
 fn flood() -> Results {
-    run(3, |number| match number % 5 {
+    run(&plan(3), 50, 5 * SECOND, |number| match number % 5 {
         0 => (2 * SECOND, Outcome::Impatient(Step::FirstByte)),
         1 => (Duration::from_micros(200), Outcome::Refused),
         2 if number > 30 => (Duration::from_micros(900), Outcome::Status(503)),
@@ -70,15 +85,43 @@ fn flood() -> Results {
     })
 }
 
+/// Clients that wait for the server, and have all the time that it wants.
+fn closed() -> Results {
+    let mut plan = Plan { pace: Pace::Closed, patience: None, ..plan(1) };
+    plan.stop.warm_up = Duration::ZERO;
+    run(&plan, 50, 5 * SECOND, swift)
+}
+
+/// Stopped between two intervals.
+fn stopped() -> Results {
+    run(&plan(1), 24, Duration::from_millis(2_400), swift)
+}
+
+/// Over before the warm-up was.
+fn short() -> Results {
+    run(&plan(1), 7, Duration::from_millis(700), swift)
+}
+
+/// One request, which nobody answers.
+fn single() -> Results {
+    let mut plan = plan(1);
+    plan.stop.warm_up = Duration::ZERO;
+    run(&plan, 1, 5 * SECOND, |_| (Duration::from_micros(90), Outcome::Refused))
+}
+
 #[test]
 fn a_run_is_told_as_it_was() {
     type Text = fn(&Report<'_>) -> String;
     let hgrm: Text = |report| hgrm::text(&report.results.requests.whole);
-    let rows: [(&str, Results, Text, &str); 4] = [
+    let rows: [(&str, Results, Text, &str); 8] = [
         ("calm.txt", calm(), summary::text, include_str!("golden/calm.txt")),
         ("calm.json", calm(), json::text, include_str!("golden/calm.json")),
         ("calm.hgrm", calm(), hgrm, include_str!("golden/calm.hgrm")),
         ("flood.txt", flood(), summary::text, include_str!("golden/flood.txt")),
+        ("closed.txt", closed(), summary::text, include_str!("golden/closed.txt")),
+        ("stopped.txt", stopped(), summary::text, include_str!("golden/stopped.txt")),
+        ("short.txt", short(), summary::text, include_str!("golden/short.txt")),
+        ("single.txt", single(), summary::text, include_str!("golden/single.txt")),
     ];
     for (name, results, text, expected) in rows {
         let findings = gates::findings(&results, &Limits::default());

@@ -10,10 +10,9 @@ use os::clock::monotonic;
 use os::{Signal, Signals};
 
 use super::{Done, Order, Standing};
-use crate::arrivals::{Arrivals, Gaps};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
-use crate::collector::{self, Collector};
+use crate::collector::{self, Collector, Pace};
 use crate::engine::{Beat, Course, Failure, Observer, Part, Plan, Summary};
 use crate::files::Files;
 use crate::record::Record;
@@ -46,6 +45,7 @@ impl<'w> Watch<'w> {
             start: plan.begin,
             stop: plan.stop,
             patience: plan.behaviour.patience,
+            pace: Pace::from(&plan.arrivals),
             clients: order.clients,
         };
         let lines = order.records.map(|path| Lines::create(path, plan.part)).transpose()?;
@@ -71,6 +71,7 @@ impl<'w> Watch<'w> {
             lasted,
             descriptors: summary.connections_open as u64,
             descriptors_max: os::limits::descriptors(),
+            missed: summary.missed,
         });
         let complaints = self.lines.and_then(Lines::finish).into_iter().collect();
         Done { results, complaints }
@@ -95,14 +96,13 @@ impl<'w> Watch<'w> {
     }
 }
 
-/// A rate has its time, also if the last reply came before its end; where sessions run out, the run
-/// is over with the last of them.
+/// A rate has its time, also if the last reply came before its end; a number of sessions is over
+/// with the last of them.
 fn measured_until(plan: &Plan, summary: &Summary) -> Instant {
-    let runs_out = matches!(plan.arrivals, Arrivals::Open(Gaps::Times(_)));
-    if runs_out || plan.stop.sessions_max.is_some() {
-        return summary.ended;
+    match plan.stop.sessions_max {
+        Some(_) => summary.ended,
+        None => plan.begin + plan.stop.after,
     }
-    plan.begin + plan.stop.after
 }
 
 impl Observer for Watch<'_> {
@@ -126,7 +126,11 @@ impl Observer for Watch<'_> {
                 }),
             });
         }
-        if self.is_interrupted(now) { Course::Stop } else { Course::On }
+        if !self.is_interrupted(now) {
+            return Course::On;
+        }
+        self.collector.stop(now);
+        Course::Stop
     }
 }
 

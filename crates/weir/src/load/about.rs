@@ -6,6 +6,7 @@ use load::choices::Choices;
 use load::engine::Plan;
 use load::report::About;
 use load::url::Url;
+use load::workload::Workload;
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::{knobs, machine};
 use servers::stamps::rfc3339;
@@ -13,7 +14,7 @@ use servers::stamps::rfc3339;
 use super::flags;
 
 pub(super) fn about(
-    (url, workload): (&Url, Option<&str>),
+    (url, name, workload): (&Url, Option<&str>, &dyn Workload),
     choices: &Choices,
     plan: &Plan,
     flags: &ArgMatches,
@@ -21,14 +22,15 @@ pub(super) fn about(
     let settings = flags::settings(flags).unwrap_or_default();
     let mut knobs: std::collections::BTreeMap<String, String> =
         knobs::KNOBS.iter().map(|knob| (knob.name.into(), (knob.show)(choices))).collect();
-    knobs.extend(workload.map(|name| (String::from("workload"), name.into())));
-    let of_workload = workload.into_iter().flat_map(|name| of_workload(name, &settings));
+    knobs.extend(name.map(|name| (String::from("workload"), name.into())));
+    let of_workload = name.into_iter().flat_map(|name| of_workload(name, &settings));
     let of_workload: Vec<(&str, String)> = of_workload.collect();
     knobs.extend(of_workload.iter().map(|(name, value)| (String::from(*name), value.clone())));
     let said = of_workload.iter().map(|(name, value)| format!(", {name} {value}"));
     About {
         target: url.to_string(),
-        workload: workload.unwrap_or("one URL").to_owned() + &said.collect::<String>(),
+        workload: name.unwrap_or("one URL").to_owned() + &said.collect::<String>(),
+        notes: workload.notes(),
         load: load(plan, choices.processes),
         began: rfc3339(&h1::Date::new(os::clock::wall_seconds())),
         seed: choices.seed,

@@ -22,7 +22,9 @@ pub(super) fn command() -> Command {
 pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let name = flags.get_one::<String>("workload").map_or(flags::WORKLOAD, String::as_str);
     flags::judge_workload(flags, name)?;
-    let settings = flags::settings(flags)?;
+    let mut settings = flags::settings(flags)?;
+    // The site of a log is one that is made for it.
+    settings.log.is_made = true;
     let workload = load::workload::make(name, &settings).map_err(Failure::Operator)?;
     let dir = flags.get_one::<String>("dir").map_or(".", String::as_str);
     let is_seen = io::stderr().is_terminal();

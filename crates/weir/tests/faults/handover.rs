@@ -1,82 +1,23 @@
 //! What is handed from one generation or program to the next, and what is not.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, stop};
-use crate::support::server::{Combination, Program, Server, combinations, on_every, run, send};
+use crate::support::server::{Program, Server, combinations, on_every, send};
 use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
-/// A configuration and a program that can both be replaced.
-struct Home {
-    home: tempfile::TempDir,
-    site: Fixture,
-}
-
 const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\n";
 const FIRST: &str = "listen = \"127.0.0.1:0\"\n";
-
-impl Home {
-    fn new(site: Fixture) -> Self {
-        Self { home: tempfile::tempdir().expect("a directory"), site }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn configure(&self, combination: &Combination, others: &str) {
-        let poller = combination.poller.as_ref();
-        let poller = poller.map_or(String::new(), |name| format!("poller = {name:?}\n"));
-        let (root, architecture) = (self.site.root(), &combination.architecture);
-        let text = format!(
-            "root = {root:?}\narchitecture = {architecture:?}\n{poller}admin = \"off\"\n\
-             drain-timeout-ms = 600000\n{others}"
-        );
-        fs::write(self.path("weir.toml"), text).expect("a configuration");
-    }
-
-    /// Runs what lies in this home under that name.
-    fn serve(&self, program: &Path) -> Server {
-        let mut command = Command::new(program);
-        command.args(["serve", "--config"]).arg(self.path("weir.toml"));
-        Server::start(command, 0)
-    }
-
-    /// Weir, where it can be replaced.
-    fn binary(&self) -> PathBuf {
-        let binary = self.path("weir");
-        // Not copied by this process: what it starts meanwhile would hold the copy open.
-        let mut copy = Command::new("cp");
-        let copied = copy.arg(Program::Weir.path()).arg(&binary).status().expect("cp");
-        assert!(copied.success(), "cp: {copied}");
-        binary
-    }
-
-    /// Puts a script in the place of the program.
-    fn replace(&self, script: &str) {
-        let next = self.path("next");
-        fs::write(&next, format!("#!/bin/sh\n{script}\n")).expect("another program");
-        fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
-        fs::rename(&next, self.path("weir")).expect("in its place");
-    }
-
-    fn fifo(&self, name: &str) -> PathBuf {
-        let path = self.path(name);
-        let (code, _, errors) = run(Command::new("mkfifo").arg(&path)).expect("mkfifo");
-        assert_eq!(code, Some(0), "{errors}");
-        path
-    }
-}
 
 fn is_refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
@@ -173,7 +114,10 @@ fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
     let mut server = home.serve(&home.binary());
     let known = workers(&server);
     let fifo = home.fifo("go");
-    home.replace(&format!("read go <{fifo:?}; exec {:?} \"$@\"", Program::Weir.path()));
+    home.replace(&format!(
+        "#!/bin/sh\nread go <{fifo:?}; exec {:?} \"$@\"\n",
+        Program::Weir.path()
+    ));
     server.signal(Signal::USR2);
     let new = new_child(&server, &known);
     server.signal(Signal::HUP);
@@ -217,7 +161,8 @@ fn a_program_on_its_way_may_finish_what_it_has() {
     let mut server = home.serve(&home.binary());
     let (begun, ended) = (home.path("begun"), home.path("ended"));
     home.replace(&format!(
-        "trap 'echo >{ended:?}; exit' TERM; echo >{begun:?}; while :; do sleep 0.05; done"
+        "#!/bin/sh\ntrap 'echo >{ended:?}; exit' TERM; echo >{begun:?}\n\
+         while :; do sleep 0.05; done\n"
     ));
     server.signal(Signal::USR2);
     assert!(await_true(PATIENCE, || begun.exists()), "not begun");
@@ -271,7 +216,7 @@ fn a_link_is_followed_anew() {
     let link = home.path("current");
     symlink(Program::Weir.path(), &link).expect("a link");
     let mut server = home.serve(&link);
-    home.replace("exit 7");
+    home.replace("#!/bin/sh\nexit 7\n");
     symlink(home.path("weir"), home.path("other")).expect("another link");
     fs::rename(home.path("other"), &link).expect("in its place");
     server.signal(Signal::USR2);

@@ -1,14 +1,12 @@
 //! SIGHUP and SIGUSR2: others serve, and nobody notices.
 
-use std::fs::{self, Permissions};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, is_there};
@@ -45,37 +43,20 @@ fn no_request_is_lost_while_generations_change() {
     }
 }
 
-/// A file with these settings and others.
-fn configure(file: &Path, site: &Fixture, combination: &Combination, others: &str) {
-    let poller = combination.poller.as_ref();
-    let poller = poller.map_or(String::new(), |name| format!("poller = {name:?}\n"));
-    let (root, architecture) = (site.root(), &combination.architecture);
-    let text = format!(
-        "root = {root:?}\narchitecture = {architecture:?}\n{poller}listen = \"127.0.0.1:0\"\n\
-         idle-grace-ms = 60000\ndrain-timeout-ms = 600000\n{others}"
-    );
-    fs::write(file, text).expect("a configuration");
-}
-
-fn by_file(file: &Path) -> Server {
-    let mut command = Command::new(Program::Weir.path());
-    command.args(["serve", "--config"]).arg(file);
-    Server::start(command, 0)
-}
+/// Clients on a busy machine may think for long.
+const SLOW: &str = "listen = \"127.0.0.1:0\"\nidle-grace-ms = 60000\n";
 
 #[test]
 fn one_architecture_follows_another_and_no_request_is_lost() {
-    let site = Fixture::new();
     let all = combinations(Program::Weir);
     for keep in [true, false] {
         on_every(Program::Weir, |combination| {
-            let home = tempfile::tempdir().expect("a directory");
-            let file = home.path().join("weir.toml");
-            configure(&file, &site, combination, "admin = \"off\"\n");
-            let mut server = by_file(&file);
+            let home = Home::new(Fixture::new());
+            home.configure(combination, SLOW);
+            let mut server = home.serve(Program::Weir.path());
             let load = Load::start(server.address, "/large.bin", 2, keep);
             for next in all.iter().chain([combination]) {
-                configure(&file, &site, next, "admin = \"off\"\n");
+                home.configure(next, SLOW);
                 server.signal(Signal::HUP);
                 server.await_line(&format!(" by {next}\n"));
                 server.await_line("retires");
@@ -93,14 +74,12 @@ fn one_architecture_follows_another_and_no_request_is_lost() {
 
 #[test]
 fn what_needs_a_restart_is_named_and_stays() {
-    let site = Fixture::new();
-    let home = tempfile::tempdir().expect("a directory");
-    let file = home.path().join("weir.toml");
+    let home = Home::new(Fixture::new());
     let combination = &combinations(Program::Weir)[0];
-    configure(&file, &site, combination, "admin = \"off\"\n");
-    let mut server = by_file(&file);
+    home.configure(combination, SLOW);
+    let mut server = home.serve(Program::Weir.path());
     let changed = "admin = \"127.0.0.1:1\"\nuser = \"root\"\ngroup = \"root\"\npasses = 1\n";
-    configure(&file, &site, combination, changed);
+    home.configure(combination, &format!("{SLOW}{changed}"));
     // Each time, for what was wanted is still not there.
     for _ in 0..2 {
         server.signal(Signal::HUP);
@@ -183,22 +162,12 @@ fn a_storm_of_reloads_is_survived() {
     });
 }
 
-/// The binary under a name of its own, where it can be replaced.
-fn binary(home: &Path) -> PathBuf {
-    let binary = home.join("weir");
-    // Not copied by this process: what it starts meanwhile would hold the copy open for writing.
-    let copied = Command::new("cp").arg(Program::Weir.path()).arg(&binary).status().expect("cp");
-    assert!(copied.success(), "cp: {copied}");
-    binary
-}
-
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
-    let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let home = tempfile::tempdir().expect("a directory");
-        let mut command = Command::new(binary(home.path()));
-        command.args(combination.arguments(&site.root(), &["--idle-grace-ms", "10000"]));
+        let home = Home::new(Fixture::new());
+        let mut command = Command::new(home.binary());
+        command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "10000"]));
         let mut server = Server::start(command, 0);
         let address = server.address;
         let load = Load::start(address, "/large.bin", 2, true);
@@ -224,18 +193,13 @@ fn another_program_takes_over_and_no_request_is_lost() {
 
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
-    let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let home = tempfile::tempdir().expect("a directory");
-        let binary = binary(home.path());
-        let mut command = Command::new(&binary);
-        command.args(combination.arguments(&site.root(), &[]));
+        let home = Home::new(Fixture::new());
+        let mut command = Command::new(home.binary());
+        command.args(combination.arguments(&home.site.root(), &[]));
         let mut server = Server::start(command, 0);
         for content in ["#!/bin/sh\nexit 7\n", "nonsense"] {
-            let next = home.path().join("next");
-            fs::write(&next, content).expect("another program");
-            fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
-            fs::rename(&next, &binary).expect("in its place");
+            home.replace(content);
             server.signal(Signal::USR2);
             server.await_line("not upgraded");
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -245,16 +209,12 @@ fn a_program_that_cannot_take_over_changes_nothing() {
 }
 
 /// A server whose next program is one that never says that it serves; that has been started.
-fn with_a_program_that_hangs(home: &Path, site: &Fixture) -> (Server, u32) {
-    let binary = binary(home);
-    let mut command = Command::new(&binary);
-    command.args(combinations(Program::Weir)[0].arguments(&site.root(), &[]));
+fn with_a_program_that_hangs(home: &Home) -> (Server, u32) {
+    let mut command = Command::new(home.binary());
+    command.args(combinations(Program::Weir)[0].arguments(&home.site.root(), &[]));
     let server = Server::start(command, 0);
     let worker = await_some(PATIENCE, || children(server.pid()).pop()).expect("a worker");
-    let next = home.join("next");
-    fs::write(&next, "#!/bin/sh\nexec sleep 1000\n").expect("another program");
-    fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
-    fs::rename(&next, &binary).expect("in its place");
+    home.replace("#!/bin/sh\nexec sleep 1000\n");
     server.signal(Signal::USR2);
     let started = || children(server.pid()).into_iter().find(|pid| *pid != worker);
     let program = await_some(PATIENCE, started).expect("the program");
@@ -263,8 +223,8 @@ fn with_a_program_that_hangs(home: &Path, site: &Fixture) -> (Server, u32) {
 
 #[test]
 fn a_program_that_hangs_is_given_up() {
-    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
-    let (mut server, program) = with_a_program_that_hangs(home.path(), &site);
+    let home = Home::new(Fixture::new());
+    let (mut server, program) = with_a_program_that_hangs(&home);
     server.await_line("not upgraded: not ready within 30 s");
     let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&program));
     assert!(is_gone, "the program is still there");
@@ -274,8 +234,8 @@ fn a_program_that_hangs_is_given_up() {
 
 #[test]
 fn a_program_on_its_way_ends_with_the_server() {
-    let (home, site) = (tempfile::tempdir().expect("a directory"), Fixture::new());
-    let (server, program) = with_a_program_that_hangs(home.path(), &site);
+    let home = Home::new(Fixture::new());
+    let (server, program) = with_a_program_that_hangs(&home);
     server.stop();
     assert!(await_true(PATIENCE, || !is_there(program)), "the program is still there");
 }

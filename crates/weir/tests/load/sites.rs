@@ -78,6 +78,33 @@ fn processes_together_do_what_one_would() {
 }
 
 #[test]
+fn a_log_is_replayed_against_a_site_of_its_own() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (site, log) = (home.path().join("site"), home.path().join("access.log"));
+    let line = |of: &str, second, target: &str, bytes: &str| {
+        format!(
+            "{of} - - [01/Jul/1995:00:00:{second} +0000] \"GET {target} HTTP/1.0\" 200 {bytes}\n"
+        )
+    };
+    let text = [
+        line("a", 10, "/images/a.gif", "786"),
+        line("a", 10, "/b.html?page=2", "1000"),
+        line("b", 11, "/images/a.gif", "786"),
+        String::from("this is none\n"),
+    ];
+    fs::write(&log, text.concat()).expect("a log");
+    let workload = format!("clf:{}", log.display());
+    made(&site, &["--workload", &workload]);
+    let server = serve(&site);
+    let url = format!("http://{}/", server.address);
+    let report = report(&[&url, "--workload", &workload, "--site", "made", "--speed", "10"]);
+    assert_eq!(report["outcomes"], serde_json::json!({ "good": 3 }), "{report}");
+    let notes = report["about"]["notes"].as_str().expect("notes");
+    assert!(notes.contains("1 unreadable"), "{notes}");
+    server.stop();
+}
+
+#[test]
 fn sessions_are_written_for_others_and_read_again() {
     let home = tempfile::tempdir().expect("a folder");
     let site = home.path().join("site");

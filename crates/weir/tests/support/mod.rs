@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program takes the part it needs")]
 
 pub(crate) mod fixture;
+pub(crate) mod home;
 pub(crate) mod in_flight;
 pub(crate) mod load;
 pub(crate) mod processes;

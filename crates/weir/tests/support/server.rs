@@ -224,7 +224,7 @@ impl Server {
                 let mut fds = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
                 let patience = Timespec::try_from(PATIENCE).expect("a minute");
                 let came = poll(&mut fds, Some(&patience)).expect("its output");
-                assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}");
+                assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}, but {before:?}");
             }
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
             assert!(read > 0, "it ended and did not say {what:?}, but {before:?}");
