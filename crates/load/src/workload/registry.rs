@@ -175,6 +175,8 @@ pub fn knobs_markdown() -> String {
     let mut text = String::from("| knob | default | what it does, and why |\n|---|---|---|\n");
     let defaults = Settings::default();
     for Knob { name, value, reason, show, .. } in settings::KNOBS {
+        // Even within a code span it would end the cell.
+        let value = value.replace('|', "\\|");
         let _ = writeln!(text, "| `--{name} {value}` | {} | {reason} |", show(&defaults));
     }
     text
