@@ -5,12 +5,13 @@
 type Make = fn() -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 9] = [
+const BLOCKS: [(&str, Make); 10] = [
     ("architectures", servers::registry::markdown),
     ("configuration-keys", config::keys::markdown),
     ("configuration-knobs", config::keys::knobs_markdown),
     ("knobs", servers::knobs::markdown),
     ("load-knobs", load::knobs::markdown),
+    ("presets", load::trace::presets::markdown),
     ("state-diagram", h1::state::diagram),
     ("statistics", servers::counters::markdown),
     ("workload-knobs", load::workload::knobs_markdown),

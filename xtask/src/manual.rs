@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use config::keys::KEYS;
 use load::choices::Choices;
+use load::knobs::Knob;
 use load::workload::WORKLOADS;
 use servers::knobs::KNOBS;
 use servers::registry::ARCHITECTURES;
@@ -117,27 +118,27 @@ pub(crate) fn manual() -> String {
         }
     }
     page.push_str(".SH LOAD\nFlags of\n.BR \"weir load\" .\n");
-    let choices = Choices::default();
-    for knob in load::knobs::KNOBS {
-        entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
-        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&choices)));
-    }
+    knobs(&mut page, load::knobs::KNOBS, &Choices::default());
     page.push_str(".SS Workloads\n");
     for row in WORKLOADS {
         entry(&mut page, &row.spelling(), "", row.is);
     }
     page.push_str(".SS Flags of workloads\n");
-    let settings = load::workload::settings::Settings::default();
-    for knob in load::workload::settings::KNOBS {
-        entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
-        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&settings)));
-    }
+    knobs(&mut page, load::workload::settings::KNOBS, &Default::default());
     page.push_str(".SH ARCHITECTURES\n");
     for row in ARCHITECTURES {
         entry(&mut page, row.name, "", row.is);
     }
     page.push_str(TAIL);
     page
+}
+
+/// Those of a load.
+fn knobs<C>(page: &mut String, table: &[Knob<C>], defaults: &C) {
+    for Knob { name, value, reason, show, .. } in table {
+        entry(page, &format!("--{name}"), value, reason);
+        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&show(defaults)));
+    }
 }
 
 fn entry(page: &mut String, name: &str, value: &str, reason: &str) {

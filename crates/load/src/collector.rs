@@ -86,9 +86,11 @@ pub struct Collector {
 impl Collector {
     /// Nothing has happened yet. Each process of a run has a collector of the same plan and files.
     #[must_use]
-    pub fn new(plan: &Plan, files: &Files) -> Self {
+    pub fn new(plan: &Plan, files: &Files, class_name: fn(u16) -> String) -> Self {
         let kinds = Kinds::new(files);
-        let results = Results::new(plan, kinds.all());
+        let mut results = Results::new(plan, kinds.all());
+        let classes = kinds.all().iter().map(|kind| (kind.class, class_name(kind.class)));
+        results.class_names = classes.collect();
         let from = plan.start + plan.stop.warm_up;
         let to = (plan.start + plan.stop.after).max(from);
         Self { plan: *plan, kinds, from, to, results }

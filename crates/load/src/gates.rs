@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::collector::counts::Counts;
 use crate::collector::kinds::Kind;
-use crate::collector::results::{Process, Results, Share};
+use crate::collector::results::{Results, Share};
 use crate::collector::{LATE, Pace};
 use crate::record::{Outcome, Step};
 use crate::units;
@@ -167,11 +167,7 @@ fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
 }
 
 fn client_cpu(results: &Results, limits: &Limits) -> (Verdict, String) {
-    let share = |process: &Process| process.cpu.div_duration_f64(process.lasted);
-    let all = results.processes.iter().enumerate();
-    let ran = all.filter(|(_, process)| !process.lasted.is_zero());
-    let shares = ran.map(|(place, process)| (place, share(process)));
-    let Some((place, most)) = shares.max_by(|(_, a), (_, b)| a.total_cmp(b)) else {
+    let Some((place, most)) = results.busiest() else {
         return (
             Verdict::Told,
             String::from("what the generator used of its processor is unknown"),
@@ -289,7 +285,7 @@ fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
     let Some((kind, most)) = worst(shares) else {
         return (Verdict::Told, too_few("size"));
     };
-    let told = format!("{} time out or break off for {}", named(kind), units::share(most));
+    let told = format!("{} time out or break off for {}", named(results, kind), units::share(most));
     let mean_told = units::share(mean);
     if most - mean <= UNEVEN_MAX {
         let words = format!(
@@ -335,7 +331,7 @@ fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
     let Some(((client, kind), share)) = worst(of_clients) else {
         return (Verdict::Told, too_few("size of a client"));
     };
-    let what = format!("most time out for client {client} and {}:", named(kind));
+    let what = format!("most time out for client {client} and {}:", named(results, kind));
     if results.patience != Some(PAPER_PATIENCE) {
         return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
     }
@@ -365,10 +361,10 @@ fn at_most(what: &str, is: f64, most: f64, mend: &str) -> (Verdict, String) {
     (Verdict::Fails, format!("{told}, {above} above the limit of {limit}: {mend}"))
 }
 
-fn named(kind: Kind) -> String {
+fn named(results: &Results, kind: Kind) -> String {
     match kind.bytes {
         Some(bytes) => format!("files of {} bytes", units::count(bytes)),
-        None => format!("files of class {}", kind.class),
+        None => format!("files of {}", results.class_name(kind.class)),
     }
 }
 

@@ -5,14 +5,14 @@
 mod clients;
 mod pace;
 mod results;
-mod values;
+pub(crate) mod values;
 
 use std::fmt::Write as _;
 
 use crate::choices::Choices;
 
-/// One choice.
-pub struct Knob {
+/// One choice of those that `C` has.
+pub struct Knob<C> {
     /// As in `--name`.
     pub name: &'static str,
     /// What it is about, as a title over several of them.
@@ -22,9 +22,9 @@ pub struct Knob {
     /// What it does, and why its default is what it is.
     pub reason: &'static str,
     /// Changes the choices, or says what a value has to be.
-    pub set: fn(&mut Choices, &str) -> Result<(), String>,
+    pub set: fn(&mut C, &str) -> Result<(), String>,
     /// The value in use; of the default choices, the default.
-    pub show: fn(&Choices) -> String,
+    pub show: fn(&C) -> String,
 }
 
 const PACE: &str = "When sessions begin";
@@ -32,7 +32,7 @@ const CLIENTS: &str = "How clients behave";
 const RUN: &str = "The run and its results";
 
 /// The table.
-pub const KNOBS: &[Knob] = &[
+pub const KNOBS: &[Knob<Choices>] = &[
     pace::RATE,
     pace::GAPS,
     pace::STEPS,
@@ -64,26 +64,39 @@ pub const KNOBS: &[Knob] = &[
     results::RECORDS,
 ];
 
+/// Changes one choice by its name.
+///
+/// # Errors
+/// The table has none of that name, or the value is not what it has to be: one line.
+pub fn set<C>(table: &[Knob<C>], of: &mut C, name: &str, value: &str) -> Result<(), String> {
+    let knob = table.iter().find(|knob| knob.name == name);
+    let knob = knob.ok_or_else(|| format!("there is no knob {name}"))?;
+    (knob.set)(of, value).map_err(|wanted| format!("--{name} {value}: {wanted}"))
+}
+
 impl Choices {
     /// Changes one by its name.
     ///
     /// # Errors
     /// There is none of that name, or the value is not what it has to be: one line.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let knob = KNOBS.iter().find(|knob| knob.name == name);
-        let knob = knob.ok_or_else(|| format!("a run has no knob {name}"))?;
-        (knob.set)(self, value).map_err(|wanted| format!("--{name} {value}: {wanted}"))
+        set(KNOBS, self, name, value)
     }
 }
 
-/// The table for the documents.
+/// The table of a run for the documents.
 #[must_use]
 pub fn markdown() -> String {
+    table_markdown(KNOBS, &Choices::default())
+}
+
+/// A table for the documents.
+pub(crate) fn table_markdown<C>(table: &[Knob<C>], defaults: &C) -> String {
     let mut text = String::from("| knob | default | what it does, and why |\n|---|---|---|\n");
-    let defaults = Choices::default();
-    for Knob { name, value, reason, show, .. } in KNOBS {
+    for Knob { name, value, reason, show, .. } in table {
+        // A bar would end the cell.
         let value = value.replace('|', "\\|");
-        let _ = writeln!(text, "| `--{name} {value}` | {} | {reason} |", show(&defaults));
+        let _ = writeln!(text, "| `--{name} {value}` | {} | {reason} |", show(defaults));
     }
     text
 }

@@ -85,7 +85,7 @@ fn part(
     signals: &Signals,
     tell: &mut dyn FnMut(&Standing),
 ) -> Result<Done, Failure> {
-    let mut watch = Watch::new(order, workload.files(), signals, tell)?;
+    let mut watch = Watch::new(order, workload, signals, tell)?;
     let summary = engine::run(order.plan, workload, &mut watch)?;
     Ok(watch.done(&summary))
 }

@@ -20,6 +20,9 @@ pub struct Figures {
     pub failures_per_s: f64,
     /// Of all requests, those that ended by a timeout: 0.0 to 1.0.
     pub timeouts_share: f64,
+    /// The share of a processor, 0.0 to 1.0, that the generator's busiest process used; 0.0 where
+    /// nobody knows.
+    pub client_cpu_share: f64,
     /// Server throughput: 10^6 bits that came from the server in a second, heads included, TCP's
     /// and IP's not (JAWS97 2.3).
     pub server_throughput_mbit_per_s: f64,
@@ -52,6 +55,7 @@ impl Figures {
             goodput_per_s: in_a_second(flow.goodput),
             failures_per_s: in_a_second(flow.failed),
             timeouts_share: Share::of_timeouts(&requests.counts).ratio(),
+            client_cpu_share: results.busiest().map_or(0.0, |(_, share)| share),
             server_throughput_mbit_per_s: mbit(in_a_second(flow.bytes)),
             connections_per_s: in_a_second(flow.connections),
             client_throughput_mbit_per_s: mbit(ratio(requests.bytes_good as f64, waited_s)),

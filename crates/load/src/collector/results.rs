@@ -1,5 +1,6 @@
 //! The results of a process, or of several as one.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use measure::Duration;
@@ -40,6 +41,8 @@ pub struct Results {
     /// The same of each kind of files.
     #[serde(deserialize_with = "bounded::at_most::<_, _, KINDS_MAX>")]
     pub kinds: Vec<OfKind>,
+    /// The classes of files in words.
+    pub class_names: BTreeMap<u16, String>,
     /// And of each client.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { CLIENTS_MAX as usize }>")]
     pub clients: Vec<OfClient>,
@@ -160,6 +163,7 @@ impl Results {
             flow: Flow::default(),
             left_out: 0,
             kinds: kinds.iter().map(of_kind).collect(),
+            class_names: BTreeMap::new(),
             clients: vec![client; clients as usize],
             intervals: Intervals::new(plan.stop.interval),
             processes: Vec::new(),
@@ -174,6 +178,22 @@ impl Results {
     /// Tells what a process used that made some of this load.
     pub fn ran(&mut self, process: Process) {
         self.processes.push(process);
+    }
+
+    /// The process that used most of its processor while it ran: its place among all, and the share
+    /// it used. `None`: nobody knows.
+    #[must_use]
+    pub fn busiest(&self) -> Option<(usize, f64)> {
+        let all = self.processes.iter().enumerate();
+        let ran = all.filter(|(_, process)| !process.lasted.is_zero());
+        let shares = ran.map(|(place, of)| (place, of.cpu.div_duration_f64(of.lasted)));
+        shares.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// A class of files in words.
+    #[must_use]
+    pub fn class_name(&self, class: u16) -> String {
+        self.class_names.get(&class).cloned().unwrap_or_else(|| format!("class {class}"))
     }
 
     /// Takes in what another process of the same run found.

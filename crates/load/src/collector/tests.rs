@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::figures::Figures;
 use super::results::{Process, Share};
 use super::*;
-use crate::files::{File, FileId};
+use crate::files::{File, FileId, size_class_name};
 use crate::record::Step;
 use crate::report::json;
 
@@ -43,8 +43,13 @@ fn answered(session: u64, intended: u64, ended: u64) -> Record {
     }
 }
 
+/// One that ran for ten seconds.
+fn process(cpu: Duration) -> Process {
+    Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20, missed: 0 }
+}
+
 fn collected(plan: &Plan, records: &[Record]) -> Results {
-    let mut collector = Collector::new(plan, &files());
+    let mut collector = Collector::new(plan, &files(), size_class_name);
     records.iter().for_each(|record| collector.record(record));
     collector.finish(at(60_000_000))
 }
@@ -117,7 +122,7 @@ fn a_run_that_ended_early_measured_less() {
     for (end_ms, measured_ms) in
         [(0, 0), (1_000, 0), (3_500, 1_500), (10_000, 8_000), (99_000, 8_000)]
     {
-        let results = Collector::new(&plan, &files()).finish(at(end_ms * 1000));
+        let results = Collector::new(&plan, &files(), size_class_name).finish(at(end_ms * 1000));
         assert_eq!(results.measured, Duration::from_millis(measured_ms), "{end_ms}");
         let figures = Figures::of(&results);
         assert_eq!((figures.replies_per_s, figures.response_time_ms), (0.0, 0.0));
@@ -137,7 +142,7 @@ fn what_comes_after_a_run_was_stopped_is_not_measured() {
         (99_000, 3_000, 9_000, (8_000, 1, 1)),
     ];
     for (stopped, intended, ended, (measured, requests, replies)) in rows {
-        let mut collector = Collector::new(&plan, &files());
+        let mut collector = Collector::new(&plan, &files(), size_class_name);
         collector.stop(at(stopped * 1000));
         collector.record(&answered(0, intended * 1000, ended * 1000));
         let results = collector.finish(at(20_000_000));
@@ -199,7 +204,8 @@ fn figures_have_the_papers_meanings() {
         ..answered(0, intended, ended)
     };
     let records = [first, next(1, 10_000, 14_000), next(2, 20_000, 26_000)];
-    let results = collected(&plan(), &records);
+    let mut results = collected(&plan(), &records);
+    [SECOND, 2 * SECOND].into_iter().for_each(|cpu| results.ran(process(cpu)));
     let figures = Figures::of(&results);
     let expected = Figures {
         measured_s: 10.0,
@@ -208,6 +214,7 @@ fn figures_have_the_papers_meanings() {
         goodput_per_s: 0.3,
         failures_per_s: 0.0,
         timeouts_share: 0.0,
+        client_cpu_share: 0.2,
         server_throughput_mbit_per_s: 0.024,
         connections_per_s: 0.1,
         // 240,000 bits in 12 ms of waiting.
@@ -224,6 +231,7 @@ fn figures_have_the_papers_meanings() {
         (figures.goodput_per_s, expected.goodput_per_s),
         (figures.failures_per_s, expected.failures_per_s),
         (figures.timeouts_share, expected.timeouts_share),
+        (figures.client_cpu_share, expected.client_cpu_share),
         (figures.server_throughput_mbit_per_s, expected.server_throughput_mbit_per_s),
         (figures.connections_per_s, expected.connections_per_s),
         (figures.client_throughput_mbit_per_s, expected.client_throughput_mbit_per_s),
@@ -293,8 +301,6 @@ fn results_of_another_run_are_not_taken_in() {
 
 #[test]
 fn each_process_tells_what_it_used() {
-    let process =
-        |cpu| Process { cpu, lasted: 10 * SECOND, descriptors: 5, descriptors_max: 20, missed: 0 };
     let [mut ours, mut theirs] = [SECOND, 2 * SECOND].map(|cpu| {
         let mut results = collected(&plan(), &[]);
         results.ran(process(cpu));

@@ -3,7 +3,7 @@ use measure::Instant;
 use super::*;
 use crate::collector::results::Process;
 use crate::collector::{Collector, Pace, Plan};
-use crate::files::{File, FileId, Files};
+use crate::files::{File, FileId, Files, size_class_name};
 use crate::record::{Record, Step};
 use crate::stop::Stop;
 
@@ -22,8 +22,11 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
     let patience = Some(Duration::from_secs(patience_s));
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 102), file(3, 921_600)], true);
-    let mut collector =
-        Collector::new(&Plan { start, stop, patience, pace: Pace::Open, clients: 4 }, &files);
+    let mut collector = Collector::new(
+        &Plan { start, stop, patience, pace: Pace::Open, clients: 4 },
+        &files,
+        size_class_name,
+    );
     for number in 0..1000 {
         let intended = Instant { ns: start.ns + number * 10 * MS };
         let mut record = Record {

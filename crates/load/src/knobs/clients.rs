@@ -3,7 +3,7 @@
 use super::Knob;
 use super::values;
 use crate::behaviour::{GivesUpBy, Keeps};
-use crate::choices;
+use crate::choices::{self, Choices};
 
 /// Who has more connections is no browser, but several clients.
 const PARALLEL_MAX: u16 = 64;
@@ -14,7 +14,7 @@ const RETRIES_MAX: u16 = 100;
 /// No kernel allows a process more descriptors (fs.nr_open is at most 2^30).
 const CONNECTIONS_MAX_MOST: usize = 1 << 30;
 
-pub(super) const PATIENCE: Knob = Knob {
+pub(super) const PATIENCE: Knob<Choices> = Knob {
     name: "patience",
     group: super::CLIENTS,
     value: "S|none",
@@ -27,7 +27,7 @@ pub(super) const PATIENCE: Knob = Knob {
     show: |choices| values::shown_limit(choices.behaviour.patience),
 };
 
-pub(super) const CONNECT_MAX: Knob = Knob {
+pub(super) const CONNECT_MAX: Knob<Choices> = Knob {
     name: "connect-max",
     group: super::CLIENTS,
     value: "S|none",
@@ -39,7 +39,7 @@ pub(super) const CONNECT_MAX: Knob = Knob {
     show: |choices| values::shown_limit(choices.behaviour.connect_max),
 };
 
-pub(super) const SEND_MAX: Knob = Knob {
+pub(super) const SEND_MAX: Knob<Choices> = Knob {
     name: "send-max",
     group: super::CLIENTS,
     value: "S|none",
@@ -51,7 +51,7 @@ pub(super) const SEND_MAX: Knob = Knob {
     show: |choices| values::shown_limit(choices.behaviour.send_max),
 };
 
-pub(super) const FIRST_BYTE_MAX: Knob = Knob {
+pub(super) const FIRST_BYTE_MAX: Knob<Choices> = Knob {
     name: "first-byte-max",
     group: super::CLIENTS,
     value: "S|none",
@@ -63,7 +63,7 @@ pub(super) const FIRST_BYTE_MAX: Knob = Knob {
     show: |choices| values::shown_limit(choices.behaviour.first_byte_max),
 };
 
-pub(super) const PROGRESS_MAX: Knob = Knob {
+pub(super) const PROGRESS_MAX: Knob<Choices> = Knob {
     name: "progress-max",
     group: super::CLIENTS,
     value: "S|none",
@@ -75,7 +75,7 @@ pub(super) const PROGRESS_MAX: Knob = Knob {
     show: |choices| values::shown_limit(choices.behaviour.progress_max),
 };
 
-pub(super) const GIVES_UP_BY: Knob = Knob {
+pub(super) const GIVES_UP_BY: Knob<Choices> = Knob {
     name: "gives-up-by",
     group: super::CLIENTS,
     value: "reset|fin",
@@ -91,7 +91,7 @@ pub(super) const GIVES_UP_BY: Knob = Knob {
 const GIVES_UP_WORDS: [(&str, GivesUpBy); 2] =
     [("reset", GivesUpBy::Reset), ("fin", GivesUpBy::Fin)];
 
-pub(super) const RETRIES: Knob = Knob {
+pub(super) const RETRIES: Knob<Choices> = Knob {
     name: "retries",
     group: super::CLIENTS,
     value: "N",
@@ -104,7 +104,7 @@ pub(super) const RETRIES: Knob = Knob {
     show: |choices| choices.behaviour.retries.to_string(),
 };
 
-pub(super) const KEEPS: Knob = Knob {
+pub(super) const KEEPS: Knob<Choices> = Knob {
     name: "keeps",
     group: super::CLIENTS,
     value: "request|session|client",
@@ -125,7 +125,7 @@ const KEEPS_WORDS: [(&str, Keeps); 3] =
 /// A default that the workload decides.
 const OWN: &str = "its own";
 
-pub(super) const PIPELINED: Knob = Knob {
+pub(super) const PIPELINED: Knob<Choices> = Knob {
     name: "pipelined",
     group: super::CLIENTS,
     value: "on|off",
@@ -139,7 +139,7 @@ pub(super) const PIPELINED: Knob = Knob {
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
-pub(super) const PARALLEL: Knob = Knob {
+pub(super) const PARALLEL: Knob<Choices> = Knob {
     name: "parallel",
     group: super::CLIENTS,
     value: "N",
@@ -152,7 +152,7 @@ pub(super) const PARALLEL: Knob = Knob {
     show: |choices| choices.parallel.map_or(OWN.into(), |parallel| parallel.to_string()),
 };
 
-pub(super) const CONDITIONAL: Knob = Knob {
+pub(super) const CONDITIONAL: Knob<Choices> = Knob {
     name: "conditional",
     group: super::CLIENTS,
     value: "SHARE",
@@ -165,7 +165,7 @@ pub(super) const CONDITIONAL: Knob = Knob {
     show: |choices| choices.behaviour.conditional.to_string(),
 };
 
-pub(super) const VERIFIED: Knob = Knob {
+pub(super) const VERIFIED: Knob<Choices> = Knob {
     name: "verified",
     group: super::CLIENTS,
     value: "SHARE",
@@ -178,7 +178,7 @@ pub(super) const VERIFIED: Knob = Knob {
     show: |choices| choices.behaviour.verified.to_string(),
 };
 
-pub(super) const SOURCES: Knob = Knob {
+pub(super) const SOURCES: Knob<Choices> = Knob {
     name: "sources",
     group: super::CLIENTS,
     value: "IP[-IP][,...]",
@@ -201,7 +201,7 @@ pub(super) const SOURCES: Knob = Knob {
     },
 };
 
-pub(super) const CONNECTIONS_MAX: Knob = Knob {
+pub(super) const CONNECTIONS_MAX: Knob<Choices> = Knob {
     name: "connections-max",
     group: super::CLIENTS,
     value: "N",

@@ -13,7 +13,7 @@ const CLIENTS_MAX: u32 = 1_000_000;
 /// A schedule of more is a ramp.
 const STEPS_MAX: usize = 1_000;
 
-pub(super) const RATE: Knob = Knob {
+pub(super) const RATE: Knob<Choices> = Knob {
     name: "rate",
     group: super::PACE,
     value: "R",
@@ -26,7 +26,7 @@ pub(super) const RATE: Knob = Knob {
     },
 };
 
-pub(super) const GAPS: Knob = Knob {
+pub(super) const GAPS: Knob<Choices> = Knob {
     name: "gaps",
     group: super::PACE,
     value: "fixed|poisson",
@@ -41,7 +41,7 @@ pub(super) const GAPS: Knob = Knob {
 
 const GAPS_WORDS: [(&str, bool); 2] = [("fixed", false), ("poisson", true)];
 
-pub(super) const STEPS: Knob = Knob {
+pub(super) const STEPS: Knob<Choices> = Knob {
     name: "steps",
     group: super::PACE,
     value: "R:S[,R:S]...",
@@ -56,7 +56,7 @@ pub(super) const STEPS: Knob = Knob {
     },
 };
 
-pub(super) const RAMP: Knob = Knob {
+pub(super) const RAMP: Knob<Choices> = Knob {
     name: "ramp",
     group: super::PACE,
     value: "FROM:TO:S",
@@ -68,7 +68,7 @@ pub(super) const RAMP: Knob = Knob {
     },
 };
 
-pub(super) const CLIENTS: Knob = Knob {
+pub(super) const CLIENTS: Knob<Choices> = Knob {
     name: "clients",
     group: super::PACE,
     value: "N",
@@ -82,7 +82,7 @@ pub(super) const CLIENTS: Knob = Knob {
     },
 };
 
-pub(super) const REST: Knob = Knob {
+pub(super) const REST: Knob<Choices> = Knob {
     name: "rest",
     group: super::PACE,
     value: "S|exponential:S",
@@ -95,7 +95,7 @@ pub(super) const REST: Knob = Knob {
     show: |choices| values::shown_pause(choices.rest),
 };
 
-pub(super) const DURATION: Knob = Knob {
+pub(super) const DURATION: Knob<Choices> = Knob {
     name: "duration",
     group: super::PACE,
     value: "S",
@@ -107,7 +107,7 @@ pub(super) const DURATION: Knob = Knob {
     show: |choices| values::shown(choices.duration.unwrap_or(DURATION_DEFAULT)),
 };
 
-pub(super) const SESSIONS: Knob = Knob {
+pub(super) const SESSIONS: Knob<Choices> = Knob {
     name: "sessions",
     group: super::PACE,
     value: "N",
@@ -122,7 +122,7 @@ pub(super) const SESSIONS: Knob = Knob {
     },
 };
 
-pub(super) const WARM_UP: Knob = Knob {
+pub(super) const WARM_UP: Knob<Choices> = Knob {
     name: "warm-up",
     group: super::PACE,
     value: "S",

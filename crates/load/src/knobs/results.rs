@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::Knob;
 use super::values;
+use crate::choices::Choices;
 
 /// More share no processor fairly.
 const PROCESSES_MAX: u32 = 256;
 
-pub(super) const PROCESSES: Knob = Knob {
+pub(super) const PROCESSES: Knob<Choices> = Knob {
     name: "processes",
     group: super::RUN,
     value: "N",
@@ -22,7 +23,7 @@ pub(super) const PROCESSES: Knob = Knob {
     show: |choices| choices.processes.to_string(),
 };
 
-pub(super) const SEED: Knob = Knob {
+pub(super) const SEED: Knob<Choices> = Knob {
     name: "seed",
     group: super::RUN,
     value: "N",
@@ -34,7 +35,7 @@ pub(super) const SEED: Knob = Knob {
     show: |choices| choices.seed.to_string(),
 };
 
-pub(super) const INTERVAL: Knob = Knob {
+pub(super) const INTERVAL: Knob<Choices> = Knob {
     name: "interval",
     group: super::RUN,
     value: "S",
@@ -46,7 +47,7 @@ pub(super) const INTERVAL: Knob = Knob {
     show: |choices| values::shown(choices.interval),
 };
 
-pub(super) const JSON: Knob = Knob {
+pub(super) const JSON: Knob<Choices> = Knob {
     name: "json",
     group: super::RUN,
     value: "FILE",
@@ -58,7 +59,7 @@ pub(super) const JSON: Knob = Knob {
     show: |choices| shown(choices.json.as_deref()),
 };
 
-pub(super) const HGRM: Knob = Knob {
+pub(super) const HGRM: Knob<Choices> = Knob {
     name: "hgrm",
     group: super::RUN,
     value: "PREFIX",
@@ -71,7 +72,7 @@ pub(super) const HGRM: Knob = Knob {
     show: |choices| shown(choices.hgrm.as_deref()),
 };
 
-pub(super) const RECORDS: Knob = Knob {
+pub(super) const RECORDS: Knob<Choices> = Knob {
     name: "records",
     group: super::RUN,
     value: "FILE",

@@ -76,7 +76,7 @@ fn a_knob_takes_what_it_says() {
         assert!(ROWS.iter().any(|(name, ..)| *name == knob.name), "{} has no row", knob.name);
     }
     let told = Choices::default().set("depth", "1");
-    assert_eq!(told, Err(String::from("a run has no knob depth")));
+    assert_eq!(told, Err(String::from("there is no knob depth")));
 }
 
 #[test]

@@ -9,50 +9,55 @@ const SECONDS_MAX: f64 = 366.0 * 24.0 * 3600.0;
 /// More are no rate that a machine makes.
 const RATE_MAX: f64 = 1e7;
 
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let wanted = || format!("has to be a number of seconds from 0 to {SECONDS_MAX}");
     let seconds = text.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(wanted)
 }
 
-pub(super) fn some_seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
     let wanted = || format!("has to be a number of seconds above 0, up to {SECONDS_MAX}");
     seconds(text).ok().filter(|span| !span.is_zero()).ok_or_else(wanted)
 }
 
 /// With a word for none.
-pub(super) fn limit(text: &str) -> Result<Option<Duration>, String> {
+pub(crate) fn limit(text: &str) -> Result<Option<Duration>, String> {
     if text == NONE {
         return Ok(None);
     }
     some_seconds(text).map(Some).map_err(|wanted| format!("{wanted}, or {NONE}"))
 }
 
-pub(super) const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
-pub(super) fn shown(span: Duration) -> String {
+pub(crate) fn shown(span: Duration) -> String {
     span.as_secs_f64().to_string()
 }
 
-pub(super) fn shown_limit(span: Option<Duration>) -> String {
+pub(crate) fn shown_limit(span: Option<Duration>) -> String {
     span.map_or_else(|| String::from(NONE), shown)
 }
 
 /// Sessions a second.
-pub(super) fn rate(text: &str, least: f64) -> Result<f64, String> {
+pub(crate) fn rate(text: &str, least: f64) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (least..=RATE_MAX).contains(rate));
     rate.ok_or_else(|| format!("a rate is a number from {least} to {RATE_MAX} in a second"))
 }
 
 /// The least rate of an arrival that comes at all: one in a day.
-pub(super) const RATE_MIN: f64 = 1.0 / 86_400.0;
+pub(crate) const RATE_MIN: f64 = 1.0 / 86_400.0;
 
-pub(super) fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("has to be a number from {least} to {most}"))
+}
+
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| String::from("has to be a share from 0 to 1"))
 }
 
-pub(super) fn whole<N>(text: &str, least: N, most: N) -> Result<N, String>
+pub(crate) fn whole<N>(text: &str, least: N, most: N) -> Result<N, String>
 where
     N: std::str::FromStr + PartialOrd + std::fmt::Display,
 {
@@ -61,7 +66,7 @@ where
 }
 
 /// A time that is always the same, or drawn with that mean.
-pub(super) fn pause(text: &str) -> Result<Draw, String> {
+pub(crate) fn pause(text: &str) -> Result<Draw, String> {
     match text.strip_prefix(EXPONENTIAL) {
         Some(mean) => Ok(Draw::Exponential {
             mean: some_seconds(mean.trim_start_matches(':'))?.as_secs_f64(),
@@ -72,7 +77,7 @@ pub(super) fn pause(text: &str) -> Result<Draw, String> {
 
 const EXPONENTIAL: &str = "exponential:";
 
-pub(super) fn shown_pause(pause: Draw) -> String {
+pub(crate) fn shown_pause(pause: Draw) -> String {
     match pause {
         Draw::Constant(seconds) => seconds.to_string(),
         Draw::Exponential { mean } => format!("{EXPONENTIAL}{mean}"),
@@ -81,7 +86,7 @@ pub(super) fn shown_pause(pause: Draw) -> String {
 }
 
 /// One of a few words.
-pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+pub(crate) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text);
     found.map(|&(_, value)| value).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
@@ -89,7 +94,7 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
     })
 }
 
-pub(super) fn shown_word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
+pub(crate) fn shown_word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
     let found = words.iter().find(|(_, known)| known == value);
     found.map(|&(word, _)| String::from(word)).unwrap_or_default()
 }

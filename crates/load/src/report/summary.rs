@@ -67,12 +67,17 @@ fn head(report: &Report<'_>) -> String {
         measured = format!("{measured} of {}", units::time(results.planned));
     }
     let warm_up = match results.warm_up {
-        Duration::ZERO => String::from("no warm-up"),
-        warm_up => format!("{} of warm-up before", units::time(warm_up)),
+        Duration::ZERO => String::from(", no warm-up"),
+        warm_up => format!(" after {} of warm-up", units::time(warm_up)),
     };
+    let busy = results.busiest();
+    let busy = busy.map(|(_, share)| format!(", generator {} busy", units::share(share)));
     let About { target, workload, load, seed, notes, .. } = about;
     let notes = notes.as_ref().map_or_else(String::new, |notes| format!("\n{notes}"));
-    format!("{target}: {workload}, {load}\n{measured} measured, {warm_up}, seed {seed}{notes}")
+    format!(
+        "{target}: {workload}, {load}\n{measured} measured{warm_up}, seed {seed}{}{notes}",
+        busy.unwrap_or_default()
+    )
 }
 
 fn rates(results: &Results, figures: &Figures) -> String {
@@ -121,7 +126,7 @@ fn times(results: &Results) -> String {
     };
     let heads = ["mean", "p50", "p90", "p99", "p99.9", "longest"];
     let mut told = vec![row(since, heads.map(String::from))];
-    let is_late = requests.lag.quantile(0.99) >= LATE;
+    let is_late = requests.lag.quantile(0.99) > LATE;
     for (name, times) in rows {
         let has_schedule = results.pace == Pace::Open || is_late;
         if times.count() == 0 || (name == LAG && !has_schedule) {
@@ -205,7 +210,9 @@ fn details(results: &Results) -> String {
         for of in kinds() {
             classes.entry(of.kind.class).or_insert_with(Detail::new).add(&of.detail);
         }
-        classes.iter().map(|(class, detail)| detail_row(&format!("  {class}"), detail)).collect()
+        let row =
+            |(&class, detail)| detail_row(&format!("  {}", results.class_name(class)), detail);
+        classes.iter().map(row).collect()
     };
     if rows.len() < 2 {
         return String::new();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::collector::results::Process;
 use crate::collector::{Collector, Pace, Plan};
-use crate::files::{File, FileId, Files};
+use crate::files::{File, FileId, Files, size_class_name};
 use crate::gates::{self, Limits};
 use crate::record::{Outcome, Record, Step};
 use crate::stop::Stop;
@@ -44,7 +44,7 @@ fn run(
 ) -> Results {
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 1024), file(1, 10_240)], true);
-    let mut collector = Collector::new(plan, &files);
+    let mut collector = Collector::new(plan, &files, size_class_name);
     collector.stop(START + stopped);
     for number in 0..numbers {
         let (whole, outcome) = of(number);

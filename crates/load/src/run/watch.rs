@@ -14,8 +14,8 @@ use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
 use crate::collector::{self, Collector, Pace};
 use crate::engine::{Beat, Course, Failure, Observer, Part, Plan, Summary};
-use crate::files::Files;
 use crate::record::Record;
+use crate::workload::Workload;
 
 /// See the head of this file.
 pub(super) struct Watch<'w> {
@@ -36,7 +36,7 @@ const INTERRUPTED: i32 = 130;
 impl<'w> Watch<'w> {
     pub(super) fn new(
         order: &Order<'w>,
-        files: &Files,
+        workload: &dyn Workload,
         signals: &'w Signals,
         tell: &'w mut dyn FnMut(&Standing),
     ) -> Result<Self, Failure> {
@@ -51,7 +51,7 @@ impl<'w> Watch<'w> {
         let lines = order.records.map(|path| Lines::create(path, plan.part)).transpose()?;
         Ok(Self {
             plan,
-            collector: Collector::new(&collected, files),
+            collector: Collector::new(&collected, workload.files(), workload.model().class_name),
             lines,
             processor: Processor::default(),
             signals,

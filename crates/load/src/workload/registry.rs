@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::io::BufRead;
 
-use super::settings::{self, Knob, Settings};
+use super::settings::{self, Settings};
 use super::{Made, browser, one_packet, specweb99, surge, urls, webstone};
+use crate::knobs::{Knob, table_markdown};
 use crate::trace::presets::{PRESETS, Preset};
 use crate::trace::{Format, wsesslog};
 
@@ -146,7 +147,7 @@ impl Named {
     }
 
     /// Its knobs.
-    pub fn knobs(&self) -> impl Iterator<Item = &'static Knob> {
+    pub fn knobs(&self) -> impl Iterator<Item = &'static Knob<Settings>> {
         settings::KNOBS.iter().filter(|knob| self.knobs.contains(&knob.name))
     }
 }
@@ -172,10 +173,5 @@ pub fn markdown() -> String {
 /// The table of their knobs for the documents.
 #[must_use]
 pub fn knobs_markdown() -> String {
-    let mut text = String::from("| knob | default | what it does, and why |\n|---|---|---|\n");
-    let defaults = Settings::default();
-    for Knob { name, value, reason, show, .. } in settings::KNOBS {
-        let _ = writeln!(text, "| `--{name} {value}` | {} | {reason} |", show(&defaults));
-    }
-    text
+    table_markdown(settings::KNOBS, &Settings::default())
 }

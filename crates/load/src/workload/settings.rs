@@ -2,6 +2,8 @@
 
 use measure::Duration;
 
+use crate::knobs::values::{number, whole};
+use crate::knobs::{self, Knob};
 use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
 use crate::trace::wsesslog::THINK_S_MAX;
 use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
@@ -77,30 +79,17 @@ impl Settings {
     /// # Errors
     /// There is none of that name, or the value is not what it has to be: one line.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let knob = KNOBS.iter().find(|knob| knob.name == name);
-        let knob = knob.ok_or_else(|| format!("workloads have no knob {name}"))?;
-        (knob.set)(self, value).map_err(|wanted| format!("--{name} {value}: {wanted}"))
+        knobs::set(KNOBS, self, name, value)
     }
 }
 
-/// One choice.
-pub struct Knob {
-    /// As in `--name`.
-    pub name: &'static str,
-    /// What a value looks like.
-    pub value: &'static str,
-    /// What it does, and why its default is what it is.
-    pub reason: &'static str,
-    /// Changes the settings, or says what a value has to be.
-    pub set: fn(&mut Settings, &str) -> Result<(), String>,
-    /// The value in use; of the default settings, the default.
-    pub show: fn(&Settings) -> String,
-}
+const GROUP: &str = "Workloads";
 
 /// The table.
-pub const KNOBS: &[Knob] = &[
+pub const KNOBS: &[Knob<Settings>] = &[
     Knob {
         name: "dirs",
+        group: GROUP,
         value: "N",
         reason: "directories of 36 files and 5.1 MB; 680 are the 24,480 files of Pariag07 3.2",
         set: |settings, value| {
@@ -111,6 +100,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "files",
+        group: GROUP,
         value: "N",
         reason: "how many files there are; SURGE's authors ran it with 2,000",
         set: |settings, value| {
@@ -121,6 +111,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "pages",
+        group: GROUP,
         value: "N",
         reason: "pages of one visit; SURGE's users never leave, so this is our choice: about as \
                  many as a session of specweb99 has",
@@ -132,6 +123,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "bytes",
+        group: GROUP,
         value: "BYTES",
         reason: "size of the one file: with a head of up to 268 bytes it fits into one segment of \
                  Ethernet, which has 1,448 beside its timestamps",
@@ -143,6 +135,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "think",
+        group: GROUP,
         value: "constant|drawn|none",
         reason: "pauses between pages and within them: constant is 3.0 s and 0.343 s (Pariag07 \
                  3.2), drawn is Pareto and Weibull; specweb99 has them constant and surge drawn",
@@ -166,6 +159,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "think-scale",
+        group: GROUP,
         value: "FACTOR",
         reason: "multiplies all pauses: at 1 a session of specweb99 lasts 9 s, so that 15,000 \
                  requests/s are 18,000 open connections; less needs fewer",
@@ -177,6 +171,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "default-think",
+        group: GROUP,
         value: "SECONDS",
         reason: "pause after a burst of a wsesslog file that has no think= of its own; httperf \
                  has to be told, here nothing is added to what the file says",
@@ -188,6 +183,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "session-gap",
+        group: GROUP,
         value: "SECONDS",
         reason: "a client of a log that asks nothing for longer comes back as a new session; 15 s \
                  is what Apache 1.3 kept a connection open for",
@@ -199,6 +195,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "speed",
+        group: GROUP,
         value: "FACTOR",
         reason: "how many times as fast as it was logged a log is replayed: its pauses and the \
                  times between its sessions are divided by it",
@@ -210,6 +207,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "site",
+        group: GROUP,
         value: "own|made",
         reason: "what the server of a log's replay has: files of its own, of which nothing is \
                  known, or those that make-site makes of the log, which are compared",
@@ -225,6 +223,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "trace-scale",
+        group: GROUP,
         value: "FACTOR",
         reason: "multiplies the files, the cache and the requests of a synthesised trace and \
                  leaves its locality as it is: for a machine with less memory or disk",
@@ -235,19 +234,6 @@ pub const KNOBS: &[Knob] = &[
         show: |settings| settings.trace_scale.to_string(),
     },
 ];
-
-fn whole<N>(value: &str, least: N, most: N) -> Result<N, String>
-where
-    N: std::str::FromStr + PartialOrd + std::fmt::Display,
-{
-    let number = value.parse().ok().filter(|number| *number >= least && *number <= most);
-    number.ok_or_else(|| format!("has to be a whole number from {least} to {most}"))
-}
-
-fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {
-    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("has to be a number from {least} to {most}"))
-}
 
 #[cfg(test)]
 mod tests {
@@ -296,6 +282,6 @@ mod tests {
             assert_eq!(seen, expected, "--{name} {value}");
         }
         let told = Settings::default().set("depth", "1");
-        assert_eq!(told, Err(String::from("workloads have no knob depth")));
+        assert_eq!(told, Err(String::from("there is no knob depth")));
     }
 }

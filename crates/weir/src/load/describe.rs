@@ -23,8 +23,9 @@ const SESSIONS_MAX: u32 = 10_000_000;
 pub(super) fn command() -> Command {
     let flag = |name, value, help: String| Arg::new(name).long(name).value_name(value).help(help);
     let sessions = format!("sessions to draw [default: {SESSIONS}]");
-    let log =
-        String::from("also writes these sessions to FILE, as httperf's --wsesslog reads them");
+    let log = String::from(
+        "also writes these sessions to FILE, as httperf's --wsesslog reads them, up to 1,000",
+    );
     Command::new("describe")
         .about("Tells a workload's own statistics beside its model's")
         .arg(flags::workload("Which [default: specweb99]"))
@@ -65,10 +66,6 @@ fn write(
 ) -> Result<(), Failure> {
     let failed = |error| Failure::Machine(format!("{}: {error}", path.display()));
     let mut to = BufWriter::new(File::create(path).map_err(failed)?);
-    let files = workload.files().clone();
-    let drawn = (0..u64::from(sessions)).map(|number| {
-        let (mut asking, mut thinking) = workload::draws(seed, number);
-        workload.session(number, &mut asking, &mut thinking)
-    });
-    wsesslog::write(&files, drawn, &mut to).and_then(|()| to.flush()).map_err(failed)
+    let written = wsesslog::write_of(workload, sessions, seed, &mut to);
+    written.and_then(|()| to.flush()).map_err(failed)
 }

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches};
 use load::choices::Choices;
 use load::engine::Failure;
-use load::knobs::{KNOBS, Knob};
+use load::knobs::{self, KNOBS, Knob};
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::workload::{self, named};
 
@@ -13,23 +13,27 @@ fn flag(name: &'static str, value: &'static str, help: String) -> Arg {
 
 /// What a run can be told.
 pub(super) fn run() -> impl Iterator<Item = Arg> {
-    let defaults = Choices::default();
-    KNOBS.iter().map(move |knob| {
-        let Knob { name, group, value, reason, show, .. } = knob;
-        let help = format!("{reason} [default: {}]", show(&defaults));
-        flag(name, value, help).help_heading(*group)
-    })
+    of_table(KNOBS, Choices::default(), |_| String::new())
 }
 
 /// What workloads can be told.
 pub(super) fn of_workloads() -> impl Iterator<Item = Arg> {
-    let defaults = Settings::default();
-    WORKLOAD_KNOBS.iter().map(move |knob| {
-        let takers = workload::WORKLOADS.iter().filter(|row| row.knobs.contains(&knob.name));
-        let names: Vec<&str> = takers.map(|row| row.name).collect();
-        let default = (knob.show)(&defaults);
-        let help = format!("of {}: {} [default: {default}]", names.join(", "), knob.reason);
-        flag(knob.name, knob.value, help).help_heading("Workloads")
+    of_table(WORKLOAD_KNOBS, Settings::default(), |name| {
+        let takers = workload::WORKLOADS.iter().filter(|row| row.knobs.contains(&name));
+        format!("of {}: ", takers.map(|row| row.name).collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// A flag for each of a table; `whose` says what is to stand before a knob's reason.
+fn of_table<C: 'static>(
+    table: &'static [Knob<C>],
+    defaults: C,
+    whose: fn(&str) -> String,
+) -> impl Iterator<Item = Arg> {
+    table.iter().map(move |knob| {
+        let Knob { name, group, value, reason, show, .. } = knob;
+        let help = format!("{}{reason} [default: {}]", whose(name), show(&defaults));
+        flag(name, value, help).help_heading(*group)
     })
 }
 
@@ -44,24 +48,22 @@ pub(super) fn workload(help: &str) -> Arg {
 
 /// What a run was told.
 pub(super) fn choices(flags: &ArgMatches) -> Result<Choices, Failure> {
-    let mut choices = Choices::default();
-    for knob in KNOBS {
-        if let Some(value) = flags.get_one::<String>(knob.name) {
-            choices.set(knob.name, value).map_err(Failure::Operator)?;
-        }
-    }
-    Ok(choices)
+    told(KNOBS, flags)
 }
 
 /// What the workload was told.
 pub(super) fn settings(flags: &ArgMatches) -> Result<Settings, Failure> {
-    let mut settings = Settings::default();
-    for knob in WORKLOAD_KNOBS {
+    told(WORKLOAD_KNOBS, flags)
+}
+
+fn told<C: Default>(table: &[Knob<C>], flags: &ArgMatches) -> Result<C, Failure> {
+    let mut of = C::default();
+    for knob in table {
         if let Some(value) = flags.get_one::<String>(knob.name) {
-            settings.set(knob.name, value).map_err(Failure::Operator)?;
+            knobs::set(table, &mut of, knob.name, value).map_err(Failure::Operator)?;
         }
     }
-    Ok(settings)
+    Ok(of)
 }
 
 /// A flag that only a workload takes.
