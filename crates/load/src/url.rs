@@ -1,6 +1,7 @@
 //! URLs, as far as they name something to ask a server for.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 /// An `http` URL (RFC 3986 section 3, RFC 9110 section 4.2.1).
@@ -38,6 +39,9 @@ impl FromStr for Url {
             return Err(bad("blanks and letters beyond ASCII are written as %XX"));
         }
         let (host, port) = match authority.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
+            Some((host, _)) if host.parse::<Ipv6Addr>().is_err() => {
+                return Err(bad("between brackets stands an address of IPv6"));
+            }
             Some((host, "")) => (host, None),
             Some((host, port)) => {
                 let port = port.strip_prefix(':');
@@ -54,7 +58,12 @@ impl FromStr for Url {
         }
         let port = match port.filter(|port| !port.is_empty()) {
             None => PORT,
-            Some(port) => port.parse().map_err(|_| bad("a port is a number up to 65535"))?,
+            Some(port) => {
+                // A sign, too, is parsed.
+                let digits = Some(port).filter(|port| port.bytes().all(|b| b.is_ascii_digit()));
+                let number = digits.and_then(|port| port.parse().ok()).filter(|port| *port > 0);
+                number.ok_or_else(|| bad("a port is a number from 1 to 65535"))?
+            }
         };
         let shown = if host.contains(':') { format!("[{host}]") } else { host.into() };
         let authority = if port == PORT { shown } else { format!("{shown}:{port}") };
@@ -104,6 +113,10 @@ mod tests {
             "http://:80/",
             "http://user@a/",
             "http://a:65536/",
+            "http://a:0/",
+            "http://a:+1/",
+            "http://[a]/",
+            "http://[127.0.0.1]/",
             "http://a:b/",
             "http://[::1]a/",
             "http://[::1/",
