@@ -23,7 +23,7 @@ pub struct Choices {
     pub rest: Draw,
     /// Sessions at most.
     pub sessions_max: Option<u64>,
-    /// How long is measured; `None`: as long as a log, else [`DURATION`].
+    /// How long is measured; `None`: until `Steps`, a `Ramp` or a log are over, else [`DURATION`].
     pub duration: Option<Duration>,
     /// How long nothing is measured before that.
     pub warm_up: Duration,
@@ -127,7 +127,7 @@ impl Choices {
             host: host.into(),
             behaviour,
             stop: Stop {
-                after: self.warm_up + self.duration(&arrivals),
+                after: self.lasts(&arrivals, workload)?,
                 sessions_max: self.sessions_max,
                 warm_up: self.warm_up,
                 interval: self.interval,
@@ -175,20 +175,35 @@ impl Choices {
         self.keeps.or(model.keeps).unwrap_or(by_arrivals)
     }
 
-    /// How long is measured.
-    fn duration(&self, arrivals: &Arrivals) -> Duration {
-        let of_log = match arrivals {
-            // Whoever comes last is still to begin.
-            Arrivals::Open(Gaps::Times(times)) => times.last().map(|&last| last + AFTER_LOG),
+    /// How long the whole run is: the warm-up, and what is measured.
+    fn lasts(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Result<Duration, String> {
+        let of_arrivals = match arrivals {
+            Arrivals::Open(Gaps::Steps(stages)) => {
+                Some(stages.iter().map(|stage| stage.lasts).sum())
+            }
+            Arrivals::Open(Gaps::Ramp { over, .. }) => Some(*over),
+            Arrivals::Open(Gaps::Times(_)) => workload.lasts().map(|lasts| lasts + AFTER_LOG),
             _ => None,
         };
-        self.duration.or(of_log).unwrap_or(DURATION)
+        match (self.duration, of_arrivals) {
+            (None, Some(lasts)) if lasts <= self.warm_up => Err(format!(
+                "--warm-up {}: without a --duration the run is over after {} s",
+                self.warm_up.as_secs_f64(),
+                lasts.as_secs_f64()
+            )),
+            (None, Some(lasts)) => Ok(lasts),
+            (measured, _) => Ok(self.warm_up + measured.unwrap_or(DURATION)),
+        }
     }
 
     fn connections(&self, descriptors: u64) -> Result<usize, String> {
         let most = descriptors.saturating_sub(SPARE_DESCRIPTORS);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         match self.connections_max {
+            _ if most == 0 => Err(format!(
+                "a process may have {descriptors} descriptors open (ulimit -n), of which none can \
+                 be a connection: {SPARE_DESCRIPTORS} are for other things"
+            )),
             Some(asked) if asked > most => Err(format!(
                 "--connections-max {asked}: a process may have {descriptors} descriptors open \
                  (ulimit -n), of which {most} can be connections"
@@ -204,8 +219,8 @@ impl Choices {
     }
 }
 
-/// How long a log goes on behind the begin of its last session, which is the last thing known of
-/// its times.
+/// How long a log goes on behind its last request: clients pause behind replies, so each of these
+/// makes them later.
 const AFTER_LOG: Duration = Duration::from_secs(1);
 
 /// Descriptors that are not connections: the standard ones, the poller, files.

@@ -16,6 +16,7 @@ pub mod webstone;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 
+use measure::Duration;
 use measure::draw::Stream;
 
 use crate::Purpose;
@@ -41,6 +42,12 @@ pub trait Workload {
 
     /// When its sessions began, where it is a record of such; by default nobody knows.
     fn times(&self) -> Option<Gaps> {
+        None
+    }
+
+    /// From when its first session began to its last request, where it is a record of such; by
+    /// default nobody knows.
+    fn lasts(&self) -> Option<Duration> {
         None
     }
 

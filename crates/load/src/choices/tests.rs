@@ -13,6 +13,32 @@ fn plan(flags: &[(&str, &str)], name: &str) -> Result<Plan, String> {
 }
 
 #[test]
+fn a_run_lasts_as_long_as_what_it_is_made_of() {
+    type Flags<'f> = &'f [(&'f str, &'f str)];
+    // Flags, and the seconds of the whole run and of the warm-up.
+    let rows: [(Flags<'_>, Result<(u64, u64), &str>); 8] = [
+        (&[], Ok((10, 0))),
+        (&[("warm-up", "5")], Ok((15, 5))),
+        (&[("rate", "1"), ("duration", "3"), ("warm-up", "2")], Ok((5, 2))),
+        (&[("steps", "1:20,2:30")], Ok((50, 0))),
+        (&[("steps", "1:20,2:30"), ("warm-up", "20")], Ok((50, 20))),
+        (&[("steps", "1:20"), ("duration", "5")], Ok((5, 0))),
+        (&[("ramp", "0:9:30")], Ok((30, 0))),
+        (
+            &[("ramp", "0:9:30"), ("warm-up", "30")],
+            Err("--warm-up 30: without a --duration the run is over after 30 s"),
+        ),
+    ];
+    for (flags, expected) in rows {
+        let stop = plan(flags, "one-packet").map(|plan| plan.stop);
+        let told = stop.map(|stop| (stop.after.as_secs(), stop.warm_up.as_secs()));
+        assert_eq!(told, expected.map_err(String::from), "{flags:?}");
+    }
+    let few = Choices::default().plan((TO.into(), "a"), &workload::one_url::OneUrl::new("/"), 64);
+    assert!(few.expect_err("no connection is left").contains("64 descriptors open (ulimit -n)"));
+}
+
+#[test]
 fn connections_are_kept_as_the_workload_has_it() {
     use Keeps::{Client, Request, Session};
     // With a rate, and with clients.

@@ -99,7 +99,8 @@ pub(super) const DURATION: Knob<Choices> = Knob {
     name: "duration",
     group: super::PACE,
     value: "S",
-    reason: "seconds that are measured; a log without a pace of its own lasts as long as it does",
+    reason: "seconds that are measured; without it --steps, --ramp and the times of a log last as \
+             long as they do, warm-up included",
     set: |choices, value| {
         choices.duration = Some(values::some_seconds(value)?);
         Ok(())

@@ -83,6 +83,16 @@ impl Workload for TraceWorkload {
         Session { bursts }
     }
 
+    /// By the log and the speed.
+    fn lasts(&self) -> Option<Duration> {
+        let Sessions { visits, requests } = &self.sessions;
+        let lasts_us = visits.iter().map(|visit| {
+            let pauses = requests[visit.requests()].iter().map(|kept| i64::from(kept.pause_us));
+            visit.at_us - self.origin_us + pauses.sum::<i64>()
+        });
+        Some(Duration::from_secs_f64(lasts_us.max()? as f64 / 1e6 / self.speed))
+    }
+
     fn pass(&self) -> Option<u64> {
         Some(self.sessions() as u64)
     }
@@ -141,6 +151,7 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
         let mut replay = replay(2.0);
         assert_eq!(replay.sessions(), 3);
         assert_eq!(times_ms(&replay), [0, 2000, 30_000]);
+        assert_eq!(replay.lasts(), Some(Duration::from_secs(30)));
         let known = |(_, file): (FileId, &crate::files::File)| (file.target.clone(), file.bytes);
         let files: Vec<_> = replay.files().iter().map(known).collect();
         let of = |target: &str, bytes| (Box::<str>::from(target), bytes);
@@ -160,6 +171,15 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
         let third = Session { bursts: vec![burst(&[get(2)], ms(0))] };
         let expected = [first.clone(), second, third, first];
         assert_eq!(sessions(&mut replay, 4), expected);
+    }
+
+    #[test]
+    fn a_log_lasts_until_its_last_request() {
+        let last = "a - - [01/Jul/1995:00:01:20 +0000] \"GET /c HTTP/1.0\" 200 -\n";
+        let log = [LOG, last].concat();
+        let replay = read(Format::Clf, log.as_bytes(), &Choices::default()).unwrap();
+        assert_eq!(times_ms(&replay), [0, 4000, 60_000]);
+        assert_eq!(replay.lasts(), Some(Duration::from_secs(70)));
     }
 
     #[test]

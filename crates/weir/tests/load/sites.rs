@@ -90,6 +90,8 @@ fn a_log_is_replayed_against_a_site_of_its_own() {
         line("a", 10, "/images/a.gif", "786"),
         line("a", 10, "/b.html?page=2", "1000"),
         line("b", 11, "/images/a.gif", "786"),
+        // Of a session that began long before.
+        line("a", 24, "/images/a.gif", "786"),
         String::from("this is none\n"),
     ];
     fs::write(&log, text.concat()).expect("a log");
@@ -98,7 +100,7 @@ fn a_log_is_replayed_against_a_site_of_its_own() {
     let server = serve(&site);
     let url = format!("http://{}/", server.address);
     let report = report(&[&url, "--workload", &workload, "--site", "made", "--speed", "10"]);
-    assert_eq!(report["outcomes"], serde_json::json!({ "good": 3 }), "{report}");
+    assert_eq!(report["outcomes"], serde_json::json!({ "good": 4 }), "{report}");
     let notes = report["about"]["notes"].as_str().expect("notes");
     assert!(notes.contains("1 unreadable"), "{notes}");
     server.stop();
