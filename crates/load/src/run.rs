@@ -38,6 +38,15 @@ pub struct Done {
     pub complaints: Vec<String>,
 }
 
+/// What is told of a run while it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// How it goes.
+    Standing(Standing),
+    /// Somebody wants it to end: replies are waited for, for as long as the clients' patience.
+    Stopping,
+}
+
 /// How a run goes.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Standing {
@@ -55,8 +64,16 @@ pub struct Standing {
 const START: Duration = Duration::from_millis(100);
 const START_EACH: Duration = Duration::from_millis(10);
 
-/// Performs a run; `tell` hears how it goes, once in each interval. SIGINT and SIGTERM end it
-/// early: by the first one nothing begins any more, by a second one the process ends at once.
+/// To one of several processes: its part ends early. None that a terminal or `kill` sends to all of
+/// them, or to one alone: who has less asked than was wanted does not know of it.
+const STOP: Signal = Signal::Usr1;
+
+/// As shells tell a process that ^C has ended.
+const INTERRUPTED: i32 = 130;
+
+/// Performs a run; `tell` hears how it goes, once in each interval and at least once in a second.
+/// SIGINT and SIGTERM end it early: by the first one nothing begins any more, by a second one the
+/// process ends at once. Behind it they have their usual effect.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -66,16 +83,19 @@ const START_EACH: Duration = Duration::from_millis(10);
 pub fn run(
     order: &Order<'_>,
     workload: &mut dyn Workload,
-    tell: &mut dyn FnMut(&Standing),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Done, Failure> {
-    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
+    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP]);
     let signals = signals.map_err(|error| Failure::Machine(format!("signals: {error}")))?;
     let begin = monotonic() + START + START_EACH * order.processes;
     let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
-    if order.processes > 1 {
-        return processes::share(&Order { plan: &whole, ..*order }, workload, &signals, tell);
-    }
-    part(&Order { plan: &whole, ..*order }, workload, &signals, tell)
+    let order = Order { plan: &whole, ..*order };
+    let perform = if order.processes > 1 { processes::share } else { part };
+    let done = perform(&order, workload, &signals, tell);
+    // Of a run that is over anyway.
+    while let Ok(Some(_)) = signals.next() {}
+    signals.release().map_err(|error| Failure::Machine(format!("signals: {error}")))?;
+    done
 }
 
 /// Performs the part of the order's plan in this process.
@@ -83,7 +103,7 @@ fn part(
     order: &Order<'_>,
     workload: &mut dyn Workload,
     signals: &Signals,
-    tell: &mut dyn FnMut(&Standing),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Done, Failure> {
     let mut watch = Watch::new(order, workload, signals, tell)?;
     let summary = engine::run(order.plan, workload, &mut watch)?;

@@ -74,8 +74,8 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         clients: choices.clients(),
         records: choices.records.as_deref(),
     };
-    let progress = Progress::new(&plan);
-    let done = run::run(&order, &mut *workload, &mut |standing| progress.tell(standing));
+    let mut progress = Progress::new(&plan);
+    let done = run::run(&order, &mut *workload, &mut |news| progress.tell(&news));
     progress.end();
     let done = done?;
     let findings = gates::findings(&done.results, &Limits::default());

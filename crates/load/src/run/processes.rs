@@ -1,16 +1,17 @@
 //! Several processes that share a run: each performs its part and hands its results over through a
-//! pipe.
+//! pipe. Each says at least once a second how it stands, so one that is silent for long hangs.
 
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use measure::Duration;
-use os::process::{Fork, Pid};
+use os::clock::monotonic;
+use os::process::{Exit, Fork, Pid};
 use os::{Signal, Signals};
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Order, Standing};
+use super::{Done, INTERRUPTED, News, Order, STOP, Standing};
 use crate::collector::results::Results;
 use crate::engine::{Failure, Part, Plan};
 use crate::workload::Workload;
@@ -18,8 +19,13 @@ use crate::workload::Workload;
 /// How soon a signal is heard.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// As shells tell a process that ^C has ended.
-const INTERRUPTED: i32 = 130;
+/// A process that has nothing to say for so many times [`LISTEN`] hangs: 30 s, in which a busy
+/// machine also writes large results. Counted and not timed: whoever was stopped together with all
+/// of them (^Z) has not waited.
+const SILENCE_MAX: u32 = 600;
+
+/// A process that was killed is gone within this.
+const GONE: Duration = Duration::from_secs(1);
 
 /// What a process says, in a line each.
 #[derive(Serialize, Deserialize)]
@@ -33,18 +39,62 @@ pub(super) fn share(
     order: &Order<'_>,
     workload: &mut dyn Workload,
     signals: &Signals,
-    tell: &mut dyn FnMut(&Standing),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Done, Failure> {
-    let failed = |error: io::Error| Failure::Machine(format!("to share a run: {error}"));
-    let mut children = Vec::new();
+    let (mut children, mut readers) = (Vec::new(), Vec::new());
+    let begun = begin(order, workload, signals, (&mut children, &mut readers));
+    let (sender, receiver) = mpsc::channel();
+    let hearing = readers.into_iter().enumerate().map(|(place, reader)| {
+        let sender = sender.clone();
+        thread::spawn(move || hear(place, reader, &sender))
+    });
+    let hearing: Vec<_> = hearing.collect();
+    let failed = |error| Lost::Failure(Failure::Machine(format!("to share a run: {error}")));
+    let done = begun.map_err(failed).and_then(|()| gather(&receiver, &children, signals, tell));
+    // Who has said all has ended; nobody is to go on where another could not.
+    children.iter().for_each(|&child| _ = os::process::kill(child));
+    let exits = bury(children.len(), signals);
+    if exits.len() == children.len() {
+        // Their pipes have ended.
+        hearing.into_iter().for_each(|thread| _ = thread.join());
+    }
+    done.map_err(|lost| match lost {
+        Lost::Failure(failure) => failure,
+        Lost::Ended { place } => {
+            let exit = exits.iter().find(|(child, _)| *child == children[place]);
+            let how = exit.map_or_else(|| String::from("ended"), |(_, exit)| exit.to_string());
+            Failure::Machine(format!("process {place} {how}, without its results"))
+        }
+    })
+}
+
+/// Why there are no results.
+enum Lost {
+    Failure(Failure),
+    /// A process has ended too early.
+    Ended {
+        place: usize,
+    },
+}
+
+/// Forks all of them. If that fails there are those that came before.
+fn begin(
+    order: &Order<'_>,
+    workload: &mut dyn Workload,
+    signals: &Signals,
+    (children, readers): (&mut Vec<Pid>, &mut Vec<PipeReader>),
+) -> io::Result<()> {
     for place in 0..order.processes {
-        let (reader, writer) = io::pipe().map_err(failed)?;
-        match os::process::fork().map_err(failed)? {
-            Fork::Parent(pid) => children.push(Child { pid, reader }),
+        let (reader, writer) = io::pipe()?;
+        match os::process::fork()? {
+            Fork::Parent(pid) => {
+                children.push(pid);
+                readers.push(reader);
+            }
             Fork::Child => {
-                children.clear();
-                drop(reader);
                 os::process::die_with_parent();
+                readers.clear();
+                drop(reader);
                 let part = Part { place, of: order.processes };
                 let plan = Plan { part, ..order.plan.clone() };
                 perform(&Order { plan: &plan, ..*order }, workload, signals, writer);
@@ -52,12 +102,7 @@ pub(super) fn share(
             }
         }
     }
-    gather(children, order, signals, tell)
-}
-
-struct Child {
-    pid: Pid,
-    reader: PipeReader,
+    Ok(())
 }
 
 /// In a child: does its part.
@@ -73,7 +118,11 @@ fn perform(
         line.push(b'\n');
         let _ = writer.write_all(&line);
     };
-    let mut tell = |standing: &Standing| say(&Word::Standing(standing.clone()));
+    let mut tell = |news| match news {
+        News::Standing(standing) => say(&Word::Standing(standing)),
+        // By the parent, who knows already.
+        News::Stopping => {}
+    };
     let word = match super::part(order, workload, signals, &mut tell) {
         Ok(Done { results, complaints }) => Word::Done { results: Box::new(results), complaints },
         Err(Failure::Operator(what)) => Word::Failed { what, is_operators: true },
@@ -82,138 +131,155 @@ fn perform(
     say(&word);
 }
 
-/// Hears all of them until each has ended.
-fn gather(
-    children: Vec<Child>,
-    order: &Order<'_>,
-    signals: &Signals,
-    tell: &mut dyn FnMut(&Standing),
-) -> Result<Done, Failure> {
-    let pids: Vec<Pid> = children.iter().map(|child| child.pid).collect();
-    let (sender, receiver) = mpsc::channel();
-    let hearing = children.into_iter().enumerate().map(|(place, child)| {
-        let sender = sender.clone();
-        thread::spawn(move || hear(place, child.reader, &sender))
-    });
-    let hearing: Vec<_> = hearing.collect();
-    drop(sender);
-    let mut all = Gathered::new(order.processes as usize);
-    all.listen(&receiver, signals, &pids, tell);
-    for thread in hearing {
-        // Its pipe has ended.
-        let _ = thread.join();
-    }
-    bury(pids.len(), signals);
-    all.done()
-}
-
-/// Reads what one of them says.
-fn hear(place: usize, reader: PipeReader, to: &Sender<(usize, Word)>) {
+/// Reads what one of them says; behind its last word there is none.
+fn hear(place: usize, reader: PipeReader, to: &Sender<(usize, Option<Word>)>) {
     for line in BufReader::new(reader).lines() {
-        let Ok(Ok(word)) = line.map(|line| serde_json::from_str(&line)) else { return };
-        if to.send((place, word)).is_err() {
+        let word = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+        let word = word.unwrap_or_else(|error: io::Error| Word::Failed {
+            what: format!("process {place} cannot be understood: {error}"),
+            is_operators: false,
+        });
+        if to.send((place, Some(word))).is_err() {
             return;
         }
     }
+    // Who is to hear it may have heard enough.
+    let _ = to.send((place, None));
 }
 
-/// What has been heard.
+/// Hears all of them until each has handed over its results, or one will not.
+fn gather(
+    receiver: &Receiver<(usize, Option<Word>)>,
+    children: &[Pid],
+    signals: &Signals,
+    tell: &mut dyn FnMut(News),
+) -> Result<Done, Lost> {
+    let mut all = Gathered::new(children.len());
+    let mut is_stopped = false;
+    let mut next_wait = monotonic() + LISTEN;
+    while !all.are_done() {
+        match receiver.recv_timeout(LISTEN) {
+            Ok((place, Some(word))) => all.take(place, word, tell)?,
+            Ok((place, None)) if all.works(place) => return Err(Lost::Ended { place }),
+            _ => {}
+        }
+        let now = monotonic();
+        if now >= next_wait {
+            next_wait = now + LISTEN;
+            all.wait()?;
+        }
+        while let Ok(Some(signal)) = signals.next() {
+            match signal {
+                Signal::Int | Signal::Term if is_stopped => os::process::exit(INTERRUPTED),
+                Signal::Int | Signal::Term => {
+                    is_stopped = true;
+                    // Who has ended needs none.
+                    children.iter().for_each(|&child| _ = os::process::signal(child, STOP));
+                    tell(News::Stopping);
+                }
+                _ => {}
+            }
+        }
+    }
+    all.done()
+}
+
+/// What has been heard, by the processes' places.
 struct Gathered {
-    standings: Vec<Option<Standing>>,
-    /// Of those that are done.
-    results: Vec<Option<Results>>,
+    parts: Vec<Heard>,
     complaints: Vec<String>,
-    failure: Option<Failure>,
+}
+
+/// Of one process.
+enum Heard {
+    Works {
+        /// If it has said so since the last time that all together were told.
+        standing: Option<Standing>,
+        /// Since its last word, in times [`LISTEN`].
+        silent: u32,
+    },
+    Done(Box<Results>),
 }
 
 impl Gathered {
     fn new(processes: usize) -> Self {
-        Self {
-            standings: vec![None; processes],
-            results: vec![None; processes],
-            complaints: Vec::new(),
-            failure: None,
-        }
+        let nothing = || Heard::Works { standing: None, silent: 0 };
+        let parts = std::iter::repeat_with(nothing).take(processes).collect();
+        Self { parts, complaints: Vec::new() }
     }
 
-    fn listen(
+    fn are_done(&self) -> bool {
+        (0..self.parts.len()).all(|place| !self.works(place))
+    }
+
+    fn works(&self, place: usize) -> bool {
+        matches!(self.parts[place], Heard::Works { .. })
+    }
+
+    fn take(
         &mut self,
-        receiver: &Receiver<(usize, Word)>,
-        signals: &Signals,
-        pids: &[Pid],
-        tell: &mut dyn FnMut(&Standing),
-    ) {
-        let mut wishes = 0;
-        // Ends: each process does, at the latest when the patience of its last clients is over.
-        loop {
-            match receiver.recv_timeout(LISTEN) {
-                Ok((place, word)) => self.take(place, word, tell),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            while let Ok(Some(signal)) = signals.next() {
-                if !matches!(signal, Signal::Int | Signal::Term) {
-                    continue;
-                }
-                wishes += 1;
-                if wishes > 1 {
-                    os::process::exit(INTERRUPTED);
-                }
-                for &pid in pids {
-                    // Who has ended needs none.
-                    let _ = os::process::signal(pid, Signal::Term);
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, place: usize, word: Word, tell: &mut dyn FnMut(&Standing)) {
-        match word {
-            Word::Standing(standing) => {
-                self.standings[place] = Some(standing);
-                if place == 0 {
-                    self.standing().iter().for_each(tell);
-                }
-            }
+        place: usize,
+        word: Word,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<(), Failure> {
+        self.parts[place] = match word {
+            Word::Standing(standing) => Heard::Works { standing: Some(standing), silent: 0 },
             Word::Done { results, complaints } => {
-                self.results[place] = Some(*results);
                 self.complaints.extend(complaints);
+                Heard::Done(results)
             }
-            Word::Failed { what, is_operators } => {
-                let failure = if is_operators { Failure::Operator } else { Failure::Machine };
-                self.failure.get_or_insert(failure(what));
-            }
-        }
-    }
-
-    /// How all of them stand, by what the first one has just said.
-    fn standing(&self) -> Option<Standing> {
-        let mut all = self.standings.first()?.clone()?;
-        for other in self.standings[1..].iter().flatten() {
-            all.open += other.open;
-            if let (Some(ours), Some(theirs)) = (&mut all.latest, &other.latest)
-                && (ours.0, ours.1) == (theirs.0, theirs.1)
-            {
-                ours.2.add(&theirs.2);
-            }
-        }
-        Some(all)
-    }
-
-    fn done(self) -> Result<Done, Failure> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let mut merged: Option<Results> = None;
-        for (place, results) in self.results.into_iter().enumerate() {
-            let lost = || Failure::Machine(format!("process {place} ended without its results"));
-            let results = results.ok_or_else(lost)?;
-            match &mut merged {
-                None => merged = Some(results),
-                Some(merged) => {
-                    let differ = |error| Failure::Machine(format!("process {place}: {error}"));
-                    merged.merge(results).map_err(differ)?;
+            Word::Failed { what, is_operators: true } => return Err(Failure::Operator(what)),
+            Word::Failed { what, is_operators: false } => return Err(Failure::Machine(what)),
+        };
+        if let Some(all) = self.standing() {
+            tell(News::Standing(all));
+            for part in &mut self.parts {
+                if let Heard::Works { standing, .. } = part {
+                    *standing = None;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Time passes in which nobody may have said anything.
+    fn wait(&mut self) -> Result<(), Failure> {
+        for (place, part) in self.parts.iter_mut().enumerate() {
+            let Heard::Works { silent, .. } = part else { continue };
+            *silent += 1;
+            if *silent > SILENCE_MAX {
+                let seconds = (LISTEN * SILENCE_MAX).as_secs();
+                let what = format!("process {place} has not said anything for {seconds} s");
+                return Err(Failure::Machine(what));
+            }
+        }
+        Ok(())
+    }
+
+    /// How those stand together that still work, if all of them have said so: of an interval that
+    /// only some have told, the rates would be too low.
+    fn standing(&self) -> Option<Standing> {
+        let mut all: Option<Standing> = None;
+        for part in &self.parts {
+            let Heard::Works { standing, .. } = part else { continue };
+            let standing = standing.clone()?;
+            match &mut all {
+                None => all = Some(standing),
+                Some(all) => all.add(&standing),
+            }
+        }
+        all
+    }
+
+    fn done(self) -> Result<Done, Lost> {
+        let mut merged: Option<Results> = None;
+        for (place, part) in self.parts.into_iter().enumerate() {
+            let Heard::Done(results) = part else { return Err(Lost::Ended { place }) };
+            match &mut merged {
+                None => merged = Some(*results),
+                Some(merged) => merged
+                    .merge(*results)
+                    .map_err(|error| Failure::Machine(format!("process {place}: {error}")))?,
             }
         }
         let results = merged.ok_or_else(|| Failure::Machine(String::from("no process")))?;
@@ -221,18 +287,78 @@ impl Gathered {
     }
 }
 
-/// All of them have said their last word.
-fn bury(mut count: usize, signals: &Signals) {
-    while count > 0 {
-        match os::process::wait_any_exited() {
-            Ok(Some(_)) => count -= 1,
-            // SIGCHLD tells of the next one; whoever was buried by somebody else tells nothing.
-            Ok(None) => {
-                if !matches!(signals.wait(Some(Duration::from_secs(1))), Ok(Some(_))) {
-                    return;
-                }
+impl From<Failure> for Lost {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl Standing {
+    /// Another process's beside this one's.
+    fn add(&mut self, other: &Self) {
+        self.at_ns = self.at_ns.max(other.at_ns);
+        self.open += other.open;
+        match (&mut self.latest, &other.latest) {
+            (Some(ours), Some(theirs)) if (ours.0, ours.1) == (theirs.0, theirs.1) => {
+                ours.2.add(&theirs.2);
             }
-            Err(_) => return,
+            (_, None) => {}
+            (None, Some(_)) => self.latest.clone_from(&other.latest),
+            // One of them was late: what it told is of another interval.
+            (Some(ours), Some(theirs)) if ours.0 < theirs.0 => {
+                self.latest.clone_from(&other.latest)
+            }
+            _ => {}
         }
+    }
+}
+
+/// Buries so many that have ended or been killed, and says how they ended.
+fn bury(count: usize, signals: &Signals) -> Vec<(Pid, Exit)> {
+    let mut exits = Vec::new();
+    while exits.len() < count {
+        match os::process::wait_any_exited() {
+            Ok(Some(exit)) => exits.push(exit),
+            // SIGCHLD tells of the next one.
+            Ok(None) if matches!(signals.wait(Some(GONE)), Ok(Some(_))) => {}
+            _ => break,
+        }
+    }
+    exits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(open: u64) -> Word {
+        Word::Standing(Standing { at_ns: 1_000_000_000, open, latest: None })
+    }
+
+    #[test]
+    fn processes_are_told_together_or_not_at_all() {
+        // Who says what, and what is told then.
+        let rows = [(0, 1, None), (0, 2, None), (1, 10, Some(12)), (1, 20, None), (0, 3, Some(23))];
+        let mut all = Gathered::new(2);
+        for (place, open, expected) in rows {
+            let mut told = None;
+            let mut tell = |news| match news {
+                News::Standing(standing) => told = Some(standing.open),
+                News::Stopping => {}
+            };
+            assert!(all.take(place, standing(open), &mut tell).is_ok());
+            assert_eq!(told, expected, "{place} says {open}");
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_for_long_hangs() {
+        let mut all = Gathered::new(2);
+        for _ in 0..SILENCE_MAX {
+            assert!(all.wait().is_ok());
+            assert!(all.take(0, standing(1), &mut |_| ()).is_ok());
+        }
+        let Err(Failure::Machine(what)) = all.wait() else { panic!("it waits for ever") };
+        assert_eq!(what, "process 1 has not said anything for 30 s");
     }
 }

@@ -9,11 +9,11 @@ use measure::{Duration, Instant};
 use os::clock::monotonic;
 use os::{Signal, Signals};
 
-use super::{Done, Order, Standing};
+use super::{Done, INTERRUPTED, News, Order, STOP, Standing};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
 use crate::collector::{self, Collector, Pace};
-use crate::engine::{Beat, Course, Failure, Observer, Part, Plan, Summary};
+use crate::engine::{BEAT, Beat, Course, Failure, Observer, Part, Plan, Summary};
 use crate::record::Record;
 use crate::workload::Workload;
 
@@ -27,18 +27,18 @@ pub(super) struct Watch<'w> {
     /// When somebody wanted it to end.
     stopped: Option<Instant>,
     next_told: Instant,
-    tell: &'w mut dyn FnMut(&Standing),
+    tell: &'w mut dyn FnMut(News),
 }
 
-/// A second wish to end it is obeyed at once: as shells tell a process that ^C has ended.
-const INTERRUPTED: i32 = 130;
+/// Who looks at a terminal wants to see something, and who gathers results that they will come.
+const TOLD_AFTER_MAX: Duration = Duration::from_secs(1);
 
 impl<'w> Watch<'w> {
     pub(super) fn new(
         order: &Order<'w>,
         workload: &dyn Workload,
         signals: &'w Signals,
-        tell: &'w mut dyn FnMut(&Standing),
+        tell: &'w mut dyn FnMut(News),
     ) -> Result<Self, Failure> {
         let plan = order.plan;
         let collected = collector::Plan {
@@ -56,7 +56,7 @@ impl<'w> Watch<'w> {
             processor: Processor::default(),
             signals,
             stopped: None,
-            next_told: plan.begin + plan.stop.interval,
+            next_told: plan.begin + told_after(plan),
             tell,
         })
     }
@@ -77,23 +77,48 @@ impl<'w> Watch<'w> {
         Done { results, complaints }
     }
 
+    /// Tells how it stands.
+    fn stand(&mut self, now: Instant, open: usize) {
+        let since = now - self.plan.begin;
+        // By the schedule, not by when it was told: no interval is passed over.
+        let every = told_after(self.plan);
+        let told = (since.as_nanos() / every.as_nanos()) as u32;
+        self.next_told = self.plan.begin + every * (told + 1);
+        let latest = self.collector.latest(now);
+        (self.tell)(News::Standing(Standing {
+            at_ns: since.as_nanos() as u64,
+            open: open as u64,
+            latest: latest.map(|(begin, lasts, interval)| {
+                (begin.as_nanos() as u64, lasts.as_nanos() as u64, interval.clone())
+            }),
+        }));
+    }
+
     /// Whether somebody wants the run to end.
     fn is_interrupted(&mut self, now: Instant) -> bool {
+        let is_alone = self.plan.part.of == 1;
         // Signals that are there can always be read.
         while let Ok(Some(signal)) = self.signals.next() {
-            let is_alone = self.plan.part.of == 1;
-            match signal {
-                Signal::Int | Signal::Term if is_alone && self.stopped.is_some() => {
-                    os::process::exit(INTERRUPTED)
+            let is_wish = match signal {
+                Signal::Int | Signal::Term => is_alone,
+                other => other == STOP && !is_alone,
+            };
+            match self.stopped {
+                _ if !is_wish => {}
+                Some(_) => os::process::exit(INTERRUPTED),
+                None => {
+                    self.stopped = Some(now);
+                    (self.tell)(News::Stopping);
                 }
-                // What a terminal sends reaches all processes; which is meant the first one says.
-                Signal::Int if is_alone => self.stopped = Some(now),
-                Signal::Term => _ = self.stopped.get_or_insert(now),
-                _ => {}
             }
         }
         self.stopped.is_some()
     }
+}
+
+/// The time between two times that it is told how a run goes.
+fn told_after(plan: &Plan) -> Duration {
+    plan.stop.interval.clamp(BEAT, TOLD_AFTER_MAX)
 }
 
 /// A rate has its time, also if the last reply came before its end; a number of sessions is over
@@ -116,15 +141,7 @@ impl Observer for Watch<'_> {
     fn beat(&mut self, Beat { now, open }: Beat) -> Course {
         self.processor.look(self.plan, now);
         if now >= self.next_told {
-            self.next_told = now.max(self.next_told) + self.plan.stop.interval;
-            let latest = self.collector.latest(now);
-            (self.tell)(&Standing {
-                at_ns: (now - self.plan.begin).as_nanos() as u64,
-                open: open as u64,
-                latest: latest.map(|(begin, lasts, interval)| {
-                    (begin.as_nanos() as u64, lasts.as_nanos() as u64, interval.clone())
-                }),
-            });
+            self.stand(now, open);
         }
         if !self.is_interrupted(now) {
             return Course::On;

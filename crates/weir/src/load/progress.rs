@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use load::engine::Plan;
 use load::report::summary;
-use load::run::Standing;
+use load::run::{News, Standing};
 use measure::Duration;
 
 /// Narrower than any terminal; a line that breaks cannot be written over.
@@ -24,7 +24,20 @@ impl<'p> Progress<'p> {
         Self { plan, is_seen: io::stderr().is_terminal() }
     }
 
-    pub(super) fn tell(&self, standing: &Standing) {
+    pub(super) fn tell(&mut self, news: &News) {
+        match news {
+            News::Standing(standing) => self.stand(standing),
+            News::Stopping => {
+                self.show(&format!(
+                    "{CLEARED}weir: waits for replies; once more, and it ends without results\n"
+                ));
+                // Whoever ends it now has an empty line to go on with.
+                self.is_seen = false;
+            }
+        }
+    }
+
+    fn stand(&self, standing: &Standing) {
         let latest = standing.latest.as_ref();
         let interval = latest
             .map_or(self.plan.stop.interval, |&(_, lasts_ns, _)| Duration::from_nanos(lasts_ns));

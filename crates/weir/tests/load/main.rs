@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod flags;
+mod processes;
 mod runs;
 mod sites;
 #[path = "../support/mod.rs"]
