@@ -1,13 +1,14 @@
 //! `weir load`: flags to a run, and what it came to.
 
 mod about;
+mod address;
 mod describe;
 mod flags;
 mod outputs;
 mod progress;
 mod site;
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
@@ -21,7 +22,7 @@ use load::workload::one_url::OneUrl;
 
 use self::outputs::Outputs;
 use self::progress::Progress;
-use crate::{machine, shown, usage};
+use crate::{machine, usage};
 
 pub(crate) fn load(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
@@ -65,7 +66,7 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let plan = choices.plan((nowhere, &url.authority), &*workload, descriptors);
     let mut plan = plan.map_err(Failure::Operator)?;
-    plan.to = address(&url)?;
+    plan.to = address::of(&url, &choices.behaviour.sources)?;
     let mut outputs = Outputs::create(&choices)?;
     let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
     let order = Order {
@@ -80,11 +81,10 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let done = done?;
     let findings = gates::findings(&done.results, &Limits::default());
     let report = Report { about: &about, results: &done.results, findings: &findings };
-    if !outputs.shows_json() {
-        shown(&summary::text(&report));
-    }
+    let summary = (!outputs.shows_json()).then(|| summary::text(&report));
+    let unseen = summary.and_then(|summary| crate::print(&summary));
     let complaints: Vec<String> =
-        outputs.write(&report).into_iter().chain(done.complaints).collect();
+        unseen.into_iter().chain(outputs.write(&report)).chain(done.complaints).collect();
     if !complaints.is_empty() {
         return Err(Failure::Machine(complaints.join("\n")));
     }
@@ -113,12 +113,4 @@ fn asked(
             load::workload::make(name, &settings).map_err(Failure::Operator)
         }
     }
-}
-
-/// The first address of a host.
-fn address(url: &Url) -> Result<SocketAddr, Failure> {
-    let unknown = |why: String| Failure::Machine(format!("{}: {why}", url.host));
-    let found = (url.host.as_str(), url.port).to_socket_addrs();
-    let first = found.map_err(|error| unknown(error.to_string()))?.next();
-    first.ok_or_else(|| unknown(String::from("no address")))
 }

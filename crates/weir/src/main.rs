@@ -6,7 +6,7 @@ mod completions;
 mod load;
 mod serve;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{Arg, Command};
@@ -48,23 +48,34 @@ fn flag(knob: &'static servers::knobs::Knob, default: String) -> Arg {
     Arg::new(knob.name).long(knob.name).value_name(knob.value).help(help).allow_hyphen_values(true)
 }
 
-/// What was asked for is out; who reads it may have seen enough and gone.
+/// What was asked for is out.
 fn shown(text: &str) -> ExitCode {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    print(text).map_or(ExitCode::SUCCESS, |fault| machine(&fault))
 }
 
-/// Each line is a mistake of its own.
+/// Says why it is not out. Who reads it may have seen enough and gone: that is no fault.
+fn print(text: &str) -> Option<String> {
+    let mut out = std::io::stdout().lock();
+    let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let fault = done.err().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
+    Some(format!("standard output: {fault}"))
+}
+
 fn usage(what: &str) -> ExitCode {
-    for line in what.lines() {
-        eprintln!("weir: {line}");
-    }
+    complain(what);
     ExitCode::from(USAGE)
 }
 
 fn machine(what: &str) -> ExitCode {
-    eprintln!("weir: {what}");
+    complain(what);
     ExitCode::from(MACHINE)
+}
+
+/// Each line is a complaint of its own.
+fn complain(what: &str) {
+    for line in what.lines() {
+        eprintln!("weir: {line}");
+    }
 }
 
 /// What clap says before its hints, in one line, and whose help tells more.

@@ -1,5 +1,7 @@
 //! What a report says of its run beside its results.
 
+use std::collections::BTreeMap;
+
 use clap::ArgMatches;
 use load::arrivals::{Arrivals, Gaps};
 use load::choices::Choices;
@@ -20,8 +22,13 @@ pub(super) fn about(
     flags: &ArgMatches,
 ) -> About {
     let settings = flags::settings(flags).unwrap_or_default();
-    let mut knobs: std::collections::BTreeMap<String, String> =
-        knobs::KNOBS.iter().map(|knob| (knob.name.into(), (knob.show)(choices))).collect();
+    let used = used(choices, plan);
+    let mut knobs: BTreeMap<String, String> =
+        knobs::KNOBS.iter().map(|knob| (knob.name.into(), (knob.show)(&used))).collect();
+    if matches!(plan.arrivals, Arrivals::Open(Gaps::Times(_))) {
+        // A log's, for which there is no word but its own.
+        knobs.insert(String::from("clients"), String::from("none"));
+    }
     knobs.extend(name.map(|name| (String::from("workload"), name.into())));
     let of_workload = name.into_iter().flat_map(|name| of_workload(name, &settings));
     let of_workload: Vec<(&str, String)> = of_workload.collect();
@@ -37,6 +44,18 @@ pub(super) fn about(
         knobs,
         machine: machine::facts(),
         versions: machine::versions(),
+    }
+}
+
+/// The choices with what was left to the workload.
+fn used(choices: &Choices, plan: &Plan) -> Choices {
+    let Plan { behaviour, stop, .. } = plan;
+    Choices {
+        duration: Some(stop.after.saturating_sub(stop.warm_up)),
+        keeps: Some(behaviour.keeps),
+        parallel: Some(behaviour.parallel),
+        connections_max: Some(behaviour.connections_max),
+        ..choices.clone()
     }
 }
 

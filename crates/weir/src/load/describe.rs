@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
     let flag = |name, value, help: String| Arg::new(name).long(name).value_name(value).help(help);
     let sessions = format!("sessions to draw [default: {SESSIONS}]");
     let log = String::from(
-        "also writes these sessions to FILE, as httperf's --wsesslog reads them, up to 1,000",
+        "also writes these sessions to FILE for httperf's --wsesslog, which reads 1,000 of them",
     );
     Command::new("describe")
         .about("Tells a workload's own statistics beside its model's")

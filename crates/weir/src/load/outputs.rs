@@ -2,7 +2,7 @@
 //! not told only then that there is no such folder.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::choices::Choices;
@@ -76,11 +76,7 @@ impl Output {
     /// Says why it could not be written.
     fn write(&mut self, text: &str) -> Option<String> {
         match self {
-            Self::Standard => {
-                let mut out = io::stdout().lock();
-                let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-                done.err().map(|error| format!("standard output: {error}"))
-            }
+            Self::Standard => crate::print(text),
             Self::File(path, file) => {
                 let done = file.write_all(text.as_bytes());
                 done.err().map(|error| format!("{}: {error}", path.display()))

@@ -87,10 +87,13 @@ fn results_go_where_they_are_wanted() {
         "--processes",
         "2",
     ]);
+    let (status, _, full) = load(&[&url, "--sessions", "2", "--json", "/dev/full"]);
+    assert_eq!((status, full.lines().count()), (Some(3), 1), "{full}");
     assert!(summary.contains("20") && errors.is_empty(), "{summary}{errors}");
     let report: Value = serde_json::from_slice(&fs::read(json).unwrap()).expect("JSON");
     assert_eq!(report["schema"], 1);
     assert_eq!(report["about"]["knobs"]["processes"], "2");
+    assert_eq!(report["about"]["knobs"]["keeps"], "client", "what was left to the workload");
     assert_eq!(report["results"]["processes"].as_array().map(Vec::len), Some(2));
     for name in ["connect", "first-byte", "whole", "lag"] {
         let text = fs::read_to_string(format!("{hgrm}.{name}.hgrm")).expect(name);
@@ -135,7 +138,7 @@ fn whoever_has_seen_enough_ends_a_run_and_gets_its_results() {
 }
 
 /// A server that answers each connection once and tells of it.
-fn answering() -> (SocketAddr, Receiver<()>) {
+pub(crate) fn answering() -> (SocketAddr, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let (told, asked) = mpsc::channel();
