@@ -302,11 +302,9 @@ impl Standing {
             (Some(ours), Some(theirs)) if (ours.0, ours.1) == (theirs.0, theirs.1) => {
                 ours.2.add(&theirs.2);
             }
-            (_, None) => {}
-            (None, Some(_)) => self.latest.clone_from(&other.latest),
-            // One of them was late: what it told is of another interval.
-            (Some(ours), Some(theirs)) if ours.0 < theirs.0 => {
-                self.latest.clone_from(&other.latest)
+            // One of them was late: what it told is of an earlier interval.
+            (ours, Some(theirs)) if ours.as_ref().is_none_or(|ours| ours.0 < theirs.0) => {
+                *ours = Some(theirs.clone());
             }
             _ => {}
         }
