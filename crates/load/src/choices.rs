@@ -116,10 +116,12 @@ impl Choices {
     ) -> Result<Plan, String> {
         let arrivals = self.arrivals(workload)?;
         let model = workload.model();
+        let connections_max = self.connections(descriptors)?;
+        self.judge_clients(&arrivals, connections_max)?;
         let behaviour = Behaviour {
             keeps: self.keeps(&arrivals, workload),
             parallel: self.parallel.unwrap_or(model.parallel),
-            connections_max: self.connections(descriptors)?,
+            connections_max,
             ..self.behaviour.clone()
         };
         Ok(Plan {
@@ -210,6 +212,24 @@ impl Choices {
             )),
             asked => Ok(asked.unwrap_or(most)),
         }
+    }
+
+    /// Clients that never rest need a connection each: who had none would ask for one again at
+    /// once, for as long as the run lasts.
+    fn judge_clients(&self, arrivals: &Arrivals, connections_max: usize) -> Result<(), String> {
+        let of_process = match arrivals {
+            Arrivals::Closed { clients, think: Draw::Constant(0.0) } => {
+                clients.div_ceil(self.processes) as usize
+            }
+            _ => 0,
+        };
+        if of_process <= connections_max {
+            return Ok(());
+        }
+        Err(format!(
+            "{of_process} clients of a process have {connections_max} connections: let there be \
+             fewer --clients, more --processes or a higher limit (ulimit -n, --connections-max)"
+        ))
     }
 
     /// The addresses that results are told apart by: their number, at least 1.

@@ -15,8 +15,9 @@ fn plan(flags: &[(&str, &str)], name: &str) -> Result<Plan, String> {
 #[test]
 fn a_run_lasts_as_long_as_what_it_is_made_of() {
     type Flags<'f> = &'f [(&'f str, &'f str)];
-    // Flags, and the seconds of the whole run and of the warm-up.
-    let rows: [(Flags<'_>, Result<(u64, u64), &str>); 8] = [
+    /// The seconds of the whole run and of the warm-up.
+    type Told = Result<(u64, u64), &'static str>;
+    let rows: [(Flags<'_>, Told); 8] = [
         (&[], Ok((10, 0))),
         (&[("warm-up", "5")], Ok((15, 5))),
         (&[("rate", "1"), ("duration", "3"), ("warm-up", "2")], Ok((5, 2))),
@@ -72,6 +73,9 @@ fn a_plan_is_made_of_choices() {
     assert_eq!(made.arrivals, Arrivals::Closed { clients: 64, think: rest });
     let drawn = plan(&[("rate", "5"), ("gaps", "poisson")], "one-packet").expect("a plan");
     assert_eq!(drawn.arrivals, Arrivals::Open(Gaps::Poisson { rate: 5.0 }));
+    for fits in [[("clients", "1872"), ("processes", "2")], [("clients", "937"), ("rest", "1")]] {
+        plan(&fits, "one-packet").expect("a plan");
+    }
     let browser = plan(&[], "browser").expect("a plan").behaviour.parallel;
     assert!(browser > 1, "a browser's own");
     assert_eq!(plan(&[("parallel", "1")], "browser").expect("a plan").behaviour.parallel, 1);
@@ -80,12 +84,14 @@ fn a_plan_is_made_of_choices() {
 #[test]
 fn what_excludes_each_other_is_told() {
     type Flags<'f> = &'f [(&'f str, &'f str)];
-    let rows: [(Flags<'_>, &str); 5] = [
+    let rows: [(Flags<'_>, &str); 7] = [
         (&[("rate", "1"), ("clients", "1")], "--clients 1: a run has one of --rate, --steps"),
         (&[("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
         (&[("steps", "1:1"), ("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
         (&[("rate", "1"), ("rest", "1")], "--rest: it is --clients that rest"),
         (&[("connections-max", "1000")], "--connections-max 1000: a process may have 1000"),
+        (&[("clients", "937")], "937 clients of a process have 936 connections"),
+        (&[("connections-max", "1")], "64 clients of a process have 1 connections"),
     ];
     for (flags, expected) in rows {
         let told = plan(flags, "one-packet").expect_err(expected);

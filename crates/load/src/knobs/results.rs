@@ -66,7 +66,7 @@ pub(super) const HGRM: Knob<Choices> = Knob {
     reason: "histograms for HdrHistogram's plotters: PREFIX.connect.hgrm, PREFIX.first-byte.hgrm, \
              PREFIX.whole.hgrm and PREFIX.lag.hgrm",
     set: |choices, value| {
-        choices.hgrm = Some(path(value)?);
+        choices.hgrm = Some(file(value)?);
         Ok(())
     },
     show: |choices| shown(choices.hgrm.as_deref()),
@@ -79,7 +79,7 @@ pub(super) const RECORDS: Knob<Choices> = Knob {
     reason: "a line of comma-separated values for each request; with several processes FILE.0, \
              FILE.1 and so on",
     set: |choices, value| {
-        choices.records = Some(path(value)?);
+        choices.records = Some(file(value)?);
         Ok(())
     },
     show: |choices| shown(choices.records.as_deref()),
@@ -87,6 +87,14 @@ pub(super) const RECORDS: Knob<Choices> = Knob {
 
 fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err(String::from("has to be a file")) } else { Ok(text.into()) }
+}
+
+/// Where `-` would be a file of that name.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err(String::from("has to be a file; it is --json that knows the standard output")),
+        _ => path(text),
+    }
 }
 
 fn shown(path: Option<&Path>) -> String {

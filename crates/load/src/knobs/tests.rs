@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("json", "", Err("has to be a file")),
     ("hgrm", "a", Ok("a")),
     ("records", "a", Ok("a")),
+    ("records", "-", Err("has to be a file; it is --json that knows the standard output")),
 ];
 
 #[test]
