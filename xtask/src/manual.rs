@@ -72,7 +72,13 @@ SIGINT or SIGTERM ends a run early, with its results; a second one ends it witho
 .B weir load make\-site
 makes the files that a workload asks for, and
 .B weir load describe
-tells what it will ask.
+tells what it will ask: of so many
+.BR \-\-sessions ,
+drawn by
+.BR \-\-seed ,
+which
+.B \-\-wsesslog
+writes to a file for httperf.
 .PP
 .B weir check
 tells every mistake in a file, or what the file would serve.
@@ -87,6 +93,7 @@ prints what bash, zsh, fish, elvish or powershell need to complete flags.
 const TAIL: &str = r".SH EXIT STATUS
 0: done. 1: a run failed, or a load's results are invalid. 2: wrong usage or configuration.
 3: the machine refuses (port, permission, limit).
+130: a second SIGINT or SIGTERM ended a load without its results.
 ";
 
 /// The whole page.
@@ -119,7 +126,7 @@ pub(crate) fn manual() -> String {
     }
     page.push_str(".SH LOAD\nFlags of\n.BR \"weir load\" .\n");
     knobs(&mut page, load::knobs::KNOBS, &Choices::default());
-    page.push_str(".SS Workloads\n");
+    page.push_str(".SS Workloads\nNames for\n.BR \\-\\-workload .\n");
     for row in WORKLOADS {
         entry(&mut page, &row.spelling(), "", row.is);
     }
