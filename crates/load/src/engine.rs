@@ -149,6 +149,9 @@ pub enum Failure {
     Machine(String),
 }
 
+/// Who rests for longer does not come again.
+const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// Missed arrivals that are counted; a schedule of a million a second has as many in a minute.
 pub const MISSED_MAX: u64 = 60_000_000;
 
@@ -216,6 +219,9 @@ struct Engine<'r> {
     /// copied before the run.
     copies: HashMap<FileId, Validators>,
     copied_before: Validators,
+    /// Connections that clients of an open loop have left to others, by their address, the last one
+    /// behind.
+    kept: Vec<Vec<Token>>,
     next_beat: Instant,
     summary: Summary,
 }
@@ -246,6 +252,7 @@ impl<'r> Engine<'r> {
             unread: Vec::new(),
             copies: HashMap::new(),
             copied_before: talk::copied_at(os::clock::wall_seconds()),
+            kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
             summary: Summary::default(),
         }
@@ -261,7 +268,7 @@ impl<'r> Engine<'r> {
                 Some(ours.peekable())
             }
             Arrivals::Closed { clients, .. } => {
-                (0..part.share(*clients)).for_each(|_| self.come());
+                (0..part.share(*clients)).for_each(|client| self.come(client));
                 None
             }
         };
@@ -336,10 +343,24 @@ impl<'r> Engine<'r> {
         self.summary.sessions * u64::from(of) + u64::from(place)
     }
 
-    /// A client of a closed loop comes, and begins with the schedule.
-    fn come(&mut self) {
-        let token = self.visits.insert(Visit::new(self.plan.begin));
-        self.wakes.set(token.place(), self.plan.begin);
+    /// A client of a closed loop comes. Who rests between sessions is in the middle of a rest when
+    /// the run begins: else all of them would come at once, again and again.
+    fn come(&mut self, client: u32) {
+        let Plan { part, seed, begin, .. } = *self.plan;
+        let client = u64::from(client) * u64::from(part.of) + u64::from(part.place);
+        // Rests behind sessions are drawn by their numbers, which count from 0.
+        let mut resting = Stream::of(seed, Purpose::Resting as u64, !client);
+        let left = resting.unit();
+        let at = begin + self.drawn_rest(&mut resting).mul_f64(left);
+        let token = self.visits.insert(Visit::new(at));
+        self.wakes.set(token.place(), at);
+    }
+
+    /// How long a client of a closed loop rests.
+    fn drawn_rest(&self, resting: &mut Stream) -> Duration {
+        let Arrivals::Closed { think, .. } = &self.plan.arrivals else { return Duration::ZERO };
+        let seconds = think.draw(resting).clamp(0.0, REST_MAX.as_secs_f64());
+        Duration::from_secs_f64(seconds)
     }
 
     /// Lets clients go on whose pause is over.

@@ -7,7 +7,7 @@ use load::record::{Record, Step};
 use measure::draw::Draw;
 use measure::{Duration, Instant};
 
-use crate::server::{Client, Same, answer, outcomes, plan, serve};
+use crate::server::{Client, PATIENCE, Same, answer, outcomes, plan, serve};
 
 /// Stops a run at the third beat behind its first record, or at the third at all.
 #[derive(Default)]
@@ -62,15 +62,15 @@ struct Ended {
 #[test]
 fn an_observer_ends_a_run() {
     let closed = |think| Arrivals::Closed { clients: 3, think: Draw::Constant(think) };
-    for arrivals in [
-        Arrivals::Open(Gaps::Fixed { rate: 500.0 }),
-        closed(0.0),
-        // These rest for as long as the run.
-        closed(3000.0),
+    for (arrivals, patience) in [
+        (Arrivals::Open(Gaps::Fixed { rate: 500.0 }), None),
+        (closed(0.0), None),
+        // These rest for as long as the run, and perhaps nobody begins.
+        (closed(3000.0), Some(PATIENCE)),
     ] {
         let change = |plan: &mut engine::Plan| {
             plan.arrivals = arrivals.clone();
-            plan.behaviour.patience = None;
+            plan.behaviour.patience = patience;
         };
         let Ended { observer, summary } = stop(change, answer, &mut Same::bursts(&[1]));
         assert_eq!(outcomes(&observer.records), vec![Good; observer.records.len()]);
