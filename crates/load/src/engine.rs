@@ -62,6 +62,9 @@ pub struct Plan {
     pub begin: Instant,
     /// Which part of it this process performs.
     pub part: Part,
+    /// Whether the process never sleeps: a virtual machine takes some 50 µs to wake one up, which
+    /// would be told as the server's time. It takes a whole processor.
+    pub spins: bool,
 }
 
 /// A share of a run: of `of` processes, the one at `place` begins each `of`-th session from that
@@ -110,6 +113,8 @@ pub struct Beat {
     pub now: Instant,
     /// Connections that are open.
     pub open: usize,
+    /// For how long it has spun in vain so far: time of its processor that it did not need.
+    pub spun: Duration,
 }
 
 /// What an observer wants.
@@ -223,6 +228,7 @@ struct Engine<'r> {
     /// behind.
     kept: Vec<Vec<Token>>,
     next_beat: Instant,
+    spun: Duration,
     summary: Summary,
 }
 
@@ -254,6 +260,7 @@ impl<'r> Engine<'r> {
             copied_before: talk::copied_at(os::clock::wall_seconds()),
             kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
+            spun: Duration::ZERO,
             summary: Summary::default(),
         }
     }
@@ -282,8 +289,7 @@ impl<'r> Engine<'r> {
             if now >= self.end || (next.is_none() && self.visits.count() == 0) {
                 break;
             }
-            let timeout = self.timeout(next);
-            self.poller.wait_exactly(Some(timeout))?;
+            self.wait(next)?;
             for at in 0..self.poller.events().len() {
                 let event = self.poller.events()[at];
                 self.happened(event);
@@ -404,12 +410,31 @@ impl<'r> Engine<'r> {
             return;
         }
         self.next_beat = now + BEAT;
-        let beat = Beat { now, open: self.connections.count() };
+        let beat = Beat { now, open: self.connections.count(), spun: self.spun };
         if self.observer.beat(beat) == Course::Stop && self.stop > now {
             self.stop = now;
             self.end = now + self.plan.behaviour.patience.unwrap_or(DRAIN_MAX);
             // Whoever thinks learns of it now.
             self.wakes.all_at(now);
+        }
+    }
+
+    /// Waits for events, or until something else is to be done.
+    fn wait(&mut self, next: Option<Instant>) -> io::Result<()> {
+        let timeout = self.timeout(next);
+        if !self.plan.spins {
+            self.poller.wait_exactly(Some(timeout))?;
+            return Ok(());
+        }
+        let begun = monotonic();
+        // Ends: at the latest with the next beat.
+        loop {
+            let is_idle = self.poller.wait_exactly(Some(Duration::ZERO))?.is_empty();
+            let spun = monotonic() - begun;
+            if !is_idle || spun >= timeout {
+                self.spun += spun;
+                return Ok(());
+            }
         }
     }
 

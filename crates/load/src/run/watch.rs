@@ -113,7 +113,7 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn beat(&mut self, Beat { now, open }: Beat) -> Course {
+    fn beat(&mut self, Beat { now, open, .. }: Beat) -> Course {
         self.processor.look(self.plan, now);
         if now >= self.next_told {
             self.next_told = now.max(self.next_told) + self.plan.stop.interval;

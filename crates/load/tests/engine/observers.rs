@@ -84,6 +84,18 @@ fn an_observer_ends_a_run() {
     }
 }
 
+/// Who spins has the same replies, and tells how much of it was in vain.
+#[test]
+fn a_run_may_never_sleep() {
+    let change = |plan: &mut engine::Plan| plan.spins = true;
+    let mut workload = Same::bursts(&[1, 1]);
+    workload.session.bursts[0].think = ENDLESS / 2;
+    let Ended { observer, .. } = stop(change, answer, &mut workload);
+    assert_eq!(outcomes(&observer.records), [Good; 5]);
+    assert!(observer.beats.is_sorted_by_key(|beat| beat.spun));
+    assert!(observer.beats[2].spun > Duration::ZERO);
+}
+
 /// Clients that think when the run is ended do not go on.
 #[test]
 fn nobody_is_waited_for_who_only_thinks() {
