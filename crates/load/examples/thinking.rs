@@ -65,6 +65,7 @@ fn main() {
         seed: 1,
         begin: os::clock::monotonic(),
         part: engine::Part::WHOLE,
+        spins: false,
     };
     let mut outcomes: BTreeMap<String, u64> = BTreeMap::new();
     let mut latest = Duration::ZERO;

@@ -46,8 +46,12 @@ impl Behaviour {
     /// The address that a session comes from; `None`: the kernel's choice.
     #[must_use]
     pub fn source(&self, session: u64) -> Option<IpAddr> {
-        let place = session.checked_rem(self.sources.len() as u64)?;
-        self.sources.get(place as usize).copied()
+        self.sources.get(self.client(session)).copied()
+    }
+
+    /// The place of that address; 0: there is none, or but one.
+    pub(crate) fn client(&self, session: u64) -> usize {
+        session.checked_rem(self.sources.len() as u64).unwrap_or_default() as usize
     }
 }
 
@@ -81,7 +85,8 @@ pub enum Keeps {
     /// For a session, whose last request asks the server to end it.
     Session,
     /// In a closed loop, for all sessions of a client, one after the other (wrk). In an open loop
-    /// each client has one session.
+    /// whoever comes takes a connection that another one of his address has left, if there is one:
+    /// as many are kept as the rate needs (wrk2 wants to be told).
     Client,
 }
 

@@ -138,6 +138,7 @@ impl Choices {
             seed: self.seed,
             begin: Instant::ORIGIN,
             part: Part::WHOLE,
+            spins: false,
         })
     }
 

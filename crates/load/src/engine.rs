@@ -62,6 +62,9 @@ pub struct Plan {
     pub begin: Instant,
     /// Which part of it this process performs.
     pub part: Part,
+    /// Whether the process never sleeps: a virtual machine takes some 50 µs to wake one up, which
+    /// would be told as the server's time. It takes a whole processor.
+    pub spins: bool,
 }
 
 /// A share of a run: of `of` processes, the one at `place` begins each `of`-th session from that
@@ -110,6 +113,8 @@ pub struct Beat {
     pub now: Instant,
     /// Connections that are open.
     pub open: usize,
+    /// For how long it has spun in vain so far: time of its processor that it did not need.
+    pub spun: Duration,
 }
 
 /// What an observer wants.
@@ -148,6 +153,9 @@ pub enum Failure {
     /// The machine refuses.
     Machine(String),
 }
+
+/// Who rests for longer does not come again.
+const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Missed arrivals that are counted; a schedule of a million a second has as many in a minute.
 pub const MISSED_MAX: u64 = 60_000_000;
@@ -216,7 +224,11 @@ struct Engine<'r> {
     /// copied before the run.
     copies: HashMap<FileId, Validators>,
     copied_before: Validators,
+    /// Connections that clients of an open loop have left to others, by their address, the last one
+    /// behind.
+    kept: Vec<Vec<Token>>,
     next_beat: Instant,
+    spun: Duration,
     summary: Summary,
 }
 
@@ -246,7 +258,9 @@ impl<'r> Engine<'r> {
             unread: Vec::new(),
             copies: HashMap::new(),
             copied_before: talk::copied_at(os::clock::wall_seconds()),
+            kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
+            spun: Duration::ZERO,
             summary: Summary::default(),
         }
     }
@@ -261,7 +275,7 @@ impl<'r> Engine<'r> {
                 Some(ours.peekable())
             }
             Arrivals::Closed { clients, .. } => {
-                (0..part.share(*clients)).for_each(|_| self.come());
+                (0..part.share(*clients)).for_each(|client| self.come(client));
                 None
             }
         };
@@ -275,8 +289,7 @@ impl<'r> Engine<'r> {
             if now >= self.end || (next.is_none() && self.visits.count() == 0) {
                 break;
             }
-            let timeout = self.timeout(next);
-            self.poller.wait_exactly(Some(timeout))?;
+            self.wait(next)?;
             for at in 0..self.poller.events().len() {
                 let event = self.poller.events()[at];
                 self.happened(event);
@@ -336,10 +349,24 @@ impl<'r> Engine<'r> {
         self.summary.sessions * u64::from(of) + u64::from(place)
     }
 
-    /// A client of a closed loop comes, and begins with the schedule.
-    fn come(&mut self) {
-        let token = self.visits.insert(Visit::new(self.plan.begin));
-        self.wakes.set(token.place(), self.plan.begin);
+    /// A client of a closed loop comes. Who rests between sessions is in the middle of a rest when
+    /// the run begins: else all of them would come at once, again and again.
+    fn come(&mut self, client: u32) {
+        let Plan { part, seed, begin, .. } = *self.plan;
+        let client = u64::from(client) * u64::from(part.of) + u64::from(part.place);
+        // Rests behind sessions are drawn by their numbers, which count from 0.
+        let mut resting = Stream::of(seed, Purpose::Resting as u64, !client);
+        let left = resting.unit();
+        let at = begin + self.drawn_rest(&mut resting).mul_f64(left);
+        let token = self.visits.insert(Visit::new(at));
+        self.wakes.set(token.place(), at);
+    }
+
+    /// How long a client of a closed loop rests.
+    fn drawn_rest(&self, resting: &mut Stream) -> Duration {
+        let Arrivals::Closed { think, .. } = &self.plan.arrivals else { return Duration::ZERO };
+        let seconds = think.draw(resting).clamp(0.0, REST_MAX.as_secs_f64());
+        Duration::from_secs_f64(seconds)
     }
 
     /// Lets clients go on whose pause is over.
@@ -383,12 +410,31 @@ impl<'r> Engine<'r> {
             return;
         }
         self.next_beat = now + BEAT;
-        let beat = Beat { now, open: self.connections.count() };
+        let beat = Beat { now, open: self.connections.count(), spun: self.spun };
         if self.observer.beat(beat) == Course::Stop && self.stop > now {
             self.stop = now;
             self.end = now + self.plan.behaviour.patience.unwrap_or(DRAIN_MAX);
             // Whoever thinks learns of it now.
             self.wakes.all_at(now);
+        }
+    }
+
+    /// Waits for events, or until something else is to be done.
+    fn wait(&mut self, next: Option<Instant>) -> io::Result<()> {
+        let timeout = self.timeout(next);
+        if !self.plan.spins {
+            self.poller.wait_exactly(Some(timeout))?;
+            return Ok(());
+        }
+        let begun = monotonic();
+        // Ends: at the latest with the next beat.
+        loop {
+            let is_idle = self.poller.wait_exactly(Some(Duration::ZERO))?.is_empty();
+            let spun = monotonic() - begun;
+            if !is_idle || spun >= timeout {
+                self.spun += spun;
+                return Ok(());
+            }
         }
     }
 

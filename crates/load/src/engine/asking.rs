@@ -82,8 +82,28 @@ impl Engine<'_> {
         })
     }
 
-    /// Begins to connect; says whether it has done so already.
+    /// A connection that another client of this address has left; the last one left is the one that
+    /// the server is the least likely to have given up.
+    fn take_kept(&mut self, visit: Token) -> Option<Token> {
+        let number = self.visits.named(visit)?.number;
+        let kept = &mut self.kept[self.plan.behaviour.client(number)];
+        while let Some(token) = kept.pop() {
+            let Some(connection) = self.connections.named(token) else { continue };
+            if connection.is_idle() {
+                connection.visit = visit;
+                self.visits.named(visit)?.connections.push(token);
+                return Some(token);
+            }
+        }
+        None
+    }
+
+    /// A connection for another request, which may be one that was there; says whether it is a new
+    /// one that has come about already.
     fn open(&mut self, visit: Token, now: Instant) -> Result<(Token, bool), Outcome> {
+        if let Some(token) = self.take_kept(visit) {
+            return Ok((token, false));
+        }
         let behaviour = &self.plan.behaviour;
         if self.connections.count() >= behaviour.connections_max {
             return Err(Outcome::NotStarted);

@@ -1,7 +1,7 @@
 //! How requests, connections and sessions end.
 
+use measure::Instant;
 use measure::draw::Stream;
-use measure::{Duration, Instant};
 use os::clock::monotonic;
 
 use super::Engine;
@@ -102,11 +102,12 @@ impl Engine<'_> {
     /// A session is over. In a closed loop its client begins another one: at once if it has been
     /// answered, else by the alarms, because one that fails at once would never let the loop go on.
     pub(super) fn over(&mut self, token: Token, now: Instant) {
-        let Arrivals::Closed { think, .. } = &self.plan.arrivals else { return self.leave(token) };
+        if matches!(self.plan.arrivals, Arrivals::Open(_)) {
+            return self.leave(token);
+        }
         let number = self.visits.named(token).map_or(0, |visit| visit.number);
         let mut resting = Stream::of(self.plan.seed, Purpose::Resting as u64, number);
-        let seconds = think.draw(&mut resting).max(0.0);
-        let at = now + Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let at = now + self.drawn_rest(&mut resting);
         if at >= self.stop || !self.may_begin() {
             return self.leave(token);
         }
@@ -125,9 +126,27 @@ impl Engine<'_> {
 
     /// A client leaves.
     pub(super) fn leave(&mut self, token: Token) {
+        let is_open_loop = matches!(self.plan.arrivals, Arrivals::Open(_));
+        if is_open_loop && self.plan.behaviour.keeps == Keeps::Client {
+            self.leave_connections(token);
+        }
         self.close_all(token);
         self.visits.remove(token);
         self.wakes.clear(token.place());
+    }
+
+    /// Leaves connections that can be used on to those who come later.
+    fn leave_connections(&mut self, token: Token) {
+        let Some(visit) = self.visits.named(token) else { return };
+        let kept = &mut self.kept[self.plan.behaviour.client(visit.number)];
+        let connections = &mut self.connections;
+        visit.connections.retain(|&connection| {
+            let can_be_used = connections.named(connection).is_some_and(|it| it.is_idle());
+            if can_be_used {
+                kept.push(connection);
+            }
+            !can_be_used
+        });
     }
 
     /// Ends what the server could not be asked to end. Nothing is on its way there, so that a reset

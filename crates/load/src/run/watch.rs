@@ -138,7 +138,7 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn beat(&mut self, Beat { now, open }: Beat) -> Course {
+    fn beat(&mut self, Beat { now, open, .. }: Beat) -> Course {
         self.processor.look(self.plan, now);
         if now >= self.next_told {
             self.stand(now, open);

@@ -60,6 +60,24 @@ fn what_was_never_begun_is_counted() {
     assert!(summary.missed > 0 && records.len() as u64 == summary.sessions);
 }
 
+/// Who comes takes what another one of his address has left.
+#[test]
+fn clients_of_an_open_loop_leave_connections_to_others() {
+    for sources in [vec![], vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()]] {
+        let mut plan = plan(serve(answer));
+        plan.arrivals = Arrivals::Open(Gaps::Fixed { rate: 1000.0 });
+        plan.stop.sessions_max = Some(500);
+        plan.behaviour.keeps = Keeps::Client;
+        plan.behaviour.connections_max = 1000;
+        plan.behaviour.sources = sources;
+        let (records, summary) = run(&plan, &mut Same::bursts(&[2]));
+        assert_eq!(outcomes(&records), [Good; 1000]);
+        let new = records.iter().filter(|record| record.connected.is_some()).count();
+        // Even if all of them are late: a round has fewer arrivals than that.
+        assert!(new < 500 && new as u64 == summary.connections, "{new}: {summary:?}");
+    }
+}
+
 #[test]
 fn clients_of_a_closed_loop_come_again() {
     for keeps in [Keeps::Request, Keeps::Session, Keeps::Client] {

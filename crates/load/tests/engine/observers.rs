@@ -7,7 +7,7 @@ use load::record::{Record, Step};
 use measure::draw::Draw;
 use measure::{Duration, Instant};
 
-use crate::server::{Client, Same, answer, outcomes, plan, serve};
+use crate::server::{Client, PATIENCE, Same, answer, outcomes, plan, serve};
 
 /// Stops a run at the third beat behind its first record, or at the third at all.
 #[derive(Default)]
@@ -62,15 +62,15 @@ struct Ended {
 #[test]
 fn an_observer_ends_a_run() {
     let closed = |think| Arrivals::Closed { clients: 3, think: Draw::Constant(think) };
-    for arrivals in [
-        Arrivals::Open(Gaps::Fixed { rate: 500.0 }),
-        closed(0.0),
-        // These rest for as long as the run.
-        closed(3000.0),
+    for (arrivals, patience) in [
+        (Arrivals::Open(Gaps::Fixed { rate: 500.0 }), None),
+        (closed(0.0), None),
+        // These rest for as long as the run, and perhaps nobody begins.
+        (closed(3000.0), Some(PATIENCE)),
     ] {
         let change = |plan: &mut engine::Plan| {
             plan.arrivals = arrivals.clone();
-            plan.behaviour.patience = None;
+            plan.behaviour.patience = patience;
         };
         let Ended { observer, summary } = stop(change, answer, &mut Same::bursts(&[1]));
         assert_eq!(outcomes(&observer.records), vec![Good; observer.records.len()]);
@@ -82,6 +82,18 @@ fn an_observer_ends_a_run() {
         );
         assert_eq!(summary.missed, 0);
     }
+}
+
+/// Who spins has the same replies, and tells how much of it was in vain.
+#[test]
+fn a_run_may_never_sleep() {
+    let change = |plan: &mut engine::Plan| plan.spins = true;
+    let mut workload = Same::bursts(&[1, 1]);
+    workload.session.bursts[0].think = ENDLESS / 2;
+    let Ended { observer, .. } = stop(change, answer, &mut workload);
+    assert_eq!(outcomes(&observer.records), [Good; 5]);
+    assert!(observer.beats.is_sorted_by_key(|beat| beat.spun));
+    assert!(observer.beats[2].spun > Duration::ZERO);
 }
 
 /// Clients that think when the run is ended do not go on.

@@ -183,6 +183,7 @@ pub(crate) fn plan(to: SocketAddr) -> Plan {
         seed: 1,
         begin: os::clock::monotonic(),
         part: engine::Part::WHOLE,
+        spins: false,
     }
 }
 
