@@ -110,6 +110,22 @@ fn results_go_where_they_are_wanted() {
 }
 
 #[test]
+fn what_could_not_be_told_is_complained_of() {
+    let (address, asked) = answering();
+    thread::spawn(move || asked.into_iter().count());
+    let url = format!("http://{address}/");
+    for how in [&[][..], &["--json", "-"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["load", &url, "--clients", "1", "--sessions", "2"]).args(how);
+        let full = fs::File::create("/dev/full").expect("a full disk");
+        let ended = command.stdout(full).stderr(Stdio::piped()).output().expect("it ends");
+        let errors = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(ended.status.code(), Some(3), "{how:?}: {errors}");
+        assert!(errors.starts_with("weir: standard output: "), "{how:?}: {errors}");
+    }
+}
+
+#[test]
 fn whoever_has_seen_enough_ends_a_run_and_gets_its_results() {
     for processes in ["1", "2"] {
         let (address, asked) = answering();
