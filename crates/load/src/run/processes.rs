@@ -51,9 +51,13 @@ pub(super) fn share(
     let hearing: Vec<_> = hearing.collect();
     let failed = |error| Lost::Failure(Failure::Machine(format!("to share a run: {error}")));
     let done = begun.map_err(failed).and_then(|()| gather(&receiver, &children, signals, tell));
-    // Who has said all has ended; nobody is to go on where another could not.
-    children.iter().for_each(|&child| _ = os::process::kill(child));
-    let exits = bury(children.len(), signals);
+    // Who ends too early tells by himself how.
+    let ended = usize::from(matches!(done, Err(Lost::Ended { .. })));
+    let mut exits = bury(ended, signals);
+    // Of the others, who has said all has ended; nobody is to go on where another could not.
+    let is_left = |child: &&Pid| exits.iter().all(|(ended, _)| ended != *child);
+    children.iter().filter(is_left).for_each(|&child| _ = os::process::kill(child));
+    exits.extend(bury(children.len() - exits.len(), signals));
     if exits.len() == children.len() {
         // Their pipes have ended.
         hearing.into_iter().for_each(|thread| _ = thread.join());
@@ -71,7 +75,7 @@ pub(super) fn share(
 /// Why there are no results.
 enum Lost {
     Failure(Failure),
-    /// A process has ended too early.
+    /// The process of this place has ended too early.
     Ended {
         place: usize,
     },
