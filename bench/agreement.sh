@@ -1,7 +1,8 @@
 #!/bin/bash
-# Whether the load generators agree: flood.c, httperf and `weir load` in turn, one request per connection, at rates that
-# floor_epoll can answer. Prints medians of ROUNDS and quartiles. Both sides run with real-time priority, so that what
-# else the machine does is not in the figures. Needs root, `testbed.sh up`, httperf and jq.
+# Whether the load generators agree: flood.c, httperf and `weir load` (which sleeps, and which spins) in turn, one
+# request per connection, at rates that floor_epoll can answer. Prints medians of ROUNDS and quartiles. Those that sleep
+# run with real-time priority, so that what else the machine does is not in the figures. Needs root, `testbed.sh up`,
+# httperf and jq.
 # usage: agreement.sh WEIR [ROUNDS [RATE...]]
 set -euo pipefail
 weir=$(realpath "$1") rounds=${2:-7} rates=("${@:3}"); ((${#rates[@]})) || rates=(1000 2000 4000 6000)
@@ -11,17 +12,18 @@ dir=$(mktemp -d); cc -O2 -w -o "$dir/flood" flood.c; cc -O2 -w -o "$dir/floor" f
 ip netns exec srv taskset -c 0 chrt -f 20 "$dir/floor" $port 1024 & floor=$!
 trap 'kill $floor; wait; rm -r "$dir"' EXIT
 sleep 0.5; kill -0 $floor
-client() { ip netns exec cli taskset -c 1 chrt -f 20 "$@"; }
+client() { ip netns exec cli taskset -c 1 "$@"; }
+soon() { client chrt -f 20 "$@"; }
 flood() { # its times count from intended starts; RATE: replies/s, median and 99th percentile in ms
-  client "$dir/flood" $server $port / "$1" $seconds 1 |
+  soon "$dir/flood" $server $port / "$1" $seconds 1 |
     sed -E 's|.*replies ([0-9]+)/s p50 ([0-9.]+)ms p99 ([0-9.]+)ms.*|\1 \2 \3|'
 }
 httperf_() { # replies/s, and the mean and the median of a connection's time in ms; medians are told to 0.5 ms
   client httperf --hog --add-header "Connection: close\n" --server $server --port $port --uri / --rate "$1" --num-conns $(($1 * seconds)) --timeout 1 2>/dev/null |
     awk '/^Connection rate/{rate = $3} /^Connection time .ms.: min/{mean = $7; median = $11} END{print rate, mean, median}'
 }
-load() { # replies/s; median and 99th percentile from intended starts, and mean and median from real ones, in ms
-  client "$weir" load http://$server:$port/ --rate "$1" --duration $seconds --patience 1 --json "$dir/json" >/dev/null || true
+load() { # HOW RATE [FLAG]...: replies/s; median and 99th percentile from intended starts, and mean and median from real ones, in ms
+  "$1" "$weir" load http://$server:$port/ --rate "${@:2}" --duration $seconds --patience 1 --json "$dir/json" >/dev/null || true
   jq -r '[.figures.replies_per_s, .times_ms.whole.p50, .times_ms.whole.p99, .times_ms.response.mean, .times_ms.response.p50] | join(" ")' "$dir/json"
 }
 tell() { # FILE: the median and the quartiles of each column
@@ -31,16 +33,19 @@ tell() { # FILE: the median and the quartiles of each column
 }
 for rate in "${rates[@]}"; do
   for _ in $(seq "$rounds"); do
-    flood "$rate" >>"$dir/flood.$rate"; load "$rate" >>"$dir/load.$rate"; httperf_ "$rate" >>"$dir/httperf.$rate"
+    flood "$rate" >>"$dir/flood.$rate"; load soon "$rate" >>"$dir/load.$rate"
+    load client "$rate" --spins on >>"$dir/spins.$rate"; httperf_ "$rate" >>"$dir/httperf.$rate"
   done
 done
 echo "| | replies/s | median from the intended start, ms | 99th percentile, ms |"; echo "|---|---|---|---|"
 for rate in "${rates[@]}"; do
   echo "| flood.c at $rate/s$(tell "$dir/flood.$rate")"; cut -d' ' -f1-3 "$dir/load.$rate" >"$dir/cut"
-  echo "| weir at $rate/s$(tell "$dir/cut")"
+  echo "| weir at $rate/s$(tell "$dir/cut")"; cut -d' ' -f1-3 "$dir/spins.$rate" >"$dir/cut"
+  echo "| weir, spinning, at $rate/s$(tell "$dir/cut")"
 done
 echo; echo "| | replies/s | mean of a connection's time, ms | median, ms |"; echo "|---|---|---|---|"
 for rate in "${rates[@]}"; do
   echo "| httperf at $rate/s$(tell "$dir/httperf.$rate")"; cut -d' ' -f1,4,5 "$dir/load.$rate" >"$dir/cut"
-  echo "| weir at $rate/s$(tell "$dir/cut")"
+  echo "| weir at $rate/s$(tell "$dir/cut")"; cut -d' ' -f1,4,5 "$dir/spins.$rate" >"$dir/cut"
+  echo "| weir, spinning, at $rate/s$(tell "$dir/cut")"
 done

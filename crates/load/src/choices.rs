@@ -42,6 +42,8 @@ pub struct Choices {
     pub seed: u64,
     /// Processes that make the load together.
     pub processes: u32,
+    /// Whether they never sleep.
+    pub spins: bool,
     /// Where the report goes as JSON, `-` is the standard output; where the histograms go, as the
     /// beginning of their names; and where a line for each request.
     pub json: Option<PathBuf>,
@@ -95,6 +97,7 @@ impl Default for Choices {
             connections_max: None,
             seed: 1,
             processes: 1,
+            spins: false,
             json: None,
             hgrm: None,
             records: None,
@@ -138,7 +141,7 @@ impl Choices {
             seed: self.seed,
             begin: Instant::ORIGIN,
             part: Part::WHOLE,
-            spins: false,
+            spins: self.spins,
         })
     }
 

@@ -57,6 +57,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     clients::SOURCES,
     clients::CONNECTIONS_MAX,
     results::PROCESSES,
+    results::SPINS,
     results::SEED,
     results::INTERVAL,
     results::JSON,

@@ -131,13 +131,11 @@ pub(super) const PIPELINED: Knob<Choices> = Knob {
     value: "on|off",
     reason: "sends all requests of a burst but the first without waiting for replies",
     set: |choices, value| {
-        choices.behaviour.pipelines = values::word(value, &ON_OFF)?;
+        choices.behaviour.pipelines = values::word(value, &values::ON_OFF)?;
         Ok(())
     },
-    show: |choices| values::shown_word(&choices.behaviour.pipelines, &ON_OFF),
+    show: |choices| values::shown_word(&choices.behaviour.pipelines, &values::ON_OFF),
 };
-
-const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 pub(super) const PARALLEL: Knob<Choices> = Knob {
     name: "parallel",

@@ -23,6 +23,20 @@ pub(super) const PROCESSES: Knob<Choices> = Knob {
     show: |choices| choices.processes.to_string(),
 };
 
+pub(super) const SPINS: Knob<Choices> = Knob {
+    name: "spins",
+    group: super::RUN,
+    value: "on|off",
+    reason: "never sleeps, so that the time a machine takes to wake a process up, some 50 us on a \
+             virtual one, is not told as the server's; takes a whole processor for each process, \
+             which the server must not need",
+    set: |choices, value| {
+        choices.spins = values::word(value, &values::ON_OFF)?;
+        Ok(())
+    },
+    show: |choices| values::shown_word(&choices.spins, &values::ON_OFF),
+};
+
 pub(super) const SEED: Knob<Choices> = Knob {
     name: "seed",
     group: super::RUN,

@@ -51,6 +51,8 @@ const ROWS: &[Row] = &[
     ("sources", "a", Err("has no IP address in \"a\"")),
     ("connections-max", "0", Err("has to be a whole number from 1 to 1073741824")),
     ("processes", "2", Ok("2")),
+    ("spins", "on", Ok("on")),
+    ("spins", "fast", Err("has to be one of on, off")),
     ("seed", "7", Ok("7")),
     ("interval", "0.1", Ok("0.1")),
     ("json", "a", Ok("a")),

@@ -94,6 +94,8 @@ pub(crate) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
     })
 }
 
+pub(crate) const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
+
 pub(crate) fn shown_word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
     let found = words.iter().find(|(_, known)| known == value);
     found.map(|&(word, _)| String::from(word)).unwrap_or_default()

@@ -138,8 +138,8 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn beat(&mut self, Beat { now, open, .. }: Beat) -> Course {
-        self.processor.look(self.plan, now);
+    fn beat(&mut self, Beat { now, open, spun }: Beat) -> Course {
+        self.processor.look(self.plan, now, spun);
         if now >= self.next_told {
             self.stand(now, open);
         }
@@ -157,23 +157,30 @@ impl Observer for Watch<'_> {
 struct Processor {
     from: Option<(Instant, Duration)>,
     to: Option<(Instant, Duration)>,
+    /// For how long it has spun in vain.
+    spun: Duration,
 }
 
 impl Processor {
-    fn look(&mut self, plan: &Plan, now: Instant) {
-        let told = || Some((now, os::process::cpu_time()));
+    fn look(&mut self, plan: &Plan, now: Instant, spun: Duration) {
+        self.spun = spun;
         if self.from.is_none() && now >= plan.begin + plan.stop.warm_up {
-            self.from = told();
+            self.from = Some((now, self.needed()));
         }
         if self.to.is_none() && now >= plan.begin + plan.stop.after {
-            self.to = told();
+            self.to = Some((now, self.needed()));
         }
+    }
+
+    /// What it has used so far, but for what it could have slept.
+    fn needed(&self) -> Duration {
+        os::process::cpu_time().saturating_sub(self.spun)
     }
 
     /// How much, in how long.
     fn used(&self, now: Instant) -> (Duration, Duration) {
         let Some((from, before)) = self.from else { return (Duration::ZERO, Duration::ZERO) };
-        let (to, after) = self.to.unwrap_or_else(|| (now, os::process::cpu_time()));
+        let (to, after) = self.to.unwrap_or_else(|| (now, self.needed()));
         (after.saturating_sub(before), to - from)
     }
 }
