@@ -1,7 +1,7 @@
 #!/bin/bash
 # The load generators against floor_epoll, one processor each (testbed.sh up): wrk and Weir on 64 kept
 # connections; flood.c and Weir at one request per connection, over rates; Weir alone while the server is
-# stopped for a second of ten. Everything is interleaved; medians of R, and the least and the most of the first
+# stopped for a second of ten, and with 19,000 thinking sessions. Everything is interleaved; medians of R, and the least and the most of the first
 # figure. All run with real-time priority (chrt), so that what else the machine does is not in the figures.
 # Needs root, jq and wrk. SRV and CLI name other namespaces than testbed.sh's. usage: generators.sh [-r R] [-s SECONDS] [-f "RATE..."] [-w "RATE..."] WEIR
 # with the rates for flood.c (-f) and those for Weir (-w).
@@ -35,6 +35,15 @@ for _ in $(seq "$R"); do
   for rate in $WEIR; do open "$rate" >>"$T/open.$rate"; done
 done
 for _ in $(seq "$R"); do stopped >>"$T/stopped"; done
+for _ in 1 2 3; do thinking >>"$T/thinking"; done
+thinking() { # seven requests in two pages, on 19,000 open connections at the same time
+  printf '/ think=20\n    /\n    /\n    /\n/\n    /\n    /\n' >"$T/log"
+  (exec ip netns exec "${CLI:-cli}" taskset -c 1 chrt -f 20 "$weir" load http://10.77.0.1:9001/ --workload "wsesslog:$T/log" \
+    --rate 2000 --sessions 19000 --duration 60 --json "$T/json" >/dev/null) & local pid=$!
+  while grep VmHWM /proc/$pid/status 2>/dev/null; do sleep 1; done | tail -1 | awk '{printf "%.1f ", $2 / 1024}'
+  wait $pid || true
+  jq -r '[.outcomes.good, .times_ms.schedule_lag.p99, .times_ms.schedule_lag.longest] | join(" ")' "$T/json"
+}
 tell() { # FILE DECIMALS...: the medians of its columns, and the range of the first
   awk -v d="${*:2}" '{ for (i = 1; i <= NF; i++) v[i, NR] = $i; n = NF }
     function order(i,   a, b, t) { for (a = 1; a < NR; a++) for (b = a + 1; b <= NR; b++) if (v[i, b] + 0 < v[i, a] + 0) { t = v[i, a]; v[i, a] = v[i, b]; v[i, b] = t } }
@@ -49,3 +58,5 @@ for rate in $FLOOD; do echo "| flood.c at $rate/s$(tell "$T/flood.$rate" 2 3 0 2
 for rate in $WEIR; do echo "| weir at $rate/s$(tell "$T/open.$rate" 2 3 0 2 2)"; done
 echo; echo "| server stopped for 1 s of 10, 1,000/s | p99, ms | longest, ms | p99 of lag, ms |"; echo "|---|---|---|---|"
 echo "| weir$(tell "$T/stopped" 0 0 3)"
+echo; echo "| 19,000 thinking sessions | MiB | good replies | p99 of lag, ms | longest lag, ms |"; echo "|---|---|---|---|---|"
+echo "| weir$(tell "$T/thinking" 1 0 3 3)"
