@@ -399,22 +399,23 @@ pub struct Progress<'p> {
 /// from one time to the next.
 #[must_use]
 pub fn progress(progress: &Progress<'_>, columns: usize) -> String {
-    let seconds = progress.at.as_secs();
-    let mut line = match progress.of {
-        Some(of) => format!("{seconds:>4} of {} s", of.as_secs()),
-        None => format!("{seconds:>4} s"),
+    let seconds = |span: Duration| span.as_secs();
+    let at = progress.at;
+    let head = match progress.of {
+        _ if at < progress.warm_up => format!("{:>4} s warm-up", seconds(at)),
+        Some(of) if at > of => format!("{:>4} s, waits", seconds(of)),
+        Some(of) => format!("{:>4} of {} s", seconds(at), seconds(of)),
+        None => format!("{:>4} s", seconds(at)),
     };
+    let mut line = format!("{head:<14}");
     if let Some(interval) = progress.latest {
         let lasts = progress.interval.as_secs_f64();
         let per_s = |count: u64| units::rate(if lasts > 0.0 { count as f64 / lasts } else { 0.0 });
         let (flow, whole) = (&interval.flow, &interval.whole);
         let p99 = told_of(whole, whole.quantile(0.99));
         let (good, failed) = (per_s(flow.goodput), per_s(flow.failed));
-        _ = write!(line, "  good {good:>10}/s  failed {failed:>9}/s  p99 {p99:>7}");
+        _ = write!(line, "  good {good:>9}/s  failed {failed:>8}/s  p99 {p99:>7}");
     }
     _ = write!(line, "  open {:>6}", units::count(progress.open as u64));
-    if progress.at < progress.warm_up {
-        line.push_str("  warm-up");
-    }
     line.chars().take(columns).collect()
 }

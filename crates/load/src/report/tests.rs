@@ -168,11 +168,13 @@ fn a_line_tells_how_it_goes() {
         open: 1234,
     };
     let early = summary::Progress { latest: None, of: None, open: 0, ..at(0) };
-    let whole = "  12 of 30 s  good       6.00/s  failed      4.00/s  p99  390 ms  open  1,234";
+    let after = "  good      6.00/s  failed     4.00/s  p99  390 ms  open  1,234";
     let rows = [
-        (at(12), 80, whole),
-        (at(12), 20, "  12 of 30 s  good  "),
-        (early, 80, "   0 s  open      0  warm-up"),
+        (at(12), 80, format!("  12 of 30 s  {after}")),
+        (at(2), 80, format!("   2 s warm-up{after}")),
+        (at(31), 80, format!("  30 s, waits {after}")),
+        (at(12), 20, String::from("  12 of 30 s    good")),
+        (early, 80, String::from("   0 s warm-up  open      0")),
     ];
     for (progress, columns, expected) in rows {
         assert_eq!(summary::progress(&progress, columns), expected);
