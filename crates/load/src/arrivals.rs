@@ -29,7 +29,7 @@ pub enum Gaps {
     },
     /// Drawn: as of many clients that know nothing of each other, whose rate is that of these on
     /// the average (a Poisson process; where the rate changes, an inhomogeneous one).
-    Poisson(Box<Gaps>),
+    Poisson(Box<Self>),
     /// One rate after the other.
     Steps(Vec<Stage>),
     /// From one rate to another, evenly.
