@@ -187,6 +187,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<Summary, Failure> {
     judge(plan, workload).map_err(Failure::Operator)?;
+    plan.behaviour.ports.as_ref().map_or(Ok(()), wire::judge).map_err(Failure::Machine)?;
     let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
     let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
     os::thread::wake_exactly();

@@ -112,7 +112,8 @@ impl Engine<'_> {
         let source = behaviour.source(number);
         self.summary.connections += 1;
         let failed = |error: std::io::Error| Loss::of(&error).outcome(Step::Connect, true);
-        let (wire, is_connected) = Wire::open(self.plan.to, source).map_err(failed)?;
+        let opened = Wire::open(self.plan.to, source, behaviour.ports.as_ref());
+        let (wire, is_connected) = opened.map_err(failed)?;
         let token = self.connections.insert(Connection::new(visit, wire, is_connected, now));
         if let Some(connection) = self.connections.named(token)
             && let Err(error) = self.poller.add(&connection.wire, token.0, Interest::BOTH)
