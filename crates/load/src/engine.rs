@@ -33,6 +33,7 @@ use os::poller::{Mechanism, Poller};
 use self::alarms::Alarms;
 use self::connection::Connection;
 use self::slab::{Slab, Token};
+pub(crate) use self::talk::is_target;
 use self::talk::{Manner, Validators};
 use self::visit::Visit;
 use crate::Purpose;
@@ -486,7 +487,7 @@ fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
         return Err(format!("no connection leads from {source} to {}", plan.to.ip()));
     }
     let mut files = workload.files().iter();
-    match files.find(|(_, file)| !talk::is_target(&file.target)) {
+    match files.find(|(_, file)| !is_target(&file.target)) {
         Some((_, file)) => Err(format!("{:?} cannot be asked for: no path", file.target)),
         None => Ok(()),
     }

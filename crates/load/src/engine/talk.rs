@@ -131,7 +131,7 @@ pub(super) fn copied_at(seconds: u64) -> Validators {
 }
 
 /// Whether a request for it can be written.
-pub(super) fn is_target(target: &str) -> bool {
+pub(crate) fn is_target(target: &str) -> bool {
     client::is_target(target)
 }
 
