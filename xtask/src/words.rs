@@ -21,6 +21,10 @@ const SYSTEM_SAFELY: [&str; 1] = ["rustix"];
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "manager", "helper", "misc"];
 
+/// The one file of the load generator that names a protocol, so that another one is a second such
+/// file and no search through the engine.
+const TALK: &str = "crates/load/src/engine/talk.rs";
+
 /// HTTP is the business of `h1` and `site`. The list need not be whole: who starts to handle fields
 /// in `servers` soon needs one of these.
 const FIELDS: [&str; 14] = [
@@ -57,6 +61,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         if file.path.starts_with("crates/servers/src/") && !file.path.ends_with("tests.rs") {
             let ours = product(source).to_ascii_lowercase();
             find(&ours, &FIELDS, "servers know nothing of header fields");
+        }
+        if file.path.starts_with("crates/load/src/") && file.path != TALK {
+            find(&source.code, &["h1"], "only engine/talk.rs knows which protocol it is");
         }
         findings.extend(empty_names(file, source));
         findings.extend(unforbidden(file, source));
@@ -128,6 +135,11 @@ mod tests {
             ("crates/servers/src/a.rs", "#[cfg(test)]\nmod tests { f(\"content-length\"); }", 0),
             ("crates/servers/src/a.rs", "// content-length", 0),
             ("crates/h1/src/a.rs", "f(\"content-length\");", 0),
+            ("crates/load/src/url.rs", "h1::client::is_target(a)", 1),
+            ("crates/load/src/url.rs", "use h1 as other;", 1),
+            ("crates/load/src/url.rs", "// h1::\nf(\"h1::\")", 0),
+            ("crates/load/src/engine/talk.rs", "use h1::client;", 0),
+            ("crates/weir/src/a.rs", "h1::f()", 0),
             ("crates/h1/src/util.rs", "", 1),
             ("crates/h1/src/common/a.rs", "", 1),
             ("crates/h1/src/helpers.rs", "mod helpers;", 0),

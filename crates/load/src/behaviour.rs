@@ -1,6 +1,7 @@
 //! How clients behave, whatever they ask.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use measure::Duration;
 
@@ -31,6 +32,9 @@ pub struct Behaviour {
     /// Addresses to connect from, by the sessions' numbers in turn: each is a client of its own.
     /// None: the kernel's choice.
     pub sources: Vec<IpAddr>,
+    /// Ports of each of them to connect from, within those that the kernel connects from; `None`:
+    /// all of these.
+    pub ports: Option<RangeInclusive<u16>>,
     /// Connections open at once, over all sessions, those included that only wait for the server to
     /// end them; who comes then is counted as not started.
     pub connections_max: usize,
@@ -70,6 +74,7 @@ impl Default for Behaviour {
             parallel: 1,
             retries: 0,
             sources: Vec::new(),
+            ports: None,
             connections_max: 19_000,
             conditional: 0.0,
             verified: 1.0,

@@ -1,6 +1,7 @@
 //! What can be chosen of a run, as values: of it and a workload a [`Plan`] is made.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use measure::draw::Draw;
@@ -274,6 +275,18 @@ pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
         1..=SOURCES_MAX => Ok(all),
         _ => Err(format!("has more than {SOURCES_MAX} addresses")),
     }
+}
+
+/// Ports from one to the other.
+///
+/// # Errors
+/// They are none, or not in order.
+pub fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let range = text.split_once('-').and_then(|(first, last)| {
+        let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+        (0 < first && first <= last).then_some(first..=last)
+    });
+    range.ok_or_else(|| String::from("has to be FROM-TO, two ports from 1 to 65535"))
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ use os::poller::{Mechanism, Poller};
 use self::alarms::Alarms;
 use self::connection::Connection;
 use self::slab::{Slab, Token};
+pub(crate) use self::talk::is_target;
 use self::talk::{Manner, Validators};
 use self::visit::Visit;
 use crate::Purpose;
@@ -187,6 +188,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<Summary, Failure> {
     judge(plan, workload).map_err(Failure::Operator)?;
+    plan.behaviour.ports.as_ref().map_or(Ok(()), wire::judge).map_err(Failure::Machine)?;
     let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
     let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
     os::thread::wake_exactly();
@@ -479,7 +481,7 @@ fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
         return Err(format!("no connection leads from {source} to {}", plan.to.ip()));
     }
     let mut files = workload.files().iter();
-    match files.find(|(_, file)| !talk::is_target(&file.target)) {
+    match files.find(|(_, file)| !is_target(&file.target)) {
         Some((_, file)) => Err(format!("{:?} cannot be asked for: no path", file.target)),
         None => Ok(()),
     }

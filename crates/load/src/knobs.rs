@@ -55,6 +55,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     clients::CONDITIONAL,
     clients::VERIFIED,
     clients::SOURCES,
+    clients::PORTS,
     clients::CONNECTIONS_MAX,
     results::PROCESSES,
     results::SPINS,

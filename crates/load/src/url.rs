@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
+use crate::engine::is_target;
+
 /// An `http` URL (RFC 3986 section 3, RFC 9110 section 4.2.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
@@ -35,7 +37,7 @@ impl FromStr for Url {
         // What stands behind # is the client's own.
         let target = target.split('#').next().unwrap_or_default();
         let target = if target.starts_with('/') { target.into() } else { format!("/{target}") };
-        if !h1::client::is_target(&target) {
+        if !is_target(&target) {
             return Err(bad("blanks and letters beyond ASCII are written as %XX"));
         }
         let (host, port) = match authority.strip_prefix('[').and_then(|v6| v6.split_once(']')) {

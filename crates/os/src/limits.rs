@@ -1,5 +1,8 @@
 //! What the machine allows this process.
 
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors this process may have open, after raising the limit as far as it may (the hard
@@ -25,6 +28,18 @@ pub fn somaxconn() -> u32 {
 /// The kernel's default since Linux 5.4.
 const SOMAXCONN: u32 = 4096;
 
+/// Ports that the kernel connects from, over IPv4 and IPv6 (net.ipv4.ip_local_port_range), as they
+/// were when this was first asked; `None` without /proc.
+#[must_use]
+pub fn local_ports() -> Option<&'static RangeInclusive<u16>> {
+    static PORTS: LazyLock<Option<RangeInclusive<u16>>> = LazyLock::new(|| {
+        let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+        let (first, last) = text.trim().split_once(char::is_whitespace)?;
+        Some(first.parse().ok()?..=last.trim().parse().ok()?)
+    });
+    PORTS.as_ref()
+}
+
 /// Descriptors open now; `None` without /proc.
 #[must_use]
 pub fn open_descriptors() -> Option<u64> {
@@ -42,6 +57,7 @@ mod tests {
         let raised = descriptors();
         assert_eq!(getrlimit(Resource::Nofile).current, Some(raised));
         assert!(somaxconn() > 0);
+        assert!(local_ports().is_some_and(|ports| !ports.is_empty()));
         let open = open_descriptors().unwrap();
         assert!(open >= 3 && open < raised);
     }

@@ -4,14 +4,15 @@ mod connection;
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::RangeInclusive;
 
 use connection::PATIENCE;
 use os::poller::{Interest, Mechanism, Poller};
-use os::{Socket, thread};
+use os::{Socket, limits, thread};
 
 /// Waits for the end of a connect.
 fn settled(to: SocketAddr, from: Option<IpAddr>) -> Result<Socket, ErrorKind> {
-    let (socket, is_connected) = Socket::connect(to, from).map_err(|error| error.kind())?;
+    let (socket, is_connected) = Socket::connect(to, from, None).map_err(|error| error.kind())?;
     let mut poller = Poller::new(Mechanism::Epoll, 1).unwrap();
     poller.add(&socket, 1, Interest::BOTH).unwrap();
     while !is_connected && !socket.connected().map_err(|error| error.kind())? {
@@ -47,6 +48,42 @@ fn connections_come_from_the_address_that_is_asked_for() {
     // Of a network for documentation: nobody's.
     let nobodys = Some(IpAddr::from([192, 0, 2, 1]));
     assert_eq!(settled(to, nobodys).err(), Some(ErrorKind::AddrNotAvailable));
+}
+
+#[test]
+fn connections_come_from_the_ports_that_are_asked_for() {
+    let all = limits::local_ports().unwrap();
+    if let Err(error) = Socket::takes_ports(all) {
+        return eprintln!("skipped: before Linux 6.3 nobody can choose ports: {error}");
+    }
+    let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), "::1".parse().unwrap());
+    for (ip, from) in [(v4, None), (v4, Some([127, 0, 0, 2].into())), (v6, None), (v6, Some(v6))] {
+        let Ok(listener) = TcpListener::bind((ip, 0)) else { continue };
+        // Others may have one of two neighbours, but hardly all of these.
+        let mut pairs = all.clone().step_by(101).take(100).map(|first| first..=first + 1);
+        assert!(pairs.any(|pair| use_up(&pair, from, &listener) == 2), "to {ip} from {from:?}");
+    }
+    let backwards = all.end() - 1..=*all.start();
+    Socket::takes_ports(&backwards).expect_err("no port is in it");
+}
+
+/// Connects until no port is left, and says how many there were.
+fn use_up(ports: &RangeInclusive<u16>, from: Option<IpAddr>, listener: &TcpListener) -> usize {
+    let to = listener.local_addr().unwrap();
+    let mut sockets = Vec::new();
+    while sockets.len() <= ports.len() {
+        match Socket::connect(to, from, Some(ports)) {
+            Ok((socket, _)) => sockets.push(socket),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::AddrNotAvailable, "{ports:?}: {error}");
+                break;
+            }
+        }
+        let peer = listener.accept().unwrap().1;
+        assert!(ports.contains(&peer.port()), "{peer} is none of {ports:?}");
+        assert_eq!(peer.ip(), from.unwrap_or(to.ip()));
+    }
+    sockets.len()
 }
 
 #[test]

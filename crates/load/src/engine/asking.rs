@@ -1,5 +1,7 @@
 //! Requests are made: on a connection that is there, or on a new one.
 
+use std::ops::Range;
+
 use measure::Instant;
 use os::clock::monotonic;
 use os::poller::Interest;
@@ -112,7 +114,8 @@ impl Engine<'_> {
         let source = behaviour.source(number);
         self.summary.connections += 1;
         let failed = |error: std::io::Error| Loss::of(&error).outcome(Step::Connect, true);
-        let (wire, is_connected) = Wire::open(self.plan.to, source).map_err(failed)?;
+        let opened = Wire::open(self.plan.to, source, behaviour.ports.as_ref());
+        let (wire, is_connected) = opened.map_err(failed)?;
         let token = self.connections.insert(Connection::new(visit, wire, is_connected, now));
         if let Some(connection) = self.connections.named(token)
             && let Err(error) = self.poller.add(&connection.wire, token.0, Interest::BOTH)
@@ -155,11 +158,9 @@ impl Engine<'_> {
             keeps,
             copy: asked.is_conditional.then(copy),
         };
-        // What one connection has to send goes by one call.
-        if self.outgoing.last().is_none_or(|&(last, _)| last != token) {
-            self.outgoing.push((token, self.out.len()));
-        }
+        let from = self.out.len();
         connection.talk.ask(&mut self.out, &self.manner, &order);
+        assign(&mut self.outgoing, token, from..self.out.len());
     }
 
     /// Sends what was written. One after the other, requests of many connections keep the server's
@@ -201,5 +202,13 @@ impl Engine<'_> {
                 connection.rest();
             }
         }
+    }
+}
+
+/// Has a part of what was written go by a connection: by one call, all that is written for it in
+/// one go.
+pub(super) fn assign(outgoing: &mut Vec<(Token, usize)>, token: Token, part: Range<usize>) {
+    if !part.is_empty() && outgoing.last().is_none_or(|&(last, _)| last != token) {
+        outgoing.push((token, part.start));
     }
 }

@@ -6,6 +6,7 @@ use os::poller::Event;
 
 use super::Engine;
 use super::asked::Asked;
+use super::asking::assign;
 use super::connection::{Connection, Loss, State};
 use super::slab::Token;
 use super::talk::{Malformed, What};
@@ -129,7 +130,10 @@ impl Engine<'_> {
         let Some(Connection { talk, asked, .. }) = self.connections.named(token) else {
             return Ok(Told::Nothing);
         };
-        let Some(heard) = talk.hear(bytes)? else { return Ok(Told::Nothing) };
+        let from = self.out.len();
+        let heard = talk.hear(bytes, &mut self.out);
+        assign(&mut self.outgoing, token, from..self.out.len());
+        let Some(heard) = heard? else { return Ok(Told::Nothing) };
         *bytes = &bytes[heard.taken..];
         // Mostly the first of them.
         let at = asked.iter().position(|asked| asked.tag == heard.tag).ok_or(Malformed)?;

@@ -1,5 +1,6 @@
 //! The protocol of a connection, HTTP/1.1: the only place that knows which one it is. Replies are
-//! told by the tag of their request, so that another protocol may mix them.
+//! told by the tag of their request, so that another protocol may mix them. What one has to say
+//! beside requests it says before the first of them, or when it hears.
 
 use std::collections::VecDeque;
 
@@ -71,8 +72,14 @@ impl Talk {
     }
 
     /// Takes the beginning of `bytes`, and says what it was; nothing when there is nothing left to
-    /// be told. To be asked again until then.
-    pub(super) fn hear<'b>(&'b mut self, bytes: &'b [u8]) -> Result<Option<Heard<'b>>, Malformed> {
+    /// be told. To be asked again until then. What it writes at the end of its second argument is
+    /// sent: HTTP/1.1 says nothing but requests, HTTP/2 has to answer SETTINGS and PING, and lets
+    /// the server go on by WINDOW_UPDATE (RFC 9113 section 6).
+    pub(super) fn hear<'b>(
+        &'b mut self,
+        bytes: &'b [u8],
+        _: &mut Vec<u8>,
+    ) -> Result<Option<Heard<'b>>, Malformed> {
         if self.is_free() {
             self.reading = self.later.pop_front();
         }
@@ -131,7 +138,7 @@ pub(super) fn copied_at(seconds: u64) -> Validators {
 }
 
 /// Whether a request for it can be written.
-pub(super) fn is_target(target: &str) -> bool {
+pub(crate) fn is_target(target: &str) -> bool {
     client::is_target(target)
 }
 

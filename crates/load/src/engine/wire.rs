@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use os::Socket;
@@ -18,8 +19,12 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Begins to connect. `true`: it is connected already.
-    pub(super) fn open(to: SocketAddr, from: Option<IpAddr>) -> io::Result<(Self, bool)> {
-        let (socket, is_connected) = Socket::connect(to, from)?;
+    pub(super) fn open(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        ports: Option<&RangeInclusive<u16>>,
+    ) -> io::Result<(Self, bool)> {
+        let (socket, is_connected) = Socket::connect(to, from, ports)?;
         Ok((Self { socket }, is_connected))
     }
 
@@ -44,6 +49,22 @@ impl Wire {
         if by == GivesUpBy::Reset {
             self.socket.reset_on_close();
         }
+    }
+}
+
+/// Why the machine does not connect from these ports, in one line: found out before a run, as the
+/// kernel connects from others without a word.
+pub(super) fn judge(ports: &RangeInclusive<u16>) -> Result<(), String> {
+    let asked = format!("connections from ports {}-{}", ports.start(), ports.end());
+    match os::limits::local_ports() {
+        Some(all) if !all.contains(ports.start()) || !all.contains(ports.end()) => Err(format!(
+            "{asked}: the kernel makes them from {}-{} alone (net.ipv4.ip_local_port_range)",
+            all.start(),
+            all.end()
+        )),
+        _ => Socket::takes_ports(ports).map_err(|error| {
+            format!("{asked}: the kernel cannot be told so, as it can from Linux 6.3 on: {error}")
+        }),
     }
 }
 

@@ -199,6 +199,22 @@ pub(super) const SOURCES: Knob<Choices> = Knob {
     },
 };
 
+pub(super) const PORTS: Knob<Choices> = Knob {
+    name: "ports",
+    group: super::CLIENTS,
+    value: "FROM-TO",
+    reason: "of each of these addresses, the ports to connect from, among those that the kernel \
+             connects from (net.ipv4.ip_local_port_range); by default all of them",
+    set: |choices, value| {
+        choices.behaviour.ports = Some(choices::ports(value)?);
+        Ok(())
+    },
+    show: |choices| match &choices.behaviour.ports {
+        Some(ports) => format!("{}-{}", ports.start(), ports.end()),
+        None => String::from("the kernel's"),
+    },
+};
+
 pub(super) const CONNECTIONS_MAX: Knob<Choices> = Knob {
     name: "connections-max",
     group: super::CLIENTS,

@@ -2,6 +2,7 @@ use super::*;
 
 const SECONDS: &str = "has to be a number of seconds above 0, up to 31622400";
 const RATE: &str = "a rate is a number from 0.000011574074074074073 to 10000000 in a second";
+const PORTS: &str = "has to be FROM-TO, two ports from 1 to 65535";
 
 /// A knob, a value, and what it shows then or what it wants instead.
 type Row = (&'static str, &'static str, Result<&'static str, &'static str>);
@@ -49,6 +50,11 @@ const ROWS: &[Row] = &[
     ("verified", "1.1", Err("has to be a share from 0 to 1")),
     ("sources", "127.0.0.1-127.0.0.2,::1", Ok("127.0.0.1,127.0.0.2,::1")),
     ("sources", "a", Err("has no IP address in \"a\"")),
+    ("ports", "40000-40001", Ok("40000-40001")),
+    ("ports", "40000", Err(PORTS)),
+    ("ports", "0-5", Err(PORTS)),
+    ("ports", "2-1", Err(PORTS)),
+    ("ports", "1-65536", Err(PORTS)),
     ("connections-max", "0", Err("has to be a whole number from 1 to 1073741824")),
     ("processes", "2", Ok("2")),
     ("spins", "on", Ok("on")),
@@ -85,7 +91,7 @@ fn a_knob_takes_what_it_says() {
 #[test]
 fn what_is_shown_can_be_set() {
     let defaults = Choices::default();
-    let words = ["none", "its own", "descriptors"];
+    let words = ["none", "its own", "descriptors", "the kernel's"];
     for knob in KNOBS {
         let shown = (knob.show)(&defaults);
         let mut choices = Choices::default();

@@ -1,6 +1,7 @@
 //! Servers that misbehave: each request counts in the right class, and every run ends.
 
 use std::net::TcpListener;
+use std::sync::mpsc;
 
 use load::arrivals::Arrivals;
 use load::behaviour::{GivesUpBy, Keeps};
@@ -123,6 +124,28 @@ fn there_is_no_address_to_come_from() {
     plan.behaviour.sources = vec!["192.0.2.1".parse().unwrap()];
     let (records, _) = run(&plan, &mut Same::bursts(&[1]));
     assert_eq!(outcomes(&records), [NoAddress; 5]);
+}
+
+/// Two ports, and five clients that stay.
+#[test]
+fn there_is_no_port_to_come_from() {
+    let first = *os::limits::local_ports().unwrap().start();
+    let ports = first..=first + 1;
+    if os::Socket::takes_ports(&ports).is_err() {
+        return eprintln!("skipped: before Linux 6.3 nobody can choose ports");
+    }
+    let (tell, told) = mpsc::channel();
+    let mut plan = plan(serve(move |client: Client| {
+        tell.send(client.peer().port()).unwrap();
+        client.wait();
+    }));
+    plan.behaviour.ports = Some(ports.clone());
+    plan.behaviour.patience = Some(Duration::from_millis(200));
+    let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+    let without = outcomes(&records).into_iter().filter(|outcome| *outcome == NoAddress).count();
+    // Others may have one of the ports.
+    assert!((3..=5).contains(&without), "{records:?}");
+    assert!(told.try_iter().all(|port| ports.contains(&port)));
 }
 
 /// Nobody is let in any more, so that the kernel leaves the handshake unanswered.

@@ -167,3 +167,17 @@ fn what_makes_no_sense_is_refused() {
         "pipelined",
     );
 }
+
+/// The kernel would connect from others, and say nothing.
+#[test]
+fn ports_that_are_not_the_kernels_are_refused() {
+    let all = os::limits::local_ports().unwrap();
+    let mut plan = plan("127.0.0.1:1".parse().unwrap());
+    plan.behaviour.ports = Some(all.start() - 1..=*all.end());
+    match engine::run(&plan, &mut Same::bursts(&[1]), &mut |_: &load::record::Record| {}) {
+        Err(Failure::Machine(what)) => {
+            assert!(what.contains("ip_local_port_range") && !what.contains('\n'), "{what}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
