@@ -15,6 +15,7 @@ mod asking;
 mod connection;
 mod ending;
 mod hearing;
+mod judge;
 mod slab;
 mod talk;
 mod visit;
@@ -37,7 +38,7 @@ use self::talk::{Manner, Validators};
 use self::visit::Visit;
 use crate::Purpose;
 use crate::arrivals::{Arrivals, Schedule};
-use crate::behaviour::{Behaviour, Keeps};
+use crate::behaviour::Behaviour;
 use crate::files::FileId;
 use crate::record::Record;
 use crate::stop::Stop;
@@ -186,7 +187,7 @@ pub fn run(
     workload: &mut dyn Workload,
     observer: &mut dyn Observer,
 ) -> Result<Summary, Failure> {
-    judge(plan, workload).map_err(Failure::Operator)?;
+    judge::judge(plan, workload).map_err(Failure::Operator)?;
     let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
     let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
     os::thread::wake_exactly();
@@ -446,41 +447,5 @@ impl<'r> Engine<'r> {
         let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.next_beat)];
         let first = alarms.into_iter().flatten().min().unwrap_or(self.end).min(self.end);
         first - monotonic()
-    }
-}
-
-/// What makes no sense, in one line.
-fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
-    let Plan { behaviour, arrivals, .. } = plan;
-    let is_sound = match arrivals {
-        Arrivals::Open(gaps) => gaps.are_sound(),
-        Arrivals::Closed { .. } => true,
-    };
-    let Part { place, of } = plan.part;
-    if place >= of {
-        return Err(format!("there is no part {place} of {of}: they are counted from 0"));
-    }
-    if let Arrivals::Closed { clients, .. } = *arrivals
-        && clients < of
-    {
-        return Err(format!("{clients} clients cannot be divided among {of} processes"));
-    }
-    if !is_sound {
-        return Err(String::from("a rate is a positive number of sessions a second"));
-    }
-    if behaviour.pipelines && behaviour.keeps == Keeps::Request {
-        return Err(String::from("requests are pipelined on connections that are kept"));
-    }
-    if behaviour.parallel == 0 || behaviour.connections_max == 0 {
-        return Err(String::from("a client has at least one connection"));
-    }
-    let is_other = |ip: &std::net::IpAddr| ip.is_ipv4() != plan.to.is_ipv4();
-    if let Some(source) = behaviour.sources.iter().find(|ip| is_other(ip)) {
-        return Err(format!("no connection leads from {source} to {}", plan.to.ip()));
-    }
-    let mut files = workload.files().iter();
-    match files.find(|(_, file)| !talk::is_target(&file.target)) {
-        Some((_, file)) => Err(format!("{:?} cannot be asked for: no path", file.target)),
-        None => Ok(()),
     }
 }
