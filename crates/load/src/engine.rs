@@ -35,7 +35,7 @@ use self::alarms::Alarms;
 use self::connection::Connection;
 use self::slab::{Slab, Token};
 use self::talk::{Manner, Validators};
-use self::visit::Visit;
+use self::visit::{Draws, Visit};
 use crate::Purpose;
 use crate::arrivals::{Arrivals, Schedule};
 use crate::behaviour::Behaviour;
@@ -388,10 +388,10 @@ impl<'r> Engine<'r> {
         let number = self.next_number();
         let (mut asking, mut thinking) = workload::draws(self.plan.seed, number);
         let session = self.workload.session(number, &mut asking, &mut thinking);
-        let behaving = Stream::of(self.plan.seed, Purpose::Behaviour as u64, number);
+        let draws = Draws::new(self.plan.seed, number);
         self.summary.sessions += 1;
         if let Some(visit) = self.visits.named(token) {
-            visit.begin(number, session, behaving, at);
+            visit.begin(number, session, draws, at);
         }
         self.advance(token, now);
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use load::behaviour::Keeps;
 use load::files::{File, Files};
-use load::record::Outcome::{Ended, Good};
+use load::record::Outcome::{Ended, Good, Wrong};
 use load::record::Step;
 use measure::Duration;
 
@@ -174,7 +174,7 @@ fn a_condition_names_the_copy_that_came() {
 #[test]
 fn large_content_is_compared() {
     const LARGE: u64 = 8 << 20;
-    for (changed, expected) in [(None, Good), (Some(5 << 20), load::record::Outcome::Wrong)] {
+    for (changed, expected) in [(None, Good), (Some(5 << 20), Wrong)] {
         let mut plan = plan(serve(move |mut client: Client| {
             while client.asks().is_some() {
                 let mut content = made("/large", LARGE);
@@ -191,6 +191,28 @@ fn large_content_is_compared() {
         let (records, _) = run(&plan, &mut workload);
         assert_eq!(outcomes(&records), [expected; 2]);
         assert!(records.iter().all(|record| record.bytes > LARGE));
+    }
+}
+
+/// Which replies are compared does not depend on which requests have a condition.
+#[test]
+fn what_is_verified_is_drawn_by_itself() {
+    let wrong = |conditional| {
+        let mut plan = plan(serve(|mut client: Client| {
+            while client.asks().is_some() {
+                client.tell(reply(&[b'x'; BYTES as usize]));
+            }
+        }));
+        plan.behaviour.verified = 0.5;
+        plan.behaviour.conditional = conditional;
+        let (records, _) = run(&plan, &mut Same::bursts(&[8]));
+        let wrong = records.iter().filter(|record| record.outcome == Wrong);
+        wrong.map(|record| (record.session, record.place)).collect::<BTreeSet<_>>()
+    };
+    let compared = wrong(0.0);
+    assert!((8..32).contains(&compared.len()), "{compared:?}");
+    for conditional in [1e-6, 0.5, 1.0] {
+        assert_eq!(wrong(conditional), compared, "{conditional}");
     }
 }
 
