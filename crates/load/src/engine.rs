@@ -360,7 +360,7 @@ impl<'r> Engine<'r> {
         let left = resting.unit();
         let at = begin + self.drawn_rest(&mut resting).mul_f64(left);
         let token = self.visits.insert(Visit::new(at));
-        self.wakes.set(token.place(), at);
+        self.wakes.set(token.place(), at.min(self.stop));
     }
 
     /// How long a client of a closed loop rests.

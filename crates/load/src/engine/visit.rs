@@ -133,7 +133,8 @@ impl Visit {
     }
 
     /// What is to be done now, with at most `lanes` requests at the same time, of which none begins
-    /// from `stop` on. A request that is told counts as made.
+    /// from `stop` on; nobody leaves before then because of it. A request that is told counts as
+    /// made.
     pub(super) fn next(&mut self, lanes: u32, stop: Instant, now: Instant) -> Next {
         let Some(session) = &self.session else { return Next::Await };
         let idle = if self.outstanding == 0 { Next::Over } else { Next::Await };
@@ -156,6 +157,11 @@ impl Visit {
             }
             let intended = self.ready + request.pause;
             if intended >= stop {
+                // Thinks on, and keeps its connections: what a server holds at the end of a run
+                // is what it held all along.
+                if now < stop {
+                    return Next::Wait(stop);
+                }
                 break;
             }
             if intended > now {
@@ -264,6 +270,14 @@ mod tests {
         assert_eq!(stopped.next(1, ms(20), ms(25)), Next::Await);
         stopped.settled(false, ms(30));
         assert_eq!(stopped.next(1, ms(20), ms(30)), Next::Over);
+        let mut thinking = visit();
+        for at in [10, 20] {
+            assert!(matches!(thinking.next(1, ms(50), ms(at)), Next::Ask(_)), "{at}");
+            thinking.settled(false, ms(at + 10));
+        }
+        assert_eq!(thinking.next(1, ms(50), ms(30)), Next::Wait(ms(50)));
+        assert_eq!(thinking.next(1, ms(40), ms(35)), Next::Wait(ms(40)));
+        assert_eq!(thinking.next(1, ms(50), ms(50)), Next::Over);
         let mut none = Visit::new(ms(10));
         assert_eq!(none.next(1, ms(20), ms(10)), Next::Await);
         none.begin(0, Session::default(), Draws::new(1, 0), ms(10));
