@@ -139,8 +139,8 @@ pub struct Summary {
     pub connections: u64,
     /// Connections that were open at the same time, at most.
     pub connections_open: usize,
-    /// Arrivals that were due and never fired: the machine was too slow for the schedule until the
-    /// very end. Not counted beyond [`MISSED_MAX`].
+    /// Arrivals that were due and never fired: the machine was so slow that nobody's patience would
+    /// have lasted, or its time was over. The latter are not counted beyond [`MISSED_MAX`].
     pub missed: u64,
     /// When it was over.
     pub ended: Instant,
@@ -158,7 +158,7 @@ pub enum Failure {
 /// Who rests for longer does not come again.
 const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Missed arrivals that are counted; a schedule of a million a second has as many in a minute.
+/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a minute.
 pub const MISSED_MAX: u64 = 60_000_000;
 
 /// Who has no patience of his own gets this, from the end of the schedule: a run ends.
@@ -173,6 +173,9 @@ const EVENTS_MAX: usize = 16;
 /// was held up is to be on its schedule again as soon as it can; that arrivals are kept and replies
 /// are not by a generator that cannot do both is told by the processor time that it uses.
 const PER_ROUND_MAX: usize = 32;
+
+/// Arrivals that are passed over at once: at 50 ns for each, less than a millisecond.
+const MISSED_PER_ROUND_MAX: usize = 10_000;
 
 /// Bytes received at once, in one buffer for all connections.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -230,6 +233,8 @@ struct Engine<'r> {
     kept: Vec<Vec<Token>>,
     next_beat: Instant,
     spun: Duration,
+    /// Whoever was to arrive before that does not come.
+    missed_before: Instant,
     summary: Summary,
 }
 
@@ -262,6 +267,7 @@ impl<'r> Engine<'r> {
             kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
             spun: Duration::ZERO,
+            missed_before: Instant::ORIGIN,
             summary: Summary::default(),
         }
     }
@@ -300,7 +306,7 @@ impl<'r> Engine<'r> {
             }
             self.flush();
         }
-        self.summary.missed = self.missed(&mut arrivals);
+        self.miss(&mut arrivals, self.stop, MISSED_MAX as usize);
         self.cut();
         Ok(())
     }
@@ -313,11 +319,42 @@ impl<'r> Engine<'r> {
             if at > now {
                 return Some(at);
             }
+            if self.is_missed(at, now) {
+                self.miss(arrivals, self.missed_before, MISSED_PER_ROUND_MAX);
+                break;
+            }
             arrivals.as_mut()?.next();
             let token = self.visits.insert(Visit::new(at));
             self.begin(token, at, now);
         }
         self.next_arrival(arrivals)
+    }
+
+    /// Whether an arrival comes too late to come at all. When somebody's patience is over before he
+    /// could begin, neither do those come who have spent half of theirs: else a generator that is
+    /// asked for more than it can do would stay one patience behind, and each client that it begins
+    /// would give up at once, by no fault of the server.
+    fn is_missed(&mut self, at: Instant, now: Instant) -> bool {
+        if let Some(patience) = self.plan.behaviour.patience
+            && at + patience <= now
+        {
+            let half = (patience / 2).as_nanos() as u64;
+            self.missed_before = Instant { ns: now.ns.saturating_sub(half) };
+        }
+        at < self.missed_before
+    }
+
+    /// Passes over at most so many arrivals, as far as they were due before that time.
+    fn miss(&mut self, arrivals: &mut Arriving<'_>, before: Instant, most: usize) {
+        for _ in 0..most {
+            if self.next_arrival(arrivals).is_none_or(|at| at >= before) {
+                return;
+            }
+            if let Some(arrivals) = arrivals {
+                arrivals.next();
+            }
+            self.summary.missed += 1;
+        }
     }
 
     fn next_arrival(&self, arrivals: &mut Arriving<'_>) -> Option<Instant> {
@@ -328,26 +365,15 @@ impl<'r> Engine<'r> {
         (at < self.stop).then_some(at)
     }
 
-    fn missed(&self, arrivals: &mut Arriving<'_>) -> u64 {
-        let mut missed = 0;
-        while missed < MISSED_MAX && self.next_arrival(arrivals).is_some() {
-            if let Some(arrivals) = arrivals {
-                arrivals.next();
-            }
-            missed += 1;
-        }
-        missed
-    }
-
     /// Whether another session may begin.
     fn may_begin(&self) -> bool {
         self.plan.stop.sessions_max.is_none_or(|most| self.next_number() < most)
     }
 
-    /// Of the next session, over all processes.
+    /// Of the next session, over all processes. One that was missed has used up its own.
     fn next_number(&self) -> u64 {
         let Part { place, of } = self.plan.part;
-        self.summary.sessions * u64::from(of) + u64::from(place)
+        (self.summary.sessions + self.summary.missed) * u64::from(of) + u64::from(place)
     }
 
     /// A client of a closed loop comes. Who rests between sessions is in the middle of a rest when

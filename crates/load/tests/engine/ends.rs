@@ -1,13 +1,13 @@
-//! How a run ends: by its time, whatever its clients do then.
+//! How a run ends, and who does not come: by its time, and by that of the machine.
 
 use load::arrivals::{Arrivals, Gaps};
 use load::behaviour::Keeps;
-use load::engine::{self, Beat, Course, Observer};
+use load::engine::{self, Beat, Course, Observer, Part, Plan, Summary};
 use load::record::Record;
 use measure::draw::Draw;
 use measure::{Duration, Instant};
 
-use crate::server::{PATIENCE, Same, answer, plan, serve};
+use crate::server::{Numbered, PATIENCE, Same, answer, plan, run, serve};
 
 /// How many connections were open at beats at which so many requests were over.
 struct Watching {
@@ -65,4 +65,54 @@ fn who_thinks_stays_until_the_end() {
             assert!(at >= stop || count == open, "{name}: {count}");
         }
     }
+}
+
+/// A generator that is too late for somebody's patience does not begin what would be given up at
+/// once; nor what is so late that it would be as late again. All of it is told.
+#[test]
+fn who_would_be_gone_does_not_come() {
+    // Sessions by how many seconds ago each was to begin, and those that begin.
+    let check = |ago: &[u64], patience: Option<u64>, most: Option<u64>, begun: &[u64]| {
+        let missed = most.unwrap_or(u64::MAX).min(ago.len() as u64) - begun.len() as u64;
+        let name = format!("{ago:?}, {patience:?}, at most {most:?}");
+        let change = |plan: &mut Plan| {
+            plan.behaviour.patience = patience.map(Duration::from_secs);
+            plan.stop.sessions_max = most;
+        };
+        assert_eq!(perform(ago, change), (begun.to_vec(), missed), "{name}");
+        // Of two processes each does its half.
+        for place in 0..2 {
+            let share = |plan: &mut Plan| {
+                change(plan);
+                plan.part = Part { place, of: 2 };
+            };
+            let ours = begun.iter().copied().filter(|number| number % 2 == u64::from(place));
+            assert_eq!(perform(ago, share).0, ours.collect::<Vec<_>>(), "{name}: {place}");
+        }
+    };
+    check(&[40, 40, 39, 39, 1, 1, 0], Some(20), None, &[4, 5, 6]);
+    check(&[40, 40, 39, 39, 15, 15, 0], Some(20), None, &[6]);
+    check(&[15, 15, 14, 14, 1, 1, 0], Some(20), None, &[0, 1, 2, 3, 4, 5, 6]);
+    check(&[40, 40, 39, 39, 1, 1, 0], None, None, &[0, 1, 2, 3, 4, 5, 6]);
+    // Their numbers are used up.
+    check(&[40, 40, 39, 39, 1, 1, 0], Some(20), Some(5), &[4]);
+    check(&[40, 40, 39, 39, 1, 1, 0], Some(20), Some(3), &[]);
+}
+
+/// The numbers of the sessions that begin, and how many do not.
+fn perform(ago: &[u64], change: impl FnOnce(&mut Plan)) -> (Vec<u64>, u64) {
+    const LONGEST: u64 = 40;
+    let mut plan = plan(serve(answer));
+    plan.begin = Instant { ns: plan.begin.ns - LONGEST * 1_000_000_000 };
+    let times = ago.iter().map(|ago| Duration::from_secs(LONGEST - ago)).collect();
+    plan.arrivals = Arrivals::Open(Gaps::Times(times));
+    plan.stop.after = Duration::from_secs(2 * LONGEST);
+    change(&mut plan);
+    let (records, Summary { sessions, missed, connections, .. }) =
+        run(&plan, &mut Numbered::new(10, false));
+    assert_eq!([sessions, connections], [records.len() as u64; 2]);
+    let mut numbers: Vec<u64> = records.iter().map(|record| record.session).collect();
+    numbers.sort_unstable();
+    assert!(records.iter().all(|record| u64::from(record.file.0) == record.session));
+    (numbers, missed)
 }
