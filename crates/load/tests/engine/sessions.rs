@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, mpsc};
 
 use load::behaviour::Keeps;
 use load::files::{File, Files};
@@ -106,23 +107,35 @@ fn a_pipeline_may_break() {
     }
 }
 
+/// The server answers those behind the first request when it has as many at once as there may be
+/// connections.
 #[test]
 fn a_browser_has_several_connections() {
-    let (tell, told) = mpsc::channel();
-    let mut plan = plan(serve(move |mut client: Client| {
-        while let Some(head) = client.asks() {
-            let target = head.split(' ').nth(1).unwrap();
-            tell.send((client.peer(), client.number)).unwrap();
-            client.tell(reply(&made(target, BYTES)));
-        }
-    }));
-    plan.behaviour.parallel = 2;
-    plan.stop.sessions_max = Some(1);
-    let (records, summary) = run(&plan, &mut Same::bursts(&[6]));
-    assert_eq!(outcomes(&records), [Good; 6]);
-    assert_eq!(summary.connections, 2);
-    let peers: BTreeSet<_> = told.try_iter().map(|(peer, _)| peer).collect();
-    assert_eq!(peers.len(), 2);
+    for parallel in [1, 2, 4] {
+        let all = Barrier::new(parallel);
+        let is_first = AtomicBool::new(true);
+        let (tell, told) = mpsc::channel();
+        let mut plan = plan(serve(move |mut client: Client| {
+            while let Some(head) = client.asks() {
+                tell.send(client.peer()).unwrap();
+                if !is_first.swap(false, Ordering::Relaxed) {
+                    all.wait();
+                }
+                client.tell(reply(&made(head.split(' ').nth(1).unwrap(), BYTES)));
+                if head.contains("Connection: close") {
+                    break;
+                }
+            }
+        }));
+        plan.behaviour.parallel = parallel as u16;
+        plan.stop.sessions_max = Some(1);
+        let (records, summary) = run(&plan, &mut Same::bursts(&[1 + 2 * parallel]));
+        assert_eq!(outcomes(&records), vec![Good; 1 + 2 * parallel]);
+        let (all, most) = (summary.connections as usize, summary.connections_open);
+        assert_eq!([all, most], [parallel; 2]);
+        let peers: BTreeSet<_> = told.try_iter().collect();
+        assert_eq!(peers.len(), parallel);
+    }
 }
 
 #[test]
