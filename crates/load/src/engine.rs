@@ -15,6 +15,7 @@ mod asking;
 mod connection;
 mod ending;
 mod hearing;
+mod judge;
 mod slab;
 mod talk;
 mod visit;
@@ -35,10 +36,10 @@ use self::connection::Connection;
 use self::slab::{Slab, Token};
 pub(crate) use self::talk::is_target;
 use self::talk::{Manner, Validators};
-use self::visit::Visit;
+use self::visit::{Draws, Visit};
 use crate::Purpose;
 use crate::arrivals::{Arrivals, Schedule};
-use crate::behaviour::{Behaviour, Keeps};
+use crate::behaviour::Behaviour;
 use crate::files::FileId;
 use crate::record::Record;
 use crate::stop::Stop;
@@ -139,8 +140,8 @@ pub struct Summary {
     pub connections: u64,
     /// Connections that were open at the same time, at most.
     pub connections_open: usize,
-    /// Arrivals that were due and never fired: the machine was too slow for the schedule until the
-    /// very end. Not counted beyond [`MISSED_MAX`].
+    /// Arrivals that were due and never fired: the machine was so slow that nobody's patience would
+    /// have lasted, or its time was over. The latter are not counted beyond [`MISSED_MAX`].
     pub missed: u64,
     /// When it was over.
     pub ended: Instant,
@@ -158,7 +159,7 @@ pub enum Failure {
 /// Who rests for longer does not come again.
 const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Missed arrivals that are counted; a schedule of a million a second has as many in a minute.
+/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a minute.
 pub const MISSED_MAX: u64 = 60_000_000;
 
 /// Who has no patience of his own gets this, from the end of the schedule: a run ends.
@@ -174,6 +175,9 @@ const EVENTS_MAX: usize = 16;
 /// are not by a generator that cannot do both is told by the processor time that it uses.
 const PER_ROUND_MAX: usize = 32;
 
+/// Arrivals that are passed over at once: at 50 ns for each, less than a millisecond.
+const MISSED_PER_ROUND_MAX: usize = 10_000;
+
 /// Bytes received at once, in one buffer for all connections.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -187,7 +191,7 @@ pub fn run(
     workload: &mut dyn Workload,
     observer: &mut dyn Observer,
 ) -> Result<Summary, Failure> {
-    judge(plan, workload).map_err(Failure::Operator)?;
+    judge::judge(plan, workload).map_err(Failure::Operator)?;
     plan.behaviour.ports.as_ref().map_or(Ok(()), wire::judge).map_err(Failure::Machine)?;
     let machine = |error: io::Error| Failure::Machine(format!("the load generator: {error}"));
     let poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).map_err(machine)?;
@@ -231,6 +235,8 @@ struct Engine<'r> {
     kept: Vec<Vec<Token>>,
     next_beat: Instant,
     spun: Duration,
+    /// Whoever was to arrive before that does not come.
+    missed_before: Instant,
     summary: Summary,
 }
 
@@ -263,6 +269,7 @@ impl<'r> Engine<'r> {
             kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
             spun: Duration::ZERO,
+            missed_before: Instant::ORIGIN,
             summary: Summary::default(),
         }
     }
@@ -301,7 +308,7 @@ impl<'r> Engine<'r> {
             }
             self.flush();
         }
-        self.summary.missed = self.missed(&mut arrivals);
+        self.miss(&mut arrivals, self.stop, MISSED_MAX as usize);
         self.cut();
         Ok(())
     }
@@ -314,11 +321,42 @@ impl<'r> Engine<'r> {
             if at > now {
                 return Some(at);
             }
+            if self.is_missed(at, now) {
+                self.miss(arrivals, self.missed_before, MISSED_PER_ROUND_MAX);
+                break;
+            }
             arrivals.as_mut()?.next();
             let token = self.visits.insert(Visit::new(at));
             self.begin(token, at, now);
         }
         self.next_arrival(arrivals)
+    }
+
+    /// Whether an arrival comes too late to come at all. When somebody's patience is over before he
+    /// could begin, neither do those come who have spent half of theirs: else a generator that is
+    /// asked for more than it can do would stay one patience behind, and each client that it begins
+    /// would give up at once, by no fault of the server.
+    fn is_missed(&mut self, at: Instant, now: Instant) -> bool {
+        if let Some(patience) = self.plan.behaviour.patience
+            && at + patience <= now
+        {
+            let half = (patience / 2).as_nanos() as u64;
+            self.missed_before = Instant { ns: now.ns.saturating_sub(half) };
+        }
+        at < self.missed_before
+    }
+
+    /// Passes over at most so many arrivals, as far as they were due before that time.
+    fn miss(&mut self, arrivals: &mut Arriving<'_>, before: Instant, most: usize) {
+        for _ in 0..most {
+            if self.next_arrival(arrivals).is_none_or(|at| at >= before) {
+                return;
+            }
+            if let Some(arrivals) = arrivals {
+                arrivals.next();
+            }
+            self.summary.missed += 1;
+        }
     }
 
     fn next_arrival(&self, arrivals: &mut Arriving<'_>) -> Option<Instant> {
@@ -329,26 +367,15 @@ impl<'r> Engine<'r> {
         (at < self.stop).then_some(at)
     }
 
-    fn missed(&self, arrivals: &mut Arriving<'_>) -> u64 {
-        let mut missed = 0;
-        while missed < MISSED_MAX && self.next_arrival(arrivals).is_some() {
-            if let Some(arrivals) = arrivals {
-                arrivals.next();
-            }
-            missed += 1;
-        }
-        missed
-    }
-
     /// Whether another session may begin.
     fn may_begin(&self) -> bool {
         self.plan.stop.sessions_max.is_none_or(|most| self.next_number() < most)
     }
 
-    /// Of the next session, over all processes.
+    /// Of the next session, over all processes. One that was missed has used up its own.
     fn next_number(&self) -> u64 {
         let Part { place, of } = self.plan.part;
-        self.summary.sessions * u64::from(of) + u64::from(place)
+        (self.summary.sessions + self.summary.missed) * u64::from(of) + u64::from(place)
     }
 
     /// A client of a closed loop comes. Who rests between sessions is in the middle of a rest when
@@ -361,7 +388,7 @@ impl<'r> Engine<'r> {
         let left = resting.unit();
         let at = begin + self.drawn_rest(&mut resting).mul_f64(left);
         let token = self.visits.insert(Visit::new(at));
-        self.wakes.set(token.place(), at);
+        self.wakes.set(token.place(), at.min(self.stop));
     }
 
     /// How long a client of a closed loop rests.
@@ -389,10 +416,10 @@ impl<'r> Engine<'r> {
         let number = self.next_number();
         let (mut asking, mut thinking) = workload::draws(self.plan.seed, number);
         let session = self.workload.session(number, &mut asking, &mut thinking);
-        let behaving = Stream::of(self.plan.seed, Purpose::Behaviour as u64, number);
+        let draws = Draws::new(self.plan.seed, number);
         self.summary.sessions += 1;
         if let Some(visit) = self.visits.named(token) {
-            visit.begin(number, session, behaving, at);
+            visit.begin(number, session, draws, at);
         }
         self.advance(token, now);
     }
@@ -448,41 +475,5 @@ impl<'r> Engine<'r> {
         let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.next_beat)];
         let first = alarms.into_iter().flatten().min().unwrap_or(self.end).min(self.end);
         first - monotonic()
-    }
-}
-
-/// What makes no sense, in one line.
-fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
-    let Plan { behaviour, arrivals, .. } = plan;
-    let is_sound = match arrivals {
-        Arrivals::Open(gaps) => gaps.are_sound(),
-        Arrivals::Closed { .. } => true,
-    };
-    let Part { place, of } = plan.part;
-    if place >= of {
-        return Err(format!("there is no part {place} of {of}: they are counted from 0"));
-    }
-    if let Arrivals::Closed { clients, .. } = *arrivals
-        && clients < of
-    {
-        return Err(format!("{clients} clients cannot be divided among {of} processes"));
-    }
-    if !is_sound {
-        return Err(String::from("a rate is a positive number of sessions a second"));
-    }
-    if behaviour.pipelines && behaviour.keeps == Keeps::Request {
-        return Err(String::from("requests are pipelined on connections that are kept"));
-    }
-    if behaviour.parallel == 0 || behaviour.connections_max == 0 {
-        return Err(String::from("a client has at least one connection"));
-    }
-    let is_other = |ip: &std::net::IpAddr| ip.is_ipv4() != plan.to.is_ipv4();
-    if let Some(source) = behaviour.sources.iter().find(|ip| is_other(ip)) {
-        return Err(format!("no connection leads from {source} to {}", plan.to.ip()));
-    }
-    let mut files = workload.files().iter();
-    match files.find(|(_, file)| !is_target(&file.target)) {
-        Some((_, file)) => Err(format!("{:?} cannot be asked for: no path", file.target)),
-        None => Ok(()),
     }
 }

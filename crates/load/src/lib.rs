@@ -40,10 +40,12 @@ pub enum Purpose {
     Sessions = 2,
     /// How long they think.
     Thinking = 3,
-    /// Which requests are conditional, and whose content is verified.
+    /// Which requests are conditional.
     Behaviour = 4,
     /// What a synthesised trace looks like.
     Synthesis = 5,
     /// How long clients of a closed loop rest between two sessions.
     Resting = 6,
+    /// Whose content is verified.
+    Verifying = 7,
 }

@@ -44,8 +44,12 @@ impl Engine<'_> {
         let Some(request) = visit.request(due.burst, due.index) else { return };
         let mut asked = Asked::new(due, request, now);
         asked.retries_left = self.plan.behaviour.retries;
-        asked.make_conditional(self.plan.behaviour.conditional, &mut visit.behaving);
-        asked.verify(self.plan.behaviour.verified, self.workload.files(), &mut visit.behaving);
+        asked.make_conditional(self.plan.behaviour.conditional, &mut visit.draws.behaving);
+        asked.verify(
+            self.plan.behaviour.verified,
+            self.workload.files(),
+            &mut visit.draws.verifying,
+        );
         self.put(token, asked, now);
     }
 

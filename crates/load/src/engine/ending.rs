@@ -101,6 +101,7 @@ impl Engine<'_> {
 
     /// A session is over. In a closed loop its client begins another one: at once if it has been
     /// answered, else by the alarms, because one that fails at once would never let the loop go on.
+    /// Who rests beyond the end of the run stays until then.
     pub(super) fn over(&mut self, token: Token, now: Instant) {
         if matches!(self.plan.arrivals, Arrivals::Open(_)) {
             return self.leave(token);
@@ -108,7 +109,7 @@ impl Engine<'_> {
         let number = self.visits.named(token).map_or(0, |visit| visit.number);
         let mut resting = Stream::of(self.plan.seed, Purpose::Resting as u64, number);
         let at = now + self.drawn_rest(&mut resting);
-        if at >= self.stop || !self.may_begin() {
+        if now >= self.stop || !self.may_begin() {
             return self.leave(token);
         }
         if self.plan.behaviour.keeps != Keeps::Client {
@@ -120,7 +121,7 @@ impl Engine<'_> {
         if was_answered && at <= now {
             self.begin(token, at, now);
         } else {
-            self.wakes.set(token.place(), at);
+            self.wakes.set(token.place(), at.min(self.stop));
         }
     }
 

@@ -4,6 +4,7 @@ use measure::Instant;
 use measure::draw::Stream;
 
 use super::slab::Token;
+use crate::Purpose;
 use crate::session::{Request, Session};
 
 /// A client.
@@ -13,9 +14,8 @@ pub(super) struct Visit {
     pub(super) number: u64,
     /// None: the client is between two of them.
     session: Option<Session>,
-    /// Draws what the client does that its workload leaves open: one for each session, so that what
-    /// a client does depends on no other's.
-    pub(super) behaving: Stream,
+    /// What is left to chance in it.
+    pub(super) draws: Draws,
     /// The place of the next request: burst, and request in it.
     burst: u32,
     index: u32,
@@ -29,6 +29,24 @@ pub(super) struct Visit {
     has_failed: bool,
     /// Its connections, but for those that only wait for the server to end them.
     pub(super) connections: Vec<Token>,
+}
+
+/// What a session draws that its workload leaves open: streams of its own, so that what a client
+/// does depends on no other's.
+#[derive(Debug)]
+pub(super) struct Draws {
+    /// Which requests are conditional.
+    pub(super) behaving: Stream,
+    /// Whose content is compared.
+    pub(super) verifying: Stream,
+}
+
+impl Draws {
+    /// Those of the session of this number.
+    pub(super) fn new(seed: u64, number: u64) -> Self {
+        let of = |purpose: Purpose| Stream::of(seed, purpose as u64, number);
+        Self { behaving: of(Purpose::Behaviour), verifying: of(Purpose::Verifying) }
+    }
 }
 
 /// What a client does next.
@@ -60,7 +78,7 @@ impl Visit {
         Self {
             number: 0,
             session: None,
-            behaving: Stream::new(0, 0),
+            draws: Draws::new(0, 0),
             burst: 0,
             index: 0,
             made: 0,
@@ -72,10 +90,10 @@ impl Visit {
     }
 
     /// Begins a session that was to begin at `at`.
-    pub(super) fn begin(&mut self, number: u64, session: Session, behaving: Stream, at: Instant) {
+    pub(super) fn begin(&mut self, number: u64, session: Session, draws: Draws, at: Instant) {
         let connections = std::mem::take(&mut self.connections);
         let session = Some(session);
-        *self = Self { number, session, behaving, connections, ..Self::new(at) };
+        *self = Self { number, session, draws, connections, ..Self::new(at) };
     }
 
     /// Is between two sessions; the next one is to begin at `at`.
@@ -115,7 +133,8 @@ impl Visit {
     }
 
     /// What is to be done now, with at most `lanes` requests at the same time, of which none begins
-    /// from `stop` on. A request that is told counts as made.
+    /// from `stop` on; nobody leaves before then because of it. A request that is told counts as
+    /// made.
     pub(super) fn next(&mut self, lanes: u32, stop: Instant, now: Instant) -> Next {
         let Some(session) = &self.session else { return Next::Await };
         let idle = if self.outstanding == 0 { Next::Over } else { Next::Await };
@@ -138,6 +157,11 @@ impl Visit {
             }
             let intended = self.ready + request.pause;
             if intended >= stop {
+                // Thinks on, and keeps its connections: what a server holds at the end of a run
+                // is what it held all along.
+                if now < stop {
+                    return Next::Wait(stop);
+                }
                 break;
             }
             if intended > now {
@@ -176,7 +200,7 @@ mod tests {
         };
         let mut visit = Visit::new(ms(0));
         let session = Session { bursts: vec![burst(&[0, 0, 100]), burst(&[0])] };
-        visit.begin(7, session, Stream::new(1, 1), ms(10));
+        visit.begin(7, session, Draws::new(1, 0), ms(10));
         visit
     }
 
@@ -231,7 +255,7 @@ mod tests {
         let requests = vec![Request::get(FileId(0)); 2];
         let bursts = vec![Burst { requests, ..Burst::default() }, Burst::default()];
         let mut visit = Visit::new(ms(0));
-        visit.begin(0, Session { bursts }, Stream::new(1, 1), ms(0));
+        visit.begin(0, Session { bursts }, Draws::new(1, 0), ms(0));
         assert_eq!([visit.is_last(0, 0), visit.is_last(0, 1)], [false, true]);
     }
 
@@ -246,9 +270,17 @@ mod tests {
         assert_eq!(stopped.next(1, ms(20), ms(25)), Next::Await);
         stopped.settled(false, ms(30));
         assert_eq!(stopped.next(1, ms(20), ms(30)), Next::Over);
+        let mut thinking = visit();
+        for at in [10, 20] {
+            assert!(matches!(thinking.next(1, ms(50), ms(at)), Next::Ask(_)), "{at}");
+            thinking.settled(false, ms(at + 10));
+        }
+        assert_eq!(thinking.next(1, ms(50), ms(30)), Next::Wait(ms(50)));
+        assert_eq!(thinking.next(1, ms(40), ms(35)), Next::Wait(ms(40)));
+        assert_eq!(thinking.next(1, ms(50), ms(50)), Next::Over);
         let mut none = Visit::new(ms(10));
         assert_eq!(none.next(1, ms(20), ms(10)), Next::Await);
-        none.begin(0, Session::default(), Stream::new(1, 1), ms(10));
+        none.begin(0, Session::default(), Draws::new(1, 0), ms(10));
         assert_eq!(none.next(1, ms(20), ms(10)), Next::Over);
         none.rest(ms(15));
         assert_eq!((none.next(1, ms(20), ms(10)), none.begins()), (Next::Await, Some(ms(15))));

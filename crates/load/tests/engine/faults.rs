@@ -1,4 +1,8 @@
 //! Servers that misbehave: each request counts in the right class, and every run ends.
+//!
+//! Two classes are not provoked here. The kernel's own patience (`TimedOut`) takes minutes and is
+//! set for a whole machine; descriptors (`NoDescriptor`) run out for the whole process of the tests,
+//! whose servers need some, too.
 
 use std::net::TcpListener;
 use std::sync::mpsc;
@@ -10,10 +14,13 @@ use load::record::Outcome::{
     Unreachable, Wrong,
 };
 use load::record::Step;
+use load::session::Method;
 use measure::Duration;
 use measure::draw::Draw;
 
-use crate::server::{BYTES, Client, Same, answer, made, outcomes, plan, reply, run, serve};
+use crate::server::{
+    BYTES, Client, PATIENCE, Same, answer, made, outcomes, plan, reply, run, serve,
+};
 
 /// A server, and how the requests of clients with little patience end.
 type Row = (&'static str, fn(Client), Outcome);
@@ -195,6 +202,46 @@ fn who_lost_his_connection_asks_again_if_he_is_to() {
         assert_eq!(outcomes(&records), [expected], "{retries} retries");
         assert_eq!(summary.connections, 1 + u64::from(expected == Good));
     }
+}
+
+/// The server sees the end that was asked for, whatever its client waited for.
+#[test]
+fn who_gives_up_ends_the_connection_as_he_is_to() {
+    for gives_up_by in [GivesUpBy::Reset, GivesUpBy::Fin] {
+        for said in [Vec::new(), half()] {
+            let (saw, seen) = mpsc::channel();
+            let name = format!("{gives_up_by:?} behind {} bytes", said.len());
+            let mut plan = plan(serve(move |client| {
+                let _ = saw.send(tell(client, &said).end());
+            }));
+            plan.behaviour.gives_up_by = gives_up_by;
+            plan.behaviour.patience = Some(Duration::from_millis(500));
+            let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+            assert!(
+                records.iter().all(|record| matches!(record.outcome, Impatient(_))),
+                "{name}: {records:?}"
+            );
+            let ends: Vec<_> = (0..5).map_while(|_| seen.recv_timeout(PATIENCE).ok()).collect();
+            assert_eq!(ends, [gives_up_by; 5], "{name}");
+        }
+    }
+}
+
+/// More than the buffers of both ends hold, to a server that never reads.
+#[test]
+fn a_request_that_cannot_be_sent_is_given_up() {
+    const LARGE: usize = 48 << 20;
+    let (keep, kept) = mpsc::channel();
+    let mut plan = plan(serve(move |client: Client| drop(keep.send(client))));
+    plan.behaviour.send_max = Some(Duration::from_millis(50));
+    plan.stop.sessions_max = Some(1);
+    let mut workload = Same::bursts(&[1]);
+    let request = &mut workload.session.bursts[0].requests[0];
+    request.method = Method::Post;
+    request.content = vec![b'x'; LARGE].into();
+    let (records, _) = run(&plan, &mut workload);
+    assert_eq!(outcomes(&records), [Impatient(Step::Send)]);
+    drop(kept);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use load::arrivals::{Arrivals, Gaps};
+use load::arrivals::{Arrivals, Gaps, Stage};
 use load::behaviour::Keeps;
 use load::engine::{self, Failure};
 use load::record::Outcome::{Good, Impatient};
@@ -134,7 +134,7 @@ fn a_run_ends_with_its_patience() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let good = plan("127.0.0.1:1".parse().unwrap());
-    let check = |change: fn(&mut engine::Plan), expected: &str| {
+    let refuse = |change: &dyn Fn(&mut engine::Plan), expected: &str| {
         let mut plan = good.clone();
         change(&mut plan);
         match engine::run(&plan, &mut Same::bursts(&[1]), &mut |_: &load::record::Record| {}) {
@@ -142,12 +142,33 @@ fn what_makes_no_sense_is_refused() {
             other => panic!("{expected}: {other:?}"),
         }
     };
-    check(|plan| plan.arrivals = Arrivals::Open(Gaps::Fixed { rate: 0.0 }), "rate");
-    fn poisson(mean: Gaps) -> Arrivals {
-        Arrivals::Open(Gaps::Poisson(Box::new(mean)))
+    let check = |change: fn(&mut engine::Plan), expected| refuse(&change, expected);
+    let second = Duration::from_secs(1);
+    let steps = |rates: &[f64]| {
+        Gaps::Steps(rates.iter().map(|&rate| Stage { rate, lasts: second }).collect())
+    };
+    let ramp = |from, to| Gaps::Ramp { from, to, over: second };
+    let fixed = |rate| Gaps::Fixed { rate };
+    let times = |ms: &[u64]| Gaps::Times(ms.iter().copied().map(Duration::from_millis).collect());
+    for gaps in [
+        fixed(0.0),
+        fixed(-1.0),
+        fixed(f64::INFINITY),
+        steps(&[]),
+        steps(&[0.0]),
+        steps(&[0.0, 0.0]),
+        steps(&[1.0, -1.0]),
+        ramp(0.0, 0.0),
+        ramp(1.0, -1.0),
+        ramp(f64::NAN, 1.0),
+        times(&[2, 1]),
+    ] {
+        refuse(&|plan| plan.arrivals = Arrivals::Open(gaps.clone()), "rate");
     }
-    check(|plan| plan.arrivals = poisson(Gaps::Fixed { rate: f64::NAN }), "rate");
-    check(|plan| plan.arrivals = poisson(Gaps::Times(Vec::new())), "rate");
+    for mean in [fixed(f64::NAN), steps(&[0.0]), ramp(0.0, 0.0), times(&[])] {
+        let gaps = Gaps::Poisson(Box::new(mean));
+        refuse(&|plan| plan.arrivals = Arrivals::Open(gaps.clone()), "rate");
+    }
     check(|plan| plan.part = engine::Part { place: 3, of: 3 }, "no part 3 of 3");
     check(
         |plan| {

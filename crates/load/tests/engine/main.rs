@@ -1,5 +1,6 @@
 //! Runs against tiny servers over real sockets, of which most misbehave.
 
+mod ends;
 mod faults;
 mod loops;
 mod observers;

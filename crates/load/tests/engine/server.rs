@@ -1,12 +1,12 @@
 //! Servers of a few lines, and runs against them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use load::arrivals::{Arrivals, Gaps};
-use load::behaviour::{Behaviour, Keeps};
+use load::behaviour::{Behaviour, GivesUpBy, Keeps};
 use load::engine::{self, Plan, Summary};
 use load::files::{self, File, FileId, Files};
 use load::record::{Outcome, Record};
@@ -50,6 +50,21 @@ impl Client {
     /// Ends the connection by RST.
     pub(crate) fn reset(self) {
         os::Socket::from(OwnedFd::from(self.reader.into_inner())).reset_on_close();
+    }
+
+    /// Waits until the client ends the connection; says by what. Nothing more is to be
+    /// asked.
+    pub(crate) fn end(mut self) -> GivesUpBy {
+        match self.reader.fill_buf() {
+            Ok(bytes) => {
+                assert!(bytes.is_empty(), "it asks on");
+                GivesUpBy::Fin
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+                GivesUpBy::Reset
+            }
+        }
     }
 
     /// Waits until the client ends the connection.

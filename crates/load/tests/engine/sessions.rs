@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, mpsc};
 
 use load::behaviour::Keeps;
 use load::files::{File, Files};
-use load::record::Outcome::{Ended, Good};
+use load::record::Outcome::{Ended, Good, Wrong};
 use load::record::Step;
 use measure::Duration;
 
@@ -106,23 +107,35 @@ fn a_pipeline_may_break() {
     }
 }
 
+/// The server answers those behind the first request when it has as many at once as there may be
+/// connections.
 #[test]
 fn a_browser_has_several_connections() {
-    let (tell, told) = mpsc::channel();
-    let mut plan = plan(serve(move |mut client: Client| {
-        while let Some(head) = client.asks() {
-            let target = head.split(' ').nth(1).unwrap();
-            tell.send((client.peer(), client.number)).unwrap();
-            client.tell(reply(&made(target, BYTES)));
-        }
-    }));
-    plan.behaviour.parallel = 2;
-    plan.stop.sessions_max = Some(1);
-    let (records, summary) = run(&plan, &mut Same::bursts(&[6]));
-    assert_eq!(outcomes(&records), [Good; 6]);
-    assert_eq!(summary.connections, 2);
-    let peers: BTreeSet<_> = told.try_iter().map(|(peer, _)| peer).collect();
-    assert_eq!(peers.len(), 2);
+    for parallel in [1, 2, 4] {
+        let all = Barrier::new(parallel);
+        let is_first = AtomicBool::new(true);
+        let (tell, told) = mpsc::channel();
+        let mut plan = plan(serve(move |mut client: Client| {
+            while let Some(head) = client.asks() {
+                tell.send(client.peer()).unwrap();
+                if !is_first.swap(false, Ordering::Relaxed) {
+                    all.wait();
+                }
+                client.tell(reply(&made(head.split(' ').nth(1).unwrap(), BYTES)));
+                if head.contains("Connection: close") {
+                    break;
+                }
+            }
+        }));
+        plan.behaviour.parallel = parallel as u16;
+        plan.stop.sessions_max = Some(1);
+        let (records, summary) = run(&plan, &mut Same::bursts(&[1 + 2 * parallel]));
+        assert_eq!(outcomes(&records), vec![Good; 1 + 2 * parallel]);
+        let (all, most) = (summary.connections as usize, summary.connections_open);
+        assert_eq!([all, most], [parallel; 2]);
+        let peers: BTreeSet<_> = told.try_iter().collect();
+        assert_eq!(peers.len(), parallel);
+    }
 }
 
 #[test]
@@ -174,7 +187,7 @@ fn a_condition_names_the_copy_that_came() {
 #[test]
 fn large_content_is_compared() {
     const LARGE: u64 = 8 << 20;
-    for (changed, expected) in [(None, Good), (Some(5 << 20), load::record::Outcome::Wrong)] {
+    for (changed, expected) in [(None, Good), (Some(5 << 20), Wrong)] {
         let mut plan = plan(serve(move |mut client: Client| {
             while client.asks().is_some() {
                 let mut content = made("/large", LARGE);
@@ -191,6 +204,28 @@ fn large_content_is_compared() {
         let (records, _) = run(&plan, &mut workload);
         assert_eq!(outcomes(&records), [expected; 2]);
         assert!(records.iter().all(|record| record.bytes > LARGE));
+    }
+}
+
+/// Which replies are compared does not depend on which requests have a condition.
+#[test]
+fn what_is_verified_is_drawn_by_itself() {
+    let wrong = |conditional| {
+        let mut plan = plan(serve(|mut client: Client| {
+            while client.asks().is_some() {
+                client.tell(reply(&[b'x'; BYTES as usize]));
+            }
+        }));
+        plan.behaviour.verified = 0.5;
+        plan.behaviour.conditional = conditional;
+        let (records, _) = run(&plan, &mut Same::bursts(&[8]));
+        let wrong = records.iter().filter(|record| record.outcome == Wrong);
+        wrong.map(|record| (record.session, record.place)).collect::<BTreeSet<_>>()
+    };
+    let compared = wrong(0.0);
+    assert!((8..32).contains(&compared.len()), "{compared:?}");
+    for conditional in [1e-6, 0.5, 1.0] {
+        assert_eq!(wrong(conditional), compared, "{conditional}");
     }
 }
 
