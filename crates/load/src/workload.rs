@@ -168,12 +168,15 @@ mod tests {
     fn files_are_read_by_their_formats() {
         let wc98 = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 2, 0, 0];
         let gzip = b"\x1f\x8b\x08";
-        let rows: [(&str, &[u8], Result<&str, &str>); 11] = [
+        let rows: [(&str, &[u8], Result<&str, &str>); 14] = [
             ("urls", b"/u\n", Ok("/u")),
             ("wsesslog", b"/w\n", Ok("/w")),
             ("clf", CLF, Ok("/a")),
             ("wc98", &wc98, Ok("/wc98/3")),
             ("urls", b"", Err("there is no URL in it")),
+            ("wsesslog", b"", Err("there is no session in it: each line is what is asked for")),
+            ("clf", b"", Err("there is no request in it")),
+            ("ucb", b"", Err("there is no request in it")),
             ("wsesslog", b"/a think=x\n", Err("line or record 1: think=x is no pause")),
             ("clf", b"x\n", Err("no request in it can be replayed (1 lines or records are")),
             ("wc98", b"x\n", Err("no request in it can be replayed (1 lines or records are")),

@@ -86,7 +86,7 @@ impl Wsesslog {
         reading.end_session();
         let Reading { names, sessions, .. } = reading;
         if sessions.is_empty() {
-            return Err(Fault::Empty { unreadable: 0, left_out: 0 });
+            return Err(Fault::NoSession);
         }
         Ok(Self { files: names.into_files(), sessions })
     }
