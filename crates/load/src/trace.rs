@@ -36,7 +36,7 @@ pub use fault::Fault;
 pub(crate) use input::refuse_compressed;
 pub use replay::TraceWorkload;
 
-use crate::description::grouped;
+use crate::units;
 use crate::workload::Made;
 use crate::workload::settings::Settings;
 
@@ -108,7 +108,7 @@ pub struct Tally {
 impl fmt::Display for Tally {
     /// One line; what there is none of is not told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} requests of the log", grouped(self.kept))?;
+        write!(f, "{} requests of the log", units::count(self.kept))?;
         let rows = [
             (self.late, "of them too late to be put in order"),
             (self.left_out, "more left out: no GET or HEAD of a file that was there"),
@@ -116,7 +116,7 @@ impl fmt::Display for Tally {
             (self.unreadable, "unreadable"),
         ];
         let mut told = rows.iter().filter(|(count, _)| *count > 0);
-        told.try_for_each(|(count, what)| write!(f, "; {} {what}", grouped(*count)))
+        told.try_for_each(|(count, what)| write!(f, "; {} {what}", units::count(*count)))
     }
 }
 

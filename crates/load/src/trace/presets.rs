@@ -19,7 +19,7 @@
 use std::fmt::Write as _;
 
 use super::synthesis::{Impossible, Model, Synthesis};
-use crate::description::grouped;
+use crate::units;
 use crate::workload::settings::Settings;
 
 /// One of them.
@@ -97,7 +97,7 @@ pub fn markdown() -> String {
          |---|---|---|---|---|---|---|\n",
     );
     for Preset { name, model, .. } in &PRESETS {
-        let [files, requests] = [model.files.into(), model.requests].map(grouped);
+        let [files, requests] = [model.files.into(), model.requests].map(units::count);
         let of = |bytes: f64| match bytes {
             bytes if bytes < GIB => format!("{:.0} MB", bytes / MIB),
             bytes => format!("{:.1} GB", bytes / GIB),

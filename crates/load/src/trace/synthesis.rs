@@ -24,9 +24,9 @@ use super::locality::Ranks;
 use super::names::FILES_MAX;
 use crate::Purpose;
 use crate::behaviour::Keeps;
-use crate::description::grouped;
 use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
+use crate::units;
 use crate::workload::Workload;
 use crate::workload::model::{self, Popularity};
 
@@ -146,9 +146,9 @@ impl Workload for Synthesis {
         Some(format!(
             "synthetic: drawn so that a cache of {} MB that keeps what was used last, once warm, \
              has {:.2} % of what is asked; one pass is {} requests",
-            grouped(cache_bytes.div_ceil(1_000_000)),
+            units::count(cache_bytes.div_ceil(1_000_000)),
             hits * 100.0,
-            grouped(requests),
+            units::count(requests),
         ))
     }
 
