@@ -16,6 +16,7 @@ pub mod description;
 pub mod engine;
 pub mod files;
 pub mod gates;
+pub mod knob;
 pub mod knobs;
 pub mod machine;
 pub mod record;

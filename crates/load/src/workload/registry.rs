@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use super::settings::{self, Settings};
 use super::{Made, browser, one_packet, specweb99, surge, urls, webstone};
-use crate::knobs::{Knob, table_markdown};
+use crate::knob::{self, Knob};
 use crate::trace::presets::{PRESETS, Preset};
 use crate::trace::{Format, wsesslog};
 
@@ -173,5 +173,5 @@ pub fn markdown() -> String {
 /// The table of their knobs for the documents.
 #[must_use]
 pub fn knobs_markdown() -> String {
-    table_markdown(settings::KNOBS, &Settings::default())
+    knob::markdown(settings::KNOBS, &Settings::default())
 }

@@ -2,8 +2,8 @@
 
 use measure::Duration;
 
-use crate::knobs::values::{number, whole};
-use crate::knobs::{self, Knob};
+use crate::knob::values::{number, whole};
+use crate::knob::{self, Knob};
 use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
 use crate::trace::wsesslog::THINK_S_MAX;
 use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
@@ -79,7 +79,7 @@ impl Settings {
     /// # Errors
     /// There is none of that name, or the value is not what it has to be: one line.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        knobs::set(KNOBS, self, name, value)
+        knob::set(KNOBS, self, name, value)
     }
 }
 
