@@ -8,9 +8,9 @@ use std::fmt;
 
 use crate::files::Files;
 use crate::session::Session;
+use crate::source::model::{Model, Popularity};
+use crate::source::{self, Workload};
 use crate::units;
-use crate::workload::model::{Model, Popularity};
-use crate::workload::{self, Workload};
 
 /// The parts of all requests whose working set is told.
 const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
@@ -72,10 +72,10 @@ pub enum Unit {
 /// seldom then that their order is chance.
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
-    let sessions = workload::within_pass(workload, sessions);
+    let sessions = source::within_pass(workload, sessions);
     let mut sample = Sample::of_none(workload.files().count());
     for number in 0..u64::from(sessions) {
-        let (mut asking, mut thinking) = workload::draws(seed, number);
+        let (mut asking, mut thinking) = source::draws(seed, number);
         sample.add(&workload.session(number, &mut asking, &mut thinking), model.parallel);
     }
     let files = workload.files();

@@ -1,8 +1,7 @@
-//! Workloads: who asks for what. Each is a file of this folder that says where its numbers are
-//! from.
+//! The workloads there are, each by its name. Those that are built in are a file of this folder
+//! each, which says where its numbers are from; [`crate::trace`] has the others.
 
 pub mod browser;
-pub mod model;
 pub mod one_packet;
 pub mod one_url;
 pub mod pages;
@@ -16,76 +15,13 @@ pub mod webstone;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 
-use measure::Duration;
-use measure::draw::Stream;
+use crate::trace::Fault;
+use crate::trace::input::refuse_compressed;
 
-use crate::Purpose;
-use crate::arrivals::Gaps;
-use crate::files::Files;
-use crate::session::Session;
-use crate::trace::{Fault, refuse_compressed};
-
-use self::model::Model;
 use self::settings::Settings;
 
 pub use self::registry::{Named, Origin, WORKLOADS, knobs_markdown, markdown, named, spellings};
-
-/// A source of sessions.
-pub trait Workload {
-    /// All that may be asked for.
-    fn files(&self) -> &Files;
-
-    /// A client's session, by its number in the run: 0 is the first one. `sessions` draws what is
-    /// asked, `thinking` the pauses; see [`draws`]. The same number and draws give the same
-    /// session, whatever was asked before.
-    fn session(&mut self, number: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session;
-
-    /// When its sessions began, where it is a record of such; by default nobody knows.
-    fn times(&self) -> Option<Gaps> {
-        None
-    }
-
-    /// From when its first session began to its last request, where it is a record of such; by
-    /// default nobody knows.
-    fn lasts(&self) -> Option<Duration> {
-        None
-    }
-
-    /// How many sessions it has before the first one comes again, or, where it is drawn to look
-    /// like a trace, as many as that had; by default it has no end.
-    fn pass(&self) -> Option<u64> {
-        None
-    }
-
-    /// What whoever uses it has to know, in one line: that it is synthetic, what of a log is left
-    /// out. By default nothing.
-    fn notes(&self) -> Option<String> {
-        None
-    }
-
-    /// What its distributions come to, for comparison with what is drawn; by default nothing is
-    /// known.
-    fn model(&self) -> Model {
-        Model::default()
-    }
-}
-
-/// A workload, or in one line why there is none.
-pub type Made = Result<Box<dyn Workload + Send>, String>;
-
-/// What a session is drawn with: what it asks, and how its client thinks. A session is the same
-/// whichever process performs it and whatever came before it.
-#[must_use]
-pub fn draws(seed: u64, number: u64) -> (Stream, Stream) {
-    let stream = |purpose: Purpose| Stream::of(seed, purpose as u64, number);
-    (stream(Purpose::Sessions), stream(Purpose::Thinking))
-}
-
-/// So many sessions, or as many as one pass has.
-pub(crate) fn within_pass(workload: &dyn Workload, sessions: u32) -> u32 {
-    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
-    pass.map_or(sessions, |pass| pass.min(sessions))
-}
+pub use crate::source::{Made, Workload, draws};
 
 /// The workload that `--workload` asks for: a name, or a name, a colon and a file; the file `-` is
 /// the standard input.
@@ -104,7 +40,7 @@ pub fn make(asked: &str, settings: &Settings) -> Made {
     match (row.origin, file.filter(|file| !file.is_empty())) {
         (Origin::BuiltIn(make), None) => make(settings),
         (Origin::Synthesised(preset), None) => {
-            let made = preset.make(settings).map_err(|why| format!("{name}: {why}"));
+            let made = preset.make(settings.trace_scale).map_err(|why| format!("{name}: {why}"));
             Ok(Box::new(made?))
         }
         (Origin::File(read), Some(file)) => {
@@ -137,6 +73,8 @@ fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
 
 #[cfg(test)]
 mod tests {
+    use measure::draw::Stream;
+
     use super::*;
     use crate::files::FileId;
 

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io;
 
-use super::{SPEED_LEAST, SPEED_MOST};
+use super::choices::{SPEED_LEAST, SPEED_MOST};
 
 /// Why a file is no workload. Whoever opened it says which file it was.
 #[derive(Debug)]

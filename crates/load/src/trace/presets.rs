@@ -20,7 +20,6 @@ use std::fmt::Write as _;
 
 use super::synthesis::{Impossible, Model, Synthesis};
 use crate::units;
-use crate::workload::settings::Settings;
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,12 +79,12 @@ pub(crate) const SCALE_MOST: f64 = 100.0;
 const SEED: u64 = 1;
 
 impl Preset {
-    /// Its files, and who asks for them.
+    /// Its files, and who asks for them, `scale` times as many.
     ///
     /// # Errors
     /// The scale leaves too few files or too many.
-    pub fn make(&self, settings: &Settings) -> Result<Synthesis, Impossible> {
-        Synthesis::new(self.model.scaled(settings.trace_scale), SEED)
+    pub fn make(&self, scale: f64) -> Result<Synthesis, Impossible> {
+        Synthesis::new(self.model.scaled(scale), SEED)
     }
 }
 

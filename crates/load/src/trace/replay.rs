@@ -1,14 +1,14 @@
 use measure::Duration;
 use measure::draw::Stream;
 
-use super::Tally;
+use super::tally::Tally;
 use super::visits::Sessions;
 use crate::arrivals::Gaps;
 use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Session};
-use crate::workload::Workload;
-use crate::workload::model::Model;
+use crate::source::Workload;
+use crate::source::model::Model;
 
 /// Below that, requests belong to one page: SURGE's limit between pauses of a browser and of its
 /// user (Barford and Crovella 1998).

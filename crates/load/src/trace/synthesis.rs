@@ -26,9 +26,9 @@ use crate::Purpose;
 use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
+use crate::source::Workload;
+use crate::source::model::{self, Popularity};
 use crate::units;
-use crate::workload::Workload;
-use crate::workload::model::{self, Popularity};
 
 /// What is known of a trace, or wanted of one.
 #[derive(Debug, Clone, Copy, PartialEq)]

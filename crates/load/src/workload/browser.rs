@@ -13,11 +13,11 @@ use measure::draw::{Draw, Stream, Weighted};
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::model::{Model, Popularity};
+use crate::source::{Made, Workload};
 
-use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, embedded, embedded_mean};
 use super::settings::Settings;
-use super::{Made, Workload};
 
 /// Sizes of replies: the median is 230 bytes. The mean of 2,000 to 20,000 files of this spread is
 /// 9.6 to 10.5 KB (Choi05 table 4, UCB: 9.84 KB); that of the whole distribution is larger, but

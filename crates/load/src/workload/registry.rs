@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use super::settings::{self, Settings};
-use super::{Made, browser, one_packet, specweb99, surge, urls, webstone};
+use super::{browser, one_packet, specweb99, surge, urls, webstone};
 use crate::knob::{self, Knob};
+use crate::source::Made;
 use crate::trace::presets::{PRESETS, Preset};
-use crate::trace::{Format, wsesslog};
+use crate::trace::wsesslog::Wsesslog;
+use crate::trace::{self, Format};
 
 /// A workload that has a name.
 pub struct Named {
@@ -89,28 +91,28 @@ pub const WORKLOADS: &[Named] = &[
         paper: "httperf's `--wsesslog`",
         is: "the sessions of a file, in its order and over again",
         knobs: &["default-think", "think-scale"],
-        origin: Origin::File(wsesslog::make),
+        origin: Origin::File(sessions),
     },
     Named {
         name: "clf",
         paper: "a log of your own",
         is: "the sessions of a common or combined log, which most servers write",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Clf.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Clf, from, settings)),
     },
     Named {
         name: "wc98",
         paper: "the Internet Traffic Archive",
         is: "the sessions of a log of the World Cup of 1998",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Wc98.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Wc98, from, settings)),
     },
     Named {
         name: "ucb",
         paper: "the Internet Traffic Archive",
         is: "the sessions of UC Berkeley's log of its home IP service, 1996",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Ucb.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Ucb, from, settings)),
     },
 ];
 
@@ -124,6 +126,16 @@ const fn preset(of: &'static Preset) -> Named {
         knobs: &["trace-scale"],
         origin: Origin::Synthesised(of),
     }
+}
+
+fn log(format: Format, from: &mut dyn BufRead, settings: &Settings) -> Made {
+    let log = trace::read(format, from, &settings.log).map_err(|fault| fault.to_string())?;
+    Ok(Box::new(log))
+}
+
+fn sessions(from: &mut dyn BufRead, settings: &Settings) -> Made {
+    let log = Wsesslog::read(from, settings.default_think).map_err(|fault| fault.to_string())?;
+    Ok(Box::new(log.with_pauses(settings.think_scale)))
 }
 
 /// The row of a name.

@@ -14,11 +14,11 @@ use measure::draw::{Draw, Stream, Weighted};
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Request, Session};
+use crate::source::model::{Model, Popularity};
+use crate::source::{Made, Workload};
 
-use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, OffPeriods, embedded, embedded_mean};
 use super::settings::{Settings, Think};
-use super::{Made, Workload};
 
 /// Sizes of most files.
 const BODY: Draw = Draw::LogNormal { mu: 9.357, sigma: 1.318 };

@@ -3,9 +3,8 @@ use std::ops::Range;
 use cache::{Lru, Slab, Weight};
 
 use super::*;
+use crate::source::draws;
 use crate::trace::presets::PRESETS;
-use crate::workload::draws;
-use crate::workload::settings::Settings;
 
 /// A server's cache that holds whole files.
 struct Cache {
@@ -73,7 +72,7 @@ const REQUESTS: u64 = 400_000;
 fn presets_have_the_locality_of_table_5() {
     let exponents = [1.33, 0.67, 1.25, 1.33, 1.50, 1.57];
     for (preset, expected) in PRESETS.iter().zip(exponents) {
-        let synthesis = preset.make(&Settings::default()).unwrap();
+        let synthesis = preset.make(1.0).unwrap();
         let mut cache = Cache::new(&synthesis);
         cache.warm(&synthesis, &mut Stream::new(2, Purpose::Sessions as u64));
         let missed = misses(&synthesis, &mut cache, 0..REQUESTS);
@@ -170,9 +169,8 @@ fn a_request_in_ten_repeats_one_of_the_last() {
 
 #[test]
 fn a_session_does_not_depend_on_what_was_asked_before() {
-    let settings = Settings::default();
-    let mut one = PRESETS[4].make(&settings).unwrap();
-    let mut other = PRESETS[4].make(&settings).unwrap();
+    let mut one = PRESETS[4].make(1.0).unwrap();
+    let mut other = PRESETS[4].make(1.0).unwrap();
     let session = |of: &mut Synthesis, number| {
         let (mut sessions, mut thinking) = draws(7, number);
         of.session(number, &mut sessions, &mut thinking)

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::{File, FileId};
+use crate::workload::{self, settings::Settings};
 
 /// One request: its burst within the session, target, method, content; and the burst's pause.
 type Plain<'s> = (usize, &'s str, Method, &'s str, u128);
