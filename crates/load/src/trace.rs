@@ -19,7 +19,7 @@ mod fault;
 pub(crate) mod input;
 mod locality;
 mod made;
-mod names;
+pub(crate) mod names;
 mod order;
 pub mod presets;
 mod replay;

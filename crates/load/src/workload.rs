@@ -39,8 +39,8 @@ pub fn make(asked: &str, settings: &Settings) -> Made {
     };
     match (row.origin, file.filter(|file| !file.is_empty())) {
         (Origin::BuiltIn(make), None) => make(settings),
-        (Origin::Synthesised(preset), None) => {
-            let made = preset.make(settings.trace_scale).map_err(|why| format!("{name}: {why}"));
+        (Origin::Synthesised(trace), None) => {
+            let made = trace(settings).map_err(|why| format!("{name}: {why}"));
             Ok(Box::new(made?))
         }
         (Origin::File(read), Some(file)) => {
@@ -94,9 +94,53 @@ mod tests {
             let told = make(asked, &Settings::default()).err().expect("it is refused");
             assert!(told.starts_with(expected) && !told.contains('\n'), "{asked}: {told}");
         }
-        let settings = Settings { trace_scale: 0.001, ..Settings::default() };
-        let told = make("choi-nasa", &settings).err().expect("it is refused");
-        assert_eq!(told, "choi-nasa: cache: at least 64 files of mean size");
+    }
+
+    #[test]
+    fn what_no_workload_can_be_is_told_in_one_line() {
+        type Row<'r> = (&'r str, &'r [(&'r str, &'r str)], &'r str);
+        let rows: [Row<'_>; 8] = [
+            ("choi-nasa", &[("trace-scale", "0.001")], "cache: has to hold at least 64 files of"),
+            ("synthetic", &[("cache-mb", "33")], "cache: has to be smaller than all files"),
+            ("synthetic", &[("cache-mb", "1")], "cache: has to hold at least 64 files of mean"),
+            ("synthetic", &[("hits", "1")], "hits: have to be from 0 to below 1"),
+            ("synthetic", &[("hits", "0.2")], "hits: have to be from 0.3"),
+            ("synthetic", &[("hits", "0.9"), ("recency", "0.95")], "hits: have to be from 0.96"),
+            ("surge", &[("files", "20001")], "--files 20001: has to be from 1 to 20000 for this"),
+            ("browser", &[("files", "20001")], "--files 20001: has to be from 1 to 20000 for"),
+        ];
+        for (name, knobs, expected) in rows {
+            let mut settings = Settings::default();
+            for (knob, value) in knobs {
+                settings.set(knob, value).expect("a knob");
+            }
+            let told = make(name, &settings).err().expect("it is refused");
+            let why = told.strip_prefix(&format!("{name}: ")).unwrap_or(&told);
+            assert!(why.starts_with(expected) && !told.contains('\n'), "{name}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_trace_of_ones_own_has_the_figures_it_was_told() {
+        let mut settings = Settings::default();
+        let knobs = [
+            ("files", "30000"),
+            ("mean-bytes", "2000"),
+            ("requests", "5000"),
+            ("cache-mb", "10"),
+            ("hits", "0.7"),
+            ("session-requests", "3"),
+        ];
+        knobs.iter().for_each(|(knob, value)| settings.set(knob, value).expect("a knob"));
+        let mut made = make("synthetic", &settings).expect("it can be made");
+        assert_eq!((made.files().count(), made.pass()), (30_000, Some(1_667)));
+        let bytes: u64 = made.files().iter().filter_map(|(_, file)| file.bytes).sum();
+        assert!((59_900_000..60_100_000).contains(&bytes), "{bytes}");
+        let notes = made.notes().expect("it is synthetic");
+        assert!(notes.contains("a cache of 10 MB") && notes.contains("has 70.00 %"), "{notes}");
+        let (mut sessions, mut thinking) = draws(1, 0);
+        assert_eq!(made.session(0, &mut sessions, &mut thinking).requests(), 3);
+        assert_eq!(made.model().keeps, None, "its requests share a connection");
     }
 
     const CLF: &[u8] = b"a - - [01/Jul/1995:00:00:10 +0000] \"GET /a HTTP/1.0\" 200 100\n";

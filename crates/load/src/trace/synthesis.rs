@@ -161,12 +161,18 @@ impl Workload for Synthesis {
             requests: Some(self.model.session_requests.into()),
             connections: Some(1.0),
             conditional: Some(0.0),
-            // Each request on a connection of its own (Choi05 table 3).
-            keeps: Some(Keeps::Request),
+            // One request is on a connection of its own (Choi05 table 3).
+            keeps: (self.model.session_requests == 1).then_some(Keeps::Request),
             ..model::Model::default()
         }
     }
 }
+
+/// For the sizes of files that are made for a server: the seed of a run does not change them.
+pub const SEED: u64 = 1;
+
+/// No file has more, the less their mean.
+pub const MEAN_BYTES_MAX: f64 = 1e12;
 
 /// Repeats of repeats that are followed: of the presets one in ten to the power of it has more.
 const REPEATS_MAX: u32 = 32;
@@ -194,13 +200,16 @@ impl Model {
         let is_share = |share: f64| (0.0..1.0).contains(&share);
         let cached = self.cache_bytes as f64 / self.mean_bytes;
         let rows = [
-            ((1..=FILES_MAX).contains(&self.files), "files: from 1 to 4194304"),
-            ((1.0..=1e12).contains(&self.mean_bytes), "mean size: from 1 byte to 1 TB"),
-            (cached >= CACHED_LEAST, "cache: at least 64 files of mean size"),
-            (cached < f64::from(self.files), "cache: smaller than all files together"),
-            (is_share(self.hits), "locality: from 0 to below 1"),
-            (is_share(self.recency), "recency: from 0 to below 1"),
-            (self.session_requests > 0, "requests of a session: at least 1"),
+            ((1..=FILES_MAX).contains(&self.files), "files: have to be from 1 to 4194304"),
+            (
+                (1.0..=MEAN_BYTES_MAX).contains(&self.mean_bytes),
+                "mean bytes: have to be from 1 to 10^12",
+            ),
+            (cached >= CACHED_LEAST, "cache: has to hold at least 64 files of mean size"),
+            (cached < f64::from(self.files), "cache: has to be smaller than all files together"),
+            (is_share(self.hits), "hits: have to be from 0 to below 1"),
+            (is_share(self.recency), "recency: has to be from 0 to below 1"),
+            (self.session_requests > 0, "session requests: have to be at least 1"),
         ];
         match rows.iter().find(|(holds, _)| !holds) {
             Some(&(_, what)) => Err(Impossible::Figure(what)),
@@ -229,7 +238,13 @@ impl fmt::Display for Impossible {
         match self {
             Self::Figure(what) => write!(to, "{what}"),
             Self::Hits { least, most } => {
-                write!(to, "locality: with these files and that cache from {least:.4} to {most:.4}")
+                // Inwards, so that both can be had.
+                let (least, most) = ((least * 1e4).ceil() / 1e4, (most * 1e4).floor() / 1e4);
+                write!(
+                    to,
+                    "hits: have to be from {least} to {most} with these files, that cache and \
+                     that recency"
+                )
             }
         }
     }

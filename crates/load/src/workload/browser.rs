@@ -24,6 +24,9 @@ use super::settings::Settings;
 /// what makes it so is rarer than one file in so many.
 const SIZES: Draw = Draw::LogNormal { mu: 5.438_079_308_923_196, sigma: 2.92 };
 
+/// The spread was chosen for the mean of so many at most.
+const FILES_MAX: u32 = 20_000;
+
 /// How many requests ask whether a copy is still current.
 const CONDITIONAL: f64 = 0.28;
 
@@ -92,7 +95,7 @@ impl Workload for Browser {
 }
 
 pub(super) fn make(settings: &Settings) -> Made {
-    Ok(Box::new(Browser::new(settings.files)))
+    Ok(Box::new(Browser::new(settings.files_upto(FILES_MAX)?)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::settings::{self, Settings};
 use super::{browser, one_packet, specweb99, surge, urls, webstone};
 use crate::knob::{self, Knob};
 use crate::source::Made;
-use crate::trace::presets::{PRESETS, Preset};
+use crate::trace::presets::PRESETS;
+use crate::trace::synthesis::{self, Impossible, Synthesis};
 use crate::trace::wsesslog::Wsesslog;
 use crate::trace::{self, Format};
 
@@ -33,7 +34,7 @@ pub enum Origin {
     /// From a file.
     File(fn(&mut dyn BufRead, &Settings) -> Made),
     /// So that it looks like a trace.
-    Synthesised(&'static Preset),
+    Synthesised(fn(&Settings) -> Result<Synthesis, Impossible>),
 }
 
 /// The table.
@@ -73,12 +74,27 @@ pub const WORKLOADS: &[Named] = &[
         knobs: &["files"],
         origin: Origin::BuiltIn(browser::make),
     },
-    preset(&PRESETS[0]),
-    preset(&PRESETS[1]),
-    preset(&PRESETS[2]),
-    preset(&PRESETS[3]),
-    preset(&PRESETS[4]),
-    preset(&PRESETS[5]),
+    Named {
+        name: "synthetic",
+        paper: "figures of your own",
+        is: "a trace that never was, as hard for a cache of some size as you say",
+        knobs: &[
+            "files",
+            "mean-bytes",
+            "requests",
+            "cache-mb",
+            "hits",
+            "recency",
+            "session-requests",
+        ],
+        origin: Origin::Synthesised(|of| Synthesis::new(of.synthetic(), synthesis::SEED)),
+    },
+    preset::<0>(),
+    preset::<1>(),
+    preset::<2>(),
+    preset::<3>(),
+    preset::<4>(),
+    preset::<5>(),
     Named {
         name: "urls",
         paper: "a list of your own",
@@ -118,13 +134,14 @@ pub const WORKLOADS: &[Named] = &[
 
 const LOG_KNOBS: &[&str] = &["session-gap", "speed", "site"];
 
-const fn preset(of: &'static Preset) -> Named {
+/// By its place in [`PRESETS`].
+const fn preset<const AT: usize>() -> Named {
     Named {
-        name: of.name,
+        name: PRESETS[AT].name,
         paper: "Choi05 5.2, tables 4 and 5",
-        is: of.title,
+        is: PRESETS[AT].title,
         knobs: &["trace-scale"],
-        origin: Origin::Synthesised(of),
+        origin: Origin::Synthesised(|settings| PRESETS[AT].make(settings.trace_scale)),
     }
 }
 

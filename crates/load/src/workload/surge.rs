@@ -35,6 +35,9 @@ const BYTES_MAX: f64 = 50_000_000.0;
 /// The least reply; P(reply > x) = this / x.
 const REPLY_LEAST: f64 = 1_000.0;
 
+/// Popularity is matched to sizes in time that grows with the square of it.
+const FILES_MAX: u32 = 20_000;
+
 /// See the head of this file.
 pub struct Surge {
     files: Files,
@@ -134,7 +137,8 @@ impl Workload for Surge {
 pub(super) fn make(settings: &Settings) -> Made {
     let think = settings.think.unwrap_or(Think::Drawn);
     let off = OffPeriods::new(think, OffPeriods::SURGE, settings.think_scale);
-    Ok(Box::new(Surge::new(settings.files, settings.pages, off)))
+    let files = settings.files_upto(FILES_MAX)?;
+    Ok(Box::new(Surge::new(files, settings.pages, off)))
 }
 
 #[cfg(test)]

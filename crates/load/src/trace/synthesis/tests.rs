@@ -5,6 +5,7 @@ use cache::{Lru, Slab, Weight};
 use super::*;
 use crate::source::draws;
 use crate::trace::presets::PRESETS;
+use crate::workload::settings::Settings;
 
 /// A server's cache that holds whole files.
 struct Cache {
@@ -84,6 +85,27 @@ fn presets_have_the_locality_of_table_5() {
 }
 
 #[test]
+fn a_trace_of_other_figures_has_its_locality() {
+    let default = Settings::default().synthetic();
+    // The figures, and between what the exponent lies.
+    let rows = [
+        (default, 0.95..1.1),
+        (Model { recency: 0.0, ..default }, 1.0..1.15),
+        (Model { hits: 0.5, ..default }, 0.55..0.75),
+        (Model { files: 20_000, mean_bytes: 1_600.0, ..default }, 0.8..1.0),
+    ];
+    for (model, exponents) in rows {
+        let synthesis = Synthesis::new(model, SEED).unwrap();
+        let mut cache = Cache::new(&synthesis);
+        cache.warm(&synthesis, &mut Stream::new(2, Purpose::Sessions as u64));
+        let missed = misses(&synthesis, &mut cache, 0..100_000);
+        let exponent = synthesis.exponent();
+        assert!(exponents.contains(&exponent), "{model:?}: exponent {exponent}");
+        assert!((missed / (1.0 - model.hits) - 1.0).abs() < 0.1, "{model:?}: {missed}");
+    }
+}
+
+#[test]
 fn a_cold_cache_comes_to_the_locality_too() {
     let model = PRESETS[1].model.scaled(1.0 / 256.0);
     let synthesis = Synthesis::new(model, 1).unwrap();
@@ -127,15 +149,15 @@ fn a_session_has_its_requests() {
 fn what_cannot_be_is_refused() {
     let model = PRESETS[5].model;
     let rows = [
-        (Model { files: 0, ..model }, "files: from 1"),
-        (Model { mean_bytes: f64::NAN, ..model }, "mean size: "),
-        (Model { cache_bytes: 1000, ..model }, "cache: at least 64"),
-        (Model { cache_bytes: 1 << 40, ..model }, "cache: smaller"),
-        (Model { hits: 1.0, ..model }, "locality: from 0 to below 1"),
+        (Model { files: 0, ..model }, "files: have to be from 1"),
+        (Model { mean_bytes: f64::NAN, ..model }, "mean bytes: "),
+        (Model { cache_bytes: 1000, ..model }, "cache: has to hold at least 64"),
+        (Model { cache_bytes: 1 << 40, ..model }, "cache: has to be smaller"),
+        (Model { hits: 1.0, ..model }, "hits: have to be from 0 to below 1"),
         (Model { recency: -0.1, ..model }, "recency: "),
-        (Model { session_requests: 0, ..model }, "requests of a session"),
-        (Model { hits: 0.5, ..model }, "locality: with these files and that cache from 0.7"),
-        (Model { hits: 0.05, ..model }, "locality: with these files"),
+        (Model { session_requests: 0, ..model }, "session requests: "),
+        (Model { hits: 0.5, ..model }, "hits: have to be from 0.7"),
+        (Model { hits: 0.05, ..model }, "hits: have to be from "),
     ];
     for (model, expected) in rows {
         let said = Synthesis::new(model, 1).unwrap_err().to_string();
