@@ -137,7 +137,7 @@ mod tests {
         let bytes: u64 = made.files().iter().filter_map(|(_, file)| file.bytes).sum();
         assert!((59_900_000..60_100_000).contains(&bytes), "{bytes}");
         let notes = made.notes().expect("it is synthetic");
-        assert!(notes.contains("a cache of 10 MB") && notes.contains("has 70.00 %"), "{notes}");
+        assert!(notes.contains("a cache of 10.0 MB") && notes.contains("has 70.00 %"), "{notes}");
         let (mut sessions, mut thinking) = draws(1, 0);
         assert_eq!(made.session(0, &mut sessions, &mut thinking).requests(), 3);
         assert_eq!(made.model().keeps, None, "its requests share a connection");

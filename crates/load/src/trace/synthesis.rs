@@ -144,9 +144,9 @@ impl Workload for Synthesis {
     fn notes(&self) -> Option<String> {
         let Model { requests, cache_bytes, hits, .. } = self.model;
         Some(format!(
-            "synthetic: drawn so that a cache of {} MB that keeps what was used last, once warm, \
+            "synthetic: drawn so that a cache of {} that keeps what was used last, once warm, \
              has {:.2} % of what is asked; one pass is {} requests",
-            units::count(cache_bytes.div_ceil(1_000_000)),
+            units::bytes(cache_bytes),
             hits * 100.0,
             units::count(requests),
         ))
@@ -170,6 +170,9 @@ impl Workload for Synthesis {
 
 /// For the sizes of files that are made for a server: the seed of a run does not change them.
 pub const SEED: u64 = 1;
+
+/// Of a smaller mean many files would have less than a byte.
+pub const MEAN_BYTES_LEAST: f64 = 100.0;
 
 /// No file has more, the less their mean.
 pub const MEAN_BYTES_MAX: f64 = 1e12;
@@ -202,8 +205,8 @@ impl Model {
         let rows = [
             ((1..=FILES_MAX).contains(&self.files), "files: have to be from 1 to 4194304"),
             (
-                (1.0..=MEAN_BYTES_MAX).contains(&self.mean_bytes),
-                "mean bytes: have to be from 1 to 10^12",
+                (MEAN_BYTES_LEAST..=MEAN_BYTES_MAX).contains(&self.mean_bytes),
+                "mean bytes: have to be from 100 to 10^12",
             ),
             (cached >= CACHED_LEAST, "cache: has to hold at least 64 files of mean size"),
             (cached < f64::from(self.files), "cache: has to be smaller than all files together"),

@@ -6,7 +6,7 @@ use crate::knob::values::{number, share, whole};
 use crate::knob::{self, Knob};
 use crate::trace::names::FILES_MAX;
 use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
-use crate::trace::synthesis::{MEAN_BYTES_MAX, Model};
+use crate::trace::synthesis::{MEAN_BYTES_LEAST, MEAN_BYTES_MAX, Model};
 use crate::trace::wsesslog::THINK_S_MAX;
 use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
 
@@ -286,7 +286,7 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "mean size of the files: 2,000 of 16,000 bytes, about the mean of Choi05's Penn \
                  State, are 32 MB, which any machine can make and hold",
         set: |settings, value| {
-            settings.mean_bytes = number(value, 1.0, MEAN_BYTES_MAX)?;
+            settings.mean_bytes = number(value, MEAN_BYTES_LEAST, MEAN_BYTES_MAX)?;
             Ok(())
         },
         show: |settings| settings.mean_bytes.to_string(),

@@ -33,7 +33,7 @@ fn a_knob_takes_what_it_says() {
         ("trace-scale", "0.1", Ok("0.1")),
         ("trace-scale", "0", Err("a number from 0.001 to 100")),
         ("mean-bytes", "9840.5", Ok("9840.5")),
-        ("mean-bytes", "0", Err("a number from 1 to 1000000000000")),
+        ("mean-bytes", "99", Err("a number from 100 to 1000000000000")),
         ("requests", "1383211", Ok("1383211")),
         ("requests", "0", Err("a whole number from 1 to 18446744073709551615")),
         ("cache-mb", "0.5", Ok("0.5")),
