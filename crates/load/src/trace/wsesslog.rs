@@ -127,7 +127,7 @@ impl Workload for Wsesslog {
 
 /// Writes the first sessions of a workload, drawn by a seed as a run draws them: so many, or one
 /// pass of a workload that has fewer. httperf itself reads no more than a thousand of a file. See
-/// [`write`].
+/// [`write()`].
 ///
 /// # Errors
 /// Those of the writer.
