@@ -27,11 +27,9 @@ pub enum Gaps {
         /// Arrivals in a second.
         rate: f64,
     },
-    /// Exponential: as of many clients that know nothing of each other.
-    Poisson {
-        /// Arrivals in a second, on the average.
-        rate: f64,
-    },
+    /// Drawn: as of many clients that know nothing of each other, whose rate is that of these on
+    /// the average (a Poisson process; where the rate changes, an inhomogeneous one).
+    Poisson(Box<Self>),
     /// One rate after the other.
     Steps(Vec<Stage>),
     /// From one rate to another, evenly.
@@ -62,15 +60,15 @@ pub struct Schedule<'g> {
     stream: Stream,
     /// Arrivals so far.
     count: u64,
-    /// The last one, in seconds.
-    at: f64,
+    /// How many there would have been, if their gaps are drawn.
+    drawn: f64,
 }
 
 impl<'g> Schedule<'g> {
     /// Begins anew; `stream` is used where gaps are drawn.
     #[must_use]
     pub const fn new(gaps: &'g Gaps, stream: Stream) -> Self {
-        Self { gaps, stream, count: 0, at: 0.0 }
+        Self { gaps, stream, count: 0, drawn: 0.0 }
     }
 }
 
@@ -79,20 +77,47 @@ impl Iterator for Schedule<'_> {
 
     /// Without end, but for times that were given and a rate that ends at 0.
     fn next(&mut self) -> Option<Duration> {
-        let number = self.count as f64;
-        self.at = match self.gaps {
+        let at = match self.gaps {
+            Gaps::Poisson(mean) => mean.reach(self.drawn),
             // Not summed up, so that no error of rounding grows.
-            Gaps::Fixed { rate } => number / rate,
-            Gaps::Poisson { rate } if self.count > 0 => {
-                self.at + Draw::Exponential { mean: 1.0 / rate }.draw(&mut self.stream)
-            }
-            Gaps::Poisson { .. } => 0.0,
-            Gaps::Steps(stages) => of_steps(stages, number),
-            Gaps::Ramp { from, to, over } => of_ramp(*from, *to, over.as_secs_f64(), number),
-            Gaps::Times(times) => times.get(self.count as usize)?.as_secs_f64(),
+            even => even.reach(self.count as f64),
         };
         self.count += 1;
-        Duration::try_from_secs_f64(self.at).ok()
+        self.drawn += Draw::Exponential { mean: 1.0 }.draw(&mut self.stream);
+        Duration::try_from_secs_f64(at?).ok()
+    }
+}
+
+impl Gaps {
+    /// Whether somebody comes at all, one after the other; drawn are those of rates alone.
+    #[must_use]
+    pub fn are_sound(&self) -> bool {
+        let are_rates = |rates: &[f64]| {
+            let is_rate = |rate: &f64| rate.is_finite() && *rate >= 0.0;
+            rates.iter().all(is_rate) && rates.iter().any(|rate| *rate > 0.0)
+        };
+        match self {
+            Self::Fixed { rate } => are_rates(&[*rate]),
+            Self::Steps(stages) => {
+                are_rates(&stages.iter().map(|stage| stage.rate).collect::<Vec<_>>())
+            }
+            Self::Ramp { from, to, .. } => are_rates(&[*from, *to]),
+            Self::Times(times) => times.is_sorted(),
+            Self::Poisson(mean) => {
+                !matches!(**mean, Self::Times(_) | Self::Poisson(_)) && mean.are_sound()
+            }
+        }
+    }
+
+    /// When so many arrivals have come, in seconds from the start, by these rates; `None`: never.
+    fn reach(&self, number: f64) -> Option<f64> {
+        match self {
+            Self::Fixed { rate } => Some(number / rate),
+            Self::Steps(stages) => Some(of_steps(stages, number)),
+            Self::Ramp { from, to, over } => Some(of_ramp(*from, *to, over.as_secs_f64(), number)),
+            Self::Times(times) => times.get(number as usize).map(Duration::as_secs_f64),
+            Self::Poisson(mean) => mean.reach(number),
+        }
     }
 }
 
@@ -161,7 +186,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_have_their_rate_and_spread() {
-        let gaps = Gaps::Poisson { rate: 100.0 };
+        let gaps = Gaps::Poisson(Box::new(Gaps::Fixed { rate: 100.0 }));
         let times: Vec<f64> = Schedule::new(&gaps, Stream::new(3, 1))
             .take(100_001)
             .map(|at| at.as_secs_f64())
@@ -171,5 +196,25 @@ mod tests {
         let longer = times.windows(2).filter(|two| two[1] - two[0] > 0.01).count();
         let expected = 100_000.0 / std::f64::consts::E;
         assert!((longer as f64 / expected - 1.0).abs() < 0.02, "{longer} of {expected}");
+    }
+
+    #[test]
+    fn poisson_arrivals_follow_a_rate_that_changes() {
+        let s = Duration::from_secs;
+        let steps = vec![Stage { rate: 1e4, lasts: s(1) }, Stage { rate: 2e4, lasts: s(1) }];
+        // (by which rates, arrivals in the first second, in the second one)
+        let rows = [
+            (Gaps::Steps(steps), 10_000, 20_000),
+            (Gaps::Ramp { from: 0.0, to: 4e4, over: s(2) }, 10_000, 30_000),
+        ];
+        for (mean, first, second) in rows {
+            let gaps = Gaps::Poisson(Box::new(mean));
+            let times = Schedule::new(&gaps, Stream::new(3, 1)).take_while(|at| *at < s(2));
+            let (early, late): (Vec<_>, Vec<_>) = times.partition(|at| *at < s(1));
+            for (came, expected) in [(early.len(), first), (late.len(), second)] {
+                let deviation = f64::from(expected).sqrt();
+                assert!((came as f64 - f64::from(expected)).abs() < 4.0 * deviation, "{gaps:?}");
+            }
+        }
     }
 }

@@ -151,19 +151,20 @@ impl Choices {
             (None, _) => &Pace::DEFAULT,
             (Some(pace), _) => pace,
         };
-        if self.is_poisson && !matches!(pace, Pace::Rate(_)) {
-            return Err(String::from("--gaps poisson: gaps are those of a --rate"));
+        if self.is_poisson && matches!(pace, Pace::Clients(_)) {
+            let what = "--gaps poisson: gaps are those of a --rate, of --steps or of a --ramp";
+            return Err(String::from(what));
         }
         if self.rest != Draw::Constant(0.0) && !matches!(pace, Pace::Clients(_)) {
             return Err(String::from("--rest: it is --clients that rest between two sessions"));
         }
-        Ok(match pace.clone() {
-            Pace::Rate(rate) if self.is_poisson => Arrivals::Open(Gaps::Poisson { rate }),
-            Pace::Rate(rate) => Arrivals::Open(Gaps::Fixed { rate }),
-            Pace::Steps(stages) => Arrivals::Open(Gaps::Steps(stages)),
-            Pace::Ramp { from, to, over } => Arrivals::Open(Gaps::Ramp { from, to, over }),
-            Pace::Clients(clients) => Arrivals::Closed { clients, think: self.rest },
-        })
+        let gaps = match pace.clone() {
+            Pace::Rate(rate) => Gaps::Fixed { rate },
+            Pace::Steps(stages) => Gaps::Steps(stages),
+            Pace::Ramp { from, to, over } => Gaps::Ramp { from, to, over },
+            Pace::Clients(clients) => return Ok(Arrivals::Closed { clients, think: self.rest }),
+        };
+        Ok(Arrivals::Open(if self.is_poisson { Gaps::Poisson(Box::new(gaps)) } else { gaps }))
     }
 
     /// How long connections are kept: as was said, or as the workload's source has it, or else for
@@ -183,12 +184,10 @@ impl Choices {
 
     /// How long the whole run is: the warm-up, and what is measured.
     fn lasts(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Result<Duration, String> {
-        let of_arrivals = match arrivals {
-            Arrivals::Open(Gaps::Steps(stages)) => {
-                Some(stages.iter().map(|stage| stage.lasts).sum())
-            }
-            Arrivals::Open(Gaps::Ramp { over, .. }) => Some(*over),
-            Arrivals::Open(Gaps::Times(_)) => workload.lasts().map(|lasts| lasts + AFTER_LOG),
+        let of_arrivals = match (&self.pace, arrivals) {
+            (Some(Pace::Steps(stages)), _) => Some(stages.iter().map(|stage| stage.lasts).sum()),
+            (Some(Pace::Ramp { over, .. }), _) => Some(*over),
+            (_, Arrivals::Open(Gaps::Times(_))) => workload.lasts().map(|lasts| lasts + AFTER_LOG),
             _ => None,
         };
         match (self.duration, of_arrivals) {

@@ -43,6 +43,9 @@ pub struct Plan {
     /// Sessions are told by so many clients, in turn by their number: as many as there are source
     /// addresses tell the addresses apart. At least 1, at most [`CLIENTS_MAX`].
     pub clients: u32,
+    /// Of the replies, those whose content is compared with what was made: 0.0 to 1.0. `None`:
+    /// nobody knows what it, and its length, should be.
+    pub verified: Option<f64>,
 }
 
 /// Who says when the next request is made.

@@ -36,7 +36,7 @@ use self::slab::{Slab, Token};
 use self::talk::{Manner, Validators};
 use self::visit::Visit;
 use crate::Purpose;
-use crate::arrivals::{Arrivals, Gaps, Schedule};
+use crate::arrivals::{Arrivals, Schedule};
 use crate::behaviour::{Behaviour, Keeps};
 use crate::files::FileId;
 use crate::record::Record;
@@ -452,14 +452,8 @@ impl<'r> Engine<'r> {
 /// What makes no sense, in one line.
 fn judge(plan: &Plan, workload: &dyn Workload) -> Result<(), String> {
     let Plan { behaviour, arrivals, .. } = plan;
-    let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
     let is_sound = match arrivals {
-        Arrivals::Open(Gaps::Fixed { rate } | Gaps::Poisson { rate }) => {
-            is_rate(*rate) && *rate > 0.0
-        }
-        Arrivals::Open(Gaps::Steps(stages)) => stages.iter().all(|stage| is_rate(stage.rate)),
-        Arrivals::Open(Gaps::Ramp { from, to, .. }) => is_rate(*from) && is_rate(*to),
-        Arrivals::Open(Gaps::Times(times)) => times.is_sorted(),
+        Arrivals::Open(gaps) => gaps.are_sound(),
         Arrivals::Closed { .. } => true,
     };
     let Part { place, of } = plan.part;

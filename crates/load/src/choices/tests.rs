@@ -72,7 +72,7 @@ fn a_plan_is_made_of_choices() {
     let rest = Draw::Constant(0.0);
     assert_eq!(made.arrivals, Arrivals::Closed { clients: 64, think: rest });
     let drawn = plan(&[("rate", "5"), ("gaps", "poisson")], "one-packet").expect("a plan");
-    assert_eq!(drawn.arrivals, Arrivals::Open(Gaps::Poisson { rate: 5.0 }));
+    assert_eq!(drawn.arrivals, Arrivals::Open(Gaps::Poisson(Box::new(Gaps::Fixed { rate: 5.0 }))));
     for fits in [[("clients", "1872"), ("processes", "2")], [("clients", "937"), ("rest", "1")]] {
         plan(&fits, "one-packet").expect("a plan");
     }
@@ -87,7 +87,7 @@ fn what_excludes_each_other_is_told() {
     let rows: [(Flags<'_>, &str); 7] = [
         (&[("rate", "1"), ("clients", "1")], "--clients 1: a run has one of --rate, --steps"),
         (&[("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
-        (&[("steps", "1:1"), ("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
+        (&[("clients", "1"), ("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
         (&[("rate", "1"), ("rest", "1")], "--rest: it is --clients that rest"),
         (&[("connections-max", "1000")], "--connections-max 1000: a process may have 1000"),
         (&[("clients", "937")], "937 clients of a process have 936 connections"),

@@ -32,6 +32,9 @@ pub struct Results {
     pub patience: Option<Duration>,
     /// Whether those who wait for the server tell of all who would have come.
     pub pace: Pace,
+    /// Of the replies, those whose content was compared with what was made: 0.0 to 1.0. `None`:
+    /// nobody knows what it, and its length, should be.
+    pub verified: Option<f64>,
     /// What became of those that were to be made within the measured time.
     pub requests: Requests,
     /// What came within the measured time.
@@ -42,6 +45,7 @@ pub struct Results {
     #[serde(deserialize_with = "bounded::at_most::<_, _, KINDS_MAX>")]
     pub kinds: Vec<OfKind>,
     /// The classes of files in words.
+    #[serde(default)]
     pub class_names: BTreeMap<u16, String>,
     /// And of each client.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { CLIENTS_MAX as usize }>")]
@@ -120,7 +124,7 @@ pub struct Share {
 }
 
 /// What a process that made load used of its machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Of one processor, by user and system.
     #[serde(rename = "cpu_ns", with = "nanoseconds")]
@@ -159,6 +163,7 @@ impl Results {
             planned: plan.stop.after.saturating_sub(plan.stop.warm_up).min(LONGEST),
             patience: plan.patience,
             pace: plan.pace,
+            verified: plan.verified,
             requests: Requests::new(),
             flow: Flow::default(),
             left_out: 0,

@@ -18,7 +18,14 @@ fn at(us: u64) -> Instant {
 fn plan() -> Plan {
     let stop =
         Stop { after: 10 * SECOND, sessions_max: None, warm_up: Duration::ZERO, interval: SECOND };
-    Plan { start: START, stop, patience: Some(15 * SECOND), pace: Pace::Open, clients: 4 }
+    Plan {
+        start: START,
+        stop,
+        patience: Some(15 * SECOND),
+        pace: Pace::Open,
+        clients: 4,
+        verified: Some(1.0),
+    }
 }
 
 /// Of 102, 2048 and 102 bytes.

@@ -23,7 +23,7 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 102), file(3, 921_600)], true);
     let mut collector = Collector::new(
-        &Plan { start, stop, patience, pace: Pace::Open, clients: 4 },
+        &Plan { start, stop, patience, pace: Pace::Open, clients: 4, verified: Some(1.0) },
         &files,
         size_class_name,
     );
@@ -159,7 +159,7 @@ const ROWS: [(&str, Change, Verdict, &str); 27] = [
          workload; compare its files with the workload's",
     ),
     // Resets come of load, and are judged by whom they hit.
-    ("correct", BROKEN_OFF, Verdict::Holds, "each of 900 replies was as it should be"),
+    ("correct", BROKEN_OFF, Verdict::Holds, "each of 900 replies was right in length and content"),
     (
         "even-timeouts",
         BROKEN_OFF,
@@ -170,7 +170,7 @@ const ROWS: [(&str, Change, Verdict, &str); 27] = [
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
     ("timeouts", WELL, Verdict::Holds, "no request timed out"),
-    ("correct", WELL, Verdict::Holds, "each of 1,000 replies was as it should be"),
+    ("correct", WELL, Verdict::Holds, "each of 1,000 replies was right in length and content"),
     (
         "correct",
         |number, record| {
@@ -179,7 +179,7 @@ const ROWS: [(&str, Change, Verdict, &str); 27] = [
             }
         },
         Verdict::Holds,
-        "5 of 1,000 replies shed load, the others were right",
+        "5 of 1,000 replies shed load, the others were right in length and content",
     ),
     (
         "correct",
@@ -282,6 +282,35 @@ fn a_flood_is_told_its_timeouts_and_not_judged_by_them() {
     let expected = "the share of requests that timed out is 50.0 %; judged with a patience of \
                     15.0 s only";
     assert_eq!(words, expected);
+}
+
+#[test]
+fn nothing_is_praised_that_nobody_looked_at() {
+    // (what was compared, verdict, words)
+    let rows = [
+        (Some(1.0), Verdict::Holds, "right in length and content"),
+        (Some(0.25), Verdict::Holds, "in length, and where it was compared, in content: of 25.0 %"),
+        (Some(0.0), Verdict::Told, "right in length; no content was compared"),
+        (None, Verdict::Told, "right in status; what they should contain nobody knows"),
+    ];
+    for (verified, verdict, words) in rows {
+        let mut results = results(15, WELL);
+        results.verified = verified;
+        let (found, told) = found(&results, "correct");
+        assert!(found == verdict && told.ends_with(words), "{verified:?}: {told}");
+    }
+}
+
+/// More processors are no help to a generator that has time left.
+#[test]
+fn who_is_late_is_told_why() {
+    for (busy_ms, words) in [(900, "use more processes"), (100, "something else holds it up")] {
+        let mut results = results(15, LATE_ONES);
+        let lasted = Duration::from_secs(1);
+        results.ran(Process { cpu: Duration::from_millis(busy_ms), lasted, ..Process::default() });
+        let told = found(&results, "late-starts").1;
+        assert!(told.contains(words), "{busy_ms}: {told}");
+    }
 }
 
 #[test]

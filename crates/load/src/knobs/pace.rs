@@ -32,8 +32,9 @@ pub(super) const GAPS: Knob<Choices> = Knob {
     name: "gaps",
     group: GROUP,
     value: "fixed|poisson",
-    reason: "between the sessions of a rate: all the same, which shows a server at its best and \
-             repeats best, or as of many clients that know nothing of each other",
+    reason: "between the sessions of a rate, of steps or of a ramp: all the same, which shows a \
+             server at its best and repeats best, or as of many clients that know nothing of each \
+             other",
     set: |choices, value| {
         choices.is_poisson = values::word(value, &GAPS_WORDS)?;
         Ok(())

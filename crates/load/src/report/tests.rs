@@ -32,7 +32,14 @@ fn about() -> About {
 /// 10/s for 4 s after 1 s of warm-up.
 fn plan(clients: u32) -> Plan {
     let stop = Stop { after: 5 * SECOND, sessions_max: None, warm_up: SECOND, interval: SECOND };
-    Plan { start: START, stop, patience: Some(2 * SECOND), pace: Pace::Open, clients }
+    Plan {
+        start: START,
+        stop,
+        patience: Some(2 * SECOND),
+        pace: Pace::Open,
+        clients,
+        verified: Some(1.0),
+    }
 }
 
 /// Request `number` takes as long as is said, and ends so; the run is stopped after so long.

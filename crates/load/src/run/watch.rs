@@ -47,6 +47,7 @@ impl<'w> Watch<'w> {
             patience: plan.behaviour.patience,
             pace: Pace::from(&plan.arrivals),
             clients: order.clients,
+            verified: workload.files().is_made.then_some(plan.behaviour.verified),
         };
         let lines = order.records.map(|path| Lines::create(path, plan.part)).transpose()?;
         Ok(Self {

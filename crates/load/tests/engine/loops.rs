@@ -143,7 +143,11 @@ fn what_makes_no_sense_is_refused() {
         }
     };
     check(|plan| plan.arrivals = Arrivals::Open(Gaps::Fixed { rate: 0.0 }), "rate");
-    check(|plan| plan.arrivals = Arrivals::Open(Gaps::Poisson { rate: f64::NAN }), "rate");
+    fn poisson(mean: Gaps) -> Arrivals {
+        Arrivals::Open(Gaps::Poisson(Box::new(mean)))
+    }
+    check(|plan| plan.arrivals = poisson(Gaps::Fixed { rate: f64::NAN }), "rate");
+    check(|plan| plan.arrivals = poisson(Gaps::Times(Vec::new())), "rate");
     check(|plan| plan.part = engine::Part { place: 3, of: 3 }, "no part 3 of 3");
     check(
         |plan| {

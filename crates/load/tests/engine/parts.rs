@@ -37,7 +37,8 @@ fn parts_do_what_the_whole_does() {
     let times = |ms: &[u64]| Gaps::Times(ms.iter().copied().map(Duration::from_millis).collect());
     open(Gaps::Fixed { rate: 1000.0 }, SHORT, None, 20);
     open(Gaps::Fixed { rate: 1000.0 }, SHORT, Some(11), 11);
-    open(Gaps::Poisson { rate: 2000.0 }, LONG, Some(20), 20);
+    let poisson = |mean| Gaps::Poisson(Box::new(mean));
+    open(poisson(Gaps::Fixed { rate: 2000.0 }), LONG, Some(20), 20);
     open(Gaps::Steps(vec![stage(500.0), stage(1500.0)]), SHORT, None, 20);
     open(Gaps::Ramp { from: 0.0, to: 1e4, over: Duration::from_secs(1) }, LONG, Some(20), 20);
     open(times(&[0, 0, 1, 1, 1, 9, 30]), SHORT, None, 6);

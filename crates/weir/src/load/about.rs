@@ -70,23 +70,27 @@ fn of_workload(name: &str, settings: &Settings) -> Vec<(&'static str, String)> {
 /// How the load is made, in a few words.
 fn load(plan: &Plan, processes: u32) -> String {
     let arrivals = match &plan.arrivals {
-        Arrivals::Open(Gaps::Fixed { rate: 1.0 }) => String::from("1 session/s"),
-        Arrivals::Open(Gaps::Fixed { rate }) => format!("{rate} sessions/s"),
-        Arrivals::Open(Gaps::Poisson { rate }) => format!("{rate} sessions/s, Poisson"),
-        Arrivals::Open(Gaps::Steps(stages)) => {
-            let rates = || stages.iter().map(|stage| stage.rate);
-            let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
-            format!("{} steps, {least} to {most} sessions/s", stages.len())
-        }
-        Arrivals::Open(Gaps::Ramp { from, to, .. }) => {
-            format!("{from} to {to} sessions/s, evenly")
-        }
-        Arrivals::Open(Gaps::Times(times)) => format!("{} sessions at their times", times.len()),
+        Arrivals::Open(gaps) => rates(gaps),
         Arrivals::Closed { clients: 1, .. } => String::from("1 client, closed loop"),
         Arrivals::Closed { clients, .. } => format!("{clients} clients, closed loop"),
     };
     match processes {
         1 => arrivals,
         _ => format!("{arrivals}, {processes} processes"),
+    }
+}
+
+fn rates(gaps: &Gaps) -> String {
+    match gaps {
+        Gaps::Fixed { rate: 1.0 } => String::from("1 session/s"),
+        Gaps::Fixed { rate } => format!("{rate} sessions/s"),
+        Gaps::Steps(stages) => {
+            let rates = || stages.iter().map(|stage| stage.rate);
+            let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
+            format!("{} steps, {least} to {most} sessions/s", stages.len())
+        }
+        Gaps::Ramp { from, to, .. } => format!("{from} to {to} sessions/s, evenly"),
+        Gaps::Times(times) => format!("{} sessions at their times", times.len()),
+        Gaps::Poisson(mean) => format!("{}, Poisson", rates(mean)),
     }
 }
