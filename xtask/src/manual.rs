@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use config::keys::KEYS;
 use load::choices::Choices;
-use load::knobs::Knob;
+use load::knob::Knob;
 use load::workload::WORKLOADS;
 use servers::knobs::KNOBS;
 use servers::registry::ARCHITECTURES;

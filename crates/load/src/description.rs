@@ -8,8 +8,9 @@ use std::fmt;
 
 use crate::files::Files;
 use crate::session::Session;
-use crate::workload::model::{Model, Popularity};
-use crate::workload::{self, Workload};
+use crate::source::model::{Model, Popularity};
+use crate::source::{self, Workload};
+use crate::units;
 
 /// The parts of all requests whose working set is told.
 const PARTS: [f64; 3] = [0.5, 0.9, 0.99];
@@ -71,10 +72,10 @@ pub enum Unit {
 /// seldom then that their order is chance.
 pub fn describe(name: &str, workload: &mut dyn Workload, sessions: u32, seed: u64) -> Description {
     let model = workload.model();
-    let sessions = workload::within_pass(workload, sessions);
+    let sessions = source::within_pass(workload, sessions);
     let mut sample = Sample::of_none(workload.files().count());
     for number in 0..u64::from(sessions) {
-        let (mut asking, mut thinking) = workload::draws(seed, number);
+        let (mut asking, mut thinking) = source::draws(seed, number);
         sample.add(&workload.session(number, &mut asking, &mut thinking), model.parallel);
     }
     let files = workload.files();
@@ -191,7 +192,7 @@ impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [files, sessions, requests, unknown] =
             [self.files as u64, self.sessions.into(), self.requests, self.unknown as u64]
-                .map(grouped);
+                .map(units::count);
         let noun = if self.files == 1 { "file" } else { "files" };
         write!(f, "{}: {files} {noun}", self.name)?;
         if self.unknown < self.files {
@@ -222,7 +223,7 @@ impl Unit {
     pub fn told(self, value: f64) -> String {
         match self {
             Self::Share => format!("{:.2} %", value * 100.0),
-            Self::Bytes => format!("{} B", grouped(value.round() as u64)),
+            Self::Bytes => format!("{} B", units::count(value.round() as u64)),
             Self::Megabytes => format!("{} MB", three_digits(value)),
             Self::Seconds => format!("{value:.2} s"),
             Self::Number => format!("{value:.2}"),
@@ -233,25 +234,11 @@ impl Unit {
 /// With as many decimals as three digits leave.
 fn three_digits(value: f64) -> String {
     if value >= 100.0 {
-        return grouped(value.round() as u64);
+        return units::count(value.round() as u64);
     }
     let magnitude = if value > 0.0 { value.log10().floor() } else { 2.0 };
     let decimals = (2.0 - magnitude).clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$}")
-}
-
-/// A number with a comma before every three digits.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

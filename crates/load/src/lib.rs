@@ -2,7 +2,7 @@
 //!
 //! A run is five values, each of which can be any of several, with a stream of random numbers of
 //! its own: [`Arrivals`](arrivals::Arrivals) say when a client comes, a
-//! [`Workload`](workload::Workload) what its [`Session`](session::Session) asks, a
+//! [`Workload`](source::Workload) what its [`Session`](session::Session) asks, a
 //! [`Behaviour`](behaviour::Behaviour) how patient it is, a [`Stop`](stop::Stop) when it is over,
 //! and collectors what is kept of each [`Record`](record::Record). The engine performs them and
 //! knows nothing of distributions; they know nothing of sockets.
@@ -16,6 +16,7 @@ pub mod description;
 pub mod engine;
 pub mod files;
 pub mod gates;
+pub mod knob;
 pub mod knobs;
 pub mod machine;
 pub mod record;
@@ -23,6 +24,7 @@ pub mod report;
 pub mod run;
 pub mod session;
 pub mod site_files;
+pub mod source;
 pub mod stop;
 pub mod trace;
 mod units;

@@ -10,8 +10,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::description::grouped;
 use crate::files::{Files, content, unescaped};
+use crate::units;
 
 /// Written at a time: one file system call for each small file, and few for a large one.
 const PIECE_BYTES: usize = 256 << 10;
@@ -141,7 +141,7 @@ impl Progress {
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [files, files_all] = [self.files, self.files_all].map(grouped);
+        let [files, files_all] = [self.files, self.files_all].map(units::count);
         let [bytes, bytes_all] = [self.bytes, self.bytes_all].map(|bytes| bytes as f64 / 1e6);
         write!(f, "{files} of {files_all} files, {bytes:.1} of {bytes_all:.1} MB")
     }

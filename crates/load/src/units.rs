@@ -39,6 +39,11 @@ pub(crate) fn points(share: f64) -> String {
     format!("{} points", three(share * 100.0))
 }
 
+/// `12.3 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    scaled(bytes as f64, &["B", "kB", "MB", "GB"])
+}
+
 /// Bytes in a second: `12.3 MB/s`.
 pub(crate) fn bytes_per_s(rate: f64) -> String {
     scaled(rate, &["B/s", "kB/s", "MB/s", "GB/s"])
@@ -113,6 +118,8 @@ mod tests {
             (share(0.999_999_9), ">99.999 %"),
             (share(1.0), "100.0 %"),
             (points(0.0234), "2.34 points"),
+            (bytes(64_500), "64.5 kB"),
+            (bytes(4 << 30), "4.29 GB"),
             (bytes_per_s(999.0), "999 B/s"),
             (bytes_per_s(12_345_678.0), "12.3 MB/s"),
             (mbit_per_s(0.000_1), "100 bit/s"),

@@ -1,8 +1,7 @@
-//! Workloads: who asks for what. Each is a file of this folder that says where its numbers are
-//! from.
+//! The workloads there are, each by its name. Those that are built in are a file of this folder
+//! each, which says where its numbers are from; [`crate::trace`] has the others.
 
 pub mod browser;
-pub mod model;
 pub mod one_packet;
 pub mod one_url;
 pub mod pages;
@@ -16,76 +15,13 @@ pub mod webstone;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 
-use measure::Duration;
-use measure::draw::Stream;
+use crate::trace::Fault;
+use crate::trace::input::refuse_compressed;
 
-use crate::Purpose;
-use crate::arrivals::Gaps;
-use crate::files::Files;
-use crate::session::Session;
-use crate::trace::{Fault, refuse_compressed};
-
-use self::model::Model;
 use self::settings::Settings;
 
 pub use self::registry::{Named, Origin, WORKLOADS, knobs_markdown, markdown, named, spellings};
-
-/// A source of sessions.
-pub trait Workload {
-    /// All that may be asked for.
-    fn files(&self) -> &Files;
-
-    /// A client's session, by its number in the run: 0 is the first one. `sessions` draws what is
-    /// asked, `thinking` the pauses; see [`draws`]. The same number and draws give the same
-    /// session, whatever was asked before.
-    fn session(&mut self, number: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session;
-
-    /// When its sessions began, where it is a record of such; by default nobody knows.
-    fn times(&self) -> Option<Gaps> {
-        None
-    }
-
-    /// From when its first session began to its last request, where it is a record of such; by
-    /// default nobody knows.
-    fn lasts(&self) -> Option<Duration> {
-        None
-    }
-
-    /// How many sessions it has before the first one comes again, or, where it is drawn to look
-    /// like a trace, as many as that had; by default it has no end.
-    fn pass(&self) -> Option<u64> {
-        None
-    }
-
-    /// What whoever uses it has to know, in one line: that it is synthetic, what of a log is left
-    /// out. By default nothing.
-    fn notes(&self) -> Option<String> {
-        None
-    }
-
-    /// What its distributions come to, for comparison with what is drawn; by default nothing is
-    /// known.
-    fn model(&self) -> Model {
-        Model::default()
-    }
-}
-
-/// A workload, or in one line why there is none.
-pub type Made = Result<Box<dyn Workload + Send>, String>;
-
-/// What a session is drawn with: what it asks, and how its client thinks. A session is the same
-/// whichever process performs it and whatever came before it.
-#[must_use]
-pub fn draws(seed: u64, number: u64) -> (Stream, Stream) {
-    let stream = |purpose: Purpose| Stream::of(seed, purpose as u64, number);
-    (stream(Purpose::Sessions), stream(Purpose::Thinking))
-}
-
-/// So many sessions, or as many as one pass has.
-pub(crate) fn within_pass(workload: &dyn Workload, sessions: u32) -> u32 {
-    let pass = workload.pass().and_then(|pass| u32::try_from(pass).ok());
-    pass.map_or(sessions, |pass| pass.min(sessions))
-}
+pub use crate::source::{Made, Workload, draws};
 
 /// The workload that `--workload` asks for: a name, or a name, a colon and a file; the file `-` is
 /// the standard input.
@@ -103,8 +39,8 @@ pub fn make(asked: &str, settings: &Settings) -> Made {
     };
     match (row.origin, file.filter(|file| !file.is_empty())) {
         (Origin::BuiltIn(make), None) => make(settings),
-        (Origin::Synthesised(preset), None) => {
-            let made = preset.make(settings).map_err(|why| format!("{name}: {why}"));
+        (Origin::Synthesised(trace), None) => {
+            let made = trace(settings).map_err(|why| format!("{name}: {why}"));
             Ok(Box::new(made?))
         }
         (Origin::File(read), Some(file)) => {
@@ -137,6 +73,8 @@ fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
 
 #[cfg(test)]
 mod tests {
+    use measure::draw::Stream;
+
     use super::*;
     use crate::files::FileId;
 
@@ -156,9 +94,53 @@ mod tests {
             let told = make(asked, &Settings::default()).err().expect("it is refused");
             assert!(told.starts_with(expected) && !told.contains('\n'), "{asked}: {told}");
         }
-        let settings = Settings { trace_scale: 0.001, ..Settings::default() };
-        let told = make("choi-nasa", &settings).err().expect("it is refused");
-        assert_eq!(told, "choi-nasa: cache: at least 64 files of mean size");
+    }
+
+    #[test]
+    fn what_no_workload_can_be_is_told_in_one_line() {
+        type Row<'r> = (&'r str, &'r [(&'r str, &'r str)], &'r str);
+        let rows: [Row<'_>; 8] = [
+            ("choi-nasa", &[("trace-scale", "0.001")], "cache: has to hold at least 64 files of"),
+            ("synthetic", &[("cache-mb", "33")], "cache: has to be smaller than all files"),
+            ("synthetic", &[("cache-mb", "1")], "cache: has to hold at least 64 files of mean"),
+            ("synthetic", &[("hits", "1")], "hits: have to be from 0 to below 1"),
+            ("synthetic", &[("hits", "0.2")], "hits: have to be from 0.3"),
+            ("synthetic", &[("hits", "0.9"), ("recency", "0.95")], "hits: have to be from 0.96"),
+            ("surge", &[("files", "20001")], "--files 20001: has to be from 1 to 20000 for this"),
+            ("browser", &[("files", "20001")], "--files 20001: has to be from 1 to 20000 for"),
+        ];
+        for (name, knobs, expected) in rows {
+            let mut settings = Settings::default();
+            for (knob, value) in knobs {
+                settings.set(knob, value).expect("a knob");
+            }
+            let told = make(name, &settings).err().expect("it is refused");
+            let why = told.strip_prefix(&format!("{name}: ")).unwrap_or(&told);
+            assert!(why.starts_with(expected) && !told.contains('\n'), "{name}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_trace_of_ones_own_has_the_figures_it_was_told() {
+        let mut settings = Settings::default();
+        let knobs = [
+            ("files", "30000"),
+            ("mean-bytes", "2000"),
+            ("requests", "5000"),
+            ("cache-mb", "10"),
+            ("hits", "0.7"),
+            ("session-requests", "3"),
+        ];
+        knobs.iter().for_each(|(knob, value)| settings.set(knob, value).expect("a knob"));
+        let mut made = make("synthetic", &settings).expect("it can be made");
+        assert_eq!((made.files().count(), made.pass()), (30_000, Some(1_667)));
+        let bytes: u64 = made.files().iter().filter_map(|(_, file)| file.bytes).sum();
+        assert!((59_900_000..60_100_000).contains(&bytes), "{bytes}");
+        let notes = made.notes().expect("it is synthetic");
+        assert!(notes.contains("a cache of 10.0 MB") && notes.contains("has 70.00 %"), "{notes}");
+        let (mut sessions, mut thinking) = draws(1, 0);
+        assert_eq!(made.session(0, &mut sessions, &mut thinking).requests(), 3);
+        assert_eq!(made.model().keeps, None, "its requests share a connection");
     }
 
     const CLF: &[u8] = b"a - - [01/Jul/1995:00:00:10 +0000] \"GET /a HTTP/1.0\" 200 100\n";
@@ -168,12 +150,15 @@ mod tests {
     fn files_are_read_by_their_formats() {
         let wc98 = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 2, 0, 0];
         let gzip = b"\x1f\x8b\x08";
-        let rows: [(&str, &[u8], Result<&str, &str>); 11] = [
+        let rows: [(&str, &[u8], Result<&str, &str>); 14] = [
             ("urls", b"/u\n", Ok("/u")),
             ("wsesslog", b"/w\n", Ok("/w")),
             ("clf", CLF, Ok("/a")),
             ("wc98", &wc98, Ok("/wc98/3")),
             ("urls", b"", Err("there is no URL in it")),
+            ("wsesslog", b"", Err("there is no session in it: each line is what is asked for")),
+            ("clf", b"", Err("there is no request in it")),
+            ("ucb", b"", Err("there is no request in it")),
             ("wsesslog", b"/a think=x\n", Err("line or record 1: think=x is no pause")),
             ("clf", b"x\n", Err("no request in it can be replayed (1 lines or records are")),
             ("wc98", b"x\n", Err("no request in it can be replayed (1 lines or records are")),

@@ -1,9 +1,11 @@
 //! How clients behave.
 
-use super::Knob;
-use super::values;
 use crate::behaviour::{GivesUpBy, Keeps};
 use crate::choices::{self, Choices};
+use crate::knob::Knob;
+use crate::knob::values;
+
+const GROUP: &str = "How clients behave";
 
 /// Who has more connections is no browser, but several clients.
 const PARALLEL_MAX: u16 = 64;
@@ -16,7 +18,7 @@ const CONNECTIONS_MAX_MOST: usize = 1 << 30;
 
 pub(super) const PATIENCE: Knob<Choices> = Knob {
     name: "patience",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "S|none",
     reason: "seconds from when a request was to be made until its client gives up; 15 are those \
              of Pariag07 3.2, and of its verification",
@@ -29,7 +31,7 @@ pub(super) const PATIENCE: Knob<Choices> = Knob {
 
 pub(super) const CONNECT_MAX: Knob<Choices> = Knob {
     name: "connect-max",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "S|none",
     reason: "the same for a connection to come about (httperf's watchdogs, as the three below)",
     set: |choices, value| {
@@ -41,7 +43,7 @@ pub(super) const CONNECT_MAX: Knob<Choices> = Knob {
 
 pub(super) const SEND_MAX: Knob<Choices> = Knob {
     name: "send-max",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "S|none",
     reason: "the same without a byte of the request sent",
     set: |choices, value| {
@@ -53,7 +55,7 @@ pub(super) const SEND_MAX: Knob<Choices> = Knob {
 
 pub(super) const FIRST_BYTE_MAX: Knob<Choices> = Knob {
     name: "first-byte-max",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "S|none",
     reason: "the same from the request to the first byte of its reply",
     set: |choices, value| {
@@ -65,7 +67,7 @@ pub(super) const FIRST_BYTE_MAX: Knob<Choices> = Knob {
 
 pub(super) const PROGRESS_MAX: Knob<Choices> = Knob {
     name: "progress-max",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "S|none",
     reason: "the same without a further byte of the reply",
     set: |choices, value| {
@@ -77,7 +79,7 @@ pub(super) const PROGRESS_MAX: Knob<Choices> = Knob {
 
 pub(super) const GIVES_UP_BY: Knob<Choices> = Knob {
     name: "gives-up-by",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "reset|fin",
     reason: "how a client that gives up ends its connection: so that the server hears of it at \
              once, or only behind all that it has sent",
@@ -93,7 +95,7 @@ const GIVES_UP_WORDS: [(&str, GivesUpBy); 2] =
 
 pub(super) const RETRIES: Knob<Choices> = Knob {
     name: "retries",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "N",
     reason: "how often a request is made again whose connection the server ended before the first \
              byte of the reply; none, so that each loss is seen",
@@ -106,7 +108,7 @@ pub(super) const RETRIES: Knob<Choices> = Knob {
 
 pub(super) const KEEPS: Knob<Choices> = Knob {
     name: "keeps",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "request|session|client",
     reason: "how long a connection is kept; by default as the workload's source has it, else for \
              a session, and where that is one request, for all of a client in a closed loop",
@@ -127,7 +129,7 @@ const OWN: &str = "its own";
 
 pub(super) const PIPELINED: Knob<Choices> = Knob {
     name: "pipelined",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "on|off",
     reason: "sends all requests of a burst but the first without waiting for replies",
     set: |choices, value| {
@@ -139,7 +141,7 @@ pub(super) const PIPELINED: Knob<Choices> = Knob {
 
 pub(super) const PARALLEL: Knob<Choices> = Knob {
     name: "parallel",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "N",
     reason: "connections of one session at the same time, as browsers have; by default the \
              workload's own, mostly 1",
@@ -152,7 +154,7 @@ pub(super) const PARALLEL: Knob<Choices> = Knob {
 
 pub(super) const CONDITIONAL: Knob<Choices> = Knob {
     name: "conditional",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "SHARE",
     reason: "of the GETs, those that ask whether a copy is still current, beside those of the \
              workload",
@@ -165,7 +167,7 @@ pub(super) const CONDITIONAL: Knob<Choices> = Knob {
 
 pub(super) const VERIFIED: Knob<Choices> = Knob {
     name: "verified",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "SHARE",
     reason: "of the replies, those whose content is compared with what `make-site` made; all, as \
              a byte costs a nanosecond, and lengths always are",
@@ -178,7 +180,7 @@ pub(super) const VERIFIED: Knob<Choices> = Knob {
 
 pub(super) const SOURCES: Knob<Choices> = Knob {
     name: "sources",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "IP[-IP][,...]",
     reason: "addresses of this machine to connect from, for sessions in turn, each of which is \
              told as a client of its own and has ports of its own; by default the kernel chooses",
@@ -217,7 +219,7 @@ pub(super) const PORTS: Knob<Choices> = Knob {
 
 pub(super) const CONNECTIONS_MAX: Knob<Choices> = Knob {
     name: "connections-max",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "N",
     reason: "connections of a process at the same time; who comes then is counted as not started; \
              by default as many as there are descriptors",

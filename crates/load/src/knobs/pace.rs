@@ -2,10 +2,12 @@
 
 use measure::Duration;
 
-use super::Knob;
-use super::values::{self, RATE_MIN};
 use crate::arrivals::Stage;
 use crate::choices::{Choices, DURATION as DURATION_DEFAULT, Pace};
+use crate::knob::Knob;
+use crate::knob::values::{self, RATE_MIN};
+
+const GROUP: &str = "When sessions begin";
 
 /// Each is a client of its own, with a session in memory.
 const CLIENTS_MAX: u32 = 1_000_000;
@@ -15,7 +17,7 @@ const STEPS_MAX: usize = 1_000;
 
 pub(super) const RATE: Knob<Choices> = Knob {
     name: "rate",
-    group: super::PACE,
+    group: GROUP,
     value: "R",
     reason: "open loop: so many sessions begin in a second, whatever the server does; with a URL \
              or a list of them, each session is one request on a connection of its own",
@@ -28,7 +30,7 @@ pub(super) const RATE: Knob<Choices> = Knob {
 
 pub(super) const GAPS: Knob<Choices> = Knob {
     name: "gaps",
-    group: super::PACE,
+    group: GROUP,
     value: "fixed|poisson",
     reason: "between the sessions of a rate, of steps or of a ramp: all the same, which shows a \
              server at its best and repeats best, or as of many clients that know nothing of each \
@@ -44,7 +46,7 @@ const GAPS_WORDS: [(&str, bool); 2] = [("fixed", false), ("poisson", true)];
 
 pub(super) const STEPS: Knob<Choices> = Knob {
     name: "steps",
-    group: super::PACE,
+    group: GROUP,
     value: "R:S[,R:S]...",
     reason: "open loop: each rate for so many seconds, and the last one from then on",
     set: |choices, value| pace(choices, Pace::Steps(steps(value)?)),
@@ -59,7 +61,7 @@ pub(super) const STEPS: Knob<Choices> = Knob {
 
 pub(super) const RAMP: Knob<Choices> = Knob {
     name: "ramp",
-    group: super::PACE,
+    group: GROUP,
     value: "FROM:TO:S",
     reason: "open loop: from one rate to another, evenly, in so many seconds; then it stays",
     set: |choices, value| pace(choices, ramp(value)?),
@@ -71,7 +73,7 @@ pub(super) const RAMP: Knob<Choices> = Knob {
 
 pub(super) const CLIENTS: Knob<Choices> = Knob {
     name: "clients",
-    group: super::PACE,
+    group: GROUP,
     value: "N",
     reason: "closed loop: so many clients, each of which begins its next session when the one \
              before is over; 64 where neither a pace nor a log says anything else",
@@ -85,7 +87,7 @@ pub(super) const CLIENTS: Knob<Choices> = Knob {
 
 pub(super) const REST: Knob<Choices> = Knob {
     name: "rest",
-    group: super::PACE,
+    group: GROUP,
     value: "S|exponential:S",
     reason: "seconds that a client of a closed loop rests between two sessions, always or on the \
              average; none, as it is a server's capacity that closed loops are for",
@@ -98,7 +100,7 @@ pub(super) const REST: Knob<Choices> = Knob {
 
 pub(super) const DURATION: Knob<Choices> = Knob {
     name: "duration",
-    group: super::PACE,
+    group: GROUP,
     value: "S",
     reason: "seconds that are measured; without it --steps, --ramp and the times of a log last as \
              long as they do, warm-up included",
@@ -111,7 +113,7 @@ pub(super) const DURATION: Knob<Choices> = Knob {
 
 pub(super) const SESSIONS: Knob<Choices> = Knob {
     name: "sessions",
-    group: super::PACE,
+    group: GROUP,
     value: "N",
     reason: "ends the run earlier, behind so many sessions",
     set: |choices, value| {
@@ -126,7 +128,7 @@ pub(super) const SESSIONS: Knob<Choices> = Knob {
 
 pub(super) const WARM_UP: Knob<Choices> = Knob {
     name: "warm-up",
-    group: super::PACE,
+    group: GROUP,
     value: "S",
     reason: "seconds before those that are measured, in which caches fill and sessions overlap as \
              they will; none, as only whoever knows the server and the workload knows how many",

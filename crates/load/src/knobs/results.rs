@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Knob;
-use super::values;
 use crate::choices::Choices;
+use crate::knob::Knob;
+use crate::knob::values;
+
+const GROUP: &str = "The run and its results";
 
 /// More share no processor fairly.
 const PROCESSES_MAX: u32 = 256;
 
 pub(super) const PROCESSES: Knob<Choices> = Knob {
     name: "processes",
-    group: super::RUN,
+    group: GROUP,
     value: "N",
     reason: "that make the load together, with one start and one result: the sessions are those \
              of one process, dealt out; for more than a processor can do, or one process's \
@@ -25,7 +27,7 @@ pub(super) const PROCESSES: Knob<Choices> = Knob {
 
 pub(super) const SPINS: Knob<Choices> = Knob {
     name: "spins",
-    group: super::RUN,
+    group: GROUP,
     value: "on|off",
     reason: "never sleeps, so that the time a machine takes to wake a process up, some 50 us on a \
              virtual one, is not told as the server's; takes a whole processor for each process, \
@@ -39,7 +41,7 @@ pub(super) const SPINS: Knob<Choices> = Knob {
 
 pub(super) const SEED: Knob<Choices> = Knob {
     name: "seed",
-    group: super::RUN,
+    group: GROUP,
     value: "N",
     reason: "of all random numbers: the same seed asks the same at the same times",
     set: |choices, value| {
@@ -51,7 +53,7 @@ pub(super) const SEED: Knob<Choices> = Knob {
 
 pub(super) const INTERVAL: Knob<Choices> = Knob {
     name: "interval",
-    group: super::RUN,
+    group: GROUP,
     value: "S",
     reason: "results are also told for each such time",
     set: |choices, value| {
@@ -63,7 +65,7 @@ pub(super) const INTERVAL: Knob<Choices> = Knob {
 
 pub(super) const JSON: Knob<Choices> = Knob {
     name: "json",
-    group: super::RUN,
+    group: GROUP,
     value: "FILE",
     reason: "the report with whole histograms, for programs; - is the standard output",
     set: |choices, value| {
@@ -75,7 +77,7 @@ pub(super) const JSON: Knob<Choices> = Knob {
 
 pub(super) const HGRM: Knob<Choices> = Knob {
     name: "hgrm",
-    group: super::RUN,
+    group: GROUP,
     value: "PREFIX",
     reason: "histograms for HdrHistogram's plotters: PREFIX.connect.hgrm, PREFIX.first-byte.hgrm, \
              PREFIX.whole.hgrm and PREFIX.lag.hgrm",
@@ -88,7 +90,7 @@ pub(super) const HGRM: Knob<Choices> = Knob {
 
 pub(super) const RECORDS: Knob<Choices> = Knob {
     name: "records",
-    group: super::RUN,
+    group: GROUP,
     value: "FILE",
     reason: "a line of comma-separated values for each request; with several processes FILE.0, \
              FILE.1 and so on",

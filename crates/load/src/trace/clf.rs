@@ -13,11 +13,12 @@
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::BufRead;
 
+use super::choices::Choices;
 use super::collect::{Collector, Entry};
+use super::fault::Fault;
 use super::input::Lines;
 use super::order::Resolution;
 use super::request::{Way, split};
-use super::{Choices, Fault};
 
 /// One line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! What all formats have together: an entry becomes a request of a session.
 
+use super::choices::Choices;
+use super::fault::Fault;
 use super::made::made;
 use super::names::Names;
 use super::order::{Order, Resolution, Seen};
 use super::replay::TraceWorkload;
 use super::request::{Way, origin};
+use super::tally::Tally;
 use super::visits::Visits;
-use super::{Choices, Fault, Tally};
 
 /// A request as a log tells it.
 pub(crate) struct Entry<'l> {

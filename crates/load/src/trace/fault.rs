@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io;
 
-use super::{SPEED_LEAST, SPEED_MOST};
+use super::choices::{SPEED_LEAST, SPEED_MOST};
 
 /// Why a file is no workload. Whoever opened it says which file it was.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub enum Fault {
     },
     /// It is compressed.
     Compressed,
+    /// It has no session, where sessions are what it is to have.
+    NoSession,
     /// Nothing in it can be asked for.
     Empty {
         /// Lines or records that are none of this format.
@@ -46,6 +48,12 @@ impl fmt::Display for Fault {
                 write!(to, "more than {most} {what}: replay a part of it (`head`, `split`)")
             }
             Self::Compressed => write!(to, "is compressed: pipe it through `zcat`"),
+            Self::NoSession => write!(
+                to,
+                "there is no session in it: each line is what is asked for, an empty one ends a \
+                 session"
+            ),
+            Self::Empty { unreadable: 0, left_out: 0 } => write!(to, "there is no request in it"),
             Self::Empty { unreadable, left_out } => write!(
                 to,
                 "no request in it can be replayed ({unreadable} lines or records are unreadable, \

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
-use super::Fault;
+use super::fault::Fault;
 
 /// Lines, without what ends them (LF or CRLF).
 pub(crate) struct Lines<'f> {

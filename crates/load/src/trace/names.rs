@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Fault;
+use super::fault::Fault;
 use crate::files::{File, FileId, Files};
 
 /// Targets of one trace; the largest that Choi05 names has half a million.

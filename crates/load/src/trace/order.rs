@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Fault;
+use super::fault::Fault;
 use super::request::Way;
 use crate::files::FileId;
 

@@ -1,14 +1,14 @@
 use measure::Duration;
 use measure::draw::Stream;
 
-use super::Tally;
+use super::tally::Tally;
 use super::visits::Sessions;
 use crate::arrivals::Gaps;
 use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Session};
-use crate::workload::Workload;
-use crate::workload::model::Model;
+use crate::source::Workload;
+use crate::source::model::Model;
 
 /// Below that, requests belong to one page: SURGE's limit between pauses of a browser and of its
 /// user (Barford and Crovella 1998).
@@ -230,7 +230,7 @@ b - - [01/Jul/1995:00:00:20 +0000] \"GET /unknown HTTP/1.0\" 304 -
     fn a_log_that_cannot_be_replayed_says_so() {
         let choice = |speed| Choices { speed, ..Choices::default() };
         let cases: [(&[u8], f64, &str); 5] = [
-            (b"", 1.0, "no request in it"),
+            (b"", 1.0, "there is no request in it"),
             (b"nonsense\n", 1.0, "(1 lines or records are unreadable, 0 are"),
             (b"\x1f\x8b\x08", 1.0, "zcat"),
             (LOG.as_bytes(), 0.0, "a speed is a number from 0.001 to 1000000"),

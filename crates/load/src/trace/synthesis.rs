@@ -24,11 +24,11 @@ use super::locality::Ranks;
 use super::names::FILES_MAX;
 use crate::Purpose;
 use crate::behaviour::Keeps;
-use crate::description::grouped;
 use crate::files::{File, FileId, Files, size_class};
 use crate::session::{Burst, Request, Session};
-use crate::workload::Workload;
-use crate::workload::model::{self, Popularity};
+use crate::source::Workload;
+use crate::source::model::{self, Popularity};
+use crate::units;
 
 /// What is known of a trace, or wanted of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,11 +144,11 @@ impl Workload for Synthesis {
     fn notes(&self) -> Option<String> {
         let Model { requests, cache_bytes, hits, .. } = self.model;
         Some(format!(
-            "synthetic: drawn so that a cache of {} MB that keeps what was used last, once warm, \
+            "synthetic: drawn so that a cache of {} that keeps what was used last, once warm, \
              has {:.2} % of what is asked; one pass is {} requests",
-            grouped(cache_bytes.div_ceil(1_000_000)),
+            units::bytes(cache_bytes),
             hits * 100.0,
-            grouped(requests),
+            units::count(requests),
         ))
     }
 
@@ -161,12 +161,21 @@ impl Workload for Synthesis {
             requests: Some(self.model.session_requests.into()),
             connections: Some(1.0),
             conditional: Some(0.0),
-            // Each request on a connection of its own (Choi05 table 3).
-            keeps: Some(Keeps::Request),
+            // One request is on a connection of its own (Choi05 table 3).
+            keeps: (self.model.session_requests == 1).then_some(Keeps::Request),
             ..model::Model::default()
         }
     }
 }
+
+/// For the sizes of files that are made for a server: the seed of a run does not change them.
+pub const SEED: u64 = 1;
+
+/// Of a smaller mean many files would have less than a byte.
+pub const MEAN_BYTES_LEAST: f64 = 100.0;
+
+/// No file has more, the less their mean.
+pub const MEAN_BYTES_MAX: f64 = 1e12;
 
 /// Repeats of repeats that are followed: of the presets one in ten to the power of it has more.
 const REPEATS_MAX: u32 = 32;
@@ -194,13 +203,16 @@ impl Model {
         let is_share = |share: f64| (0.0..1.0).contains(&share);
         let cached = self.cache_bytes as f64 / self.mean_bytes;
         let rows = [
-            ((1..=FILES_MAX).contains(&self.files), "files: from 1 to 4194304"),
-            ((1.0..=1e12).contains(&self.mean_bytes), "mean size: from 1 byte to 1 TB"),
-            (cached >= CACHED_LEAST, "cache: at least 64 files of mean size"),
-            (cached < f64::from(self.files), "cache: smaller than all files together"),
-            (is_share(self.hits), "locality: from 0 to below 1"),
-            (is_share(self.recency), "recency: from 0 to below 1"),
-            (self.session_requests > 0, "requests of a session: at least 1"),
+            ((1..=FILES_MAX).contains(&self.files), "files: have to be from 1 to 4194304"),
+            (
+                (MEAN_BYTES_LEAST..=MEAN_BYTES_MAX).contains(&self.mean_bytes),
+                "mean bytes: have to be from 100 to 10^12",
+            ),
+            (cached >= CACHED_LEAST, "cache: has to hold at least 64 files of mean size"),
+            (cached < f64::from(self.files), "cache: has to be smaller than all files together"),
+            (is_share(self.hits), "hits: have to be from 0 to below 1"),
+            (is_share(self.recency), "recency: has to be from 0 to below 1"),
+            (self.session_requests > 0, "session requests: have to be at least 1"),
         ];
         match rows.iter().find(|(holds, _)| !holds) {
             Some(&(_, what)) => Err(Impossible::Figure(what)),
@@ -229,7 +241,13 @@ impl fmt::Display for Impossible {
         match self {
             Self::Figure(what) => write!(to, "{what}"),
             Self::Hits { least, most } => {
-                write!(to, "locality: with these files and that cache from {least:.4} to {most:.4}")
+                // Inwards, so that both can be had.
+                let (least, most) = ((least * 1e4).ceil() / 1e4, (most * 1e4).floor() / 1e4);
+                write!(
+                    to,
+                    "hits: have to be from {least} to {most} with these files, that cache and \
+                     that recency"
+                )
             }
         }
     }

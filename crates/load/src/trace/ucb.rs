@@ -11,11 +11,12 @@
 use std::io::BufRead;
 use std::net::Ipv4Addr;
 
+use super::choices::Choices;
 use super::collect::{Collector, Entry};
+use super::fault::Fault;
 use super::input::fill;
 use super::order::Resolution;
 use super::request::{Way, split};
-use super::{Choices, Fault};
 
 /// Of a record without its request line.
 pub const RECORD_BYTES: usize = 60;
@@ -193,8 +194,8 @@ mod tests {
 
     use super::*;
     use crate::arrivals::Gaps;
+    use crate::source::Workload as _;
     use crate::trace::{Format, Tally};
-    use crate::workload::Workload as _;
 
     const LINE: &str = "GET 9168504434183313441..gif HTTP/1.0";
 

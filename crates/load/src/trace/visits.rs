@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use measure::Duration;
 
+use super::choices::GAP_S_MAX;
+use super::fault::Fault;
 use super::order::Seen;
 use super::request::Way;
-use super::{Fault, GAP_S_MAX};
 use crate::files::FileId;
 
 /// Requests kept of one trace: 384 MiB of them. The largest file of the World Cup of 1998 has seven

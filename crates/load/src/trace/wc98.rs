@@ -9,11 +9,12 @@
 use std::fmt::Write as _;
 use std::io::BufRead;
 
+use super::choices::Choices;
 use super::collect::{Collector, Entry};
+use super::fault::Fault;
 use super::input::fill;
 use super::order::Resolution;
 use super::request::Way;
-use super::{Choices, Fault};
 
 /// Of one record.
 pub const RECORD_BYTES: usize = 20;
@@ -126,8 +127,8 @@ mod tests {
 
     use super::*;
     use crate::arrivals::Gaps;
+    use crate::source::Workload as _;
     use crate::trace::{Format, Tally};
-    use crate::workload::Workload as _;
 
     /// HTTP/1.0 and 200.
     const OK: u8 = 0x42;

@@ -21,16 +21,15 @@ use std::mem;
 use measure::Duration;
 use measure::draw::Stream;
 
-use super::Fault;
+use super::fault::Fault;
 use super::input::{Lines, refuse_compressed};
 use super::names::Names;
 use super::request::escape;
 use crate::behaviour::Keeps;
 use crate::files::Files;
 use crate::session::{Burst, Method, Request, Session};
-use crate::workload::model::Model;
-use crate::workload::settings::Settings;
-use crate::workload::{self, Made, Workload};
+use crate::source::model::Model;
+use crate::source::{self, Workload};
 
 /// The sessions of a file in its order, and from the first one again after the last.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,9 +85,18 @@ impl Wsesslog {
         reading.end_session();
         let Reading { names, sessions, .. } = reading;
         if sessions.is_empty() {
-            return Err(Fault::Empty { unreadable: 0, left_out: 0 });
+            return Err(Fault::NoSession);
         }
         Ok(Self { files: names.into_files(), sessions })
+    }
+
+    /// With all pauses multiplied by `factor`.
+    #[must_use]
+    pub fn with_pauses(mut self, factor: f64) -> Self {
+        for burst in self.sessions.iter_mut().flat_map(|session| &mut session.bursts) {
+            burst.think = Duration::from_secs_f64(burst.think.as_secs_f64() * factor);
+        }
+        self
     }
 
     /// All of them.
@@ -117,19 +125,9 @@ impl Workload for Wsesslog {
     }
 }
 
-pub(crate) fn make(from: &mut dyn BufRead, settings: &Settings) -> Made {
-    let mut log =
-        Wsesslog::read(from, settings.default_think).map_err(|fault| fault.to_string())?;
-    for burst in log.sessions.iter_mut().flat_map(|session| &mut session.bursts) {
-        let seconds = burst.think.as_secs_f64() * settings.think_scale;
-        burst.think = Duration::from_secs_f64(seconds);
-    }
-    Ok(Box::new(log))
-}
-
 /// Writes the first sessions of a workload, drawn by a seed as a run draws them: so many, or one
 /// pass of a workload that has fewer. httperf itself reads no more than a thousand of a file. See
-/// [`write`].
+/// [`write()`].
 ///
 /// # Errors
 /// Those of the writer.
@@ -140,8 +138,8 @@ pub fn write_of(
     to: &mut impl io::Write,
 ) -> io::Result<()> {
     let mut separator = Separator::default();
-    for number in 0..workload::within_pass(of, sessions).into() {
-        let (mut asking, mut thinking) = workload::draws(seed, number);
+    for number in 0..source::within_pass(of, sessions).into() {
+        let (mut asking, mut thinking) = source::draws(seed, number);
         let session = of.session(number, &mut asking, &mut thinking);
         write_session(of.files(), &session, &mut separator, to)?;
     }

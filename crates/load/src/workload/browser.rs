@@ -13,16 +13,19 @@ use measure::draw::{Draw, Stream, Weighted};
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::model::{Model, Popularity};
+use crate::source::{Made, Workload};
 
-use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, embedded, embedded_mean};
 use super::settings::Settings;
-use super::{Made, Workload};
 
 /// Sizes of replies: the median is 230 bytes. The mean of 2,000 to 20,000 files of this spread is
 /// 9.6 to 10.5 KB (Choi05 table 4, UCB: 9.84 KB); that of the whole distribution is larger, but
 /// what makes it so is rarer than one file in so many.
 const SIZES: Draw = Draw::LogNormal { mu: 5.438_079_308_923_196, sigma: 2.92 };
+
+/// The spread was chosen for the mean of so many at most.
+const FILES_MAX: u32 = 20_000;
 
 /// How many requests ask whether a copy is still current.
 const CONDITIONAL: f64 = 0.28;
@@ -92,7 +95,7 @@ impl Workload for Browser {
 }
 
 pub(super) fn make(settings: &Settings) -> Made {
-    Ok(Box::new(Browser::new(settings.files)))
+    Ok(Box::new(Browser::new(settings.files_upto(FILES_MAX)?)))
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use measure::draw::Stream;
 use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::model::Model;
+use crate::source::{Made, Workload};
 
-use super::model::Model;
 use super::settings::Settings;
-use super::{Made, Workload};
 
 /// See the head of this file.
 pub struct OnePacket {

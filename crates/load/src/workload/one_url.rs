@@ -2,9 +2,9 @@
 
 use measure::draw::Stream;
 
-use super::Workload;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::Workload;
 
 /// See the head of this file.
 #[derive(Debug)]

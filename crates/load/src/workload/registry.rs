@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use super::settings::{self, Settings};
-use super::{Made, browser, one_packet, specweb99, surge, urls, webstone};
-use crate::knobs::{Knob, table_markdown};
-use crate::trace::presets::{PRESETS, Preset};
-use crate::trace::{Format, wsesslog};
+use super::{browser, one_packet, specweb99, surge, urls, webstone};
+use crate::knob::{self, Knob};
+use crate::source::Made;
+use crate::trace::presets::PRESETS;
+use crate::trace::synthesis::{self, Impossible, Synthesis};
+use crate::trace::wsesslog::Wsesslog;
+use crate::trace::{self, Format};
 
 /// A workload that has a name.
 pub struct Named {
@@ -31,7 +34,7 @@ pub enum Origin {
     /// From a file.
     File(fn(&mut dyn BufRead, &Settings) -> Made),
     /// So that it looks like a trace.
-    Synthesised(&'static Preset),
+    Synthesised(fn(&Settings) -> Result<Synthesis, Impossible>),
 }
 
 /// The table.
@@ -71,12 +74,27 @@ pub const WORKLOADS: &[Named] = &[
         knobs: &["files"],
         origin: Origin::BuiltIn(browser::make),
     },
-    preset(&PRESETS[0]),
-    preset(&PRESETS[1]),
-    preset(&PRESETS[2]),
-    preset(&PRESETS[3]),
-    preset(&PRESETS[4]),
-    preset(&PRESETS[5]),
+    Named {
+        name: "synthetic",
+        paper: "figures of your own",
+        is: "a trace that never was, as hard for a cache of some size as you say",
+        knobs: &[
+            "files",
+            "mean-bytes",
+            "requests",
+            "cache-mb",
+            "hits",
+            "recency",
+            "session-requests",
+        ],
+        origin: Origin::Synthesised(|of| Synthesis::new(of.synthetic(), synthesis::SEED)),
+    },
+    preset::<0>(),
+    preset::<1>(),
+    preset::<2>(),
+    preset::<3>(),
+    preset::<4>(),
+    preset::<5>(),
     Named {
         name: "urls",
         paper: "a list of your own",
@@ -89,41 +107,52 @@ pub const WORKLOADS: &[Named] = &[
         paper: "httperf's `--wsesslog`",
         is: "the sessions of a file, in its order and over again",
         knobs: &["default-think", "think-scale"],
-        origin: Origin::File(wsesslog::make),
+        origin: Origin::File(sessions),
     },
     Named {
         name: "clf",
         paper: "a log of your own",
         is: "the sessions of a common or combined log, which most servers write",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Clf.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Clf, from, settings)),
     },
     Named {
         name: "wc98",
         paper: "the Internet Traffic Archive",
         is: "the sessions of a log of the World Cup of 1998",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Wc98.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Wc98, from, settings)),
     },
     Named {
         name: "ucb",
         paper: "the Internet Traffic Archive",
         is: "the sessions of UC Berkeley's log of its home IP service, 1996",
         knobs: LOG_KNOBS,
-        origin: Origin::File(|from, settings| Format::Ucb.make(from, settings)),
+        origin: Origin::File(|from, settings| log(Format::Ucb, from, settings)),
     },
 ];
 
 const LOG_KNOBS: &[&str] = &["session-gap", "speed", "site"];
 
-const fn preset(of: &'static Preset) -> Named {
+/// By its place in [`PRESETS`].
+const fn preset<const AT: usize>() -> Named {
     Named {
-        name: of.name,
+        name: PRESETS[AT].name,
         paper: "Choi05 5.2, tables 4 and 5",
-        is: of.title,
+        is: PRESETS[AT].title,
         knobs: &["trace-scale"],
-        origin: Origin::Synthesised(of),
+        origin: Origin::Synthesised(|settings| PRESETS[AT].make(settings.trace_scale)),
     }
+}
+
+fn log(format: Format, from: &mut dyn BufRead, settings: &Settings) -> Made {
+    let log = trace::read(format, from, &settings.log).map_err(|fault| fault.to_string())?;
+    Ok(Box::new(log))
+}
+
+fn sessions(from: &mut dyn BufRead, settings: &Settings) -> Made {
+    let log = Wsesslog::read(from, settings.default_think).map_err(|fault| fault.to_string())?;
+    Ok(Box::new(log.with_pauses(settings.think_scale)))
 }
 
 /// The row of a name.
@@ -173,5 +202,5 @@ pub fn markdown() -> String {
 /// The table of their knobs for the documents.
 #[must_use]
 pub fn knobs_markdown() -> String {
-    table_markdown(settings::KNOBS, &Settings::default())
+    knob::markdown(settings::KNOBS, &Settings::default())
 }

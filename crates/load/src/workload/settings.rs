@@ -2,9 +2,11 @@
 
 use measure::Duration;
 
-use crate::knobs::values::{number, whole};
-use crate::knobs::{self, Knob};
+use crate::knob::values::{number, share, whole};
+use crate::knob::{self, Knob};
+use crate::trace::names::FILES_MAX;
 use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
+use crate::trace::synthesis::{MEAN_BYTES_LEAST, MEAN_BYTES_MAX, Model};
 use crate::trace::wsesslog::THINK_S_MAX;
 use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
 
@@ -13,7 +15,7 @@ use crate::trace::{Choices, GAP_S_MAX, SPEED_LEAST, SPEED_MOST};
 pub struct Settings {
     /// Directories of `specweb99`.
     pub dirs: u32,
-    /// Files of `surge` and `browser`.
+    /// Files of `surge`, `browser` and `synthetic`.
     pub files: u32,
     /// Pages of one visit in `surge`.
     pub pages: u32,
@@ -27,8 +29,20 @@ pub struct Settings {
     pub log: Choices,
     /// The pause after a burst of `wsesslog` that has none of its own.
     pub default_think: Duration,
-    /// So many times the files, cache and requests of a synthesised trace.
+    /// So many times the files, cache and requests of a synthesised trace that was published.
     pub trace_scale: f64,
+    /// The mean size of the files of `synthetic`.
+    pub mean_bytes: f64,
+    /// Requests of one pass of it.
+    pub requests: u64,
+    /// The cache that its locality is told for.
+    pub cache_bytes: u64,
+    /// Its locality: see [`Model::hits`].
+    pub hits: f64,
+    /// Its repeats: see [`Model::recency`].
+    pub recency: f64,
+    /// Requests of one session of it.
+    pub session_requests: u16,
 }
 
 /// How long users and their browsers pause.
@@ -45,14 +59,22 @@ pub enum Think {
 /// Names of directories have five digits; 20,000 of them are 102 GB.
 const DIRS_MAX: u32 = 20_000;
 
-/// Popularity is matched to sizes in time that grows with the square of it.
-const FILES_MAX: u32 = 20_000;
+/// A larger cache is no machine's: 10^15 bytes.
+const CACHE_MB_MAX: f64 = 1e9;
+
+/// A byte.
+const CACHE_MB_LEAST: f64 = 1e-6;
+
+const MB: f64 = 1e6;
 
 /// A visit of more pages is not one user's.
 const PAGES_MAX: u32 = 1_000;
 
 /// More is no single packet anywhere: a loopback device's segments have 65,483 bytes.
 const ONE_PACKET_BYTES_MAX: u64 = 65_000;
+
+/// As many as a session of a log has at most; each is made whole when it begins.
+const SESSION_REQUESTS_MAX: u16 = 1_000;
 
 /// Users who think for an hour on the average.
 const THINK_SCALE_MAX: f64 = 1_000.0;
@@ -69,6 +91,12 @@ impl Default for Settings {
             log: Choices::default(),
             default_think: Duration::ZERO,
             trace_scale: 1.0,
+            mean_bytes: 16_000.0,
+            requests: 100_000,
+            cache_bytes: 8_000_000,
+            hits: 0.8,
+            recency: 0.1,
+            session_requests: 1,
         }
     }
 }
@@ -79,7 +107,24 @@ impl Settings {
     /// # Errors
     /// There is none of that name, or the value is not what it has to be: one line.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        knobs::set(KNOBS, self, name, value)
+        knob::set(KNOBS, self, name, value)
+    }
+
+    /// The files of a workload that has `most` of them at most.
+    ///
+    /// # Errors
+    /// More are asked for: one line.
+    pub(crate) fn files_upto(&self, most: u32) -> Result<u32, String> {
+        let files = self.files;
+        let wanted = || format!("--files {files}: has to be from 1 to {most} for this workload");
+        (files <= most).then_some(files).ok_or_else(wanted)
+    }
+
+    /// The trace that is described by its figures.
+    pub(crate) const fn synthetic(&self) -> Model {
+        let Self { files, mean_bytes, requests, cache_bytes, hits, .. } = *self;
+        let Self { recency, session_requests, .. } = *self;
+        Model { files, mean_bytes, requests, cache_bytes, hits, recency, session_requests }
     }
 }
 
@@ -102,7 +147,8 @@ pub const KNOBS: &[Knob<Settings>] = &[
         name: "files",
         group: GROUP,
         value: "N",
-        reason: "how many files there are; SURGE's authors ran it with 2,000",
+        reason: "how many files there are: SURGE's authors ran it with 2,000; up to 20,000, of \
+                 synthetic up to 4,194,304",
         set: |settings, value| {
             settings.files = whole(value, 1, FILES_MAX)?;
             Ok(())
@@ -233,55 +279,81 @@ pub const KNOBS: &[Knob<Settings>] = &[
         },
         show: |settings| settings.trace_scale.to_string(),
     },
+    Knob {
+        name: "mean-bytes",
+        group: GROUP,
+        value: "BYTES",
+        reason: "mean size of the files: 2,000 of 16,000 bytes, about the mean of Choi05's Penn \
+                 State, are 32 MB, which any machine can make and hold",
+        set: |settings, value| {
+            settings.mean_bytes = number(value, MEAN_BYTES_LEAST, MEAN_BYTES_MAX)?;
+            Ok(())
+        },
+        show: |settings| settings.mean_bytes.to_string(),
+    },
+    Knob {
+        name: "requests",
+        group: GROUP,
+        value: "N",
+        reason: "of one pass: describe tells it and draws no more, a run goes on after it; 100,000 \
+                 ask for nearly every one of 2,000 files",
+        set: |settings, value| {
+            settings.requests = whole(value, 1, u64::MAX)?;
+            Ok(())
+        },
+        show: |settings| settings.requests.to_string(),
+    },
+    Knob {
+        name: "cache-mb",
+        group: GROUP,
+        value: "MB",
+        reason: "of 10^6 bytes: the cache that has --hits of the requests; 8 are a quarter of all \
+                 files, so that it has to choose",
+        set: |settings, value| {
+            let mb = number(value, CACHE_MB_LEAST, CACHE_MB_MAX)?;
+            settings.cache_bytes = (mb * MB).round() as u64;
+            Ok(())
+        },
+        show: |settings| (settings.cache_bytes as f64 / MB).to_string(),
+    },
+    Knob {
+        name: "hits",
+        group: GROUP,
+        value: "SHARE",
+        reason: "locality: of all requests, those that --cache-mb answers once it is warm; with \
+                 the other defaults 0.8 makes popularity Zipf with an exponent near 1, as SURGE \
+                 has it",
+        set: |settings, value| {
+            settings.hits = share(value)?;
+            Ok(())
+        },
+        show: |settings| settings.hits.to_string(),
+    },
+    Knob {
+        name: "recency",
+        group: GROUP,
+        value: "SHARE",
+        reason: "of all requests, those that repeat one of the last: one in ten, as in the other \
+                 synthesised traces",
+        set: |settings, value| {
+            settings.recency = share(value)?;
+            Ok(())
+        },
+        show: |settings| settings.recency.to_string(),
+    },
+    Knob {
+        name: "session-requests",
+        group: GROUP,
+        value: "N",
+        reason: "of one session, one after the other without a pause; one, on a connection of its \
+                 own, as in Choi05 5.1",
+        set: |settings, value| {
+            settings.session_requests = whole(value, 1, SESSION_REQUESTS_MAX)?;
+            Ok(())
+        },
+        show: |settings| settings.session_requests.to_string(),
+    },
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_knob_takes_what_it_says() {
-        let (few, many) = ("a whole number from 1 to 20000", "a number from 0 to 1000");
-        // What it shows then, or what it wants instead.
-        let rows = [
-            ("dirs", "1", Ok("1")),
-            ("dirs", "20000", Ok("20000")),
-            ("dirs", "0", Err(few)),
-            ("dirs", "many", Err(few)),
-            ("files", "300", Ok("300")),
-            ("files", "-1", Err(few)),
-            ("pages", "1001", Err("a whole number from 1 to 1000")),
-            ("bytes", "0", Ok("0")),
-            ("bytes", "65001", Err("a whole number from 0 to 65000")),
-            ("think", "drawn", Ok("drawn")),
-            ("think", "hard", Err("constant, drawn or none")),
-            ("think-scale", "0.25", Ok("0.25")),
-            ("think-scale", "NaN", Err(many)),
-            ("think-scale", "-1", Err(many)),
-            ("default-think", "1.5", Ok("1.5")),
-            ("default-think", "86401", Err("a number from 0 to 86400")),
-            ("session-gap", "60", Ok("60")),
-            ("session-gap", "3601", Err("a number from 0 to 3600")),
-            ("speed", "10", Ok("10")),
-            ("speed", "0", Err("a number from 0.001 to 1000000")),
-            ("site", "made", Ok("made")),
-            ("site", "own", Ok("own")),
-            ("site", "yes", Err("own or made")),
-            ("trace-scale", "0.1", Ok("0.1")),
-            ("trace-scale", "0", Err("a number from 0.001 to 100")),
-        ];
-        for (name, value, expected) in rows {
-            let mut settings = Settings::default();
-            let told = settings.set(name, value);
-            let show = KNOBS.iter().find(|knob| knob.name == name).expect("it exists").show;
-            let seen = told.map(|()| show(&settings));
-            let expected = match expected {
-                Ok(shown) => Ok(String::from(shown)),
-                Err(wanted) => Err(format!("--{name} {value}: has to be {wanted}")),
-            };
-            assert_eq!(seen, expected, "--{name} {value}");
-        }
-        let told = Settings::default().set("depth", "1");
-        assert_eq!(told, Err(String::from("there is no knob depth")));
-    }
-}
+mod tests;

@@ -15,11 +15,11 @@ use measure::draw::{Stream, Weighted};
 
 use crate::files::{File, FileId, Files};
 use crate::session::Session;
+use crate::source::model::{Model, Popularity};
+use crate::source::{Made, Workload};
 
-use super::model::{Model, Popularity};
 use super::pages::OffPeriods;
 use super::settings::{Settings, Think};
-use super::{Made, Workload};
 
 /// Classes of a directory.
 pub const CLASSES: u32 = 4;

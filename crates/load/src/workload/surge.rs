@@ -14,11 +14,11 @@ use measure::draw::{Draw, Stream, Weighted};
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Request, Session};
+use crate::source::model::{Model, Popularity};
+use crate::source::{Made, Workload};
 
-use super::model::{Model, Popularity};
 use super::pages::{EMBEDDED_MAX, OffPeriods, embedded, embedded_mean};
 use super::settings::{Settings, Think};
-use super::{Made, Workload};
 
 /// Sizes of most files.
 const BODY: Draw = Draw::LogNormal { mu: 9.357, sigma: 1.318 };
@@ -34,6 +34,9 @@ const BYTES_MAX: f64 = 50_000_000.0;
 
 /// The least reply; P(reply > x) = this / x.
 const REPLY_LEAST: f64 = 1_000.0;
+
+/// Popularity is matched to sizes in time that grows with the square of it.
+const FILES_MAX: u32 = 20_000;
 
 /// See the head of this file.
 pub struct Surge {
@@ -134,7 +137,8 @@ impl Workload for Surge {
 pub(super) fn make(settings: &Settings) -> Made {
     let think = settings.think.unwrap_or(Think::Drawn);
     let off = OffPeriods::new(think, OffPeriods::SURGE, settings.think_scale);
-    Ok(Box::new(Surge::new(settings.files, settings.pages, off)))
+    let files = settings.files_upto(FILES_MAX)?;
+    Ok(Box::new(Surge::new(files, settings.pages, off)))
 }
 
 #[cfg(test)]

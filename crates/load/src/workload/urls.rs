@@ -12,11 +12,11 @@ use measure::draw::Stream;
 
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::model::Model;
+use crate::source::{Made, Workload};
 use crate::trace::Fault;
 
-use super::model::Model;
 use super::settings::Settings;
-use super::{Made, Workload};
 
 /// The list is kept in memory; so long a list is a trace.
 const LIST_BYTES_MAX: u64 = 256 << 20;

@@ -9,10 +9,10 @@ use measure::draw::{Stream, Weighted};
 use crate::behaviour::Keeps;
 use crate::files::{File, FileId, Files};
 use crate::session::{Burst, Request, Session};
+use crate::source::model::Model;
+use crate::source::{Made, Workload};
 
-use super::model::Model;
 use super::settings::Settings;
-use super::{Made, Workload};
 
 /// Name, size and frequency.
 const TABLE_1: [(&str, u64, f64); 4] = [

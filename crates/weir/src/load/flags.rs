@@ -3,7 +3,8 @@
 use clap::{Arg, ArgMatches};
 use load::choices::Choices;
 use load::engine::Failure;
-use load::knobs::{self, KNOBS, Knob};
+use load::knob::{self, Knob};
+use load::knobs::KNOBS;
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::workload::{self, named};
 
@@ -60,7 +61,7 @@ fn told<C: Default>(table: &[Knob<C>], flags: &ArgMatches) -> Result<C, Failure>
     let mut of = C::default();
     for knob in table {
         if let Some(value) = flags.get_one::<String>(knob.name) {
-            knobs::set(table, &mut of, knob.name, value).map_err(Failure::Operator)?;
+            knob::set(table, &mut of, knob.name, value).map_err(Failure::Operator)?;
         }
     }
     Ok(of)

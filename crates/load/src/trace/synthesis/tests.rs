@@ -3,8 +3,8 @@ use std::ops::Range;
 use cache::{Lru, Slab, Weight};
 
 use super::*;
+use crate::source::draws;
 use crate::trace::presets::PRESETS;
-use crate::workload::draws;
 use crate::workload::settings::Settings;
 
 /// A server's cache that holds whole files.
@@ -73,7 +73,7 @@ const REQUESTS: u64 = 400_000;
 fn presets_have_the_locality_of_table_5() {
     let exponents = [1.33, 0.67, 1.25, 1.33, 1.50, 1.57];
     for (preset, expected) in PRESETS.iter().zip(exponents) {
-        let synthesis = preset.make(&Settings::default()).unwrap();
+        let synthesis = preset.make(1.0).unwrap();
         let mut cache = Cache::new(&synthesis);
         cache.warm(&synthesis, &mut Stream::new(2, Purpose::Sessions as u64));
         let missed = misses(&synthesis, &mut cache, 0..REQUESTS);
@@ -81,6 +81,27 @@ fn presets_have_the_locality_of_table_5() {
         assert!((exponent - expected).abs() < 0.02, "{}: exponent {exponent}", preset.name);
         let told = 1.0 - preset.model.hits;
         assert!((missed / told - 1.0).abs() < 0.15, "{}: {missed}, not {told}", preset.name);
+    }
+}
+
+#[test]
+fn a_trace_of_other_figures_has_its_locality() {
+    let default = Settings::default().synthetic();
+    // The figures, and between what the exponent lies.
+    let rows = [
+        (default, 0.95..1.1),
+        (Model { recency: 0.0, ..default }, 1.0..1.15),
+        (Model { hits: 0.5, ..default }, 0.55..0.75),
+        (Model { files: 20_000, mean_bytes: 1_600.0, ..default }, 0.8..1.0),
+    ];
+    for (model, exponents) in rows {
+        let synthesis = Synthesis::new(model, SEED).unwrap();
+        let mut cache = Cache::new(&synthesis);
+        cache.warm(&synthesis, &mut Stream::new(2, Purpose::Sessions as u64));
+        let missed = misses(&synthesis, &mut cache, 0..100_000);
+        let exponent = synthesis.exponent();
+        assert!(exponents.contains(&exponent), "{model:?}: exponent {exponent}");
+        assert!((missed / (1.0 - model.hits) - 1.0).abs() < 0.1, "{model:?}: {missed}");
     }
 }
 
@@ -96,17 +117,18 @@ fn a_cold_cache_comes_to_the_locality_too() {
 
 #[test]
 fn sizes_have_the_mean_and_popular_files_are_small() {
-    for preset in &PRESETS {
-        let model = preset.model;
+    let small = Model { mean_bytes: MEAN_BYTES_LEAST, cache_bytes: 1 << 20, ..PRESETS[4].model };
+    let models = PRESETS.iter().map(|preset| (preset.name, preset.model));
+    for (name, model) in models.chain([("small files", small)]) {
         let sizes = sizes(&model, &mut Stream::new(1, 5));
         let sum: u64 = sizes.iter().sum();
         let mean = sum as f64 / f64::from(model.files);
-        assert!((mean / model.mean_bytes - 1.0).abs() < 0.001, "{}: {mean}", preset.name);
+        assert!((mean / model.mean_bytes - 1.0).abs() < 0.001, "{name}: {mean}");
         let popular = sizes.len() / POPULAR_ONE_IN;
         let largest = sizes[..popular].iter().max().unwrap();
-        assert!(*largest as f64 <= 2.0 * model.mean_bytes, "{}: {largest}", preset.name);
+        assert!(*largest as f64 <= 2.0 * model.mean_bytes, "{name}: {largest}");
         let most = sizes.iter().max().unwrap();
-        assert!(*most as f64 > 20.0 * model.mean_bytes, "{}: no tail: {most}", preset.name);
+        assert!(*most as f64 > 20.0 * model.mean_bytes, "{name}: no tail: {most}");
     }
 }
 
@@ -128,15 +150,15 @@ fn a_session_has_its_requests() {
 fn what_cannot_be_is_refused() {
     let model = PRESETS[5].model;
     let rows = [
-        (Model { files: 0, ..model }, "files: from 1"),
-        (Model { mean_bytes: f64::NAN, ..model }, "mean size: "),
-        (Model { cache_bytes: 1000, ..model }, "cache: at least 64"),
-        (Model { cache_bytes: 1 << 40, ..model }, "cache: smaller"),
-        (Model { hits: 1.0, ..model }, "locality: from 0 to below 1"),
+        (Model { files: 0, ..model }, "files: have to be from 1"),
+        (Model { mean_bytes: f64::NAN, ..model }, "mean bytes: "),
+        (Model { cache_bytes: 1000, ..model }, "cache: has to hold at least 64"),
+        (Model { cache_bytes: 1 << 40, ..model }, "cache: has to be smaller"),
+        (Model { hits: 1.0, ..model }, "hits: have to be from 0 to below 1"),
         (Model { recency: -0.1, ..model }, "recency: "),
-        (Model { session_requests: 0, ..model }, "requests of a session"),
-        (Model { hits: 0.5, ..model }, "locality: with these files and that cache from 0.7"),
-        (Model { hits: 0.05, ..model }, "locality: with these files"),
+        (Model { session_requests: 0, ..model }, "session requests: "),
+        (Model { hits: 0.5, ..model }, "hits: have to be from 0.7"),
+        (Model { hits: 0.05, ..model }, "hits: have to be from "),
     ];
     for (model, expected) in rows {
         let said = Synthesis::new(model, 1).unwrap_err().to_string();
@@ -170,9 +192,8 @@ fn a_request_in_ten_repeats_one_of_the_last() {
 
 #[test]
 fn a_session_does_not_depend_on_what_was_asked_before() {
-    let settings = Settings::default();
-    let mut one = PRESETS[4].make(&settings).unwrap();
-    let mut other = PRESETS[4].make(&settings).unwrap();
+    let mut one = PRESETS[4].make(1.0).unwrap();
+    let mut other = PRESETS[4].make(1.0).unwrap();
     let session = |of: &mut Synthesis, number| {
         let (mut sessions, mut thinking) = draws(7, number);
         of.session(number, &mut sessions, &mut thinking)

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::{File, FileId};
+use crate::workload::{self, settings::Settings};
 
 /// One request: its burst within the session, target, method, content; and the burst's pause.
 type Plain<'s> = (usize, &'s str, Method, &'s str, u128);
@@ -68,8 +69,8 @@ fn a_log_is_read_as_httperf_reads_it() {
 fn a_wrong_line_is_named() {
     let long = "/".repeat(70_000);
     let rows = [
-        ("", "no request in it"),
-        ("# only\n\n", "no request in it"),
+        ("", "there is no session in it: each line is"),
+        ("# only\n\n", "there is no session in it: each line is"),
         ("/a\n/b method=BREW", "record 2: the method `BREW` is none of GET, HEAD, POST"),
         ("/a method=GETX", "record 1: the method `GETX`"),
         ("/a think=-1", "record 1: think=-1 is no pause of 0 to 86400 seconds"),
