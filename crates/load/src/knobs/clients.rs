@@ -203,7 +203,7 @@ pub(super) const SOURCES: Knob<Choices> = Knob {
 
 pub(super) const PORTS: Knob<Choices> = Knob {
     name: "ports",
-    group: super::CLIENTS,
+    group: GROUP,
     value: "FROM-TO",
     reason: "of each of these addresses, the ports to connect from, among those that the kernel \
              connects from (net.ipv4.ip_local_port_range); by default all of them",
