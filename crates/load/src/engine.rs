@@ -159,7 +159,8 @@ pub enum Failure {
 /// Who rests for longer does not come again.
 const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a minute.
+/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a
+/// minute.
 pub const MISSED_MAX: u64 = 60_000_000;
 
 /// Who has no patience of his own gets this, from the end of the schedule: a run ends.
