@@ -159,7 +159,8 @@ pub enum Failure {
 /// Who rests for longer does not come again.
 const REST_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a minute.
+/// Missed arrivals that are counted at the end; a schedule of a million a second has as many in a
+/// minute.
 pub const MISSED_MAX: u64 = 60_000_000;
 
 /// Who has no patience of his own gets this, from the end of the schedule: a run ends.
@@ -174,6 +175,11 @@ const EVENTS_MAX: usize = 16;
 /// was held up is to be on its schedule again as soon as it can; that arrivals are kept and replies
 /// are not by a generator that cannot do both is told by the processor time that it uses.
 const PER_ROUND_MAX: usize = 32;
+
+/// Arrivals where some were missed already: as many as there are events for, of which a session has
+/// four (it is connected, answered, its connection has ended, and perhaps one more). Else it would
+/// hear later and later of those that it has begun, until all of them have given up.
+const BEYOND_PER_ROUND_MAX: usize = EVENTS_MAX / 4;
 
 /// Arrivals that are passed over at once: at 50 ns for each, less than a millisecond.
 const MISSED_PER_ROUND_MAX: usize = 10_000;
@@ -235,8 +241,9 @@ struct Engine<'r> {
     kept: Vec<Vec<Token>>,
     next_beat: Instant,
     spun: Duration,
-    /// Whoever was to arrive before that does not come.
-    missed_before: Instant,
+    /// Arrivals were missed, and since then it has not been on its schedule again: whoever was to
+    /// arrive before that does not come.
+    missed_before: Option<Instant>,
     summary: Summary,
 }
 
@@ -269,7 +276,7 @@ impl<'r> Engine<'r> {
             kept: vec![Vec::new(); plan.behaviour.sources.len().max(1)],
             next_beat: plan.begin + BEAT,
             spun: Duration::ZERO,
-            missed_before: Instant::ORIGIN,
+            missed_before: None,
             summary: Summary::default(),
         }
     }
@@ -315,14 +322,17 @@ impl<'r> Engine<'r> {
 
     /// Begins the sessions whose time has come; returns when the next one is to.
     fn arrive(&mut self, arrivals: &mut Arriving<'_>) -> Option<Instant> {
-        for _ in 0..PER_ROUND_MAX {
+        let is_beyond = self.missed_before.is_some();
+        for _ in 0..if is_beyond { BEYOND_PER_ROUND_MAX } else { PER_ROUND_MAX } {
             let at = self.next_arrival(arrivals)?;
             let now = monotonic();
             if at > now {
+                self.missed_before = None;
                 return Some(at);
             }
-            if self.is_missed(at, now) {
-                self.miss(arrivals, self.missed_before, MISSED_PER_ROUND_MAX);
+            self.judge_lateness(at, now);
+            if let Some(before) = self.missed_before.filter(|before| at < *before) {
+                self.miss(arrivals, before, MISSED_PER_ROUND_MAX);
                 break;
             }
             arrivals.as_mut()?.next();
@@ -332,18 +342,17 @@ impl<'r> Engine<'r> {
         self.next_arrival(arrivals)
     }
 
-    /// Whether an arrival comes too late to come at all. When somebody's patience is over before he
-    /// could begin, neither do those come who have spent half of theirs: else a generator that is
-    /// asked for more than it can do would stay one patience behind, and each client that it begins
-    /// would give up at once, by no fault of the server.
-    fn is_missed(&mut self, at: Instant, now: Instant) -> bool {
+    /// Sees who comes too late to come at all. When somebody's patience is over before he could
+    /// begin, neither do those come who have spent half of theirs: else a generator that is asked
+    /// for more than it can do would stay one patience behind, and each client that it begins would
+    /// give up at once, by no fault of the server.
+    fn judge_lateness(&mut self, at: Instant, now: Instant) {
         if let Some(patience) = self.plan.behaviour.patience
             && at + patience <= now
         {
             let half = (patience / 2).as_nanos() as u64;
-            self.missed_before = Instant { ns: now.ns.saturating_sub(half) };
+            self.missed_before = Some(Instant { ns: now.ns.saturating_sub(half) });
         }
-        at < self.missed_before
     }
 
     /// Passes over at most so many arrivals, as far as they were due before that time.

@@ -1,8 +1,8 @@
 //! Servers that misbehave: each request counts in the right class, and every run ends.
 //!
 //! Two classes are not provoked here. The kernel's own patience (`TimedOut`) takes minutes and is
-//! set for a whole machine; descriptors (`NoDescriptor`) run out for the whole process of the tests,
-//! whose servers need some, too.
+//! set for a whole machine; descriptors (`NoDescriptor`) run out for the whole process of the
+//! tests, whose servers need some, too.
 
 use std::net::TcpListener;
 use std::sync::mpsc;
