@@ -29,13 +29,6 @@ stopped() {
   load --rate 1000 --duration 10; wait $!
   jq -r '[.times_ms.whole.p99, .times_ms.whole.longest, .times_ms.schedule_lag.p99] | join(" ")' "$T/json"
 }
-for _ in $(seq "$R"); do
-  wrk1 >>"$T/wrk"; kept >>"$T/kept"
-  for rate in $FLOOD; do flood "$rate" >>"$T/flood.$rate"; done
-  for rate in $WEIR; do open "$rate" >>"$T/open.$rate"; done
-done
-for _ in $(seq "$R"); do stopped >>"$T/stopped"; done
-for _ in 1 2 3; do thinking >>"$T/thinking"; done
 thinking() { # seven requests in two pages, on 19,000 open connections at the same time
   printf '/ think=20\n    /\n    /\n    /\n/\n    /\n    /\n' >"$T/log"
   (exec ip netns exec "${CLI:-cli}" taskset -c 1 chrt -f 20 "$weir" load http://10.77.0.1:9001/ --workload "wsesslog:$T/log" \
@@ -44,6 +37,13 @@ thinking() { # seven requests in two pages, on 19,000 open connections at the sa
   wait $pid || true
   jq -r '[.outcomes.good, .times_ms.schedule_lag.p99, .times_ms.schedule_lag.longest] | join(" ")' "$T/json"
 }
+for _ in $(seq "$R"); do
+  wrk1 >>"$T/wrk"; kept >>"$T/kept"
+  for rate in $FLOOD; do flood "$rate" >>"$T/flood.$rate"; done
+  for rate in $WEIR; do open "$rate" >>"$T/open.$rate"; done
+done
+for _ in $(seq "$R"); do stopped >>"$T/stopped"; done
+for _ in 1 2; do thinking >>"$T/thinking"; done
 tell() { # FILE DECIMALS...: the medians of its columns, and the range of the first
   awk -v d="${*:2}" '{ for (i = 1; i <= NF; i++) v[i, NR] = $i; n = NF }
     function order(i,   a, b, t) { for (a = 1; a < NR; a++) for (b = a + 1; b <= NR; b++) if (v[i, b] + 0 < v[i, a] + 0) { t = v[i, a]; v[i, a] = v[i, b]; v[i, b] = t } }

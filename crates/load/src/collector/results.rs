@@ -136,8 +136,8 @@ pub struct Process {
     pub descriptors: u64,
     /// And that might have been (RLIMIT_NOFILE).
     pub descriptors_max: u64,
-    /// Sessions that were due and never begun: the process was so late that nobody would have waited
-    /// for their replies, or until the very end.
+    /// Sessions that were due and never begun: the process was so late that nobody would have
+    /// waited for their replies, or until the very end.
     pub missed: u64,
 }
 
