@@ -189,7 +189,8 @@ impl Choices {
             (Some(Pace::Steps(stages)), _) => Some(stages.iter().map(|stage| stage.lasts).sum()),
             (Some(Pace::Ramp { over, .. }), _) => Some(*over),
             (_, Arrivals::Open(Gaps::Times(_))) => workload.lasts().map(|lasts| lasts + AFTER_LOG),
-            _ => None,
+            // Their number says when it is over.
+            _ => self.sessions_max.map(|_| ENDLESS),
         };
         match (self.duration, of_arrivals) {
             (None, Some(lasts)) if lasts <= self.warm_up => Err(format!(
@@ -242,6 +243,9 @@ impl Choices {
         self.behaviour.sources.len().max(1) as u32
     }
 }
+
+/// No run lasts longer.
+const ENDLESS: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// How long a log goes on behind its last request: clients pause behind replies, so each of these
 /// makes them later.

@@ -17,11 +17,14 @@ fn a_run_lasts_as_long_as_what_it_is_made_of() {
     type Flags<'f> = &'f [(&'f str, &'f str)];
     /// The seconds of the whole run and of the warm-up.
     type Told = Result<(u64, u64), &'static str>;
-    let rows: [(Flags<'_>, Told); 8] = [
+    let rows: [(Flags<'_>, Told); 10] = [
         (&[], Ok((10, 0))),
         (&[("warm-up", "5")], Ok((15, 5))),
         (&[("rate", "1"), ("duration", "3"), ("warm-up", "2")], Ok((5, 2))),
         (&[("steps", "1:20,2:30")], Ok((50, 0))),
+        // For a year: until there are so many.
+        (&[("sessions", "5")], Ok((366 * 24 * 3600, 0))),
+        (&[("sessions", "5"), ("duration", "3")], Ok((3, 0))),
         (&[("steps", "1:20,2:30"), ("warm-up", "20")], Ok((50, 20))),
         (&[("steps", "1:20"), ("duration", "5")], Ok((5, 0))),
         (&[("ramp", "0:9:30")], Ok((30, 0))),

@@ -102,8 +102,8 @@ pub(super) const DURATION: Knob<Choices> = Knob {
     name: "duration",
     group: GROUP,
     value: "S",
-    reason: "seconds that are measured; without it --steps, --ramp and the times of a log last as \
-             long as they do, warm-up included",
+    reason: "seconds that are measured; without it --steps, --ramp, the times of a log and a \
+             number of --sessions last as long as they do, warm-up included",
     set: |choices, value| {
         choices.duration = Some(values::some_seconds(value)?);
         Ok(())

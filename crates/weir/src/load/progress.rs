@@ -43,7 +43,7 @@ impl<'p> Progress<'p> {
             .map_or(self.plan.stop.interval, |&(_, lasts_ns, _)| Duration::from_nanos(lasts_ns));
         let progress = summary::Progress {
             at: Duration::from_nanos(standing.at_ns),
-            of: Some(self.plan.stop.after),
+            of: self.plan.stop.sessions_max.is_none().then_some(self.plan.stop.after),
             warm_up: self.plan.stop.warm_up,
             latest: latest.map(|(_, _, interval)| interval),
             interval,
