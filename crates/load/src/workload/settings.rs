@@ -31,18 +31,8 @@ pub struct Settings {
     pub default_think: Duration,
     /// So many times the files, cache and requests of a synthesised trace that was published.
     pub trace_scale: f64,
-    /// The mean size of the files of `synthetic`.
-    pub mean_bytes: f64,
-    /// Requests of one pass of it.
-    pub requests: u64,
-    /// The cache that its locality is told for.
-    pub cache_bytes: u64,
-    /// Its locality: see [`Model::hits`].
-    pub hits: f64,
-    /// Its repeats: see [`Model::recency`].
-    pub recency: f64,
-    /// Requests of one session of it.
-    pub session_requests: u16,
+    /// The figures of `synthetic`, but for its files.
+    pub figures: Model,
 }
 
 /// How long users and their browsers pause.
@@ -79,11 +69,14 @@ const SESSION_REQUESTS_MAX: u16 = 1_000;
 /// Users who think for an hour on the average.
 const THINK_SCALE_MAX: f64 = 1_000.0;
 
+/// SURGE's authors had so many.
+const FILES: u32 = 2_000;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             dirs: 680,
-            files: 2_000,
+            files: FILES,
             pages: 4,
             bytes: 1_180,
             think: None,
@@ -91,12 +84,15 @@ impl Default for Settings {
             log: Choices::default(),
             default_think: Duration::ZERO,
             trace_scale: 1.0,
-            mean_bytes: 16_000.0,
-            requests: 100_000,
-            cache_bytes: 8_000_000,
-            hits: 0.8,
-            recency: 0.1,
-            session_requests: 1,
+            figures: Model {
+                files: FILES,
+                mean_bytes: 16_000.0,
+                requests: 100_000,
+                cache_bytes: 8_000_000,
+                hits: 0.8,
+                recency: 0.1,
+                session_requests: 1,
+            },
         }
     }
 }
@@ -122,9 +118,7 @@ impl Settings {
 
     /// The trace that is described by its figures.
     pub(crate) const fn synthetic(&self) -> Model {
-        let Self { files, mean_bytes, requests, cache_bytes, hits, .. } = *self;
-        let Self { recency, session_requests, .. } = *self;
-        Model { files, mean_bytes, requests, cache_bytes, hits, recency, session_requests }
+        Model { files: self.files, ..self.figures }
     }
 }
 
@@ -286,10 +280,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "mean size of the files: 2,000 of 16,000 bytes, about the mean of Choi05's Penn \
                  State, are 32 MB, which any machine can make and hold",
         set: |settings, value| {
-            settings.mean_bytes = number(value, MEAN_BYTES_LEAST, MEAN_BYTES_MAX)?;
+            settings.figures.mean_bytes = number(value, MEAN_BYTES_LEAST, MEAN_BYTES_MAX)?;
             Ok(())
         },
-        show: |settings| settings.mean_bytes.to_string(),
+        show: |settings| settings.figures.mean_bytes.to_string(),
     },
     Knob {
         name: "requests",
@@ -298,10 +292,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "of one pass: describe tells it and draws no more, a run goes on after it; 100,000 \
                  ask for nearly every one of 2,000 files",
         set: |settings, value| {
-            settings.requests = whole(value, 1, u64::MAX)?;
+            settings.figures.requests = whole(value, 1, u64::MAX)?;
             Ok(())
         },
-        show: |settings| settings.requests.to_string(),
+        show: |settings| settings.figures.requests.to_string(),
     },
     Knob {
         name: "cache-mb",
@@ -311,10 +305,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
                  files, so that it has to choose",
         set: |settings, value| {
             let mb = number(value, CACHE_MB_LEAST, CACHE_MB_MAX)?;
-            settings.cache_bytes = (mb * MB).round() as u64;
+            settings.figures.cache_bytes = (mb * MB).round() as u64;
             Ok(())
         },
-        show: |settings| (settings.cache_bytes as f64 / MB).to_string(),
+        show: |settings| (settings.figures.cache_bytes as f64 / MB).to_string(),
     },
     Knob {
         name: "hits",
@@ -324,10 +318,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
                  the other defaults 0.8 makes popularity Zipf with an exponent near 1, as SURGE \
                  has it",
         set: |settings, value| {
-            settings.hits = share(value)?;
+            settings.figures.hits = share(value)?;
             Ok(())
         },
-        show: |settings| settings.hits.to_string(),
+        show: |settings| settings.figures.hits.to_string(),
     },
     Knob {
         name: "recency",
@@ -336,10 +330,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "of all requests, those that repeat one of the last: one in ten, as in the other \
                  synthesised traces",
         set: |settings, value| {
-            settings.recency = share(value)?;
+            settings.figures.recency = share(value)?;
             Ok(())
         },
-        show: |settings| settings.recency.to_string(),
+        show: |settings| settings.figures.recency.to_string(),
     },
     Knob {
         name: "session-requests",
@@ -348,10 +342,10 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "of one session, one after the other without a pause; one, on a connection of its \
                  own, as in Choi05 5.1",
         set: |settings, value| {
-            settings.session_requests = whole(value, 1, SESSION_REQUESTS_MAX)?;
+            settings.figures.session_requests = whole(value, 1, SESSION_REQUESTS_MAX)?;
             Ok(())
         },
-        show: |settings| settings.session_requests.to_string(),
+        show: |settings| settings.figures.session_requests.to_string(),
     },
 ];
 
