@@ -1,6 +1,5 @@
 //! A run as JSON: each top key on a line of its own, so that what is short can be read and
-//! compared by lines, and the histograms whole, so that nothing has to be measured again. Processes
-//! of one run hand each other their results in the same form.
+//! compared by lines, and the histograms whole, so that nothing has to be measured again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,20 +89,7 @@ fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// Results alone, as one process hands them to another; without the end of the line.
-///
-/// # Panics
-/// Never: all keys are text, and all values can be written.
-#[must_use]
-pub fn results(results: &Results) -> String {
-    let mut text = b"{".to_vec();
-    field(&mut text, "", "schema", &SCHEMA);
-    field(&mut text, ", ", "results", results);
-    text.push(b'}');
-    whole(text)
-}
-
-/// The results in either of the above.
+/// The results in a report.
 ///
 /// # Errors
 /// It is none of them, or of another schema.
