@@ -20,6 +20,7 @@ mod listener;
 pub mod notify;
 pub mod output;
 mod page_cache;
+pub mod placement;
 pub mod poller;
 pub mod process;
 pub mod queue_drops;

@@ -1,0 +1,94 @@
+//! Where a program runs: in which network namespace, on which processors, under which limits.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
+
+/// What a program joins before it starts; by default nothing but what its parent is in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placement {
+    /// The file of a network namespace, as in /run/netns.
+    pub namespace: Option<PathBuf>,
+    /// The numbers of the processors that it may use; none: those of its parent.
+    pub processors: Vec<usize>,
+    /// The directories of control groups.
+    pub groups: Vec<PathBuf>,
+}
+
+impl Placement {
+    /// A command that runs there, in a process group of its own, and is killed when the calling
+    /// thread ends.
+    ///
+    /// # Errors
+    /// The namespace or a group is not there, or may not be joined. That a processor is not there
+    /// is found when the command starts (`InvalidInput`).
+    pub fn command(&self, program: impl AsRef<OsStr>) -> io::Result<Command> {
+        let namespace = self.namespace.as_ref().map(File::open).transpose()?;
+        let open =
+            |group: &PathBuf| OpenOptions::new().write(true).open(group.join("cgroup.procs"));
+        let groups = self.groups.iter().map(open).collect::<io::Result<Vec<File>>>()?;
+        let mut processors = CpuSet::new();
+        for &number in self.processors.iter().filter(|number| **number < CpuSet::MAX_CPU) {
+            processors.set(number);
+        }
+        let has_processors = !self.processors.is_empty();
+        let join = move || {
+            for group in &groups {
+                // The calling process, in both versions of control groups.
+                retry_on_intr(|| rustix::io::write(group, b"0"))?;
+            }
+            if let Some(namespace) = &namespace {
+                let kind = Some(LinkNameSpaceType::Network);
+                move_into_link_name_space(namespace.as_fd(), kind)?;
+            }
+            if has_processors {
+                sched_setaffinity(None, &processors)?;
+            }
+            let with = Some(rustix::process::Signal::KILL);
+            rustix::process::set_parent_process_death_signal(with)?;
+            Ok::<(), Errno>(())
+        };
+        let mut command = Command::new(program);
+        command.process_group(0);
+        // SAFETY: between fork and exec it only makes system calls on descriptors and memory that
+        // were made before: it allocates nothing and takes no lock.
+        unsafe { command.pre_exec(move || Ok(join()?)) };
+        Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_runs_where_it_was_placed() {
+        let placement = Placement { processors: vec![0], ..Placement::default() };
+        let out = placement.command("cat").unwrap().arg("/proc/self/status").output().unwrap();
+        let status = String::from_utf8(out.stdout).unwrap();
+        let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
+        assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_at_once() {
+        let nowhere = PathBuf::from("/nowhere");
+        for placement in [
+            Placement { namespace: Some(nowhere.clone()), ..Placement::default() },
+            Placement { groups: vec![nowhere], ..Placement::default() },
+        ] {
+            let error = placement.command("true").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{placement:?}");
+        }
+        let placement = Placement { processors: vec![1023], ..Placement::default() };
+        let error = placement.command("true").unwrap().spawn().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+}
