@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+pub mod floors;
 pub mod page;
 pub mod profile;
 pub mod spec;
