@@ -1,0 +1,121 @@
+//! Subjects that do not start, or end: what is said of them, and that nothing is left.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use lab::Failure;
+use lab::subject::{self, Kind};
+
+use super::support::{PATIENCE, await_true};
+use super::{Bench, free_address, is_taken, subject};
+
+#[test]
+fn what_makes_no_sense_is_the_operator_s() {
+    let rows = [
+        ("spde", "spde: no such subject; did you mean sped?"),
+        ("ngnix", "ngnix: no such subject; did you mean nginx?"),
+        ("iis", "iis: no such subject; there are sped, "),
+        ("", ": no such subject; there are sped, "),
+        ("sped:backlog", "sped:backlog: backlog has to be KNOB=VALUE"),
+        ("sped:backlgo=1", "sped: backlgo: no such knob; did you mean backlog?"),
+        ("sped:backlog=0", "sped: backlog=0 must be a number from 1 to 65535"),
+        ("sped:threads=8", "sped: threads=8: only mt take it"),
+        ("sped:listen=:80", "sped: listen=:80: the lab itself says that"),
+        ("nginx:worker=2", "nginx: worker: no such knob; did you mean workers?"),
+        ("nginx:workers=0", "nginx: workers=0 must be a number from 1 to 1024"),
+        ("nginx:sendfile=yes", "nginx: sendfile=yes must be on or off"),
+        ("floor-sendfile:x=1", "floor-sendfile: x: no such knob; it has none"),
+        ("command:true", "command:true has to say where it listens, as in "),
+    ];
+    for (text, told) in rows {
+        match subject::resolve(text) {
+            Err(Failure::Operator(what)) => assert!(what.starts_with(told), "{text}: {what}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn one_that_ends_is_told_with_its_last_words() {
+    let rows = [
+        ("exec 2>&1; echo one; echo two >&2; exit 3 # {port}", ": one; two"),
+        ("printf '\\033[31mred\\n' # {port}", ": [31mred"),
+        ("true {port}", ": it said nothing"),
+        ("no-such-program {port}", "not found"),
+        ("yes | head -c 1000000; echo last # {port}", ": y; last"),
+    ];
+    let bench = Bench::new(&["one-packet"]);
+    for (line, told) in rows {
+        let what = refused(&bench, &format!("command:{line}"), free_address());
+        assert!(what.contains(" ended before it listened on 127.0.0.1:"), "{line}: {what}");
+        assert!(what.ends_with(told), "{line}: {what}");
+        assert_eq!(what.lines().count(), 1, "{what}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let bench = Bench::new(&["one-packet"]);
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address");
+    for (name, kind) in subject::all() {
+        if let Kind::Peer(peer) = kind
+            && let Err(missing) = peer.found()
+        {
+            println!("not tested: {missing}");
+            continue;
+        }
+        let what = refused(&bench, name, address);
+        assert!(what.contains(&address.to_string()) && is_taken(&what), "{name}: {what}");
+        println!("{what}");
+    }
+}
+
+#[test]
+fn a_site_that_cannot_be_served_is_told() {
+    let bench = Bench::new(&["specweb99", "--dirs", "1"]);
+    let what = refused(&bench, "floor-readiness", free_address());
+    assert!(what.starts_with("floor-readiness serves one file, and "), "{what}");
+    fs::remove_dir_all(bench.site()).expect("gone");
+    let what = refused(&bench, "sped", free_address());
+    assert!(what.contains(" ended before it listened on "), "{what}");
+    assert!(what.contains("site"), "{what}");
+}
+
+#[test]
+fn one_that_dies_is_seen_and_leaves_nobody() {
+    let bench = Bench::new(&["one-packet"]);
+    let line = format!(
+        "{} serve {{site}} --listen {{address}} --admin off & echo bye; sleep 1000",
+        super::executable().display()
+    );
+    let (running, address) = bench.start(&subject(&format!("command:{line}"))).expect("it starts");
+    let pids = running.pids();
+    assert!(pids.len() >= 3, "a shell, a server and its worker: {pids:?}");
+    assert!(running.is_alive());
+    let leader = pids.iter().find(|pid| name_of(**pid).as_deref() == Some("sh")).expect("a shell");
+    super::support::server::send(*leader, rustix::process::Signal::KILL);
+    assert!(await_true(PATIENCE, || !running.is_alive()));
+    drop(running);
+    assert!(await_true(PATIENCE, || pids.iter().all(|pid| name_of(*pid).is_none())), "{pids:?}");
+    TcpListener::bind(address).map_err(|error| assert_reusable(error, address)).ok();
+}
+
+/// The port is free, but maybe not at once: connections linger.
+fn assert_reusable(error: std::io::Error, address: SocketAddr) {
+    std::net::TcpStream::connect(address).expect_err(&format!("nobody listens: {error}"));
+}
+
+fn name_of(pid: u32) -> Option<String> {
+    let name = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("comm")).ok()?;
+    Some(String::from(name.trim()))
+}
+
+/// Why a subject did not start.
+fn refused(bench: &Bench, text: &str, address: SocketAddr) -> String {
+    match bench.start_at(&subject(text), address) {
+        Ok(_) => panic!("{text} starts"),
+        Err(failure) => failure.to_string(),
+    }
+}
