@@ -7,6 +7,7 @@
 mod failure;
 pub mod page;
 pub mod profile;
+pub mod report;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
