@@ -8,6 +8,7 @@ mod failure;
 pub mod floors;
 pub mod page;
 pub mod profile;
+pub mod report;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
