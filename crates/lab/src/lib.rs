@@ -10,5 +10,6 @@ pub mod profile;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
+pub mod vitals;
 
 pub use failure::Failure;
