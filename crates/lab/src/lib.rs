@@ -12,5 +12,6 @@ pub mod report;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
+pub mod vitals;
 
 pub use failure::Failure;

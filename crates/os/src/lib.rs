@@ -31,6 +31,7 @@ pub mod seccomp;
 mod shared_words;
 pub mod signals;
 mod socket;
+pub mod socket_diag;
 mod spare;
 mod stat;
 mod stranger;

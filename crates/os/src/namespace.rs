@@ -116,3 +116,26 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
     });
     joined?.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_there_is_handed_back() {
+        let look = || fs::read_to_string("/proc/thread-self/net/snmp");
+        // Entering even one's own needs a right.
+        match within(Path::new("/proc/self/ns/net"), look) {
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                println!("skipped: needs root: {e}");
+            }
+            seen => assert!(seen.unwrap().contains("Tcp:")),
+        }
+        for (path, kind) in [
+            ("/nowhere", io::ErrorKind::NotFound),
+            ("/proc/self/stat", io::ErrorKind::InvalidInput),
+        ] {
+            assert_eq!(within(Path::new(path), look).unwrap_err().kind(), kind, "{path}");
+        }
+    }
+}
