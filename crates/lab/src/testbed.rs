@@ -172,7 +172,7 @@ impl Testbed {
             placement: Placement {
                 namespace: Some(namespace.into()),
                 processors: processors.to_vec(),
-                groups: Vec::new(),
+                ..Placement::default()
             },
         };
         let addresses = network.client_addresses();

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use os::socket_diag::Listening;
 use serde::{Deserialize, Serialize};
@@ -157,10 +156,7 @@ fn classes(sockets: u64, counts: [u64; 3], deferred: u64) -> Result<Classes, Str
 }
 
 /// What is seen in a side's network namespace.
-fn look<T: Send>(
-    side: &Side,
-    at: impl FnOnce() -> io::Result<T> + Send,
-) -> Result<T, Failure> {
+fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Result<T, Failure> {
     let Some(namespace) = &side.namespace else {
         return at().map_err(|error| Failure::machine("/proc/net", error));
     };
