@@ -3,6 +3,7 @@
 use load::knob::Knob;
 
 use crate::setup::{Setup, WarmUp};
+use crate::subject;
 
 /// The table.
 pub const KNOBS: &[Knob<Setup>] = &[
@@ -13,7 +14,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         reason: "an architecture, a peer or a floor, with knobs of its own; once for each; by \
                  default the experiment's own",
         set: |setup, value| {
-            setup.subjects.push(value.parse()?);
+            let subject = subject::resolve(value).map_err(|failure| failure.to_string())?;
+            setup.subjects.push(subject);
             Ok(())
         },
         show: |setup| match setup.subjects.as_slice() {

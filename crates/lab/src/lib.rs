@@ -9,6 +9,7 @@
 //! [`report`] draws.
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod bench;
 mod calendar;
 pub mod closed;

@@ -129,3 +129,24 @@ pub const GETEVENTS: Metric =
 pub const GETEVENTS_PREDICTED: Metric = metric("getevents calls, predicted", "calls/s", |point| {
     Some(point.counted_per_s("accepted")? / (C_AVG.of)(point)?)
 });
+
+/// All that files tell.
+pub const ALL: [&Metric; 17] = [
+    &GOODPUT,
+    &REPLIES,
+    &OFFERED,
+    &SERVER_MBIT,
+    &CONNECTIONS,
+    &CLIENT_MBIT,
+    &CLIENT_LATENCY,
+    &RESPONSE,
+    &P50,
+    &P99,
+    &CPU,
+    &DROPS,
+    &ACCEPT_RATE,
+    &PHASES,
+    &C_AVG,
+    &GETEVENTS,
+    &GETEVENTS_PREDICTED,
+];

@@ -18,14 +18,33 @@ pub const SCHEMA: u32 = 1;
 /// The file's name in the directory of a run.
 pub const FILE: &str = "results.jsonl";
 
-/// One line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "kebab-case")]
+/// One line; which of the two stands in its key `line`.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Line {
     /// The first one, and again where a run goes on.
     Run(Box<Run>),
     /// One for each point.
     Point(Box<Point>),
+}
+
+/// What stands in the key `line`.
+const RUN: &str = "run";
+const POINT: &str = "point";
+
+impl Line {
+    fn text(&self) -> String {
+        #[derive(Serialize)]
+        struct Written<'l, T> {
+            line: &'static str,
+            #[serde(flatten)]
+            of: &'l T,
+        }
+        let text = match self {
+            Self::Run(run) => serde_json::to_string(&Written { line: RUN, of: &**run }),
+            Self::Point(point) => serde_json::to_string(&Written { line: POINT, of: &**point }),
+        };
+        text.expect("text for keys, and values")
+    }
 }
 
 /// What a reader has to know of a run beside its points.
@@ -87,15 +106,17 @@ impl Results {
         #[derive(Deserialize)]
         struct Head {
             schema: u32,
+            line: String,
         }
         let none = |error: serde_json::Error| format!("no line of results: {error}");
-        let Head { schema } = serde_json::from_str(line).map_err(none)?;
+        let Head { schema, line: of } = serde_json::from_str(line).map_err(none)?;
         if schema != SCHEMA {
             return Err(format!("its schema is {schema}, and this program reads {SCHEMA}"));
         }
-        match serde_json::from_str(line).map_err(none)? {
-            Line::Run(run) => self.runs.push(*run),
-            Line::Point(point) => self.points.push(*point),
+        match of.as_str() {
+            RUN => self.runs.push(serde_json::from_str(line).map_err(none)?),
+            POINT => self.points.push(serde_json::from_str(line).map_err(none)?),
+            other => return Err(format!("a line of {other}, which there is not")),
         }
         Ok(())
     }
@@ -145,7 +166,7 @@ impl Log {
     /// # Panics
     /// Never: every line can be written.
     pub fn add(&mut self, line: &Line) -> Result<(), Failure> {
-        let mut text = serde_json::to_string(line).expect("text for keys, and values");
+        let mut text = line.text();
         text.push('\n');
         let begin = self.file.stream_position();
         let done = begin.and_then(|begin| match self.file.write_all(text.as_bytes()) {

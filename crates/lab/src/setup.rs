@@ -24,6 +24,8 @@ pub struct Setup {
     pub is_loopback: bool,
     /// What clients ask for.
     pub workload: Option<String>,
+    /// Names of subjects that are left out, as this machine has them not.
+    pub absent: Vec<String>,
     /// As long as the papers' (120 s for each point), with their numbers of repeats.
     pub is_paper: bool,
 }
@@ -70,6 +72,7 @@ impl Setup {
         if !self.subjects.is_empty() {
             return self.subjects.clone();
         }
-        own.iter().map(|text| text.parse().expect("an experiment's own subject")).collect()
+        let own = own.iter().map(|text| text.parse().expect("an experiment's own subject"));
+        own.filter(|of: &Subject| !self.absent.contains(&of.name)).collect()
     }
 }

@@ -3,6 +3,7 @@
 mod floor;
 mod list;
 mod progress;
+mod report;
 mod run;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
         Some(("floor", flags)) => floor::floor(flags),
         Some(("list", _)) => list::list(),
+        Some(("report", flags)) => report::report(flags),
         Some(("run", flags)) => run::named(flags),
         Some(("tune", flags)) => run::tune(flags),
         _ => run::canonical(flags),
@@ -48,6 +50,7 @@ pub(crate) fn command() -> Command {
                 .arg(names.help("Of weir lab list"))
                 .args(of_run()),
         )
+        .subcommand(report::command())
         .subcommand(
             Command::new("tune")
                 .about("Looks for the best knobs of a server, in twenty minutes at most")
