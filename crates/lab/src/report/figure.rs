@@ -1,6 +1,7 @@
 //! One figure as SVG and as PNG, both drawn by the same calls.
 //!
-//! From the left: the upright axis, the plot, the legend beside it, so that it covers no line.
+//! From the left: the upright axis, the plot, and the legend, beside the plot or below it where it
+//! is long, so that it covers no line.
 
 mod bars;
 mod canvas;
@@ -10,8 +11,8 @@ mod palette;
 mod scale;
 mod words;
 
-use canvas::{Anchor, Canvas, Hand, Stroke};
-use legend::Legend;
+use canvas::{Anchor, Canvas, Hand, Point, Stroke};
+use legend::{Legend, Place};
 use palette::{FAINT_GRID, GRID, INK, PALE_INK};
 use scale::{Ends, Scale, placed};
 
@@ -128,6 +129,7 @@ struct Plan<'f> {
     names: Names,
     up: Scale,
     legend: Legend,
+    legend_at: Point,
     height: f64,
 }
 
@@ -146,10 +148,8 @@ impl<'f> Plan<'f> {
         let steps = up.steps.iter().map(|(_, text)| canvas::text_width(text, STEP));
         let steps = if is_empty { 0.0 } else { steps.fold(0.0, f64::max) };
         let left = MARGIN + height(&y_label, LABEL) + GAP + steps * words::SLACK + TICK + GAP / 2.0;
-        let right = match legend.width {
-            0.0 => WIDTH - MARGIN - 2.0 * GAP,
-            width => WIDTH - MARGIN - width - 2.0 * GAP,
-        };
+        let beside = if let Place::Beside(width) = legend.place { width } else { 0.0 };
+        let right = WIDTH - MARGIN - beside - 2.0 * GAP;
         let top = MARGIN + height(&title, TITLE) + 1.5 * GAP;
         let frame = Frame { left, right, top, bottom: top + tall };
         let x_label = words::wrapped(&label_of(&figure.x), LABEL, right - left);
@@ -165,9 +165,27 @@ impl<'f> Plan<'f> {
             Across::Nothing => Names { lines: Vec::new(), are_turned: false, height: 0.0 },
         };
         let foot = frame.bottom + TICK + names.height + GAP + height(&x_label, LABEL);
-        let foot = foot.max(top + legend.height) + height(&note, NOTE) + MARGIN;
+        let (legend_at, foot) = match legend.place {
+            Place::Nowhere => ((0.0, 0.0), foot),
+            Place::Beside(_) => ((right + 2.0 * GAP, top), foot.max(top + legend.height)),
+            Place::Below => ((MARGIN, foot + GAP), foot + GAP + legend.height),
+        };
+        let foot = foot + height(&note, NOTE) + MARGIN;
         let height = foot.ceil();
-        Self { figure, title, y_label, x_label, note, frame, across, names, up, legend, height }
+        Self {
+            figure,
+            title,
+            y_label,
+            x_label,
+            note,
+            frame,
+            across,
+            names,
+            up,
+            legend,
+            legend_at,
+            height,
+        }
     }
 
     fn draw(&self, canvas: &mut Canvas<'_>) {
@@ -191,8 +209,7 @@ impl<'f> Plan<'f> {
                 self.names.draw(canvas, self.frame);
             }
         }
-        let at = (self.frame.right + 2.0 * GAP, self.frame.top);
-        self.legend.draw(canvas, at);
+        self.legend.draw(canvas, self.legend_at);
     }
 
     fn draw_texts(&self, canvas: &mut Canvas<'_>) {

@@ -31,7 +31,9 @@ pub(super) fn step(value: f64, width: f64, largest: f64) -> String {
         return String::from("0");
     }
     if width < 1e-6 || largest >= 1e13 {
-        return signed(&format!("{value:.1e}").replace(".0e", "e"));
+        let text = format!("{value:.2e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return signed(&format!("{}e{power}", trimmed(digits)));
     }
     let (unit, suffix) = unit_of(largest);
     let digits = (0..6).find(|&digits| {
@@ -47,7 +49,8 @@ pub(super) fn factor(factor: u8, power: i32) -> String {
         return signed(&format!("{factor}e{power}"));
     }
     let value = f64::from(factor) * 10_f64.powi(power);
-    let (unit, suffix) = unit_of(value);
+    // Each step has its own unit: 1 M follows 100 k.
+    let (unit, suffix) = unit_of(if value < 1e6 { value } else { 10.0 * value });
     grouped(&format!("{:.*}{suffix}", usize::try_from(-power).unwrap_or(0), value / unit))
 }
 
@@ -128,6 +131,7 @@ mod tests {
             (5, 3, "5,000"),
             (1, 4, "10 k"),
             (2, 5, "200 k"),
+            (1, 6, "1 M"),
             (5, -2, "0.05"),
             (1, -9, "1e−9"),
         ];

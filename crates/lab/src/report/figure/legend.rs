@@ -1,7 +1,9 @@
-//! Which line is whose, beside the plot.
+//! Which line is whose, beside the plot; below it where there are too many.
 
 use super::canvas::{Anchor, Canvas, Hand, Point, text_width};
-use super::{LEADING, numbered, palette, placed, spread_of, words};
+use super::{
+    GAP, LEADING, MARGIN, PLOT_HEIGHT, WIDTH, numbered, palette, placed, spread_of, words,
+};
 use crate::page::{Figure, Mark, Series, Shape};
 
 const SIZE: f64 = 13.0;
@@ -11,13 +13,27 @@ const SAMPLE_GAP: f64 = 8.0;
 const BETWEEN: f64 = 5.0;
 /// Longer labels are wrapped.
 const LABEL_MAX: f64 = 190.0;
+/// A legend so much taller than the plot goes below it.
+const BESIDE_MAX: f64 = 1.35 * PLOT_HEIGHT;
 
 /// Nothing where one series is all there is and it needs no name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Legend {
-    entries: Vec<Entry>,
-    pub(super) width: f64,
+    /// Side by side.
+    columns: Vec<Vec<Entry>>,
+    column_width: f64,
+    pub(super) place: Place,
+    /// Of the highest column.
     pub(super) height: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Place {
+    #[default]
+    Nowhere,
+    /// It takes so much of the width.
+    Beside(f64),
+    Below,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -53,37 +69,53 @@ impl Legend {
         entries.extend(keys_of_marks(figure));
         let widths = entries.iter().flat_map(|entry| &entry.label);
         let widths = widths.map(|line| (text_width(line, SIZE) * words::SLACK).min(LABEL_MAX));
-        let width = match entries.is_empty() {
-            true => 0.0,
-            false => SAMPLE + SAMPLE_GAP + widths.fold(0.0, f64::max),
-        };
-        let height = entries.iter().map(height).sum();
-        Self { entries, width, height }
+        let width = SAMPLE + SAMPLE_GAP + widths.fold(0.0, f64::max);
+        let (column_width, height) = (width + 3.0 * GAP, column_height(&entries));
+        if entries.is_empty() {
+            return Self::default();
+        }
+        if height <= BESIDE_MAX {
+            let place = Place::Beside(width);
+            return Self { columns: vec![entries], column_width, place, height };
+        }
+        let columns = ((WIDTH - 2.0 * MARGIN) / column_width).floor().max(1.0) as usize;
+        let columns = entries.chunks(entries.len().div_ceil(columns)).map(<[Entry]>::to_vec);
+        let columns: Vec<_> = columns.collect();
+        let height = columns.iter().map(|column| column_height(column)).fold(0.0, f64::max);
+        Self { columns, column_width, place: Place::Below, height }
     }
 
     /// `at` is the corner on the upper left.
-    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, (x, top): Point) {
-        let mut y = top;
-        for entry in &self.entries {
-            let middle = y + SIZE * LEADING / 2.0;
-            entry.key.draw(canvas, (x, middle));
-            for (line, text) in entry.label.iter().enumerate() {
-                let base = middle + SIZE * 0.35 + line as f64 * SIZE * LEADING;
-                let hand = Hand {
-                    size: SIZE,
-                    colour: palette::INK,
-                    anchor: Anchor::Start,
-                    is_turned: false,
-                };
-                canvas.text(text, (x + SAMPLE + SAMPLE_GAP, base), hand);
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, (left, top): Point) {
+        for (column, entries) in self.columns.iter().enumerate() {
+            let mut at = (left + column as f64 * self.column_width, top);
+            for entry in entries {
+                entry.draw(canvas, at);
+                at.1 += entry.height();
             }
-            y += height(entry);
         }
     }
 }
 
-fn height(entry: &Entry) -> f64 {
-    entry.label.len() as f64 * SIZE * LEADING + BETWEEN
+impl Entry {
+    fn height(&self) -> f64 {
+        self.label.len() as f64 * SIZE * LEADING + BETWEEN
+    }
+
+    fn draw(&self, canvas: &mut Canvas<'_>, (x, y): Point) {
+        let middle = y + SIZE * LEADING / 2.0;
+        self.key.draw(canvas, (x, middle));
+        for (line, text) in self.label.iter().enumerate() {
+            let base = middle + SIZE * 0.35 + line as f64 * SIZE * LEADING;
+            let hand =
+                Hand { size: SIZE, colour: palette::INK, anchor: Anchor::Start, is_turned: false };
+            canvas.text(text, (x + SAMPLE + SAMPLE_GAP, base), hand);
+        }
+    }
+}
+
+fn column_height(entries: &[Entry]) -> f64 {
+    entries.iter().map(Entry::height).sum()
 }
 
 fn key(shape: Shape, number: usize, series: &Series) -> Key {

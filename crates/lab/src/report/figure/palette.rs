@@ -27,15 +27,16 @@ const BLACK: RGBColor = RGBColor(0x1A, 0x1A, 0x1A);
 /// What it is where it fills: on dark paper lines turn light, but what carries a number stays dark.
 const SOFT_BLACK: RGBColor = RGBColor(0x3C, 0x3C, 0x3C);
 
-/// Okabe and Ito's, without the yellow, which is not seen on white.
+/// Okabe and Ito's, without the yellow, which is not seen on white; dark and light in turn, so that
+/// neighbours differ in grey.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xB2),
-    RGBColor(0xD5, 0x5E, 0x00),
+    RGBColor(0xE6, 0x9F, 0x00),
     RGBColor(0x00, 0x9E, 0x73),
+    RGBColor(0x56, 0xB4, 0xE9),
+    RGBColor(0xD5, 0x5E, 0x00),
     RGBColor(0xCC, 0x79, 0xA7),
     BLACK,
-    RGBColor(0xE6, 0x9F, 0x00),
-    RGBColor(0x56, 0xB4, 0xE9),
 ];
 
 /// One for each round through the colours.

@@ -144,3 +144,40 @@ fn logarithmic(low: f64, high: f64) -> Scale {
     };
     Scale { from, to, is_logarithmic: true, steps, between }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round_numbers() {
+        let even = Axis::default();
+        let logarithmic = Axis { is_logarithmic: true, ..Axis::default() };
+        let rows: [(&Axis, Ends, (f64, f64), &str); 13] = [
+            (
+                &even,
+                Ends::Steps,
+                (0.0, 8300.0),
+                "0 1,000 2,000 3,000 4,000 5,000 6,000 7,000 8,000 9,000",
+            ),
+            (&even, Ends::Steps, (3.0, 60_000.0), "0 10 k 20 k 30 k 40 k 50 k 60 k"),
+            (&even, Ends::Steps, (5.0, 5.0), "0 1 2 3 4 5"),
+            (&even, Ends::Steps, (0.0, 0.0), "0 0.2 0.4 0.6 0.8 1.0"),
+            (&even, Ends::Steps, (-0.3, 0.5), "−0.3 −0.2 −0.1 0 0.1 0.2 0.3 0.4 0.5"),
+            (&even, Ends::Values, (1000.0, 16_000.0), "0 2 k 4 k 6 k 8 k 10 k 12 k 14 k 16 k"),
+            (&even, Ends::Values, (95.0, 100.0), "95 96 97 98 99 100"),
+            (&even, Ends::Values, (-1e15, 1e15), "−1e15 −5e14 0 5e14 1e15"),
+            (&even, Ends::Values, (1e-15, 1e-15), "9e−16 9.5e−16 1e−15 1.05e−15 1.1e−15"),
+            (&logarithmic, Ends::Steps, (0.8, 990.0), "1 10 100 1,000"),
+            (&logarithmic, Ends::Steps, (3.0, 40.0), "2 5 10 20 50"),
+            (&logarithmic, Ends::Steps, (10.0, 10.0), "5 10 20"),
+            (&logarithmic, Ends::Steps, (1e-15, 1e15), "1e−15 1e−11 1e−7 0.001 10 100 k 1 G 1e13"),
+        ];
+        for (axis, ends, extent, expected) in rows {
+            let scale = Scale::of(extent, axis, ends);
+            let steps: Vec<&str> = scale.steps.iter().map(|(_, text)| &text[..]).collect();
+            assert_eq!(steps.join(" "), expected, "{extent:?}");
+            assert!(scale.holds(extent.0) && scale.holds(extent.1), "{extent:?} {scale:?}");
+        }
+    }
+}
