@@ -78,6 +78,25 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
 }
 
+impl fmt::Display for Launch {
+    /// As a shell would take it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.environment {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        write!(f, "{}", quoted(&self.program.display().to_string()))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", quoted(argument)))
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+,./:@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// A subject that exists, with knobs that it takes.
 ///
 /// # Errors

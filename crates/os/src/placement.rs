@@ -20,6 +20,9 @@ pub struct Placement {
     pub processors: Vec<usize>,
     /// The directories of control groups.
     pub groups: Vec<PathBuf>,
+    /// Whether it runs before all others (SCHED_FIFO, the lowest of its priorities). A quota of a
+    /// control group does not bind it then.
+    pub is_urgent: bool,
 }
 
 impl Placement {
@@ -39,6 +42,7 @@ impl Placement {
             processors.set(number);
         }
         let has_processors = !self.processors.is_empty();
+        let is_urgent = self.is_urgent;
         let join = move || {
             for group in &groups {
                 // The calling process, in both versions of control groups.
@@ -50,6 +54,15 @@ impl Placement {
             }
             if has_processors {
                 sched_setaffinity(None, &processors)?;
+            }
+            if is_urgent {
+                let first = libc::sched_param { sched_priority: 1 };
+                // SAFETY: the kernel reads one structure, which lives during the call.
+                if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) } < 0 {
+                    return Err(
+                        Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM)
+                    );
+                }
             }
             let with = Some(rustix::process::Signal::KILL);
             rustix::process::set_parent_process_death_signal(with)?;

@@ -1,0 +1,213 @@
+//! What the kernel tells of others' listening sockets (sock_diag(7)): the one place outside of the
+//! owner's process where the drops of a socket are counted.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::io::retry_on_intr;
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
+
+/// A listening TCP socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listening {
+    /// What tells it from every other while the machine runs.
+    pub inode: u32,
+    /// Where it listens.
+    pub port: u16,
+    /// Connections that wait to be accepted.
+    pub waiting: u32,
+    /// How many may.
+    pub backlog: u32,
+    /// Packets that it dropped (sk_drops), since it listens.
+    pub drops: u32,
+}
+
+/// The listening TCP sockets of the calling thread's network namespace, IPv4 and IPv6.
+///
+/// # Errors
+/// A kernel without INET_DIAG (`NotFound`), or without netlink.
+pub fn listening() -> io::Result<Vec<Listening>> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(SOCK_DIAG))?;
+    let mut all = Vec::new();
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let kernel = SocketAddrNetlink::new(0, 0);
+        let request = request(family.as_raw() as u8);
+        retry_on_intr(|| sendto(&socket, &request, SendFlags::empty(), &kernel))?;
+        answers(&socket, &mut all)?;
+    }
+    Ok(all)
+}
+
+/// Messages of one answer: a listener takes about 130 bytes, so that this is far more than a
+/// machine has.
+const MESSAGES_MAX: usize = 4096;
+
+/// The kernel fills at most this much at once (NLMSG_GOODSIZE is a page, a dump up to 32 KiB).
+const MESSAGE_BYTES: usize = 32 << 10;
+
+fn answers(socket: &OwnedFd, all: &mut Vec<Listening>) -> io::Result<()> {
+    let mut buffer = vec![0; MESSAGE_BYTES];
+    for _ in 0..MESSAGES_MAX {
+        let (_, length) = retry_on_intr(|| recv(socket, &mut buffer[..], RecvFlags::empty()))?;
+        if parse(buffer.get(..length).unwrap_or_default(), all)? == Dump::Ended {
+            return Ok(());
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}
+
+/// SOCK_DIAG_BY_FAMILY, from linux/sock_diag.h.
+const BY_FAMILY: u16 = 20;
+/// NLMSG_ERROR and NLMSG_DONE, from linux/netlink.h.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// Of linux/netlink.h: NLM_F_REQUEST and NLM_F_DUMP.
+const REQUEST_DUMP: u16 = 0x301;
+/// INET_DIAG_SKMEMINFO, from linux/inet_diag.h; place 8 of it is SK_MEMINFO_DROPS.
+const MEMORY: u16 = 7;
+const MEMORY_DROPS: usize = 8;
+const TCP: u8 = 6;
+/// TCP_LISTEN, as a bit.
+const LISTEN: u32 = 1 << 10;
+
+const HEADER: usize = 16;
+/// struct inet_diag_msg.
+const BODY: usize = 72;
+
+/// nlmsghdr and inet_diag_req_v2.
+fn request(family: u8) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend_from_slice(&72_u32.to_ne_bytes());
+    bytes.extend_from_slice(&BY_FAMILY.to_ne_bytes());
+    bytes.extend_from_slice(&REQUEST_DUMP.to_ne_bytes());
+    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(&[family, TCP, 1 << (MEMORY - 1), 0]);
+    bytes.extend_from_slice(&LISTEN.to_ne_bytes());
+    bytes.extend_from_slice(&[0; 48]);
+    bytes
+}
+
+/// Whether more is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dump {
+    GoesOn,
+    Ended,
+}
+
+fn parse(mut bytes: &[u8], all: &mut Vec<Listening>) -> io::Result<Dump> {
+    while bytes.len() >= HEADER {
+        let length = u32_at(bytes, 0)? as usize;
+        let message = bytes.get(HEADER..length).ok_or(io::ErrorKind::InvalidData)?;
+        match u16_at(bytes, 4)? {
+            DONE => return Ok(Dump::Ended),
+            ERROR => {
+                let code = u32_at(message, 0)?.cast_signed();
+                return Err(io::Error::from_raw_os_error(code.saturating_neg()));
+            }
+            BY_FAMILY => all.push(listener(message)?),
+            _ => {}
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(Dump::GoesOn)
+}
+
+/// struct inet_diag_msg and the attributes after it.
+fn listener(message: &[u8]) -> io::Result<Listening> {
+    let port = message.get(4..6).and_then(|two| two.try_into().ok());
+    let mut listening = Listening {
+        inode: u32_at(message, 68)?,
+        port: u16::from_be_bytes(port.ok_or(io::ErrorKind::InvalidData)?),
+        waiting: u32_at(message, 56)?,
+        backlog: u32_at(message, 60)?,
+        drops: 0,
+    };
+    let mut attributes = message.get(BODY..).unwrap_or_default();
+    while attributes.len() >= 4 {
+        let length = usize::from(u16_at(attributes, 0)?);
+        let value = attributes.get(4..length).ok_or(io::ErrorKind::InvalidData)?;
+        if u16_at(attributes, 2)? == MEMORY {
+            listening.drops = u32_at(value, MEMORY_DROPS * 4)?;
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(listening)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> io::Result<u32> {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+    four.map(u32::from_ne_bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> io::Result<u16> {
+    let two = bytes.get(at..at + 2).and_then(|two| two.try_into().ok());
+    two.map(u16::from_ne_bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let length = (HEADER + body.len()) as u32;
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend_from_slice(&kind.to_ne_bytes());
+        bytes.resize(HEADER, 0);
+        bytes.extend_from_slice(body);
+        bytes
+    }
+
+    #[test]
+    fn answers_are_read_and_nothing_else_is_believed() {
+        let mut body = vec![0; BODY];
+        body[4..6].copy_from_slice(&8080_u16.to_be_bytes());
+        body[56] = 3;
+        body[60] = 128;
+        body[68] = 77;
+        let mut memory = [40_u16.to_ne_bytes(), MEMORY.to_ne_bytes()].concat();
+        memory.resize(40, 0);
+        memory[4 + 32] = 9;
+        let other = [6_u16.to_ne_bytes(), 1_u16.to_ne_bytes(), [1, 2], [0, 0]].concat();
+        let full = [body.clone(), other, memory].concat();
+        let expected = Listening { inode: 77, port: 8080, waiting: 3, backlog: 128, drops: 9 };
+        let plain = Listening { drops: 0, ..expected };
+        let endless = [body.clone(), vec![0; 8]].concat();
+        let error = message(ERROR, &(-2_i32).to_ne_bytes());
+        let rows = [
+            (message(BY_FAMILY, &full), Ok((Dump::GoesOn, vec![expected]))),
+            (message(BY_FAMILY, &body), Ok((Dump::GoesOn, vec![plain]))),
+            (
+                [message(BY_FAMILY, &full), message(DONE, &[0; 4])].concat(),
+                Ok((Dump::Ended, vec![expected])),
+            ),
+            (error, Err(io::ErrorKind::NotFound)),
+            (message(BY_FAMILY, &endless), Err(io::ErrorKind::InvalidData)),
+            (message(BY_FAMILY, &body[..40]), Err(io::ErrorKind::InvalidData)),
+            (vec![0; HEADER], Err(io::ErrorKind::InvalidData)),
+            (vec![255; HEADER], Err(io::ErrorKind::InvalidData)),
+            (vec![1, 2, 3], Ok((Dump::GoesOn, vec![]))),
+        ];
+        for (bytes, expected) in rows {
+            let mut all = Vec::new();
+            let told = parse(&bytes, &mut all).map(|dump| (dump, all)).map_err(|e| e.kind());
+            assert_eq!(told, expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_listener_and_who_waits_for_it_are_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let _waits = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let all = listening().unwrap();
+        let ours: Vec<_> = all.iter().filter(|one| one.port == port).collect();
+        assert_eq!(ours.len(), 1, "{all:?}");
+        assert_eq!((ours[0].waiting, ours[0].drops), (1, 0));
+    }
+}
