@@ -1,14 +1,17 @@
 //! Subjects that do not start, or end: what is said of them, and that nothing is left.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 
 use lab::Failure;
-use lab::subject::{self, Kind};
+use lab::subject::{self, Kind, Subject};
+use rustix::process::Signal;
 
+use super::support::server::send;
 use super::support::{PATIENCE, await_true};
-use super::{Bench, free_address, is_taken, subject};
+use super::{Bench, free_address, is_taken, runs, subject};
 
 #[test]
 fn what_makes_no_sense_is_the_operator_s() {
@@ -42,7 +45,7 @@ fn one_that_ends_is_told_with_its_last_words() {
         ("exec 2>&1; echo one; echo two >&2; exit 3 # {port}", ": one; two"),
         ("printf '\\033[31mred\\n' # {port}", ": [31mred"),
         ("true {port}", ": it said nothing"),
-        ("no-such-program {port}", "not found"),
+        ("/no/such/program {port}", "not found"),
         ("yes | head -c 1000000; echo last # {port}", ": y; last"),
     ];
     let bench = Bench::new(&["one-packet"]);
@@ -86,30 +89,53 @@ fn a_site_that_cannot_be_served_is_told() {
 #[test]
 fn one_that_dies_is_seen_and_leaves_nobody() {
     let bench = Bench::new(&["one-packet"]);
-    let line = format!(
-        "{} serve {{site}} --listen {{address}} --admin off & echo bye; sleep 1000",
-        super::executable().display()
-    );
-    let (running, address) = bench.start(&subject(&format!("command:{line}"))).expect("it starts");
+    let (running, address) = bench.start(&beneath_a_shell()).expect("it starts");
     let pids = running.pids();
     assert!(pids.len() >= 3, "a shell, a server and its worker: {pids:?}");
-    assert!(running.is_alive());
-    let leader = pids.iter().find(|pid| name_of(**pid).as_deref() == Some("sh")).expect("a shell");
-    super::support::server::send(*leader, rustix::process::Signal::KILL);
+    let shell = pids.iter().find(|pid| name_of(**pid) == "sh").expect("a shell");
+    send(*shell, Signal::KILL);
     assert!(await_true(PATIENCE, || !running.is_alive()));
     drop(running);
-    assert!(await_true(PATIENCE, || pids.iter().all(|pid| name_of(*pid).is_none())), "{pids:?}");
-    TcpListener::bind(address).map_err(|error| assert_reusable(error, address)).ok();
+    assert!(!pids.iter().any(|pid| runs(*pid)), "of {pids:?} some are left");
+    TcpStream::connect(address).expect_err("nobody listens any more");
 }
 
-/// The port is free, but maybe not at once: connections linger.
-fn assert_reusable(error: std::io::Error, address: SocketAddr) {
-    std::net::TcpStream::connect(address).expect_err(&format!("nobody listens: {error}"));
+/// Set where this test is another one's victim.
+const VICTIM: &str = "WEIR_TEST_VICTIM";
+
+#[test]
+fn a_lab_that_is_killed_leaves_nobody() {
+    if std::env::var_os(VICTIM).is_some() {
+        let bench = Bench::new(&["one-packet"]);
+        let (running, _) = bench.start(&beneath_a_shell()).expect("it starts");
+        println!("\npids {:?}", running.pids());
+        std::thread::sleep(PATIENCE);
+        return;
+    }
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "faults::a_lab_that_is_killed_leaves_nobody", "--nocapture"]);
+    let mut lab = command.env(VICTIM, "1").stdout(Stdio::piped()).spawn().expect("it starts");
+    let lines = BufReader::new(lab.stdout.take().expect("its output")).lines();
+    let mut lines = lines.map(|line| line.expect("UTF-8"));
+    let pids = lines.find_map(|line| Some(String::from(line.strip_prefix("pids ")?)));
+    let pids: Vec<u32> = serde_json::from_str(&pids.expect("its subject's")).expect("numbers");
+    assert!(pids.len() >= 3 && pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    lab.kill().expect("its end");
+    lab.wait().expect("its end");
+    assert!(await_true(PATIENCE, || !pids.iter().any(|pid| runs(*pid))), "{pids:?} are left");
 }
 
-fn name_of(pid: u32) -> Option<String> {
-    let name = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("comm")).ok()?;
-    Some(String::from(name.trim()))
+/// A server that would live on without its first process.
+fn beneath_a_shell() -> Subject {
+    let weir = super::executable().display();
+    subject(&format!(
+        "command:{weir} serve {{site}} --listen {{address}} --admin off & echo bye; sleep 1000"
+    ))
+}
+
+fn name_of(pid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from(name.trim())
 }
 
 /// Why a subject did not start.

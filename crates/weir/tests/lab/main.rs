@@ -85,6 +85,11 @@ fn executable() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_weir"))
 }
 
+/// Whether a process is there; one that has ended is not, though nobody may have looked yet.
+fn runs(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
 fn free_address() -> SocketAddr {
     let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     socket.local_addr().expect("its address")

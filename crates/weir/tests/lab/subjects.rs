@@ -8,8 +8,7 @@ use std::time::Duration;
 use lab::subject::{self, Kind, Running};
 
 use super::support::wire::Wire;
-use super::support::{PATIENCE, await_true};
-use super::{Bench, subject};
+use super::{Bench, runs, subject};
 
 /// Files of 100 bytes to 1 MB, as SPECweb99 has them.
 const SITE: [&str; 3] = ["specweb99", "--dirs", "1"];
@@ -104,8 +103,7 @@ fn check_on(text: &str, bench: &Bench) {
     seen_at_work(&running, text);
     let pids = running.pids();
     running.stop();
-    let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();
-    assert!(await_true(PATIENCE, || pids.iter().all(is_gone)), "{text}: {pids:?} are left");
+    assert!(!pids.iter().any(|pid| runs(*pid)), "{text}: of {pids:?} some are left");
     TcpStream::connect(address).expect_err("nobody listens any more");
     assert_eq!(files(&bench.site()), before, "{text}: the site is as it was");
 }

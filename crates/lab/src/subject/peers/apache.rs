@@ -104,7 +104,7 @@ fn event(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let threads = setup.number("threads").unwrap_or(1).min(THREADS_MAX);
     let all = workers * threads;
     // Connections of a process: its threads, and for each idle one so many more.
-    let factor = setup.connections().div_ceil(all).saturating_sub(1).max(1);
+    let factor = setup.connections()?.div_ceil(all).saturating_sub(1).max(1);
     let pool = format!(
         "LoadModule mpm_event_module {MODULES_DIR}/mod_mpm_event.so
 ServerLimit {workers}

@@ -43,22 +43,22 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let idle_s = setup.word("idle-s");
     let text = format!(
         "{{
-    admin off
-    auto_https off
-    log {{
-        level ERROR
-    }}
-    servers {{
-        protocols h1
-        timeouts {{
-            idle {idle_s}s
-        }}
-    }}
+\tadmin off
+\tauto_https off
+\tlog {{
+\t\tlevel ERROR
+\t}}
+\tservers {{
+\t\tprotocols h1
+\t\ttimeouts {{
+\t\t\tidle {idle_s}s
+\t\t}}
+\t}}
 }}
 http://:{port} {{
-    bind {host}
-    root * \"{site}\"
-    file_server
+\tbind {host}
+\troot * \"{site}\"
+\tfile_server
 }}
 "
     );

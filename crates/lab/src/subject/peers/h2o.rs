@@ -26,7 +26,7 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let (site, scratch) = (setup.site(), setup.scratch());
     let user = if setup.is_root() { "user: root\n" } else { "" };
     let (host, port) = (setup.start.address.ip(), setup.start.address.port());
-    let (workers, connections) = (setup.workers(), setup.connections());
+    let (workers, connections) = (setup.workers(), setup.connections()?);
     let idle_s = setup.word("idle-s");
     let text = format!(
         "{user}num-threads: {workers}

@@ -31,7 +31,10 @@ pub(super) const LIGHTTPD: Peer = Peer {
         ("server.max-fds", "4,096 by default; a connection and its file need two"),
         ("server.max-keep-alive-requests", "1,000 by default, then the connection is closed"),
         ("server.max-read-idle", "no shorter than the other patience"),
-        ("server.h2proto disable", "requests are HTTP/1.1; nothing is looked for that is not"),
+        (
+            "server.h2proto, server.h2c disable",
+            "requests are HTTP/1.1; nothing is looked for that is not",
+        ),
         ("no access log", "none is written unless mod_accesslog is loaded"),
     ],
     launch,
@@ -44,7 +47,9 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
         SocketAddr::V6(address) => format!("[{}]", address.ip()),
     };
     let port = setup.start.address.port();
-    let (connections, descriptors) = (setup.connections(), setup.descriptors);
+    // It caps them there by itself, and says so where nobody looks.
+    let connections = setup.connections_within(setup.descriptors / 2)?;
+    let descriptors = setup.descriptors;
     // 0: one process and nobody above it.
     let workers = Some(setup.workers()).filter(|workers| *workers > 1).unwrap_or(0);
     let backend = if setup.is_on("sendfile") { "sendfile" } else { "writev" };
@@ -67,7 +72,7 @@ server.max-read-idle = {idle_s}
 server.network-backend = \"{backend}\"
 server.event-handler = \"{poller}\"
 server.upload-dirs = ( \"{scratch}\" )
-server.h2proto = \"disable\"
+server.feature-flags = ( \"server.h2proto\" => \"disable\", \"server.h2c\" => \"disable\" )
 mimetype.assign = ( \"\" => \"application/octet-stream\" )
 "
     );

@@ -64,12 +64,12 @@ pub(super) const NGINX: Peer = Peer {
 fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let (site, scratch) = (setup.site(), setup.scratch());
     let user = if setup.is_root() { "user root;" } else { "" };
-    let (workers, connections) = (setup.workers(), setup.connections());
+    let (workers, connections) = (setup.workers(), setup.connections()?);
     let (multi_accept, sendfile) = (setup.word("multi-accept"), setup.word("sendfile"));
     let (backlog, idle_s, aio) = (setup.word("backlog"), setup.word("idle-s"), setup.word("aio"));
     let reuseport = if setup.is_on("reuseport") { "reuseport" } else { "" };
     let (address, descriptors) = (setup.start.address, setup.descriptors);
-    let file_cache = match setup.files() {
+    let file_cache = match setup.files_beside(connections) {
         files if setup.is_on("file-cache") && files > 0 => {
             format!("open_file_cache max={files} inactive=600s; open_file_cache_valid 600s;")
         }

@@ -109,14 +109,27 @@ impl<'s> Setup<'s> {
         self.number("workers").unwrap_or(self.processors)
     }
 
-    pub(super) fn connections(&self) -> u64 {
-        let auto = CONNECTIONS.min(self.descriptors * 3 / 4);
-        self.number("connections").unwrap_or(auto)
+    /// Connections that one process holds at most.
+    pub(super) fn connections(&self) -> Result<u64, Failure> {
+        self.connections_within(self.descriptors.saturating_sub(SPARE))
+    }
+
+    /// The same where it takes no more than `most`.
+    pub(super) fn connections_within(&self, most: u64) -> Result<u64, Failure> {
+        let auto = CONNECTIONS.min(self.descriptors * 3 / 4).min(most);
+        let chosen = self.number("connections").unwrap_or(auto);
+        if chosen <= most {
+            return Ok(chosen);
+        }
+        Err(Failure::Operator(format!(
+            "{}: connections={chosen} is more than the {most} that it can have of {} descriptors",
+            self.peer.name, self.descriptors
+        )))
     }
 
     /// Open files that a cache may hold beside the connections.
-    pub(super) fn files(&self) -> u64 {
-        self.descriptors.saturating_sub(self.connections() + SPARE)
+    pub(super) fn files_beside(&self, connections: u64) -> u64 {
+        self.descriptors.saturating_sub(connections + SPARE)
     }
 
     pub(super) fn is_on(&self, name: &str) -> bool {
