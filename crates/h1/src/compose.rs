@@ -23,7 +23,8 @@ const COPIED_BYTES_MAX: u64 = 16 << 10;
 /// where that is in memory. Good for [`Answer::prebuilt`] as long as `date` is the present second.
 #[must_use]
 pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u8]> {
-    let plain = Reply { representation, query: b"", persistence: Persistence::Stays, date };
+    let persistence = Persistence::Stays;
+    let plain = Reply { representation, query: b"", persistence, date, gathers: true };
     let mut text = plain.head_of_whole();
     if let Content::Bytes(bytes) = &representation.content {
         text.extend_from_slice(bytes);
@@ -42,15 +43,14 @@ pub fn answer<F>(
     now: &Now,
 ) -> Composed<F> {
     let representation = &*answer.representation;
-    let reply = Reply { representation, query: head.query(), persistence, date: &now.date };
+    let (query, date, gathers) = (head.query(), &now.date, limits.gather);
+    let reply = Reply { representation, query, persistence, date, gathers };
     let has_content = head.method() != Method::Head;
     if representation.status != Status::OK || !head.is_conditional() {
+        let is_plain = has_content && persistence == Persistence::Stays && !reply.leads_by_query();
         return match answer.prebuilt {
-            Some(prebuilt)
-                if has_content && persistence == Persistence::Stays && !reply.leads_by_query() =>
-            {
-                reply.prebuilt(prebuilt)
-            }
+            Some(prebuilt) if is_plain && limits.date_cache => reply.prebuilt(prebuilt),
+            Some(prebuilt) if is_plain => reply.redated(&prebuilt),
             _ => reply.whole(has_content),
         };
     }
@@ -176,6 +176,8 @@ struct Reply<'r, F> {
     query: &'r [u8],
     persistence: Persistence,
     date: &'r Date,
+    /// [`Limits::gather`].
+    gathers: bool,
 }
 
 impl<F> Reply<'_, F> {
@@ -186,14 +188,31 @@ impl<F> Reply<'_, F> {
 
     fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
         let content_bytes = self.representation.content.length();
-        let part = match &self.representation.content {
+        let whole = Chunk::whole(prebuilt);
+        let pieces = match &self.representation.content {
             Content::File { file, length } if *length > 0 => {
-                Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
+                let part = FilePart { file: Shared::clone(file), at: 0, end: *length };
+                Pieces::one(whole, Some(part))
             }
-            _ => None,
+            Content::Bytes(bytes) if !self.gathers && !bytes.is_empty() => {
+                let end = whole.end - bytes.len();
+                [(Chunk { end, ..whole.clone() }, None), (Chunk { at: end, ..whole }, None)]
+                    .into_iter()
+                    .collect()
+            }
+            _ => Pieces::one(whole, None),
         };
-        let pieces = Pieces::one(Chunk::whole(prebuilt), part);
         Composed { status: self.representation.status, content_bytes, pieces }
+    }
+
+    /// The head of what was prebuilt, with the date of this reply.
+    fn redated(&self, prebuilt: &[u8]) -> Composed<F> {
+        let Representation { status, content, .. } = self.representation;
+        let length = content.length();
+        let behind = if let Content::Bytes(bytes) = content { bytes.len() } else { 0 };
+        let mut head = prebuilt[..prebuilt.len() - behind].to_vec();
+        head[Lines::place_of_date(*status)].copy_from_slice(self.date.text());
+        self.composed(*status, length, Row::of_one(head, 0..length))
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {
@@ -203,7 +222,7 @@ impl<F> Reply<'_, F> {
     }
 
     fn head_of_whole(&self) -> Vec<u8> {
-        let Self { representation, query, persistence, date } = self;
+        let Self { representation, query, persistence, date, .. } = self;
         let mut lines = Lines::begin(representation.status, date);
         lines.add_unless_empty("Content-Type: ", &representation.media_type);
         // RFC 9110 section 8.6.
@@ -284,7 +303,8 @@ impl<F> Reply<'_, F> {
     }
 
     fn composed(&self, status: Status, content_bytes: u64, row: Row) -> Composed<F> {
-        Composed { status, content_bytes, pieces: row.pieces(&self.representation.content) }
+        let pieces = row.pieces(&self.representation.content, self.gathers);
+        Composed { status, content_bytes, pieces }
     }
 }
 
@@ -316,8 +336,9 @@ impl Row {
         self.cuts.iter().map(|(_, part)| part.end - part.start).sum()
     }
 
-    fn pieces<F>(self, content: &Content<F>) -> Pieces<F> {
+    fn pieces<F>(self, content: &Content<F>, gathers: bool) -> Pieces<F> {
         if let Content::Bytes(bytes) = content
+            && gathers
             && self.bytes_of_parts() <= COPIED_BYTES_MAX
         {
             return Pieces::one(Chunk::whole(Shared::from(self.copied(bytes))), None);

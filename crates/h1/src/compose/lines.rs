@@ -9,6 +9,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// Where in the head that begins so the 29 bytes of the date stand.
+    pub(super) const fn place_of_date(status: Status) -> Range<usize> {
+        let begin = "HTTP/1.1 200 ".len() + status.phrase().len() + "\r\nDate: ".len();
+        begin..begin + 29
+    }
+
     pub(super) fn begin(status: Status, date: &Date) -> Self {
         /// Room for the usual head, so that the text grows once.
         const HEAD_BYTES: usize = 400;
