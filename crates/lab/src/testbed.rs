@@ -4,6 +4,8 @@
 //! groups for what the server may use. All of it has names that tell whose it is; whatever a lab
 //! leaves behind that is killed, the next one removes, and nothing else.
 
+pub mod by_hand;
+mod delay;
 mod disk;
 mod groups;
 mod lacks;
@@ -17,10 +19,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
+use measure::Duration;
 use os::placement::Placement;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
+pub use delay::Carried;
+use delay::Carrier;
 use disk::Device;
 use groups::{Quota, Roots};
 pub use lacks::{Lack, Need, lacks};
@@ -62,7 +67,18 @@ pub struct Testbed {
     pub facts: BTreeMap<String, String>,
     layout: Layout,
     name: Name,
+    /// Ends before what it carries packets between.
+    carrier: Option<Carrier>,
     made: Made,
+}
+
+/// Who carries the packets of a layout with a delay.
+#[derive(Clone, Copy)]
+enum Carrying<'c> {
+    /// A thread of this process, as long as there is the testbed.
+    ByThread,
+    /// Whoever is started for this testbed, with this round trip in milliseconds.
+    ByProcess(&'c dyn Fn(&Name, u32) -> Result<(), Failure>),
 }
 
 /// One of the machines.
@@ -94,11 +110,15 @@ impl Testbed {
     /// # Errors
     /// No right to, or the kernel lacks what the layout needs: a line each. Nothing is left behind.
     pub fn up(layout: &Layout) -> Result<Self, Failure> {
-        check(layout)?;
+        Self::make(layout, Carrying::ByThread)
+    }
+
+    fn make(layout: &Layout, carrying: Carrying<'_>) -> Result<Self, Failure> {
+        check(layout, is_root())?;
         let roots = Roots::here();
         if is_root() {
-            // What stays has its maker's name; it is in nobody's way.
-            removal::sweep(&roots, |_| false);
+            // What stays has its maker's name, and is in nobody's way.
+            removal::sweep(&roots, by_hand::is_kept);
         }
         let own = |error| Failure::machine("this process", error);
         let name = Name::new().map_err(own)?;
@@ -108,13 +128,19 @@ impl Testbed {
         let mut testbed = if layout.is_loopback {
             Self::of_loopback(name, &split, made)
         } else {
-            Self::of_namespaces(name, &split, made)?
+            Self::of_namespaces(name, &split, made, layout.round_trip_ms, carrying)?
         };
         testbed.layout = layout.clone();
         testbed.server.placement.groups.clone_from(&testbed.made.0.groups);
         testbed.facts.extend(split.facts());
         testbed.facts.extend(limits(layout));
         Ok(testbed)
+    }
+
+    /// What has been carried between the hosts, and what that cost, where the layout has a delay.
+    #[must_use]
+    pub fn carried(&self) -> Option<Carried> {
+        self.carrier.as_ref().map(Carrier::carried)
     }
 
     /// Has the server read no more from the disk that holds this directory than the layout allows.
@@ -137,6 +163,7 @@ impl Testbed {
     /// # Errors
     /// Something stays: a line each.
     pub fn down(mut self) -> Result<(), Failure> {
+        self.carrier = None;
         let made = std::mem::take(&mut self.made.0);
         made.remove().map_err(|complaints| Failure::Machine(complaints.join("\n")))
     }
@@ -157,16 +184,43 @@ impl Testbed {
             facts: BTreeMap::from([(String::from(HOSTS), hosts.into())]),
             layout: Layout::default(),
             name,
+            carrier: None,
             made,
         }
     }
 
-    fn of_namespaces(name: Name, split: &Split, mut made: Made) -> Result<Self, Failure> {
-        let mut network = Network::new(&name, Wire::Veth);
+    fn of_namespaces(
+        name: Name,
+        split: &Split,
+        mut made: Made,
+        round_trip_ms: Option<u32>,
+        carrying: Carrying<'_>,
+    ) -> Result<Self, Failure> {
+        let wire = if round_trip_ms.is_some() { Wire::Tun } else { Wire::Veth };
+        let mut network = Network::new(&name, wire);
         made.0.namespaces = vec![network.server().into(), network.client().into()];
         let mut facts = network.make(split)?;
+        let carrier = match (round_trip_ms, carrying) {
+            (None, _) => None,
+            (Some(ms), Carrying::ByThread) => {
+                let round_trip = Duration::from_millis(ms.into());
+                let (server, client) = (network.server(), network.client());
+                let carrier = Carrier::start(server, client, &split.client, round_trip);
+                Some(carrier.map_err(|error| Failure::machine("a delay by TUN", error))?)
+            }
+            (Some(ms), Carrying::ByProcess(begin)) => begin(&name, ms).map(|()| None)?,
+        };
         network.await_wire()?;
-        facts.insert(String::from(HOSTS), "network namespaces, joined by veth".into());
+        facts.insert(
+            String::from(HOSTS),
+            match round_trip_ms {
+                None => "network namespaces, joined by veth".into(),
+                Some(ms) => format!(
+                    "network namespaces, joined by TUN devices with a round trip of {ms} ms, by a \
+                 program on the client's processors"
+                ),
+            },
+        );
         let host = |address: Ipv4Addr, namespace: &Path, processors: &[usize]| Host {
             address: IpAddr::V4(address),
             placement: Placement {
@@ -183,6 +237,7 @@ impl Testbed {
             facts,
             layout: Layout::default(),
             name,
+            carrier,
             made,
         })
     }
@@ -196,7 +251,7 @@ const HOSTS: &str = "hosts";
 const DISK: &str = "server's disk";
 
 /// What can be said before anything is made.
-fn check(layout: &Layout) -> Result<(), Failure> {
+fn check(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Operator(String::from(what)));
     if layout.is_loopback && layout.round_trip_ms.is_some() {
         return wrong("the loopback has no delay: a round trip needs hosts in namespaces");
@@ -207,7 +262,7 @@ fn check(layout: &Layout) -> Result<(), Failure> {
     if layout.disk_bytes_per_s == Some(0) {
         return wrong("a disk of 0 bytes/s is one without a limit; leave it out");
     }
-    if is_root() {
+    if is_root {
         return Ok(());
     }
     let mut lines = Vec::new();
@@ -242,10 +297,42 @@ fn limits(layout: &Layout) -> BTreeMap<String, String> {
         )
     });
     let memory = layout.memory_bytes.map(|bytes| {
-        format!("{bytes} bytes, no swap; of the page cache, what it was the first to read counts")
+        format!(
+            "{bytes} bytes, with no swap where the kernel limits that; of the page cache, what it \
+             was the first to read counts"
+        )
     });
     let disk = layout.disk_bytes_per_s.map(|bytes| format!("to be {bytes} bytes/s; none is yet"));
     let facts = [("server's quota", quota), ("server's memory", memory), (DISK, disk)];
     let unlimited = || String::from("not limited");
     facts.map(|(name, fact)| (name.into(), fact.unwrap_or_else(unlimited))).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_root_is_said_in_a_line_each() {
+        let loopback = Layout { is_loopback: true, ..Layout::default() };
+        let limited = Layout { memory_bytes: Some(1), ..Layout::default() };
+        let hosts = "two hosts need root";
+        let limits = "limits of the server need root";
+        let rows: [(&Layout, &[&str]); 4] = [
+            (&loopback, &[]),
+            (&Layout { quota_percent: Some(1), ..loopback.clone() }, &[limits]),
+            (&Layout::default(), &[hosts]),
+            (&limited, &[hosts, limits]),
+        ];
+        for (layout, expected) in rows {
+            check(layout, true).unwrap();
+            let refused = check(layout, false).err().map(|failure| failure.to_string());
+            let refused = refused.unwrap_or_default();
+            let lines: Vec<&str> = refused.lines().collect();
+            assert_eq!(lines.len(), expected.len(), "{layout:?}: {lines:?}");
+            for (line, expected) in lines.iter().zip(expected) {
+                assert!(line.starts_with(expected), "{line}");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use lab::testbed::{Host, Layout, Need, Testbed};
-use machine::{HOSTS, has, within};
+use machine::{HOSTS, has};
 
 #[test]
 fn hosts_reach_each_other_from_each_address() {
@@ -73,20 +73,30 @@ fn programs_run_on_their_own_side() {
     }
 }
 
-/// Each side receives by its own processors.
+/// Each side receives by its own processors, whatever it receives from.
 #[test]
 fn receive_work_is_done_by_the_receiver() {
-    let Some(testbed) = up(&Layout::default(), &[Need::Rps]) else { return };
-    for (host, side) in [(&testbed.server, "server"), (&testbed.client, "client")] {
-        // What a shell of that side sees: its own /sys.
-        let script = "mount -t sysfs sysfs /mnt && cat /mnt/class/net/wire/queues/rx-0/rps_cpus";
-        let mask = output(host, "unshare", &["--mount", "sh", "-c", script]);
-        let mask = u64::from_str_radix(&mask.trim().replace(',', ""), 16).unwrap();
-        let expected = host.placement.processors.iter().fold(0, |mask, number| mask | 1 << number);
-        assert_eq!(mask, expected, "{side}");
-        let common = testbed.facts.get("receive work");
-        let fact = common.or_else(|| testbed.facts.get(&format!("{side}'s receive work")));
-        assert!(fact.unwrap().starts_with("by RPS"), "{fact:?}");
+    for (round_trip_ms, needs) in
+        [(None, [Need::Rps, Need::Veth]), (Some(1), [Need::Rps, Need::Tun])]
+    {
+        let layout = Layout { round_trip_ms, ..Layout::default() };
+        let Some(testbed) = up(&layout, &needs) else { continue };
+        for (host, side) in [(&testbed.server, "server"), (&testbed.client, "client")] {
+            // What a shell of that side sees: its own /sys.
+            let script =
+                "mount -t sysfs sysfs /mnt && cat /mnt/class/net/wire/queues/rx-0/rps_cpus";
+            let mask = output(host, "unshare", &["--mount", "sh", "-c", script]);
+            let mask = u64::from_str_radix(&mask.trim().replace(',', ""), 16).unwrap();
+            let processors = &host.placement.processors;
+            assert_eq!(
+                mask,
+                processors.iter().fold(0, |mask, number| mask | 1 << number),
+                "{side}"
+            );
+            let common = testbed.facts.get("receive work");
+            let fact = common.or_else(|| testbed.facts.get(&format!("{side}'s receive work")));
+            assert!(fact.unwrap().starts_with("by RPS"), "{fact:?}");
+        }
     }
 }
 
@@ -231,4 +241,9 @@ impl Drop for Foreign {
     fn drop(&mut self) {
         let _ = Command::new("ip").args(["netns", "delete", self.0]).status();
     }
+}
+
+/// By a thread that is there.
+fn within<T: Send>(host: &Host, work: impl FnOnce() -> std::io::Result<T> + Send) -> T {
+    os::namespace::within(host.placement.namespace.as_ref().unwrap(), work).unwrap()
 }

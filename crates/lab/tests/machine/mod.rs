@@ -1,6 +1,6 @@
 //! What this machine can do for a test.
 
-use lab::testbed::{Host, Need, lacks};
+use lab::testbed::{Need, lacks};
 
 /// What two hosts need.
 pub(crate) const HOSTS: [Need; 4] = [Need::Root, Need::Ip, Need::Namespaces, Need::Veth];
@@ -13,9 +13,4 @@ pub(crate) fn has(needs: &[Need]) -> bool {
         println!("skipped: {lack}");
     }
     missing.is_empty()
-}
-
-/// By a thread that is there.
-pub(crate) fn within<T: Send>(host: &Host, work: impl FnOnce() -> std::io::Result<T> + Send) -> T {
-    os::namespace::within(host.placement.namespace.as_ref().unwrap(), work).unwrap()
 }
