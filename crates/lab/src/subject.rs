@@ -89,6 +89,7 @@ impl fmt::Display for Launch {
     }
 }
 
+/// One word of a shell's.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+,./:@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
@@ -276,6 +277,17 @@ mod tests {
             assert_eq!(subject.to_string(), written, "{text}");
             assert_eq!(subject.label(), label, "{text}");
             assert_eq!(written.parse(), Ok(subject), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_read_is_written_so_that_it_is_read_again(
+            text in "(command|sped|[a-z]{0,3})(:[a-c{}:,= ]{0,12})?",
+        ) {
+            if let Ok(subject) = text.parse::<Subject>() {
+                assert_eq!(subject.to_string().parse(), Ok(subject), "{text}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Launch, Start, Subject};
+use super::{Launch, Start, Subject, quoted};
 use crate::Failure;
 
 /// The name of such a subject.
@@ -45,22 +45,12 @@ pub(super) fn launch(knobs: &BTreeMap<String, String>, start: &Start<'_>) -> Lau
     ];
     let mut line = String::from(line(knobs));
     for (name, value) in PLACES.iter().zip(values) {
-        line = line.replace(&format!("{{{name}}}"), &word(&value));
+        line = line.replace(&format!("{{{name}}}"), &quoted(&value));
     }
     Launch {
         program: "/bin/sh".into(),
         arguments: vec![String::from("-c"), line],
         environment: Vec::new(),
-    }
-}
-
-/// As a shell takes it for one word.
-fn word(value: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._:-[]".contains(&byte);
-    if value.bytes().all(is_plain) {
-        value.into()
-    } else {
-        format!("'{}'", value.replace('\'', "'\\''"))
     }
 }
 
@@ -70,4 +60,33 @@ pub(super) fn label(knobs: &BTreeMap<String, String>) -> String {
     let program = words.map(|word| word.rsplit('/').next().unwrap_or(word));
     // Variables for its environment stand before it.
     program.into_iter().find(|word| !word.contains('=')).unwrap_or(COMMAND).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::Host;
+    use std::net::Ipv4Addr;
+    use std::path::Path;
+
+    #[test]
+    fn a_line_is_told_where_and_what() {
+        let host = Host { address: Ipv4Addr::LOCALHOST.into(), placement: Default::default() };
+        let start = Start {
+            executable: Path::new("weir"),
+            host: &host,
+            address: "127.0.0.1:80".parse().unwrap(),
+            site: Path::new("/a b/it's"),
+            scratch: Path::new("/tmp/x"),
+        };
+        let rows = [
+            ("s {address} {site}", "s 127.0.0.1:80 '/a b/it'\\''s'"),
+            ("s -h {host} -p {port} > {scratch}/log", "s -h 127.0.0.1 -p 80 > /tmp/x/log"),
+            ("s {port} {other} ${HOME}", "s 80 {other} ${HOME}"),
+        ];
+        for (line, expected) in rows {
+            let launch = launch(&subject(line).knobs, &start);
+            assert_eq!(launch.arguments, ["-c", expected], "{line}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,7 @@ use os::Signal;
 use os::process::{self, Pid};
 
 use super::said::Said;
-use super::{Kind, Start, Subject, listening, processes, weir};
+use super::{Kind, Launch, Start, Subject, listening, processes, weir};
 use crate::Failure;
 
 /// How long a subject may take until it listens: longer than any of them needs on a busy machine.
@@ -30,6 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Running {
     name: String,
+    launch: Launch,
     /// The first of its processes, which leads their group. Nobody waits for it before the end, so
     /// that its number stays its own.
     child: Child,
@@ -56,7 +58,7 @@ impl Running {
         // Inherited: as many descriptors as this machine allows.
         let _ = os::limits::descriptors();
         let fault = |error: io::Error| {
-            Failure::machine(format_args!("{name} ({})", launch.program.display()), error)
+            Failure::machine(format_args!("{subject} ({})", launch.program.display()), error)
         };
         let (said, into) = Said::new().map_err(fault)?;
         let mut command = start.host.placement.command(&launch.program).map_err(fault)?;
@@ -74,6 +76,7 @@ impl Running {
             is_shell: matches!(kind, Kind::Command),
             admin: matches!(kind, Kind::Weir(_)).then(|| weir::admin(start.scratch)),
             name,
+            launch,
         };
         running.await_listening(start)?;
         Ok(running)
@@ -82,21 +85,19 @@ impl Running {
     fn await_listening(&mut self, start: &Start<'_>) -> Result<(), Failure> {
         let address = start.address;
         let listens = await_true(START_PATIENCE, || {
-            // A look at one that ends meanwhile fails; the next one sees why.
-            let inodes = listening::listeners(self.child.id(), address).unwrap_or_default();
-            let pids = self.pids();
-            let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
-            if let Some(foreign) = inodes.iter().find(|inode| !is_own(inode)) {
-                // One of its own that came between the two looks is seen by now.
-                if !self.pids().iter().any(|&pid| processes::has_socket(pid, *foreign)) {
-                    return Some(Err(Some(*foreign)));
-                }
+            let (listens, mut foreign) = self.look(address);
+            if foreign.is_some() {
+                // A socket of its own may have come, or gone, between the parts of one look.
+                foreign = self.look(address).1.filter(|again| foreign == Some(*again));
+            }
+            if foreign.is_some() {
+                return Some(Err(foreign));
             }
             if !self.is_alive() {
                 return Some(Err(None));
             }
             let is_ready = || self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin));
-            (!inodes.is_empty() && is_ready()).then_some(Ok(()))
+            (listens && is_ready()).then_some(Ok(()))
         });
         let name = &self.name;
         Err(Failure::Machine(match listens {
@@ -115,6 +116,22 @@ impl Running {
                 format!("{name} did not listen on {address} within {seconds} s: {words}")
             }
         }))
+    }
+
+    /// Whether it listens there, and a socket of somebody else's that does.
+    fn look(&self, address: SocketAddr) -> (bool, Option<u64>) {
+        // A look at one that ends meanwhile fails; the next one sees why.
+        let inodes = listening::listeners(self.child.id(), address).unwrap_or_default();
+        let pids = self.pids();
+        let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
+        let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
+        (!own.is_empty(), foreign.first().copied())
+    }
+
+    /// How it was started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// The numbers of all its processes: those of its group, and all that descend from the first.

@@ -155,3 +155,53 @@ pub(super) fn only_file(floor: &str, site: &Path) -> Result<PathBuf, Failure> {
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs;
+
+    #[test]
+    fn figures_are_sums_over_the_workers() {
+        let counts = |by: usize| (0..COUNTERS.len()).map(|at| at * by).collect::<Vec<_>>();
+        let figures = figures(&json!({
+            "connections_max": 100,
+            "workers": [{ "counts": counts(1) }, { "counts": counts(10) }],
+            "queues": [{ "length": 3, "max": 9, "drops": 4 }],
+            "overflows": 5,
+            "drops": null,
+        }));
+        for (at, row) in COUNTERS.iter().enumerate() {
+            assert_eq!(figures[row.1], (at * 11) as f64, "{}", row.1);
+        }
+        for (name, expected) in [
+            ("workers", 2.0),
+            ("connections_max", 100.0),
+            ("listen_queue", 3.0),
+            ("listen_drops", 4.0),
+            ("kernel_listen_overflows", 5.0),
+            ("kernel_listen_drops", 0.0),
+        ] {
+            assert_eq!(figures[name], expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_floor_has_one_file() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |told: Option<&str>| match (only_file("floor", home.path()), told) {
+            (Ok(file), None) => assert_eq!(file, home.path().join("a/b/one")),
+            (Err(Failure::Operator(what)), Some(told)) => assert!(what.contains(told), "{what}"),
+            (other, told) => panic!("{other:?} for {told:?}"),
+        };
+        check(Some("has none"));
+        fs::create_dir_all(home.path().join("a/b")).unwrap();
+        fs::create_dir(home.path().join("c")).unwrap();
+        check(Some("has none"));
+        fs::write(home.path().join("a/b/one"), "1").unwrap();
+        check(None);
+        fs::write(home.path().join("c/two"), "2").unwrap();
+        check(Some("has more"));
+    }
+}

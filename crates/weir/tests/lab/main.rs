@@ -25,10 +25,14 @@ struct Bench {
 impl Bench {
     /// With the files of a workload.
     fn new(workload: &[&str]) -> Self {
+        let layout = Layout { is_loopback: true, ..Layout::default() };
+        Self::on(Testbed::up(&layout).expect("the loopback"), workload)
+    }
+
+    fn on(testbed: Testbed, workload: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a directory");
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
-        let layout = Layout { is_loopback: true, ..Layout::default() };
-        let bench = Self { home, testbed: Testbed::up(&layout).expect("the loopback") };
+        let bench = Self { home, testbed };
         let mut make = Command::new(executable());
         make.args(["load", "make-site"]).arg(bench.site()).arg("--workload").args(workload);
         let (status, _, errors) = support::server::run(&mut make).expect("it runs");

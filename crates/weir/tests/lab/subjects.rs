@@ -1,11 +1,12 @@
 //! Every subject starts, answers with what is in its files, is seen at work and goes.
 
 use std::fs;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lab::subject::{self, Kind, Running};
+use lab::testbed::{Layout, Testbed};
 
 use super::support::wire::Wire;
 use super::{Bench, runs, subject};
@@ -90,6 +91,36 @@ fn a_command_of_one_s_own_serves() {
     }
 }
 
+/// Where the lab's own port is nobody else's, whoever has it here.
+#[test]
+fn subjects_start_on_a_machine_of_their_own() {
+    let layout = Layout::default();
+    let testbed = match Testbed::up(&layout) {
+        Ok(testbed) => testbed,
+        Err(why) => return println!("not tested: {why}"),
+    };
+    let bench = Bench::on(testbed, &["one-packet"]);
+    let here = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = here.local_addr().expect("its address").port();
+    let address = SocketAddr::new(bench.testbed.server.address, port);
+    let namespace_of = |pid| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a namespace");
+    for (name, kind) in subject::all() {
+        if let Kind::Peer(peer) = kind
+            && let Err(missing) = peer.found()
+        {
+            println!("not tested: {missing}");
+            continue;
+        }
+        let running = bench.start_at(&subject(name), address);
+        let running = running.unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        for pid in running.pids() {
+            assert_ne!(namespace_of(pid), namespace_of(std::process::id()), "{name}");
+        }
+        running.counters().expect("its counters, from wherever they are asked for");
+        running.stop();
+    }
+}
+
 fn check(text: &str, workload: &[&str]) {
     check_on(text, &Bench::new(workload));
 }
@@ -104,7 +135,6 @@ fn check_on(text: &str, bench: &Bench) {
     let pids = running.pids();
     running.stop();
     assert!(!pids.iter().any(|pid| runs(*pid)), "{text}: of {pids:?} some are left");
-    TcpStream::connect(address).expect_err("nobody listens any more");
     assert_eq!(files(&bench.site()), before, "{text}: the site is as it was");
 }
 
