@@ -21,7 +21,7 @@ use crate::point::{Commands, Cost, Point, Verdict};
 use crate::results::SCHEMA;
 use crate::spec::Spec;
 use crate::subject::{Running, Start};
-use crate::testbed::{Host, Testbed, drop_pages};
+use crate::testbed::{Carried, Host, Testbed, drop_pages};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -121,6 +121,14 @@ impl Bench {
             // A server that does not start is told in its curve's place.
             Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
             Err(other) => return Err(other),
+        }
+        if let Some(carried) = testbed.carried() {
+            let Carried { packets, lost, cpu } = carried;
+            let told = format!(
+                "{packets} packets carried, {lost} lost, for {:.3} s of the client's processors",
+                cpu.as_secs_f64()
+            );
+            point.testbed.insert(String::from("delay"), told);
         }
         drop(testbed);
         point.cost.whole_s = began.elapsed().as_secs_f64();
