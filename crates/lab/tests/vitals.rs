@@ -62,14 +62,14 @@ fn drops_in_a_namespace_are_told_by_class() {
     let inside = Side { namespace: Some(namespace.clone()), ..Side::default() };
     let watch = Watch { server: inside.clone(), client: inside };
     // As short as a queue may be: two wait in it.
-    let listener = os::namespace::within(Some(&namespace), || {
+    let listener = os::namespace::within(&namespace, || {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         os::Listener::bind(&os::Address::Inet(any), 1)
     });
     let listener = listener.unwrap();
     let address: SocketAddr = listener.local_address().unwrap().parse().unwrap();
     let reading = Reading::take(&watch).unwrap();
-    let attempts = os::namespace::within(Some(&namespace), move || {
+    let attempts = os::namespace::within(&namespace, move || {
         let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(10));
         Ok((0..ATTEMPTS).map(connect).collect::<Vec<_>>())
     });

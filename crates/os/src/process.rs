@@ -206,6 +206,15 @@ pub fn parent() -> u32 {
     parent.map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned())
 }
 
+impl Pid {
+    /// The process of this number; `None` for 0, and for more than there can be.
+    #[must_use]
+    pub fn new(number: u32) -> Option<Self> {
+        let number = i32::try_from(number).ok().filter(|number| *number > 0)?;
+        rustix::process::Pid::from_raw(number).map(Self)
+    }
+}
+
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_raw_nonzero().fmt(f)

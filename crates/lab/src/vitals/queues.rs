@@ -157,15 +157,13 @@ fn classes(sockets: u64, counts: [u64; 3], deferred: u64) -> Result<Classes, Str
 }
 
 /// What is seen in a side's network namespace.
-fn look<T: Send + 'static>(
-    side: &Side,
-    at: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, Failure> {
-    let namespace = side.namespace.as_deref();
-    os::namespace::within(namespace, at).map_err(|e| {
-        let name = namespace.unwrap_or(Path::new("/proc/net"));
-        Failure::machine(format_args!("{}: its counters", name.display()), e)
-    })
+fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Result<T, Failure> {
+    let seen = match &side.namespace {
+        Some(namespace) => os::namespace::within(namespace, at),
+        None => at(),
+    };
+    let name = side.namespace.as_deref().unwrap_or(Path::new("/proc/net"));
+    seen.map_err(|e| Failure::machine(format_args!("{}: its counters", name.display()), e))
 }
 
 /// The files with the calling thread's namespace's counters, one after the other.
