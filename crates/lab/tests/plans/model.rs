@@ -33,6 +33,7 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
         counters: BTreeMap::new(),
         counted_s: 0.0,
         vitals: None,
+        profile: None,
     }
 }
 
