@@ -11,6 +11,7 @@ use crate::design::Plan;
 use crate::known::{Cell, Known};
 use crate::metric::Metric;
 use crate::page::{Axis, Figure};
+use crate::profile;
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -27,9 +28,11 @@ pub struct Closed {
     /// On which machines.
     pub layout: Layout,
     /// How many at a time, upwards.
-    pub clients: &'static [u32],
+    pub clients: Vec<u32>,
     /// Of each number, each after all others have had theirs.
     pub repeats: u32,
+    /// What else is watched.
+    pub profile: Option<profile::Kind>,
 }
 
 /// The stage, as it stands in [`Spec::stage`].
@@ -44,7 +47,7 @@ impl Closed {
     pub fn plan(&self) -> Plan {
         let mut specs = Vec::new();
         for repeat in 0..self.repeats {
-            for &clients in self.clients {
+            for &clients in &self.clients {
                 specs.extend(self.subjects.iter().map(|subject| Spec {
                     experiment: self.experiment.into(),
                     stage: STAGE.into(),
@@ -53,7 +56,7 @@ impl Closed {
                     layout: self.layout.clone(),
                     factors: BTreeMap::from([(CLIENTS.into(), f64::from(clients))]),
                     repeat,
-                    profile: None,
+                    profile: self.profile,
                 }));
             }
         }
@@ -68,6 +71,11 @@ impl Closed {
         let clients = |cell: &Cell<'_>| cell.factor(CLIENTS).unwrap_or_default();
         cells.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
         cells
+    }
+
+    /// All cells.
+    pub fn cells<'s, 'k: 's>(&self, known: &'s Known<'k>) -> impl Iterator<Item = &'s Cell<'k>> {
+        known.cells(self.experiment, STAGE)
     }
 
     /// The cell of one subject with the most clients.

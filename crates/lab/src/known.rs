@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_spread_is_the_median_and_its_quartiles() {
-        let rows: [(&[f64], Option<(f64, f64, f64)>); 5] = [
+        type Row<'r> = (&'r [f64], Option<(f64, f64, f64)>);
+        let rows: [Row<'_>; 5] = [
             (&[], None),
             (&[3.0], Some((3.0, 3.0, 3.0))),
             (&[9.0, 1.0, 5.0], Some((3.0, 5.0, 7.0))),

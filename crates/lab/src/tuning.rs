@@ -1,5 +1,6 @@
-//! Which values of some knobs are best, as Pariag07 3.3 asks it: the cross product of connections
-//! and workers, and where they apply cache size and accept-limit, then a finer grid around the best.
+//! Which values of some knobs are best, as Pariag07 3.3 asks it: the cross product of
+//! connections and workers, and where they apply cache size and accept-limit, then a finer grid
+//! around the best.
 //!
 //! The paper measures the whole product; here half of it leaves each round (successive halving:
 //! Jamieson and Talwalkar, AISTATS 2016), so that those who may be best are measured longest. A

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 fn command() -> Command {
     Command::new("weir")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A web server whose concurrency architecture is a choice, its load generator, and its lab")
+        .about("A web server whose architecture is a choice, its load generator and its lab")
         .disable_help_subcommand(true)
         .subcommand(serve::command())
         .subcommand(load::command())

@@ -60,7 +60,7 @@ pub(super) struct Idle(Option<Child>);
 /// From its start until a load's first session: a tenth of a second is its own, the rest is for the
 /// system to start it. What is looked at is told in a second of the time between two looks, so that
 /// some milliseconds do not matter.
-const STARTS: std::time::Duration = std::time::Duration::from_millis(120);
+const STARTS: Duration = Duration::from_millis(120);
 
 /// A load that is not over so long after it should be has failed.
 const LATE: Duration = Duration::from_secs(30);
@@ -84,8 +84,8 @@ impl Client<'_> {
         let child = self.start(&arguments, &told)?;
         let patience_s = load.flags.get("patience").and_then(|text| text.parse().ok());
         let lasts_s = warm_up_s + load.seconds + patience_s.unwrap_or(15.0);
-        let begins = Instant::now() + STARTS + std::time::Duration::from_secs_f64(warm_up_s);
-        let ends = begins + std::time::Duration::from_secs_f64(load.seconds);
+        let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
+        let ends = begins + Duration::from_secs_f64(load.seconds);
         let moments = [(begins, Moment::Begins), (ends, Moment::Ends)];
         let lasts = Duration::from_secs(lasts_s as u64) + LATE;
         let is_over = self.wait(child, lasts, &moments, look)?;
@@ -185,7 +185,7 @@ impl Client<'_> {
         moments: &[(Instant, Moment)],
         look: &mut dyn FnMut(Moment),
     ) -> Result<bool, Failure> {
-        let end = Instant::now() + lasts.into();
+        let end = Instant::now() + lasts;
         let mut moments = moments.iter().peekable();
         loop {
             let failed = |error| Failure::machine("weir load", error);
@@ -198,7 +198,7 @@ impl Client<'_> {
             }
             let next = moments.peek().map_or(end, |(at, _)| *at);
             let left = next.saturating_duration_since(now);
-            let signal = self.signals.wait(Some(left.into())).map_err(failed)?;
+            let signal = self.signals.wait(Some(left)).map_err(failed)?;
             let is_stopped = matches!(signal, Some(Signal::Int | Signal::Term));
             if is_stopped || now >= end {
                 // It has ended meanwhile, if not.

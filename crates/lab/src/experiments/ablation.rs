@@ -1,17 +1,18 @@
 //! What is each saving worth? (JAWS97 4.)
 //!
 //! Each of the paper's optimisations is a knob here. Every architecture is measured as it is, and
-//! with one of them turned off or set otherwise: at its capacity, where time is what counts. A
+//! with one of them turned off or set otherwise, under JAWS' own load. A
 //! saving that an architecture cannot have is not measured with it.
 
+use super::jaws97;
+use crate::closed::Closed;
 use crate::curves;
-use crate::design::{Design, OF_CAPACITY, Plan};
+use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
 use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
-use crate::setup::{Setup, WarmUp};
-use crate::spec::Load;
+use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::tuning::with_knob;
 
@@ -39,7 +40,10 @@ const SAVINGS: [(&str, &str, &str); 10] = [
 
 const ARCHITECTURES: [&str; 4] = ["sped", "amped", "mt", "proactor"];
 
-fn design(setup: &Setup) -> Design {
+/// So many at a time: the most of the paper.
+const CLIENTS: u32 = 42;
+
+fn closed(setup: &Setup) -> Closed {
     let mut subjects = Vec::new();
     for of in setup.subjects(&ARCHITECTURES) {
         let takes =
@@ -48,26 +52,7 @@ fn design(setup: &Setup) -> Design {
         let taken = SAVINGS.iter().filter(|(_, knob, _)| takes(knob));
         subjects.extend(taken.map(|(_, knob, value)| with_knob(&of, knob, value)));
     }
-    let load = Load {
-        // Files of 500 bytes to 5 MB, as in the paper: savings are of small files, or of large.
-        workload: setup.workload.clone().unwrap_or_else(|| String::from("webstone")),
-        seconds: setup.seconds(2.0),
-        warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
-        flags: Default::default(),
-        idle_connections: 0,
-    };
-    Design {
-        experiment: EXPERIMENT.name,
-        subjects,
-        load: load.with("patience", 1),
-        layout: super::flood::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[0.9, 1.2],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
-        basis: whole,
-    }
+    Closed { clients: vec![CLIENTS], ..jaws97::closed(EXPERIMENT.name, setup, subjects) }
 }
 
 /// The architecture with all of its savings.
@@ -77,47 +62,42 @@ fn whole(of: &Subject) -> Subject {
     of
 }
 
-fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
-    design(setup).plan(known)
+fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
+    closed(setup).plan()
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = design(setup);
+    let closed = closed(setup);
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("What each saving is worth (JAWS97 4)"),
         question: vec![format!(
-            "Every architecture as it is, and with one saving taken away, asked for {} at 1.2 of \
-             the capacity that it has as it is.",
-            design.load.workload
+            "Every architecture as it is, and with one saving taken away. {CLIENTS} clients at a \
+             time ask for WebStone's files (500 bytes to 5 MB), one request on each connection."
         )],
         answer: Vec::new(),
         comparisons: Vec::new(),
-        figures: vec![figure(&design, known)],
-        tables: vec![table(&design, known)],
+        figures: vec![figure(&closed, known)],
+        tables: vec![table(&closed, known)],
         excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
     }]
 }
 
-/// Good replies without a saving, as a share of those with all of them, and the spread of that.
-fn share(design: &Design, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
-    let spread = |of: &Subject| {
-        let curve = design.curve(known, of);
-        let cell = curve.into_iter().find(|cell| cell.factor(OF_CAPACITY) == Some(1.2))?;
-        cell.spread(&metric::GOODPUT)
-    };
+/// Connections/s without a saving, as a share of those with all of them, and the spread of that.
+fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
+    let spread = |of: &Subject| closed.at_most(known, of)?.spread(&metric::CONNECTIONS);
     let (with, without) = (spread(&whole(of))?.median, spread(of)?);
     let (low, high) = without.quartiles;
     (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
 }
 
-fn figure(design: &Design, known: &Known<'_>) -> Figure {
+fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
     let wholes: Vec<Subject> =
-        design.subjects.iter().filter(|of| whole(of) == **of).cloned().collect();
+        closed.subjects.iter().filter(|of| whole(of) == **of).cloned().collect();
     let series = wholes.iter().map(|of| {
         let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
-            let (y, spread) = share(design, known, &with_knob(of, knob, value))?;
+            let (y, spread) = share(closed, known, &with_knob(of, knob, value))?;
             Some(Dot {
                 x: at as f64,
                 y: y * 100.0,
@@ -129,14 +109,14 @@ fn figure(design: &Design, known: &Known<'_>) -> Figure {
     });
     Figure {
         name: String::from("without"),
-        title: String::from("Good replies that are left without each saving"),
+        title: String::from("Connections that are left without each saving"),
         x: Axis {
             label: String::from("what is taken away"),
             names: SAVINGS.map(|(saving, _, _)| saving.into()).into(),
             ..Axis::default()
         },
         y: Axis {
-            label: String::from("good replies, of those with all savings"),
+            label: String::from("connections/s, of those with all savings"),
             unit: String::from("%"),
             ..Axis::default()
         },
@@ -145,14 +125,14 @@ fn figure(design: &Design, known: &Known<'_>) -> Figure {
     }
 }
 
-fn table(design: &Design, known: &Known<'_>) -> Table {
-    let wholes: Vec<&Subject> = design.subjects.iter().filter(|of| whole(of) == **of).collect();
+fn table(closed: &Closed, known: &Known<'_>) -> Table {
+    let wholes: Vec<&Subject> = closed.subjects.iter().filter(|of| whole(of) == **of).collect();
     let mut head = vec![String::from("without"), String::from("knob")];
-    head.extend(wholes.iter().map(|of| format!("{of}, % of its replies")));
+    head.extend(wholes.iter().map(|of| format!("{of}, % of its connections/s")));
     let rows = SAVINGS.iter().map(|(saving, knob, value)| {
         let mut row = vec![String::from(*saving), format!("--{knob} {value}")];
         row.extend(wholes.iter().map(|of| {
-            let share = share(design, known, &with_knob(of, knob, value));
+            let share = share(closed, known, &with_knob(of, knob, value));
             share.map_or_else(
                 || String::from("-"),
                 |(share, (low, high))| {
@@ -165,7 +145,7 @@ fn table(design: &Design, known: &Known<'_>) -> Table {
         row
     });
     Table {
-        title: String::from("Good replies without each saving, at 1.2 of the capacity with all"),
+        title: String::from("Connections/s without each saving"),
         head,
         rows: rows.collect(),
         notes: vec![String::from("Medians and quartiles of the repeats; - : it has no such knob.")],

@@ -44,12 +44,15 @@ const SUBJECTS: [&str; 11] = [
 
 /// What is tried of each architecture at twice its capacity: how many may wait, and how many are
 /// served at a time.
-const GRIDS: [(&str, &[(&str, &[&str])]); 4] = [
+const GRIDS: [(&str, Grid); 4] = [
     ("sped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
     ("amped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
     ("mt", &[("backlog", &["1024", "128", "32"]), ("threads", &["64", "512"])]),
     ("proactor", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
 ];
+
+/// By knob, its values.
+type Grid = &'static [(&'static str, &'static [&'static str])];
 
 fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
     let mut subjects = setup.subjects(&SUBJECTS);
@@ -81,7 +84,7 @@ fn untuned(of: &Subject) -> Subject {
 
 /// The searches that can begin: of those whose capacity is known.
 fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
-    let of = |(name, grid): &(&str, &[(&str, &[&str])])| {
+    let of = |(name, grid): &(&str, Grid)| {
         let subject = Subject { name: String::from(*name), knobs: Default::default() };
         let capacity = design.capacity(known, &subject)?;
         let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();

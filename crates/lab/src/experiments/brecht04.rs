@@ -5,8 +5,9 @@
 //! the capacity that it has with an accept-limit of infinity.
 //!
 //! What today's kernels cannot show: the paper's SYN queue of 1,024 and accept queue of 128 are one
-//! bound now, that of the backlog, so that a SYN queue never fills before the accept queue, and with
-//! SYN cookies it drops nothing. Its classes of drops are told as far as counters tell them apart.
+//! bound now, that of the backlog, so that a SYN queue never fills before the accept queue, and
+//! with SYN cookies it drops nothing. Its classes of drops are told as far as counters tell them
+//! apart.
 
 use crate::curves;
 use crate::design::{Design, OF_CAPACITY, Plan, RATE};
@@ -157,7 +158,7 @@ const ONE_PACKET_CLAIMS: [Claim; 3] = [
     Claim {
         figure: "Brecht04 figure 8",
         server: "sped",
-        paper: "at 30,000 requests/s the µserver answers 71 % more with accept-limit inf than with 1",
+        paper: "at 30,000 requests/s the µserver answers 71 % more with inf than with 1",
         limits: ("inf", "1"),
         metric: &metric::REPLIES,
         at: 1.5,
@@ -184,7 +185,7 @@ const SPECWEB99_CLAIMS: [Claim; 3] = [
     Claim {
         figure: "Brecht04 figure 2",
         server: "sped",
-        paper: "at 30,000 requests/s the µserver answers 39 % more with accept-limit inf than with 1",
+        paper: "at 30,000 requests/s the µserver answers 39 % more with inf than with 1",
         limits: ("inf", "1"),
         metric: &metric::REPLIES,
         at: 2.0,

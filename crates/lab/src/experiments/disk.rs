@@ -1,8 +1,8 @@
 //! What do servers do when their files are on the disk? (Pariag07 3 to 8.)
 //!
-//! The paper's set of 3.2 GB meets a machine of 2 GB. Here the server's memory is limited, its share
-//! of the page cache included, to the same part of the set, whose pages are dropped before; a disk
-//! of today is slowed down so that it is as far behind its processor as theirs was.
+//! The paper's set of 3.2 GB meets a machine of 2 GB. Here the server's memory is limited, its
+//! share of the page cache included, to the same part of the set, whose pages are dropped before; a
+//! disk of today is slowed down so that it is as far behind its processor as theirs was.
 
 use crate::curves;
 use crate::design::Design;

@@ -7,10 +7,9 @@ use crate::page::{Agreement, Comparison, Figure};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
-use crate::testbed::Layout;
 
-/// WebStone's files (table 1), one request on each connection (JAWS97 2.2.2), from 1 to 42 at a time
-/// (2.3).
+/// WebStone's files (table 1), one request on each connection (JAWS97 2.2.2), from 1 to 42 at a
+/// time (2.3).
 pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Closed {
     let load = Load {
         workload: setup.workload.clone().unwrap_or_else(|| String::from("webstone")),
@@ -23,17 +22,19 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
     Closed {
         experiment,
         subjects,
-        load: load.with("keeps", "request"),
-        layout: Layout {
-            is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent,
-            round_trip_ms: setup.round_trip_ms,
-            ..Layout::default()
-        },
-        clients: if setup.is_paper { &[1, 6, 12, 18, 24, 30, 36, 42] } else { &[1, 6, 15, 24, 42] },
+        // All lengths are verified; to look at each byte of 62 KB a reply would make the client
+        // the limit.
+        load: load.with("keeps", "request").with("verified", 0.05),
+        layout: super::flood::layout(setup),
+        clients: if setup.is_paper { &PAPER_CLIENTS[..] } else { &CLIENTS[..] }.into(),
+        profile: None,
         repeats: setup.repeats(3),
     }
 }
+
+/// Of its figures, read from their axes.
+const PAPER_CLIENTS: [u32; 8] = [1, 6, 12, 18, 24, 30, 36, 42];
+const CLIENTS: [u32; 5] = [1, 6, 15, 24, 42];
 
 /// The four figures of its black box (2.3), by their names there.
 pub(super) fn black_box(closed: &Closed, known: &Known<'_>) -> Vec<Figure> {

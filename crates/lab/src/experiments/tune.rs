@@ -24,7 +24,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections,
 };
 
-/// By subject: connections, workers, and what else its paper tunes. Small enough for twenty minutes.
+/// By subject: connections, workers, and what else its paper tunes. Small enough for twenty
+/// minutes.
 const GRIDS: [(&str, Grid); 9] = [
     ("sped", &[CONNECTIONS, PROCESSES, BACKLOG, ACCEPT_LIMIT]),
     ("amped", &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG, ACCEPT_LIMIT]),

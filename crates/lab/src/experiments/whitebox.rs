@@ -4,23 +4,22 @@
 //! system calls by what they are for, and the processor's time by what it was spent on. Both at a
 //! rate that each of them can bear, of which no event is lost; a profile that lost one is left out.
 
-use std::collections::BTreeMap;
-
+use super::jaws97;
+use crate::closed::Closed;
 use crate::curves::{self, number};
-use crate::design::{Design, Plan, is_over};
+use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::profile::{Calls, Kind, Part, Seen, Shares, Task};
-use crate::setup::{Setup, WarmUp};
-use crate::spec::{Load, Spec};
+use crate::setup::Setup;
 use crate::subject::Subject;
 
 pub(super) const CALLS: Experiment = Experiment {
     name: "jaws97-whitebox",
     paper: "JAWS97 figures 6 to 10, 16 and 17",
     question: "which system calls does a server make for a request, and how long do they take?",
-    plan: |setup, known| plan(&calls_design(setup), Kind::Calls, known),
+    plan: |setup, _| calls(setup).plan(),
     sections: calls_sections,
 };
 
@@ -28,7 +27,7 @@ pub(super) const SHARES: Experiment = Experiment {
     name: "pariag07-profile",
     paper: "Pariag07 table 1",
     question: "on what does the processor spend a server's time?",
-    plan: |setup, known| plan(&shares_design(setup), Kind::Shares, known),
+    plan: shares_plan,
     sections: shares_sections,
 };
 
@@ -57,86 +56,56 @@ const SHARES_SUBJECTS: [&str; 9] = [
     "apache-prefork",
 ];
 
-const STAGE: &str = "profile";
-
 /// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
-const SHARES_AT: f64 = 0.8;
-/// Counting calls costs more than the calls of some.
-const CALLS_AT: f64 = 0.25;
+const SHARES_AT: &[f64] = &[0.8];
 
-fn design(
-    of: &Experiment,
-    setup: &Setup,
-    own: &[&str],
-    (workload, at): (&str, &'static [f64]),
-) -> Design {
-    let load = Load {
-        workload: setup.workload.clone().unwrap_or_else(|| workload.into()),
-        seconds: setup.seconds(3.0),
-        warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
-        flags: Default::default(),
-        idle_connections: 0,
-    };
+/// At a time (JAWS97 2.4).
+const CALLS_CLIENTS: u32 = 15;
+
+fn calls(setup: &Setup) -> Closed {
+    let subjects = setup.subjects(&CALLS_SUBJECTS);
+    Closed {
+        clients: vec![CALLS_CLIENTS],
+        repeats: setup.repeats(1),
+        profile: Some(Kind::Calls),
+        ..jaws97::closed(CALLS.name, setup, subjects)
+    }
+}
+
+fn shares(setup: &Setup) -> Design {
+    let load = super::flood::load(setup, 3.0);
     Design {
-        experiment: of.name,
-        subjects: setup.subjects(own),
-        load: load.with("patience", 1),
+        experiment: SHARES.name,
+        subjects: setup.subjects(&SHARES_SUBJECTS),
+        load,
         layout: super::flood::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
-        multiples: at,
+        multiples: SHARES_AT,
         sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(1),
         basis: Clone::clone,
     }
 }
 
-fn calls_design(setup: &Setup) -> Design {
-    design(&CALLS, setup, &CALLS_SUBJECTS, ("webstone", &[CALLS_AT]))
-}
-
-fn shares_design(setup: &Setup) -> Design {
-    design(&SHARES, setup, &SHARES_SUBJECTS, ("one-packet", &[SHARES_AT]))
-}
-
 /// The capacities, then one profile of each.
-fn plan(design: &Design, kind: Kind, known: &Known<'_>) -> Plan {
-    let sweep = Design { multiples: &[], ..design.clone() };
-    let mut plan = sweep.plan(known);
-    if !plan.specs.iter().all(|spec| is_over(known, spec)) {
-        plan.later_s += design.of_points(design.load.seconds, design.subjects.len());
-        return plan;
+fn shares_plan(setup: &Setup, known: &Known<'_>) -> Plan {
+    let mut plan = shares(setup).plan(known);
+    for spec in plan.specs.iter_mut().filter(|spec| spec.stage == RATES) {
+        spec.profile = Some(Kind::Shares);
     }
-    plan.specs.extend(specs(design, kind, known));
     plan
 }
 
-fn specs(design: &Design, kind: Kind, known: &Known<'_>) -> Vec<Spec> {
-    let at = design.multiples.first().copied().unwrap_or(1.0);
-    let of = |of: &Subject| {
-        let rate = (design.capacity(known, of)?.rate * at).round();
-        Some(Spec {
-            experiment: design.experiment.into(),
-            stage: STAGE.into(),
-            subject: of.clone(),
-            load: design.load.with("rate", rate),
-            layout: design.layout.clone(),
-            factors: BTreeMap::from([(crate::design::RATE.into(), rate)]),
-            repeat: 0,
-            profile: Some(kind),
-        })
-    };
-    design.subjects.iter().filter_map(of).collect()
-}
+/// A subject, what was seen of it, and how many requests it had.
+type Looked<'k> = (&'k Subject, &'k Seen, u64);
 
 /// The profiles that count, by subject, and why others do not.
-fn seen<'k>(
-    design: &Design,
-    known: &Known<'k>,
-) -> (Vec<(&'k Subject, &'k Seen, u64)>, Vec<String>) {
-    let (mut seen, mut excluded) = (Vec::new(), curves::excluded(known, design.experiment));
-    let cells: Vec<&Cell<'k>> = known.cells(design.experiment, STAGE).collect();
-    for point in cells.into_iter().flat_map(Cell::points) {
+fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>, Vec<String>) {
+    let (mut seen, mut excluded) = (Vec::new(), curves::excluded(known, experiment));
+    let is_of =
+        |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.profile.is_some();
+    for point in known.all().iter().filter(is_of).flat_map(Cell::points) {
         let of = &point.spec.subject;
         let requests = point.load.as_ref().map_or(0, |load| load.requests.counts.total());
         match &point.profile {
@@ -150,8 +119,8 @@ fn seen<'k>(
 }
 
 fn calls_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = calls_design(setup);
-    let (seen, excluded) = seen(&design, known);
+    let closed = calls(setup);
+    let (seen, excluded) = seen(CALLS.name, known);
     let calls: Vec<(&Subject, &Calls, u64)> = seen
         .into_iter()
         .filter_map(|(of, seen, requests)| match seen {
@@ -179,7 +148,7 @@ fn calls_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         name: CALLS.name.into(),
         title: String::from("System calls by what they are for (JAWS97)"),
         question: vec![format!(
-            "Each server at {CALLS_AT} of its capacity; every system call of its processes is \
+            "{CALLS_CLIENTS} clients at a time, as in JAWS97 2.4; every system call of its processes is \
              counted and timed in the kernel, by the categories of JAWS97 table 2 and one of its \
              own for asking for events. Time that a call waits is not in the figure."
         )],
@@ -188,7 +157,7 @@ fn calls_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         figures: vec![share_figure("time", "Time in system calls and between them", names, series)],
         tables: vec![calls_table(&calls)],
         excluded,
-        commands: curves::commands(known, CALLS.name, &design.subjects),
+        commands: curves::commands(known, CALLS.name, &closed.subjects),
     }]
 }
 
@@ -218,8 +187,8 @@ fn calls_table(calls: &[(&Subject, &Calls, u64)]) -> Table {
 }
 
 fn shares_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = shares_design(setup);
-    let (seen, excluded) = seen(&design, known);
+    let design = shares(setup);
+    let (seen, excluded) = seen(SHARES.name, known);
     let shares: Vec<(&Subject, &Shares)> = seen
         .into_iter()
         .filter_map(|(of, seen, _)| match seen {
@@ -248,8 +217,9 @@ fn shares_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         name: SHARES.name.into(),
         title: String::from("Where the processor's time goes (Pariag07 table 1)"),
         question: vec![format!(
-            "Each server at {SHARES_AT} of its capacity; the function that runs on its processors \
-             is looked at a thousand times a second."
+            "Each server at {} of its capacity; the function that runs on its processors \
+             is looked at a thousand times a second.",
+            SHARES_AT[0]
         )],
         answer: Vec::new(),
         comparisons: Vec::new(),

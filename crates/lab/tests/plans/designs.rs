@@ -121,8 +121,9 @@ proptest! {
             Some(_) => capacity * kept,
         };
         let points = performed(self::capacity(), &setup, &server);
-        let best = rates(&points, "sped").iter().find(|(multiple, _)| *multiple == 1.0).map(|of| of.1);
-        let off = best.expect("a rate") / capacity;
+        let rates = rates(&points, "sped");
+        let (_, best) = rates.iter().find(|(multiple, _)| *multiple == 1.0).expect("a rate");
+        let off = best / capacity;
         // Between two rates of the sweep there are at most 20 %; a tenth of a second counts to 10.
         prop_assert!((0.68..=1.05).contains(&off), "{off}");
     }
