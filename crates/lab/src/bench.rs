@@ -18,10 +18,11 @@ use self::client::{Client, Moment};
 use self::sites::Sites;
 use crate::Failure;
 use crate::point::{Commands, Cost, Point, Verdict};
+use crate::profile::Profiler;
 use crate::results::SCHEMA;
-use crate::spec::Spec;
+use crate::spec::{Load, Spec};
 use crate::subject::{Running, Start};
-use crate::testbed::{Host, Testbed, drop_pages};
+use crate::testbed::{Carried, Host, Testbed, drop_pages};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -83,6 +84,7 @@ impl Bench {
             counters: Default::default(),
             counted_s: 0.0,
             vitals: None,
+            profile: None,
         };
         let mut testbed = Testbed::up(&spec.layout)?;
         if spec.layout.memory_bytes.is_some() || spec.layout.disk_bytes_per_s.is_some() {
@@ -122,6 +124,14 @@ impl Bench {
             Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
             Err(other) => return Err(other),
         }
+        if let Some(carried) = testbed.carried() {
+            let Carried { packets, lost, cpu } = carried;
+            let told = format!(
+                "{packets} packets carried, {lost} lost, for {:.3} s of the client's processors",
+                cpu.as_secs_f64()
+            );
+            point.testbed.insert(String::from("delay"), told);
+        }
         drop(testbed);
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
@@ -144,7 +154,14 @@ impl Bench {
         let load = &point.spec.load.clone();
         let idle = client.hold_idle(load)?;
         let began = Instant::now();
-        let warm_up = client.warm_up(load)?;
+        let mut warm_up = client.warm_up(load)?;
+        let mut profiler = None;
+        if let Some(kind) = point.spec.profile {
+            // The window of a profile is all of a load, so that its requests can be counted.
+            client.run(&Load { seconds: warm_up.within_s, ..load.clone() }, 0.0, &mut |_| ())?;
+            warm_up.within_s = 0.0;
+            profiler = Some(Profiler::start(kind, &client.target(running)));
+        }
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let mut watching = None;
@@ -157,6 +174,8 @@ impl Bench {
             }
         })?;
         point.cost.load_s = began.elapsed().as_secs_f64();
+        let profile = profiler.map(|profiler| profiler?.finish(&running.pids()));
+        point.profile = profile.map(|seen| seen.map_err(|failure| failure.to_string()));
         drop(idle);
         point.commands.load = ran.command;
         point.verdict = match ran.results {

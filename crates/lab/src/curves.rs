@@ -1,5 +1,7 @@
 //! Figures and tables that most sections have, made of cells.
 
+use std::collections::BTreeMap;
+
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
@@ -35,7 +37,7 @@ fn over(
     let series = design.subjects.iter().map(|of| {
         let cells = design.curve(known, of);
         let is_unstable = is_unstable(&cells);
-        series(of.to_string(), &cells, metric, |cell| cell.factor(factor), is_unstable)
+        series(of.label(), &cells, metric, |cell| cell.factor(factor), is_unstable)
     });
     let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
     figure(name, metric, x, series)
@@ -80,41 +82,68 @@ pub fn is_unstable(cells: &[&Cell<'_>]) -> bool {
     cells.iter().find(at_most).is_some_and(|cell| cell.is_unstable())
 }
 
-/// A row for each subject of a design: its capacity, and a metric at each multiple of it.
+/// A group of bars for each subject of a design: a metric at each multiple of its capacity.
+#[must_use]
+pub fn bars(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> Figure {
+    let series = design.multiples.iter().map(|&multiple| {
+        let dots = design.subjects.iter().enumerate().filter_map(|(at, of)| {
+            at_multiple(design, known, of, multiple)?.dot(at as f64, metric)
+        });
+        let label = format!("at {multiple} of its capacity");
+        Series { label, points: dots.collect(), is_reference: false }
+    });
+    let series = series.collect();
+    let names = design.subjects.iter().map(Subject::label).collect();
+    let x = Axis { label: String::from("servers"), names, ..Axis::default() };
+    Figure { title: capital(metric.label), shape: Shape::Bars, ..figure(name, metric, x, series) }
+}
+
+fn at_multiple<'s, 'k>(
+    design: &Design,
+    known: &'s Known<'k>,
+    of: &Subject,
+    multiple: f64,
+) -> Option<&'s Cell<'k>> {
+    let cells = design.curve(known, of);
+    cells.into_iter().find(|cell| cell.factor(OF_CAPACITY) == Some(multiple))
+}
+
+/// A row for each subject of a design and multiple of its capacity.
 #[must_use]
 pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
-    let mut head = vec![String::from("subject"), String::from("capacity, replies/s")];
-    for metric in metrics {
-        let columns =
-            design.multiples.iter().map(|at| format!("{} at {at} of it", metric.heading()));
-        head.extend(columns);
-    }
-    let rows = design.subjects.iter().map(|of| {
+    let mut head: Vec<String> =
+        ["subject", "capacity, replies/s", "load, of it"].map(String::from).into();
+    head.extend(metrics.iter().map(|metric| metric.heading()));
+    let mut rows = Vec::new();
+    for of in &design.subjects {
         let capacity = design.capacity(known, of);
-        let mut row = vec![of.to_string()];
-        row.push(capacity.map_or_else(none, |capacity| number(capacity.replies_per_s)));
-        let cells = design.curve(known, of);
-        for metric in metrics {
-            row.extend(design.multiples.iter().map(|&multiple| {
-                let cell = cells.iter().find(|cell| cell.factor(OF_CAPACITY) == Some(multiple));
-                cell.map_or_else(none, |cell| told(cell, metric))
-            }));
+        let capacity = capacity.map_or_else(none, |capacity| number(capacity.replies_per_s));
+        for &multiple in design.multiples {
+            let Some(cell) = at_multiple(design, known, of, multiple) else { continue };
+            let mut row = vec![of.to_string(), capacity.clone(), multiple.to_string()];
+            row.extend(metrics.iter().map(|metric| told(cell, metric)));
+            rows.push(row);
         }
-        row
-    });
+    }
     let notes = vec![String::from(
         "Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
-         verification.",
+         verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % \
+         of the median apart.",
     )];
-    Table { title: String::from("Capacity and load"), head, rows: rows.collect(), notes }
+    Table { title: String::from("Capacity and load"), head, rows, notes }
 }
 
 /// A cell of a table.
 #[must_use]
 pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
     let Some(spread) = cell.spread(metric) else { return none() };
-    let cross = if cell.is_failed() { " ✗" } else { "" };
-    format!("{}{cross}", spread_text(&spread))
+    let is_unstable = cell.factor(OF_CAPACITY) == Some(0.9) && cell.is_unstable();
+    let mark = match (cell.is_failed(), is_unstable) {
+        (true, _) => " ✗",
+        (false, true) => " ~",
+        (false, false) => "",
+    };
+    format!("{}{mark}", spread_text(&spread))
 }
 
 /// A median with its quartiles.
@@ -161,16 +190,30 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Points of an experiment that do not count or failed, in a line each.
+/// What of an experiment failed or could not be measured, in a line each, and how much was measured
+/// again because it did not count.
 #[must_use]
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
     let mut lines = Vec::new();
+    let mut again: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
-        let points = cell.invalid.iter().copied().chain(cell.points());
-        for point in points.filter(|point| !point.verdict.is_good()) {
+        for point in cell.points().filter(|point| !point.verdict.is_good()) {
             lines.push(format!("{}: {}", name(&point.spec), point.verdict));
         }
+        for point in &cell.invalid {
+            // The first words say which limit it was.
+            let why = point.verdict.why().first().map_or("", String::as_str);
+            let kind = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
+            *again.entry(kind.unwrap_or_default().trim()).or_default() += 1;
+        }
+        let last = cell.invalid.last().filter(|_| cell.points().next().is_none());
+        lines.extend(last.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
+    }
+    let times = |(why, count): (&str, usize)| format!("{count} times {why}");
+    let again: Vec<String> = again.into_iter().map(times).collect();
+    if !again.is_empty() {
+        lines.push(format!("did not count, and was measured again: {}", again.join(", ")));
     }
     lines
 }
@@ -195,8 +238,10 @@ pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Ve
     subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()
 }
 
-/// The metrics of an overload: what came of it, and how long who was answered had waited.
-pub const OF_LOAD: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::P99];
+/// The metrics of an overload: what came of it, how long who was answered had waited, and what it
+/// cost.
+pub const OF_LOAD: [&Metric; 5] =
+    [&metric::GOODPUT, &metric::P50, &metric::P99, &metric::CPU, &metric::DROPS];
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,9 @@ pub struct Design {
     pub sweep_s: f64,
     /// Of the capacity.
     pub multiples: &'static [f64],
-    /// Of sweep and rates.
+    /// Of the sweep.
+    pub sweep_repeats: u32,
+    /// Of the rates.
     pub repeats: u32,
     /// Whose capacity the rates of a subject are multiples of.
     pub basis: fn(&Subject) -> Subject,
@@ -167,7 +169,7 @@ impl Design {
             }
         }
         let load = Load { seconds: self.sweep_s, ..self.load.clone() };
-        self.at_rates((SWEEP, &load), &wanted)
+        self.at_rates((SWEEP, &load, self.sweep_repeats), &wanted)
     }
 
     fn rates(&self, known: &Known<'_>) -> Vec<Spec> {
@@ -180,7 +182,7 @@ impl Design {
         }
         let of = |wanted: &[(Subject, f64, f64)]| {
             let pairs = wanted.iter().map(|(of, rate, _)| (of.clone(), *rate));
-            self.at_rates((RATES, &self.load), &pairs.collect::<Vec<_>>())
+            self.at_rates((RATES, &self.load, self.repeats), &pairs.collect::<Vec<_>>())
         };
         let mut specs = of(&wanted);
         for (spec, (_, _, multiple)) in specs.iter_mut().zip(wanted.iter().cycle()) {
@@ -190,8 +192,12 @@ impl Design {
     }
 
     /// Every repeat of all of them, before the next repeat of any.
-    fn at_rates(&self, (stage, load): (&str, &Load), wanted: &[(Subject, f64)]) -> Vec<Spec> {
-        let repeats = 0..self.repeats;
+    fn at_rates(
+        &self,
+        (stage, load, repeats): (&str, &Load, u32),
+        wanted: &[(Subject, f64)],
+    ) -> Vec<Spec> {
+        let repeats = 0..repeats;
         let each = repeats.flat_map(|repeat| wanted.iter().map(move |wanted| (repeat, wanted)));
         let spec = |(repeat, (of, rate)): (u32, &(Subject, f64))| {
             let load = load.with("rate", rate);

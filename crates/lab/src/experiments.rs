@@ -12,6 +12,7 @@ mod jaws97_blackbox;
 mod jaws97_variants;
 mod step;
 mod tune;
+mod whitebox;
 
 use crate::experiment::Experiment;
 
@@ -27,7 +28,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
     brecht04::SPECWEB99,
     disk::PROCESSES,
     disk::ARCHITECTURES,
+    whitebox::SHARES,
     jaws97_blackbox::EXPERIMENT,
+    whitebox::CALLS,
     jaws97_variants::PROTOCOL,
     jaws97_variants::THREADS,
     jaws97_variants::CACHE,

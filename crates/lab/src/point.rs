@@ -8,6 +8,7 @@ use load::collector::results::Results;
 use load::gates::{self, Finding};
 use serde::{Deserialize, Serialize};
 
+use crate::profile::Profile;
 use crate::spec::Spec;
 use crate::vitals::{Classes, Vitals};
 
@@ -38,6 +39,8 @@ pub struct Point {
     pub counters: BTreeMap<String, f64>,
     /// What the machines did meanwhile.
     pub vitals: Option<Vitals>,
+    /// What was seen of the server from within, or why nothing was; none: nobody looked.
+    pub profile: Option<Result<Profile, String>>,
     /// For how long it was counted, in seconds: as long as the load was measured.
     pub counted_s: f64,
 }

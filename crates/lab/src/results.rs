@@ -2,7 +2,7 @@
 //! lost at most the point that was being measured, and files of several runs can be put together.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -87,14 +87,17 @@ impl Results {
     /// line without an end was broken off and is left out.
     pub fn read(dir: &Path) -> Result<Self, Failure> {
         let path = dir.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Failure::machine(path.display(), error)),
-        };
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        match std::fs::read(&path) {
+            Ok(text) => Self::of(&path, whole(&text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Failure::machine(path.display(), error)),
+        }
+    }
+
+    /// Those in a file's text.
+    fn of(path: &Path, text: &[u8]) -> Result<Self, Failure> {
         let mut results = Self::default();
-        for (number, line) in (1..).zip(whole.lines()) {
+        for (number, line) in (1..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
             results
                 .take(line)
                 .map_err(|why| Failure::Operator(format!("{}:{number}: {why}", path.display())))?;
@@ -102,20 +105,24 @@ impl Results {
         Ok(results)
     }
 
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    /// One line more.
+    ///
+    /// # Errors
+    /// It is none of ours, or of another schema: in words.
+    pub fn take(&mut self, line: &[u8]) -> Result<(), String> {
         #[derive(Deserialize)]
         struct Head {
             schema: u32,
             line: String,
         }
         let none = |error: serde_json::Error| format!("no line of results: {error}");
-        let Head { schema, line: of } = serde_json::from_str(line).map_err(none)?;
+        let Head { schema, line: of } = serde_json::from_slice(line).map_err(none)?;
         if schema != SCHEMA {
             return Err(format!("its schema is {schema}, and this program reads {SCHEMA}"));
         }
         match of.as_str() {
-            RUN => self.runs.push(serde_json::from_str(line).map_err(none)?),
-            POINT => self.points.push(serde_json::from_str(line).map_err(none)?),
+            RUN => self.runs.push(serde_json::from_slice(line).map_err(none)?),
+            POINT => self.points.push(serde_json::from_slice(line).map_err(none)?),
             other => return Err(format!("a line of {other}, which there is not")),
         }
         Ok(())
@@ -128,7 +135,13 @@ impl Results {
     }
 }
 
-/// Where lines are added.
+/// But for a last line that was broken off.
+fn whole(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte == b'\n');
+    end.map_or(&[], |end| &text[..=end])
+}
+
+/// Where lines are added, by one at a time.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -136,11 +149,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// The file in a directory, for more lines; what was broken off at its end is taken away.
+    /// The file in a directory, for more lines, and those that it has; what was broken off at its
+    /// end is taken away.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn open(dir: &Path) -> Result<Self, Failure> {
+    /// As [`Results::read`]; it cannot be written, or somebody else adds to it.
+    pub fn open(dir: &Path) -> Result<(Self, Results), Failure> {
         let path = dir.join(FILE);
         let failed = |error| Failure::machine(path.display(), error);
         let mut options = OpenOptions::new();
@@ -151,11 +165,20 @@ impl Log {
             .truncate(false)
             .open(&path)
             .map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Failure::Operator(format!(
+                "{}: another weir lab adds to it; take another --dir",
+                path.display()
+            )),
+            TryLockError::Error(error) => failed(error),
+        })?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end as u64 + 1);
-        file.set_len(whole).and_then(|()| file.seek(SeekFrom::Start(whole))).map_err(failed)?;
-        Ok(Self { path, file })
+        let whole = whole(&text);
+        let results = Results::of(&path, whole)?;
+        let end = whole.len() as u64;
+        file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(failed)?;
+        Ok((Self { path, file }, results))
     }
 
     /// Adds a line, whole or not at all.

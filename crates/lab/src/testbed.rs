@@ -175,13 +175,15 @@ impl Testbed {
         };
         let hosts = "this machine as it is, over its loopback: what receiving costs the server is \
             done on the client's account";
+        let mut facts = network::facts_of_machine();
+        facts.insert(String::from(HOSTS), hosts.into());
         Self {
             server: host(&split.server),
             client: host(&split.client),
             client_addresses: (1..=LOOPBACK_ADDRESSES)
                 .map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
                 .collect(),
-            facts: BTreeMap::from([(String::from(HOSTS), hosts.into())]),
+            facts,
             layout: Layout::default(),
             name,
             carrier: None,

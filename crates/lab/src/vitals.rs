@@ -20,6 +20,7 @@ mod processes;
 mod processors;
 mod queues;
 
+pub(crate) use columns::line;
 use everybody::Owner;
 pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
 pub use memory::Memory;
@@ -176,4 +177,17 @@ impl Vitals {
     pub fn server_us_per_reply(&self, replies: u64) -> Option<f64> {
         (replies > 0).then(|| self.server.processors.busy_us as f64 / replies as f64)
     }
+}
+
+/// These processes and all that descend from them, as they are now.
+pub(crate) fn family(pids: &[u32]) -> Result<Vec<u32>, Failure> {
+    let server = Side { pids: pids.to_vec(), ..Side::default() };
+    let watch = Watch { server, client: Side::default() };
+    Ok(everybody::Everybody::read()?.members(&watch, Owner::Server))
+}
+
+/// Of the whole machine: switches from one thread to another since it started, and the size of its
+/// page cache now, in bytes.
+pub(crate) fn switches_and_cache() -> Result<(u64, u64), Failure> {
+    Ok((processors::Stat::read()?.context_switches, memory::page_cache_bytes()?))
 }

@@ -134,7 +134,9 @@ fn what_a_killed_lab_left_behind_is_removed_and_nothing_else() {
     let living = Testbed::up(&layout).unwrap();
     let living_places = places(&living);
     // The first is no name of a lab's, the second one of a lab whose process cannot be seen here.
-    let foreign = ["weir-lab-of-mine", "weir-lab-1-1-1-1-server"].map(Foreign::new);
+    let this = std::process::id();
+    let foreign = [format!("weir-lab-of-{this}"), format!("weir-lab-1-{this}-1-1-server")];
+    let foreign = foreign.map(Foreign::new);
     let mut lab = Command::new(std::env::current_exe().unwrap());
     lab.args(["--exact", "a_lab_that_waits_to_be_killed", "--nocapture", "--ignored"]);
     let mut lab = lab.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -183,6 +185,9 @@ fn the_loopback_needs_no_root() {
     }
     let listener = TcpListener::bind((testbed.server.address, 0)).unwrap();
     TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    for fact in ["hosts", "congestion control", "net.core.somaxconn", "server's processors"] {
+        assert!(testbed.facts.contains_key(fact), "{fact}");
+    }
     testbed.down().unwrap();
 }
 
@@ -223,23 +228,23 @@ fn output(host: &Host, program: &str, arguments: &[&str]) -> String {
 }
 
 /// A namespace that no lab has made.
-struct Foreign(&'static str);
+struct Foreign(String);
 
 impl Foreign {
-    fn new(name: &'static str) -> Self {
-        let status = Command::new("ip").args(["netns", "add", name]).status().unwrap();
+    fn new(name: String) -> Self {
+        let status = Command::new("ip").args(["netns", "add", &name]).status().unwrap();
         assert!(status.success());
         Self(name)
     }
 
     fn place(&self) -> PathBuf {
-        PathBuf::from("/run/netns").join(self.0)
+        PathBuf::from("/run/netns").join(&self.0)
     }
 }
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "delete", self.0]).status();
+        let _ = Command::new("ip").args(["netns", "delete", &self.0]).status();
     }
 }
 

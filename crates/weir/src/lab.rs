@@ -5,6 +5,7 @@ mod list;
 mod progress;
 mod report;
 mod run;
+mod testbed;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
         Some(("floor", flags)) => floor::floor(flags),
         Some(("list", _)) => list::list(),
         Some(("report", flags)) => report::report(flags),
+        Some(("testbed", flags)) => testbed::testbed(flags),
         Some(("run", flags)) => run::named(flags),
         Some(("tune", flags)) => run::tune(flags),
         _ => run::canonical(flags),
@@ -51,6 +53,7 @@ pub(crate) fn command() -> Command {
                 .args(of_run()),
         )
         .subcommand(report::command())
+        .subcommand(testbed::command())
         .subcommand(
             Command::new("tune")
                 .about("Looks for the best knobs of a server, in twenty minutes at most")

@@ -12,8 +12,10 @@ use measure::Duration;
 use os::{Signal, Signals};
 
 use crate::Failure;
+use crate::profile::Target;
 use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
+use crate::subject::Running;
 use crate::testbed::Testbed;
 
 /// Whoever asks.
@@ -131,6 +133,16 @@ impl Client<'_> {
             .with("patience", "none");
         let child = self.start(&self.arguments(&idle, 0.0, DAY_S), &self.scratch.join("idle"))?;
         Ok(Idle(Some(child)))
+    }
+
+    /// Who is looked at, from this side.
+    pub(super) fn target(&self, running: &Running) -> Target {
+        Target {
+            pids: running.pids(),
+            processors: self.testbed.server.placement.processors.clone(),
+            own_processors: self.testbed.client.placement.processors.clone(),
+            directory: self.scratch.into(),
+        }
     }
 
     fn arguments(&self, load: &Load, warm_up_s: f64, seconds: f64) -> Vec<String> {

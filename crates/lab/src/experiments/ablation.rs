@@ -64,6 +64,7 @@ fn design(setup: &Setup) -> Design {
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[0.9, 1.2],
+        sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
         basis: whole,
     }

@@ -57,11 +57,12 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects,
-        load: flood::load(setup, 2.0),
+        load: flood::load(setup, 1.5),
         layout: flood::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[0.5, 0.9, 2.0],
+        sweep_s: setup.seconds(0.7),
+        sweep: &[0.5, 0.8, 1.0, 1.2],
+        multiples: &[0.9, 2.0],
+        sweep_repeats: setup.repeats(2),
         repeats: setup.repeats(3),
         basis: untuned,
     }
@@ -146,8 +147,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer: flood::answer(&design, known),
         comparisons: Vec::new(),
         figures: vec![
-            curves::over_capacity(&design, known, "kept", &metric::GOODPUT),
-            curves::over_capacity(&design, known, "p99", &metric::P99),
+            curves::bars(&design, known, "replies", &metric::GOODPUT),
+            curves::bars(&design, known, "p99", &metric::P99),
+            curves::bars(&design, known, "processor", &metric::CPU),
         ],
         tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
         excluded: curves::excluded(known, EXPERIMENT.name),

@@ -77,6 +77,7 @@ fn design(experiment: &'static str, setup: &Setup, load: Load, quota_percent: u3
         load,
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[0.7, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
+        sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
         basis,
     }

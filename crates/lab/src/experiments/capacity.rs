@@ -30,6 +30,7 @@ fn design(setup: &Setup) -> Design {
         sweep_s: setup.seconds(1.0),
         sweep: &[0.7, 0.85, 1.0, 1.15],
         multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
+        sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
         basis: Clone::clone,
     }

@@ -83,6 +83,7 @@ fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> De
         },
         sweep: &[0.6, 0.8, 1.0],
         multiples: &[0.5, 0.9, 1.5],
+        sweep_repeats: setup.repeats(2),
         repeats: setup.repeats(2),
         basis: Clone::clone,
     }

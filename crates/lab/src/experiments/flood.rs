@@ -11,14 +11,14 @@ use crate::testbed::Layout;
 
 /// Of one processor, what the server's processes have: with less than the client has, the client
 /// can ask for more than twice of what the server can do.
-const QUOTA_PERCENT: u32 = 20;
+const QUOTA_PERCENT: u32 = 25;
 
 /// New clients that ask for one small file each, and wait one second.
 pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
     let load = Load {
         workload: setup.workload.clone().unwrap_or_else(|| String::from("one-packet")),
         seconds: setup.seconds(seconds),
-        warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
+        warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
         flags: Default::default(),
         idle_connections: 0,
     };

@@ -43,6 +43,7 @@ fn design(setup: &Setup) -> Design {
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[],
+        sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
         basis: Clone::clone,
     }

@@ -53,6 +53,7 @@ fn design(setup: &Setup) -> Design {
         sweep_s: setup.seconds(2.0),
         sweep: &[0.7, 0.8, 0.9, 1.0, 1.1, 1.2],
         multiples: &[],
+        sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
         basis: Clone::clone,
     }

@@ -179,15 +179,7 @@ fn hand_down(root: &Path, controller: &str) -> Result<(), Failure> {
     if already.split_ascii_whitespace().any(|other| other == controller) {
         return Ok(());
     }
-    fs::write(&file, format!("+{controller}")).map_err(|error| match error.kind() {
-        io::ErrorKind::ResourceBusy => Failure::Machine(format!(
-            "{}: busy: as long as {} has processes of its own, groups in it limit nothing; this is \
-             so in containers",
-            file.display(),
-            root.display()
-        )),
-        _ => refused(&file, &error),
-    })
+    fs::write(&file, format!("+{controller}")).map_err(|error| refused(&file, &error))
 }
 
 /// One group and what it limits.
@@ -297,6 +289,11 @@ fn refused(file: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::ReadOnlyFilesystem => Failure::Machine(format!(
             "{file}: {error}: this container may not make control groups; leave the server's \
              limits out"
+        )),
+        // Of a group that hands nothing down yet, as a container's first often is.
+        io::ErrorKind::ResourceBusy => Failure::Machine(format!(
+            "{file}: {error}: as long as this group has processes of its own, groups in it limit \
+             nothing; leave the server's limits out, or move them into another group"
         )),
         _ => Failure::machine(file, error),
     }

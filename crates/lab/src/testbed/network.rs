@@ -188,7 +188,7 @@ fn settle(wire: Wire, addresses: &[Ipv4Addr], processors: &[usize]) -> Result<Si
     let control = congestion_control(addresses[0])?;
     let mut facts: BTreeMap<String, String> =
         SETTINGS.iter().map(|(name, value)| (name.replace('/', "."), told(name, value))).collect();
-    facts.insert(String::from("congestion control"), control);
+    facts.insert(String::from(CONTROL), control);
     let devices = Devices::here().map_err(|error| Failure::machine("sysfs", error))?;
     let device = devices.device(DEVICE);
     let queue = fs::read_to_string(device.join("tx_queue_len")).unwrap_or_default();
@@ -205,7 +205,7 @@ fn settle(wire: Wire, addresses: &[Ipv4Addr], processors: &[usize]) -> Result<Si
 /// only among what the machine lets everybody have; a route is not asked.
 fn congestion_control(address: Ipv4Addr) -> Result<String, Failure> {
     let up = format!("link set {DEVICE} up\n");
-    let Err(error) = set("net/ipv4/tcp_congestion_control", CONGESTION_CONTROL) else {
+    let Err(error) = set(CONTROL_SETTING, CONGESTION_CONTROL) else {
         return ip(&up).map(|()| String::from(CONGESTION_CONTROL));
     };
     let [a, b, c, _] = address.octets();
@@ -217,7 +217,7 @@ fn congestion_control(address: Ipv4Addr) -> Result<String, Failure> {
         return Ok(format!("{CONGESTION_CONTROL}, by the route between the hosts"));
     }
     ip(&up)?;
-    let is = told("net/ipv4/tcp_congestion_control", "");
+    let is = told(CONTROL_SETTING, "");
     Ok(format!("{is}, as {CONGESTION_CONTROL} is refused: {error}"))
 }
 
@@ -264,11 +264,23 @@ fn facts(
         }
     }
     // Of the whole machine, so not changed.
-    let backlog = fs::read_to_string("/proc/sys/net/core/netdev_max_backlog");
-    let backlog = backlog.map_or_else(|e| e.to_string(), |text| text.trim().into());
-    server.insert(String::from("net.core.netdev_max_backlog"), backlog);
+    server.insert(DEVICE_BACKLOG.replace('/', "."), told(DEVICE_BACKLOG, ""));
     server
 }
+
+/// What is set on this machine as it is.
+pub(super) fn facts_of_machine() -> BTreeMap<String, String> {
+    let names = SETTINGS.iter().map(|(name, _)| *name).chain([DEVICE_BACKLOG]);
+    let settings = names.map(|name| (name.replace('/', "."), told(name, "")));
+    settings.chain([(String::from(CONTROL), told(CONTROL_SETTING, ""))]).collect()
+}
+
+/// How many packets a processor lets wait that it has been handed.
+const DEVICE_BACKLOG: &str = "net/core/netdev_max_backlog";
+
+/// The name of a fact, and that of the setting.
+const CONTROL: &str = "congestion control";
+const CONTROL_SETTING: &str = "net/ipv4/tcp_congestion_control";
 
 /// Does what the lines say, as ip(8) takes them, in the namespace of the calling thread.
 pub(super) fn ip(lines: &str) -> Result<(), Failure> {

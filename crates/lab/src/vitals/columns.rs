@@ -13,7 +13,7 @@ fn found(text: &str, group: &str, wanted: &str) -> Option<u64> {
 }
 
 /// The number in the line that begins with `name`, as in /proc/meminfo.
-pub(super) fn line(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn line(text: &str, name: &str) -> Option<u64> {
     let values = text.lines().find_map(|line| {
         let (first, rest) = line.split_once([':', ' '])?;
         (first == name).then_some(rest)

@@ -9,10 +9,10 @@ use crate::Failure;
 
 /// A set of processors between two readings.
 ///
-/// `busy_us` is measured, by way of the time in which nothing ran. User, system, irq and softirq are
-/// sampled at the clock's ticks on most kernels (CONFIG_TICK_CPU_ACCOUNTING): they miss what a timer
-/// has woken, since that sleeps again when the tick comes. At 5,000 requests a second they showed a
-/// quarter of the time, at 10,000 nine tenths. Believe them near saturation.
+/// `busy_us` is measured, by way of the time in which nothing ran. User, system, irq and softirq
+/// are sampled at the clock's ticks on most kernels (CONFIG_TICK_CPU_ACCOUNTING): they miss what a
+/// timer has woken, since that sleeps again when the tick comes. At 5,000 requests a second they
+/// showed a quarter of the time, at 10,000 nine tenths. Believe them near saturation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Processors {
     /// Which.

@@ -184,6 +184,7 @@ fn a_design_knows_no_capacity_before_its_sweep() {
         sweep_s: 1.0,
         sweep: &[1.0],
         multiples: &[1.0],
+        sweep_repeats: 1,
         repeats: 1,
         basis: Clone::clone,
     };

@@ -33,6 +33,7 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
         counters: BTreeMap::new(),
         counted_s: 0.0,
         vitals: None,
+        profile: None,
     }
 }
 
@@ -55,6 +56,7 @@ fn results(rate: f64, good: f64) -> Results {
     let (all, answered) = ((rate * PART).round() as u64, (good * PART).round() as u64);
     for number in 0..all {
         let at = Instant { ns: number * 100_000_000 / all.max(1) };
+        let then = at + Duration::from_micros(1);
         let outcome =
             if number < answered { Outcome::Good } else { Outcome::Impatient(Step::Connect) };
         collector.record(&Record {
@@ -62,10 +64,10 @@ fn results(rate: f64, good: f64) -> Results {
             session: number,
             place: 0,
             intended: at,
-            started: at,
-            connected: Some(at),
-            first_byte: Some(at),
-            ended: at,
+            started: then,
+            connected: Some(then),
+            first_byte: Some(then),
+            ended: then + Duration::from_micros(1),
             bytes: 100,
             outcome,
         });

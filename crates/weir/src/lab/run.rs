@@ -10,7 +10,7 @@ use lab::bench::Bench;
 use lab::experiment::{Experiment, experiment};
 use lab::known::Known;
 use lab::point::Point;
-use lab::results::{Line, Log, Results, Run, SCHEMA};
+use lab::results::{Line, Log, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
@@ -50,7 +50,7 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let executable =
         std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
-    let mut results = Results::read(&dir)?;
+    let (mut log, mut results) = Log::open(&dir)?;
     let is_other =
         |before: &Run| before.setup != run.setup || before.experiments != run.experiments;
     if results.runs.iter().any(is_other) {
@@ -60,7 +60,6 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         )));
     }
     let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
-    let mut log = Log::open(&dir)?;
     log.add(&Line::Run(Box::new(run.clone())))?;
     let setup = run.setup.clone();
     results.runs.push(run);

@@ -137,3 +137,19 @@ fn quotas_are_no_shorter_than_the_kernel_takes() {
         assert_eq!(Quota::of(percent), Quota { quota_us, period_us }, "{percent} %");
     }
 }
+
+#[test]
+fn a_refusal_says_what_to_do() {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    let rows = [
+        (PermissionDenied, "only root makes control groups; leave the server's limits out"),
+        (ReadOnlyFilesystem, "this container may not make control groups"),
+        (ResourceBusy, "has processes of its own, groups in it limit nothing; leave"),
+        (InvalidInput, "invalid"),
+    ];
+    for (kind, expected) in rows {
+        let failure = refused(Path::new("/groups/a"), &io::Error::from(kind)).to_string();
+        assert!(failure.starts_with("/groups/a: "), "{failure}");
+        assert!(failure.contains(expected), "{failure}");
+    }
+}
