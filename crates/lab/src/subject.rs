@@ -60,9 +60,9 @@ pub struct Start<'s> {
     pub host: &'s Host,
     /// Where it listens.
     pub address: SocketAddr,
-    /// What it serves.
+    /// What it serves: an absolute path, as servers look for others in places of their own.
     pub site: &'s Path,
-    /// An empty directory for whatever it writes: settings, logs, the number of its process. Gone
+    /// An empty directory, absolute too, for whatever it writes: settings, logs, the number of its process. Gone
     /// when it has ended.
     pub scratch: &'s Path,
 }

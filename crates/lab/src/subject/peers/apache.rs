@@ -83,10 +83,11 @@ pub(super) const PREFORK: Peer = Peer {
 const DEFER_ACCEPT: Knob = Knob {
     name: "defer-accept",
     takes: SWITCH,
-    default: "off",
-    reason: "whether the kernel keeps a connection until its request is there (AcceptFilter \
-             http data); on by default, but no other server does, and it moves overload into the \
-             SYN queue",
+    default: "on",
+    reason: "whether the kernel keeps a connection until its request is there (AcceptFilter http \
+             data), which moves overload into the SYN queue. On, as it is by default though \
+             nowhere else: off, a thread or process waits for the first request of each \
+             connection",
 };
 const KEEP_ALIVE_REQUESTS: (&str, &str) =
     ("MaxKeepAliveRequests 0", "100 by default, then the connection is closed");
