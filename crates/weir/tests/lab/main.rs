@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod faults;
+mod runs;
+
 mod subjects;
 #[path = "../support/mod.rs"]
 mod support;
