@@ -52,8 +52,17 @@ impl Lab {
 
     /// Flags for where it keeps what.
     pub(super) fn places(&self) -> [String; 4] {
+        self.places_with(sites())
+    }
+
+    /// The same with sites that are its own, for whom the others' are none of his.
+    pub(super) fn own_places(&self) -> [String; 4] {
+        self.places_with(self.home().join("sites"))
+    }
+
+    fn places_with(&self, sites: PathBuf) -> [String; 4] {
         let shown = |path: PathBuf| path.display().to_string();
-        ["--dir".into(), shown(self.dir()), "--sites".into(), shown(sites())]
+        ["--dir".into(), shown(self.dir()), "--sites".into(), shown(sites)]
     }
 
     pub(super) fn run(&self, arguments: &[&str]) -> Ended {
