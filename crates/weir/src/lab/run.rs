@@ -15,7 +15,7 @@ use lab::results::{Line, Log, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
-use lab::subject::{self, Kind};
+use lab::subject::{self, Kind, quoted};
 use lab::testbed;
 
 use super::progress::Progress;
@@ -108,7 +108,7 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
         }
     }
     let began = lab::now();
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).map(|word| quoted(&word)).collect();
     Ok(Run {
         schema: SCHEMA,
         run: format!("{}-{}", began.replace([':', '-'], ""), std::process::id()),

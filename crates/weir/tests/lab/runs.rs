@@ -144,7 +144,27 @@ fn a_short_run_is_told_whole() {
         println!("{:.2} s beside {:.2} s measured", beside, point.spec.load.seconds);
     }
     is_page_whole(&lab, &results);
+    is_drawn_again(&lab);
     assert!(!lab.has_scratch());
+}
+
+/// Of the same results, elsewhere.
+fn is_drawn_again(lab: &Lab) {
+    let (page, other) = (lab.page(), lab.home().join("other"));
+    let dir = lab.dir();
+    let mut report = weir(&["lab", "report"]);
+    let told = ended(report.arg(&dir).arg("--out").arg(&other));
+    assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
+    assert_eq!(told.output, format!("{}\n", other.join("index.html").display()));
+    let files = |dir: &Path| {
+        let entries = fs::read_dir(dir).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<_> = names.filter(|name| name != lab::results::FILE).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(files(&dir), files(&other));
+    assert_eq!(words(&fs::read_to_string(other.join("index.md")).expect("a page")), page);
 }
 
 /// Files that a reader looks for, and what he looks for in them.
@@ -177,27 +197,6 @@ fn is_page_whole(lab: &Lab, results: &Results) {
         assert_eq!(told["spec"]["subject"], "sped:backlog=64");
         assert_eq!(told["invalid"], cell.invalid.len(), "{line}");
     }
-}
-
-#[test]
-fn a_page_is_drawn_again_of_its_results() {
-    let lab = Lab::new();
-    lab.run(&[&["step", "--subject", "sped"][..], &BRIEF].concat());
-    let (page, other) = (lab.page(), lab.home().join("other"));
-    let dir = lab.dir();
-    let mut report = weir(&["lab", "report"]);
-    let told = ended(report.arg(&dir).arg("--out").arg(&other));
-    assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
-    assert_eq!(told.output, format!("{}\n", other.join("index.html").display()));
-    let files = |dir: &Path| {
-        let entries = fs::read_dir(dir).expect("a directory");
-        let names = entries.map(|entry| entry.expect("an entry").file_name());
-        let mut names: Vec<_> = names.filter(|name| name != lab::results::FILE).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(files(&dir), files(&other));
-    assert_eq!(words(&fs::read_to_string(other.join("index.md")).expect("a page")), page);
 }
 
 #[test]
