@@ -163,6 +163,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 /// Who is best, first in a sentence, then each in a line.
 fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let at_twice = |of: &&Subject| {
+        // Who fails at any load is not the best at another (Pariag07 3.4).
+        if design.curve(known, of).iter().any(|cell| cell.is_failed()) {
+            return None;
+        }
         let cell = curves::at_multiple(design, known, of, 2.0)?;
         Some((cell.spread(&metric::GOODPUT)?.median, cell.spread(&metric::P99)?.median))
     };
