@@ -1,10 +1,13 @@
 //! Replies: what is sent for an answer, in as few pieces as possible (RFC 9110 13, 14 and 15).
 
+mod lines;
+
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     ops::Range,
 };
 
+use self::lines::{Decimal, Lines};
 use crate::{
     Answer, Chunk, Content, Date, FilePart, Head, Limits, Method, Now, Persistence, Representation,
     Shared, Status,
@@ -20,7 +23,8 @@ const COPIED_BYTES_MAX: u64 = 16 << 10;
 /// where that is in memory. Good for [`Answer::prebuilt`] as long as `date` is the present second.
 #[must_use]
 pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u8]> {
-    let plain = Reply { representation, query: b"", persistence: Persistence::Stays, date };
+    let persistence = Persistence::Stays;
+    let plain = Reply { representation, query: b"", persistence, date, gathers: true };
     let mut text = plain.head_of_whole();
     if let Content::Bytes(bytes) = &representation.content {
         text.extend_from_slice(bytes);
@@ -39,15 +43,14 @@ pub fn answer<F>(
     now: &Now,
 ) -> Composed<F> {
     let representation = &*answer.representation;
-    let reply = Reply { representation, query: head.query(), persistence, date: &now.date };
+    let (query, date, gathers) = (head.query(), &now.date, limits.gather);
+    let reply = Reply { representation, query, persistence, date, gathers };
     let has_content = head.method() != Method::Head;
     if representation.status != Status::OK || !head.is_conditional() {
+        let is_plain = has_content && persistence == Persistence::Stays && !reply.leads_by_query();
         return match answer.prebuilt {
-            Some(prebuilt)
-                if has_content && persistence == Persistence::Stays && !reply.leads_by_query() =>
-            {
-                reply.prebuilt(prebuilt)
-            }
+            Some(prebuilt) if is_plain && limits.date_cache => reply.prebuilt(prebuilt),
+            Some(prebuilt) if is_plain => reply.redated(&prebuilt),
             _ => reply.whole(has_content),
         };
     }
@@ -173,6 +176,8 @@ struct Reply<'r, F> {
     query: &'r [u8],
     persistence: Persistence,
     date: &'r Date,
+    /// [`Limits::gather`].
+    gathers: bool,
 }
 
 impl<F> Reply<'_, F> {
@@ -183,14 +188,31 @@ impl<F> Reply<'_, F> {
 
     fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
         let content_bytes = self.representation.content.length();
-        let part = match &self.representation.content {
+        let whole = Chunk::whole(prebuilt);
+        let pieces = match &self.representation.content {
             Content::File { file, length } if *length > 0 => {
-                Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
+                let part = FilePart { file: Shared::clone(file), at: 0, end: *length };
+                Pieces::one(whole, Some(part))
             }
-            _ => None,
+            Content::Bytes(bytes) if !self.gathers && !bytes.is_empty() => {
+                let end = whole.end - bytes.len();
+                [(Chunk { end, ..whole.clone() }, None), (Chunk { at: end, ..whole }, None)]
+                    .into_iter()
+                    .collect()
+            }
+            _ => Pieces::one(whole, None),
         };
-        let pieces = Pieces::one(Chunk::whole(prebuilt), part);
         Composed { status: self.representation.status, content_bytes, pieces }
+    }
+
+    /// The head of what was prebuilt, with the date of this reply.
+    fn redated(&self, prebuilt: &[u8]) -> Composed<F> {
+        let Representation { status, content, .. } = self.representation;
+        let length = content.length();
+        let behind = if let Content::Bytes(bytes) = content { bytes.len() } else { 0 };
+        let mut head = prebuilt[..prebuilt.len() - behind].to_vec();
+        head[Lines::place_of_date(*status)].copy_from_slice(self.date.text());
+        self.composed(*status, length, Row::of_one(head, 0..length))
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {
@@ -200,7 +222,7 @@ impl<F> Reply<'_, F> {
     }
 
     fn head_of_whole(&self) -> Vec<u8> {
-        let Self { representation, query, persistence, date } = self;
+        let Self { representation, query, persistence, date, .. } = self;
         let mut lines = Lines::begin(representation.status, date);
         lines.add_unless_empty("Content-Type: ", &representation.media_type);
         // RFC 9110 section 8.6.
@@ -245,7 +267,7 @@ impl<F> Reply<'_, F> {
 
     fn body_of_parts(&self, parts: &[Range<u64>], boundary: &str) -> Row {
         let length = self.representation.content.length();
-        let mut lines = Lines { text: Vec::new() };
+        let mut lines = Lines::default();
         let mut cuts = Vec::with_capacity(parts.len());
         for part in parts {
             lines.add(&[b"\r\n--", boundary.as_bytes()]);
@@ -281,7 +303,8 @@ impl<F> Reply<'_, F> {
     }
 
     fn composed(&self, status: Status, content_bytes: u64, row: Row) -> Composed<F> {
-        Composed { status, content_bytes, pieces: row.pieces(&self.representation.content) }
+        let pieces = row.pieces(&self.representation.content, self.gathers);
+        Composed { status, content_bytes, pieces }
     }
 }
 
@@ -313,8 +336,9 @@ impl Row {
         self.cuts.iter().map(|(_, part)| part.end - part.start).sum()
     }
 
-    fn pieces<F>(self, content: &Content<F>) -> Pieces<F> {
+    fn pieces<F>(self, content: &Content<F>, gathers: bool) -> Pieces<F> {
         if let Content::Bytes(bytes) = content
+            && gathers
             && self.bytes_of_parts() <= COPIED_BYTES_MAX
         {
             return Pieces::one(Chunk::whole(Shared::from(self.copied(bytes))), None);
@@ -378,115 +402,4 @@ fn small<F>(
     text.extend_from_slice(sent);
     let pieces = Pieces::one(Chunk::whole(Shared::from(text)), None);
     Composed { status, content_bytes: sent.len() as u64, pieces }
-}
-
-/// A head, or the head of a part, while it is written.
-struct Lines {
-    text: Vec<u8>,
-}
-
-impl Lines {
-    fn begin(status: Status, date: &Date) -> Self {
-        /// Room for the usual head, so that the text grows once.
-        const HEAD_BYTES: usize = 400;
-        let mut lines = Self { text: Vec::with_capacity(HEAD_BYTES) };
-        let code = Decimal::of(status.0.into());
-        lines.add(&[b"HTTP/1.1 ", code.digits(), b" ", status.phrase().as_bytes()]);
-        lines.add(&[b"Date: ", date.text()]);
-        lines.add(&[b"Server: weir"]);
-        lines
-    }
-
-    fn add(&mut self, pieces: &[&[u8]]) {
-        for piece in pieces {
-            self.text.extend_from_slice(piece);
-        }
-        self.text.extend_from_slice(b"\r\n");
-    }
-
-    fn add_unless_empty(&mut self, name: &str, value: &str) {
-        if !value.is_empty() {
-            self.add(&[name.as_bytes(), value.as_bytes()]);
-        }
-    }
-
-    fn add_content_range(&mut self, part: &Range<u64>, length: u64) {
-        let (first, last) = (Decimal::of(part.start), Decimal::of(part.end - 1));
-        let length = Decimal::of(length);
-        let range = [b"Content-Range: bytes ", first.digits(), b"-", last.digits()];
-        self.add(&[range[0], range[1], range[2], range[3], b"/", length.digits()]);
-    }
-
-    /// The query of the request is put behind the place's own, before a fragment.
-    fn add_location(&mut self, place: &[u8], query: &[u8]) {
-        let end = memchr::memchr(b'#', place).unwrap_or(place.len());
-        let (place, fragment) = place.split_at(end);
-        let mark: &[u8] = match memchr::memchr(b'?', place) {
-            _ if query.is_empty() => b"",
-            Some(_) => b"&",
-            None => b"?",
-        };
-        self.add(&[b"Location: ", place, mark, query, fragment]);
-    }
-
-    fn add_representation<F>(&mut self, representation: &Representation<F>, date: &Date) {
-        self.add_validators(representation, date);
-        if representation.status == Status::OK {
-            self.add(&[b"Accept-Ranges: bytes"]);
-        }
-        if let Some(coding) = representation.coding {
-            self.add(&[b"Content-Encoding: ", coding.token().as_bytes()]);
-        }
-        self.add_variance(representation);
-    }
-
-    fn add_validators<F>(&mut self, representation: &Representation<F>, date: &Date) {
-        if let Some(modified) = representation.modified {
-            // A file of the future was last modified now (RFC 9110 section 8.8.2.1).
-            let modified = Date::new(modified.min(date.seconds));
-            self.add(&[b"Last-Modified: ", modified.text()]);
-        }
-        self.add_unless_empty("ETag: ", representation.etag.as_deref().unwrap_or_default());
-    }
-
-    fn add_variance<F>(&mut self, representation: &Representation<F>) {
-        if representation.varies {
-            self.add(&[b"Vary: Accept-Encoding"]);
-        }
-        self.text.extend_from_slice(&representation.fields);
-    }
-
-    fn end(mut self, persistence: Persistence) -> Vec<u8> {
-        match persistence {
-            Persistence::Stays => {}
-            Persistence::StaysByRequest => self.add(&[b"Connection: keep-alive"]),
-            Persistence::Closes => self.add(&[b"Connection: close"]),
-        }
-        self.add(&[]);
-        self.text
-    }
-}
-
-/// A number as text, without the heap and the formatter: there are several in each head.
-struct Decimal {
-    text: [u8; 20],
-    at: usize,
-}
-
-impl Decimal {
-    fn of(mut number: u64) -> Self {
-        let mut text = [b'0'; 20];
-        let mut at = text.len() - 1;
-        text[at] += (number % 10) as u8;
-        while number >= 10 {
-            number /= 10;
-            at -= 1;
-            text[at] += (number % 10) as u8;
-        }
-        Self { text, at }
-    }
-
-    fn digits(&self) -> &[u8] {
-        &self.text[self.at..]
-    }
 }

@@ -1,7 +1,8 @@
 use measure::Duration;
 
-/// What a client may ask of a connection. The server has a knob for every limit that an operator
-/// may want to move, and the reason for its default stands in the table of knobs.
+/// What a client may ask of a connection, and what is saved on its replies. The server has a knob
+/// for everything that an operator may want to move, and the reason for its default stands in the
+/// table of knobs.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of a request line's target; more is 414.
@@ -36,6 +37,12 @@ pub struct Limits {
     pub rate_min: u64,
     /// How long bytes are read away after a refusal: a few round trips.
     pub linger_timeout: Duration,
+    /// Whether `Date` is taken from [`crate::Now`] as it was formatted there (JAWS97 3.2.2); if
+    /// not it is formatted for each reply.
+    pub date_cache: bool,
+    /// Whether content in memory leaves with its head, by one send (JAWS97 4); if not each leaves
+    /// by one of its own.
+    pub gather: bool,
 }
 
 impl Default for Limits {
@@ -55,6 +62,8 @@ impl Default for Limits {
             rate_window: Duration::from_secs(5),
             rate_min: 500,
             linger_timeout: Duration::from_secs(1),
+            date_cache: true,
+            gather: true,
         }
     }
 }

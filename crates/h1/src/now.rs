@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use measure::Instant;
 
 /// The present, as handed to every method that needs it.
@@ -5,7 +7,8 @@ use measure::Instant;
 pub struct Now {
     /// For deadlines.
     pub at: Instant,
-    /// For the `Date` field; formatted once a second, not once a reply (JAWS97 3.2.2).
+    /// For the `Date` field; formatted once a second, not once a reply (JAWS97 3.2.2), unless
+    /// [`crate::Limits::date_cache`] says otherwise.
     pub date: Date,
 }
 
@@ -16,6 +19,16 @@ pub struct Date {
     /// Seconds since 1970.
     pub seconds: u64,
     text: [u8; 29],
+}
+
+impl Now {
+    /// With the date as it is, or formatted anew.
+    pub(crate) fn dated(&self, date_cache: bool) -> Cow<'_, Self> {
+        if date_cache {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { date: Date::new(self.date.seconds), ..*self })
+    }
 }
 
 impl Date {

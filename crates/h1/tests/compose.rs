@@ -240,6 +240,46 @@ fn as_few_sends_as_possible() {
     assert_eq!(sends(parts, in_file(18 << 10)), 3);
 }
 
+/// What is saved on a reply is never seen in its bytes, only in how they leave.
+#[test]
+fn savings_change_no_byte() {
+    // Request; content; how many sends without gathering.
+    let rows = [
+        ("GET / HTTP/1.1", in_memory(300), 2),
+        ("GET / HTTP/1.1", in_memory(20 << 10), 2),
+        ("GET / HTTP/1.1", in_memory(0), 1),
+        ("GET / HTTP/1.1", in_file(300), 1),
+        ("GET / HTTP/1.1", in_file(0), 1),
+        ("GET / HTTP/1.1", redirect("/a/"), 1),
+        ("GET / HTTP/1.1\nConnection: close", in_memory(300), 2),
+        ("HEAD / HTTP/1.1", in_memory(300), 1),
+        ("GET / HTTP/1.1\nRange: bytes=0-9", in_memory(300), 2),
+        ("GET / HTTP/1.1\nRange: bytes=0-0,90-90", in_memory(1000), 5),
+    ];
+    for (request, representation, sends) in rows {
+        let length = representation.content.length();
+        let representation = Shared::new(representation);
+        let expected = wire(answered(request, of(&representation, None)), length);
+        for (date_cache, gather) in [(true, false), (false, true), (false, false)] {
+            let limits = Limits { date_cache, gather, ..Limits::default() };
+            // A head that was kept too long shows whether its date is taken.
+            let second = if date_cache { SECONDS } else { SECONDS - 1 };
+            let kept = compose::prebuilt(&representation, &Date::new(second));
+            for prebuilt in [None, Some(kept)] {
+                let reply = || answered_by(&limits, request, of(&representation, prebuilt.clone()));
+                assert_eq!(wire(reply(), length), expected, "{request} {limits:?}");
+                if !gather {
+                    assert_eq!(reply().pieces.count(), sends, "{request} of {length}");
+                }
+            }
+        }
+    }
+}
+
+fn of(representation: &Shared<Representation<()>>, prebuilt: Option<Shared<[u8]>>) -> Answer<()> {
+    Answer { representation: Shared::clone(representation), prebuilt }
+}
+
 #[test]
 fn replies_of_the_server() {
     let not_found =
@@ -344,14 +384,17 @@ fn composed(request: &str, representation: Representation<()>) -> Composed<()> {
 }
 
 fn answered(request: &str, answer: Answer<()>) -> Composed<()> {
+    answered_by(&Limits::default(), request, answer)
+}
+
+fn answered_by(limits: &Limits, request: &str, answer: Answer<()>) -> Composed<()> {
     let (line, fields) = request.split_once('\n').unwrap_or((request, ""));
     let fields = if fields.is_empty() { String::new() } else { format!("{fields}\n") };
     let request = crlf(&format!("{line}\nHost: a\n{fields}\n"));
     let now = Now { at: Instant::ORIGIN, date: Date::new(SECONDS) };
-    let limits = Limits::default();
-    let judged = Request::judge(request.as_bytes(), &limits).expect("a good request");
+    let judged = Request::judge(request.as_bytes(), limits).expect("a good request");
     let head = Head::new(request.as_bytes(), &judged);
-    compose::answer(&head, answer, judged.persistence, &limits, &now)
+    compose::answer(&head, answer, judged.persistence, limits, &now)
 }
 
 /// All bytes of a reply about the first `length` bytes of the text.

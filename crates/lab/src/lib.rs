@@ -1,15 +1,39 @@
 //! The lab: questions about web servers, answered by figures that can be believed.
 //!
-//! A [`Spec`](spec::Spec) says what is to be measured: a [`Subject`](subject::Subject), a load and
-//! the machines ([`Testbed`](testbed::Testbed)). A [`Page`](page::Page) is what is told of it.
+//! An [`Experiment`](experiment::Experiment) is one question in one file. It says which
+//! [`Spec`](spec::Spec)s are to be measured next, given the [`Point`](point::Point)s that are
+//! [`known`] already; the [`schedule`] has the [`bench`] measure them, each on a fresh
+//! [`Testbed`](testbed::Testbed) against a fresh [`Subject`](subject::Subject), and each is written
+//! down as a line of [`results`] as soon as it is there. So a run can be stopped anywhere and goes
+//! on where it was. From the same points an experiment makes the sections of a [`page`], which
+//! [`report`] draws.
 #![forbid(unsafe_code)]
 
+pub mod account;
+pub mod bench;
+mod calendar;
+pub mod closed;
+pub mod curves;
+pub mod design;
+pub mod experiment;
+pub mod experiments;
 mod failure;
+pub mod floors;
+pub mod knobs;
+pub mod known;
+pub mod metric;
 pub mod page;
+pub mod point;
 pub mod profile;
+pub mod report;
+pub mod results;
+pub mod schedule;
+pub mod setup;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
+pub mod tuning;
 pub mod vitals;
 
+pub use calendar::now;
 pub use failure::Failure;

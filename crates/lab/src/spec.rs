@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::profile;
+use crate::setup::WarmUp;
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
@@ -13,7 +15,7 @@ use crate::testbed::Layout;
 pub struct Spec {
     /// Whose question it answers: the experiment's name.
     pub experiment: String,
-    /// Which part of it: `probe`, `sweep`, `overload`.
+    /// Which part of it: `probe`, `sweep`, `rates`.
     pub stage: String,
     /// What is measured.
     pub subject: Subject,
@@ -26,7 +28,7 @@ pub struct Spec {
     /// From 0.
     pub repeat: u32,
     /// What else is watched while it runs.
-    pub profile: Option<crate::profile::Kind>,
+    pub profile: Option<profile::Kind>,
 }
 
 /// Arguments of `weir load`, but for the server's address.
@@ -36,8 +38,45 @@ pub struct Load {
     pub workload: String,
     /// Measured, in seconds.
     pub seconds: f64,
-    /// Before that, in seconds.
-    pub warm_up_s: f64,
+    /// Before that.
+    pub warm_up: WarmUp,
     /// All else, by the name of the flag: `rate`, `clients`, `patience`, `dirs`.
     pub flags: BTreeMap<String, String>,
+    /// So many connections are open beside it, each of which has had one reply and asks no more.
+    pub idle_connections: u32,
+}
+
+impl Load {
+    /// One flag more, or another value of it.
+    #[must_use]
+    pub fn with(&self, flag: &str, value: impl ToString) -> Self {
+        let mut load = self.clone();
+        load.flags.insert(flag.into(), value.to_string());
+        load
+    }
+
+    /// About how long a point of it takes, in seconds.
+    #[must_use]
+    pub fn costs_s(&self) -> f64 {
+        /// The machines, the server's start and its end, and the last replies.
+        const BESIDE_S: f64 = 0.7;
+        /// Of those that [`WarmUp::Steady`] allows.
+        const STEADY_S: f64 = 3.0;
+        let warm_up = match self.warm_up {
+            WarmUp::Fixed(seconds) => seconds,
+            WarmUp::Steady(most) => STEADY_S.min(f64::from(most)),
+        };
+        self.seconds + warm_up + BESIDE_S
+    }
+}
+
+impl Spec {
+    /// The same for all repeats, and different for all else.
+    ///
+    /// # Panics
+    /// Never: every spec can be written.
+    #[must_use]
+    pub fn key(&self) -> String {
+        serde_json::to_string(&Self { repeat: 0, ..self.clone() }).expect("text for keys")
+    }
 }

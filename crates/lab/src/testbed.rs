@@ -1,12 +1,39 @@
 //! The machines of an experiment: a server's and a client's, made of this one.
+//!
+//! They are network namespaces with a wire between them, processors of their own, and control
+//! groups for what the server may use. All of it has names that tell whose it is; whatever a lab
+//! leaves behind that is killed, the next one removes, and nothing else.
+
+pub mod by_hand;
+mod delay;
+mod disk;
+mod groups;
+mod lacks;
+mod name;
+mod network;
+mod pages;
+mod processors;
+mod removal;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 
+use measure::Duration;
 use os::placement::Placement;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
+pub use delay::Carried;
+use delay::Carrier;
+use disk::Device;
+use groups::{Quota, Roots};
+pub use lacks::{Lack, Need, lacks};
+use name::Name;
+use network::{Network, Wire};
+pub use pages::{Share, drop_pages, share};
+use processors::Split;
+use removal::Belongings;
 
 /// How the two machines are to be; what is not said is not limited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,15 +54,31 @@ pub struct Layout {
     pub round_trip_ms: Option<u32>,
 }
 
-/// Both machines; they are gone when this is dropped.
+/// Both machines; they are gone when this is dropped, and whatever still runs there.
 #[derive(Debug)]
 pub struct Testbed {
     /// Where the server runs.
     pub server: Host,
     /// Where its clients do.
     pub client: Host,
+    /// All addresses of the client, its own first: each has as many ports as there are.
+    pub client_addresses: Vec<IpAddr>,
     /// What a reader has to know: what was set, and what this kernel lacks.
     pub facts: BTreeMap<String, String>,
+    layout: Layout,
+    name: Name,
+    /// Ends before what it carries packets between.
+    carrier: Option<Carrier>,
+    made: Made,
+}
+
+/// Who carries the packets of a layout with a delay.
+#[derive(Clone, Copy)]
+enum Carrying<'c> {
+    /// A thread of this process, as long as there is the testbed.
+    ByThread,
+    /// Whoever is started for this testbed, with this round trip in milliseconds.
+    ByProcess(&'c dyn Fn(&Name, u32) -> Result<(), Failure>),
 }
 
 /// One of the machines.
@@ -47,17 +90,251 @@ pub struct Host {
     pub placement: Placement,
 }
 
+/// What has been made so far.
+#[derive(Debug, Default)]
+struct Made(Belongings);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What stays is found by the next lab, which says so.
+        let _ = self.0.remove();
+    }
+}
+
 impl Testbed {
-    /// Makes the machines.
+    /// Makes the machines, and removes what labs have left behind that were killed.
+    ///
+    /// Whoever may be stopped by a signal has taken it before ([`os::Signals::take`]), so that this
+    /// is dropped.
     ///
     /// # Errors
-    /// No right to, or the kernel lacks what the layout needs: a line each.
+    /// No right to, or the kernel lacks what the layout needs: a line each. Nothing is left behind.
     pub fn up(layout: &Layout) -> Result<Self, Failure> {
-        if !layout.is_loopback {
-            return Err(Failure::Machine(String::from("namespaces are not there yet")));
+        Self::make(layout, Carrying::ByThread)
+    }
+
+    fn make(layout: &Layout, carrying: Carrying<'_>) -> Result<Self, Failure> {
+        check(layout, is_root())?;
+        let roots = Roots::here();
+        if is_root() {
+            // What stays has its maker's name, and is in nobody's way.
+            removal::sweep(&roots, by_hand::is_kept);
         }
-        let host =
-            || Host { address: IpAddr::V4(Ipv4Addr::LOCALHOST), placement: Placement::default() };
-        Ok(Self { server: host(), client: host(), facts: BTreeMap::new() })
+        let own = |error| Failure::machine("this process", error);
+        let name = Name::new().map_err(own)?;
+        let split = Split::here().map_err(own)?;
+        let mut made = Made::default();
+        roots.make(&name, layout, &mut made.0.groups)?;
+        let mut testbed = if layout.is_loopback {
+            Self::of_loopback(name, &split, made)
+        } else {
+            Self::of_namespaces(name, &split, made, layout.round_trip_ms, carrying)?
+        };
+        testbed.layout = layout.clone();
+        testbed.server.placement.groups.clone_from(&testbed.made.0.groups);
+        testbed.facts.extend(split.facts());
+        testbed.facts.extend(limits(layout));
+        Ok(testbed)
+    }
+
+    /// What has been carried between the hosts, and what that cost, where the layout has a delay.
+    #[must_use]
+    pub fn carried(&self) -> Option<Carried> {
+        self.carrier.as_ref().map(Carrier::carried)
+    }
+
+    /// Has the server read no more from the disk that holds this directory than the layout allows.
+    /// Where that says nothing, it does nothing.
+    ///
+    /// # Errors
+    /// The directory is on no disk, or the kernel limits none.
+    pub fn throttle(&mut self, directory: &Path) -> Result<(), Failure> {
+        let Some(bytes_per_s) = self.layout.disk_bytes_per_s else { return Ok(()) };
+        let device = Device::of(directory)?;
+        groups::throttle(&Roots::here(), &self.name, device, bytes_per_s)?;
+        let fact = format!("{bytes_per_s} bytes/s read from device {device}");
+        self.facts.insert(String::from(DISK), fact);
+        Ok(())
+    }
+
+    /// Ends what runs there and removes both machines, as dropping it does, and tells how that
+    /// went.
+    ///
+    /// # Errors
+    /// Something stays: a line each.
+    pub fn down(mut self) -> Result<(), Failure> {
+        self.carrier = None;
+        let made = std::mem::take(&mut self.made.0);
+        made.remove().map_err(|complaints| Failure::Machine(complaints.join("\n")))
+    }
+
+    fn of_loopback(name: Name, split: &Split, made: Made) -> Self {
+        let host = |processors: &[usize]| Host {
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            placement: Placement { processors: processors.to_vec(), ..Placement::default() },
+        };
+        let hosts = "this machine as it is, over its loopback: what receiving costs the server is \
+            done on the client's account";
+        let mut facts = network::facts_of_machine();
+        facts.insert(String::from(HOSTS), hosts.into());
+        Self {
+            server: host(&split.server),
+            client: host(&split.client),
+            client_addresses: (1..=LOOPBACK_ADDRESSES)
+                .map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
+                .collect(),
+            facts,
+            layout: Layout::default(),
+            name,
+            carrier: None,
+            made,
+        }
+    }
+
+    fn of_namespaces(
+        name: Name,
+        split: &Split,
+        mut made: Made,
+        round_trip_ms: Option<u32>,
+        carrying: Carrying<'_>,
+    ) -> Result<Self, Failure> {
+        let wire = if round_trip_ms.is_some() { Wire::Tun } else { Wire::Veth };
+        let mut network = Network::new(&name, wire);
+        made.0.namespaces = vec![network.server().into(), network.client().into()];
+        let mut facts = network.make(split)?;
+        let carrier = match (round_trip_ms, carrying) {
+            (None, _) => None,
+            (Some(ms), Carrying::ByThread) => {
+                let round_trip = Duration::from_millis(ms.into());
+                let (server, client) = (network.server(), network.client());
+                let carrier = Carrier::start(server, client, &split.client, round_trip);
+                Some(carrier.map_err(|error| Failure::machine("a delay by TUN", error))?)
+            }
+            (Some(ms), Carrying::ByProcess(begin)) => begin(&name, ms).map(|()| None)?,
+        };
+        network.await_wire()?;
+        facts.insert(
+            String::from(HOSTS),
+            match round_trip_ms {
+                None => "network namespaces, joined by veth".into(),
+                Some(ms) => format!(
+                    "network namespaces, joined by TUN devices with a round trip of {ms} ms, by a \
+                 program on the client's processors"
+                ),
+            },
+        );
+        let host = |address: Ipv4Addr, namespace: &Path, processors: &[usize]| Host {
+            address: IpAddr::V4(address),
+            placement: Placement {
+                namespace: Some(namespace.into()),
+                processors: processors.to_vec(),
+                ..Placement::default()
+            },
+        };
+        let addresses = network.client_addresses();
+        Ok(Self {
+            server: host(network.server_address(), network.server(), &split.server),
+            client: host(addresses[0], network.client(), &split.client),
+            client_addresses: addresses.into_iter().map(IpAddr::V4).collect(),
+            facts,
+            layout: Layout::default(),
+            name,
+            carrier,
+            made,
+        })
+    }
+}
+
+/// All of 127.0.0.0/8 is there; so many do.
+const LOOPBACK_ADDRESSES: u8 = 16;
+
+/// Names of facts.
+const HOSTS: &str = "hosts";
+const DISK: &str = "server's disk";
+
+/// What can be said before anything is made.
+fn check(layout: &Layout, is_root: bool) -> Result<(), Failure> {
+    let wrong = |what: &str| Err(Failure::Operator(String::from(what)));
+    if layout.is_loopback && layout.round_trip_ms.is_some() {
+        return wrong("the loopback has no delay: a round trip needs hosts in namespaces");
+    }
+    if layout.quota_percent == Some(0) || layout.memory_bytes == Some(0) {
+        return wrong("a server that may use nothing does nothing: a limit has to be at least 1");
+    }
+    if layout.disk_bytes_per_s == Some(0) {
+        return wrong("a disk of 0 bytes/s is one without a limit; leave it out");
+    }
+    if is_root {
+        return Ok(());
+    }
+    let mut lines = Vec::new();
+    if !layout.is_loopback {
+        lines.push(
+            "two hosts need root, as they are network namespaces; the loopback layout does \
+             without",
+        );
+    }
+    let is_limited = [
+        layout.quota_percent.is_some(),
+        layout.memory_bytes.is_some(),
+        layout.disk_bytes_per_s.is_some(),
+    ];
+    if is_limited.contains(&true) {
+        lines.push("limits of the server need root, as they are control groups; leave them out");
+    }
+    if lines.is_empty() { Ok(()) } else { Err(Failure::Machine(lines.join("\n"))) }
+}
+
+fn is_root() -> bool {
+    os::users::effective().0 == 0
+}
+
+/// What the server may use, for the reader of a page.
+fn limits(layout: &Layout) -> BTreeMap<String, String> {
+    let quota = layout.quota_percent.map(|percent| {
+        let Quota { quota_us, period_us } = Quota::of(percent);
+        format!(
+            "{percent} % of one: {quota_us} µs in every {period_us} µs; what the kernel does for \
+             the network (softirq) is not covered"
+        )
+    });
+    let memory = layout.memory_bytes.map(|bytes| {
+        format!(
+            "{bytes} bytes, with no swap where the kernel limits that; of the page cache, what it \
+             was the first to read counts"
+        )
+    });
+    let disk = layout.disk_bytes_per_s.map(|bytes| format!("to be {bytes} bytes/s; none is yet"));
+    let facts = [("server's quota", quota), ("server's memory", memory), (DISK, disk)];
+    let unlimited = || String::from("not limited");
+    facts.map(|(name, fact)| (name.into(), fact.unwrap_or_else(unlimited))).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_root_is_said_in_a_line_each() {
+        let loopback = Layout { is_loopback: true, ..Layout::default() };
+        let limited = Layout { memory_bytes: Some(1), ..Layout::default() };
+        let hosts = "two hosts need root";
+        let limits = "limits of the server need root";
+        let rows: [(&Layout, &[&str]); 4] = [
+            (&loopback, &[]),
+            (&Layout { quota_percent: Some(1), ..loopback.clone() }, &[limits]),
+            (&Layout::default(), &[hosts]),
+            (&limited, &[hosts, limits]),
+        ];
+        for (layout, expected) in rows {
+            check(layout, true).unwrap();
+            let refused = check(layout, false).err().map(|failure| failure.to_string());
+            let refused = refused.unwrap_or_default();
+            let lines: Vec<&str> = refused.lines().collect();
+            assert_eq!(lines.len(), expected.len(), "{layout:?}: {lines:?}");
+            for (line, expected) in lines.iter().zip(expected) {
+                assert!(line.starts_with(expected), "{line}");
+            }
+        }
     }
 }

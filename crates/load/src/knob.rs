@@ -31,7 +31,8 @@ pub fn set<C>(table: &[Knob<C>], of: &mut C, name: &str, value: &str) -> Result<
 }
 
 /// A table for the documents.
-pub(crate) fn markdown<C>(table: &[Knob<C>], defaults: &C) -> String {
+#[must_use]
+pub fn markdown<C>(table: &[Knob<C>], defaults: &C) -> String {
     let mut text = String::from("| knob | default | what it does, and why |\n|---|---|---|\n");
     for Knob { name, value, reason, show, .. } in table {
         // A bar would end the cell.

@@ -19,6 +19,10 @@ pub struct Listener {
     is_lent: bool,
 }
 
+/// Of asm-generic/socket.h, and which of the two buffers has been given a size: linux/socket.h.
+const SO_BUF_LOCK: i32 = 72;
+const SOCK_SNDBUF_LOCK: u32 = 1;
+
 /// Whether calls on an accepted socket wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocking {
@@ -163,18 +167,35 @@ impl Listener {
         if !self.is_tcp {
             return Ok(());
         }
-        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        // SAFETY: the kernel reads one integer, which outlives the call.
-        let done = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_DEFER_ACCEPT,
-                std::ptr::from_ref(&seconds).cast(),
-                size_of_val(&seconds) as libc::socklen_t,
-            )
-        };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        let seconds = seconds.min(i32::MAX as u32);
+        self.set_option(libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, seconds)
+    }
+
+    /// Whether connections accepted from now on send what they have at once (TCP_NODELAY), as they
+    /// do by default, or hold a packet that is not full back while another is on its way (RFC 896).
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        // Accepted sockets inherit it, so it costs no call for each.
+        if self.is_tcp { Ok(sockopt::set_tcp_nodelay(&self.fd, nodelay)?) } else { Ok(()) }
+    }
+
+    /// Bytes that the kernel keeps of what was sent and not acknowledged, for each connection
+    /// accepted from now on (SO_SNDBUF); it takes net.core.wmem_max at most, and doubles them to
+    /// have room for its own. `None`: it finds out by itself, as it does by default. A Unix socket
+    /// takes no notice: there a connection has the buffer that its client's side was made with.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn set_send_buffer(&self, bytes: Option<u32>) -> io::Result<()> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        match bytes {
+            Some(bytes) => Ok(sockopt::set_socket_send_buffer_size(&self.fd, bytes as usize)?),
+            None => self.unset_send_buffer(),
+        }
     }
 
     /// The descriptor, to wait for.
@@ -229,11 +250,36 @@ impl Listener {
     fn new(fd: OwnedFd) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
-        if is_tcp {
-            // Accepted sockets inherit it, so it costs no call for each.
-            sockopt::set_tcp_nodelay(&fd, true)?;
+        let listener = Self { fd, is_tcp, is_lent: false };
+        listener.set_nodelay(true)?;
+        Ok(listener)
+    }
+
+    /// Undoes what was set before: by us, or by who handed the socket over.
+    fn unset_send_buffer(&self) -> io::Result<()> {
+        // A kernel that cannot tell (before 5.14) cannot undo it either.
+        let locks = self.option::<1>(libc::SOL_SOCKET, SO_BUF_LOCK).map_or(0, |[locks]| locks);
+        if locks & SOCK_SNDBUF_LOCK == 0 {
+            return Ok(());
         }
-        Ok(Self { fd, is_tcp, is_lent: false })
+        let new = stream_socket(sockopt::socket_domain(&self.fd)?)?;
+        let doubled = sockopt::socket_send_buffer_size(&new)?;
+        sockopt::set_socket_send_buffer_size(&self.fd, doubled / 2)?;
+        self.set_option(libc::SOL_SOCKET, SO_BUF_LOCK, locks & !SOCK_SNDBUF_LOCK)
+    }
+
+    fn set_option(&self, level: i32, name: i32, value: u32) -> io::Result<()> {
+        // SAFETY: the kernel reads one integer, which outlives the call.
+        let done = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                name,
+                std::ptr::from_ref(&value).cast(),
+                size_of_val(&value) as libc::socklen_t,
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// The first words of what getsockopt(2) answers.

@@ -3,6 +3,7 @@
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::File;
@@ -36,26 +37,10 @@ impl<'f> PageCache<'f> {
             && self.has_byte(end - 1)
     }
 
-    /// cachestat(2), Linux 6.5.
     fn has_all_pages(&self, at: u64, end: u64) -> io::Result<bool> {
         let page = rustix::param::page_size() as u64;
-        let range = Range { at, bytes: end - at };
-        let mut counts = Counts::default();
-        // SAFETY: both structures have the kernel's layout, live during the call, and only the
-        // second is written to.
-        let done = unsafe {
-            libc::syscall(
-                SYS_CACHESTAT,
-                self.file.as_raw_fd(),
-                std::ptr::from_ref(&range),
-                std::ptr::from_mut(&mut counts),
-                0,
-            )
-        };
-        if done < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(counts.cached == (end - 1) / page - at / page + 1)
+        let cached = counts(self.file, &Range { at, bytes: end - at })?.cached;
+        Ok(cached == (end - 1) / page - at / page + 1)
     }
 
     /// Whether a byte can be read without waiting.
@@ -72,6 +57,43 @@ impl<'f> PageCache<'f> {
     }
 }
 
+/// How many bytes of a file's pages are in the page cache, or on their way there.
+///
+/// # Errors
+/// `Unsupported`: the kernel is older than Linux 6.5. `PermissionDenied`: the file is somebody
+/// else's (since Linux 6.14).
+pub fn cached_bytes(file: &std::fs::File) -> io::Result<u64> {
+    let whole = Range { at: 0, bytes: 0 };
+    Ok(counts(file.as_fd(), &whole)?.cached * rustix::param::page_size() as u64)
+}
+
+/// Drops a file's pages from the page cache, after what was written has gone to the disk. Pages
+/// that somebody has mapped or is using stay.
+///
+/// # Errors
+/// The disk's.
+pub fn drop_pages(file: &std::fs::File) -> io::Result<()> {
+    file.sync_all()?;
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// cachestat(2), Linux 6.5.
+fn counts(file: BorrowedFd<'_>, range: &Range) -> io::Result<Counts> {
+    let mut counts = Counts::default();
+    // SAFETY: both structures have the kernel's layout, live during the call, and only the second
+    // is written to.
+    let done = unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            file.as_raw_fd(),
+            std::ptr::from_ref(range),
+            std::ptr::from_mut(&mut counts),
+            0,
+        )
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(counts) }
+}
+
 /// A kernel without cachestat, a sandbox, or a file that this process neither owns nor may write to
 /// (EPERM since Linux 6.14): the probes have to do.
 fn unknown(error: io::Error) -> io::Result<bool> {
@@ -84,7 +106,7 @@ fn unknown(error: io::Error) -> io::Result<bool> {
 /// The same number on every architecture that Rust's standard library knows (linux/unistd.h).
 pub(crate) const SYS_CACHESTAT: libc::c_long = 451;
 
-/// `struct cachestat_range` of linux/mman.h.
+/// `struct cachestat_range` of linux/mman.h; no bytes: all there are.
 #[repr(C)]
 struct Range {
     at: u64,

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::retry_on_intr;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 
 /// What a program joins before it starts; by default nothing but what its parent is in.
@@ -20,6 +20,9 @@ pub struct Placement {
     pub processors: Vec<usize>,
     /// The directories of control groups.
     pub groups: Vec<PathBuf>,
+    /// Whether it runs before all others (SCHED_FIFO, the lowest of its priorities). A quota of a
+    /// control group does not bind it then.
+    pub is_urgent: bool,
 }
 
 impl Placement {
@@ -39,7 +42,10 @@ impl Placement {
             processors.set(number);
         }
         let has_processors = !self.processors.is_empty();
+        let is_urgent = self.is_urgent;
         let join = move || {
+            // What its parent reads from a descriptor has its usual effect on it.
+            crate::signals::block_none()?;
             for group in &groups {
                 // The calling process, in both versions of control groups.
                 retry_on_intr(|| rustix::io::write(group, b"0"))?;
@@ -51,15 +57,22 @@ impl Placement {
             if has_processors {
                 sched_setaffinity(None, &processors)?;
             }
+            if is_urgent {
+                let first = libc::sched_param { sched_priority: 1 };
+                // SAFETY: the kernel reads one structure, which lives during the call.
+                if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) } < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
             let with = Some(rustix::process::Signal::KILL);
             rustix::process::set_parent_process_death_signal(with)?;
-            Ok::<(), Errno>(())
+            Ok(())
         };
         let mut command = Command::new(program);
         command.process_group(0);
         // SAFETY: between fork and exec it only makes system calls on descriptors and memory that
         // were made before: it allocates nothing and takes no lock.
-        unsafe { command.pre_exec(move || Ok(join()?)) };
+        unsafe { command.pre_exec(join) };
         Ok(command)
     }
 }
@@ -75,6 +88,15 @@ mod tests {
         let status = String::from_utf8(out.stdout).unwrap();
         let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
         assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
+    }
+
+    #[test]
+    fn signals_that_the_parent_takes_have_their_effect_on_it() {
+        let taken = crate::Signals::take(&[crate::Signal::Term]).unwrap();
+        let mut command = Placement::default().command("sh").unwrap();
+        let out = command.args(["-c", "kill -TERM $$; echo alive"]).output().unwrap();
+        taken.release().unwrap();
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), "");
     }
 
     #[test]

@@ -131,6 +131,25 @@ pub fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
     Ok(rustix::process::kill_process(pid.0, signal.raw())?)
 }
 
+/// Sends every process of a group a signal; the group is named by its first process.
+///
+/// # Errors
+/// There is no such group, or all of it is somebody else's.
+pub fn signal_group(leader: Pid, signal: Signal) -> io::Result<()> {
+    Ok(rustix::process::kill_process_group(leader.0, signal.raw())?)
+}
+
+/// Ends every process of a group at once (SIGKILL), if there is any.
+///
+/// # Errors
+/// All of it is somebody else's.
+pub fn kill_group(leader: Pid) -> io::Result<()> {
+    match rustix::process::kill_process_group(leader.0, rustix::process::Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
 /// In a child: from now on the kernel kills it when its parent ends. Ends it here if that has
 /// happened already.
 pub fn die_with_parent() {
@@ -180,6 +199,25 @@ pub fn cpu_time() -> Duration {
             + Duration::from_micros(time.tv_usec.cast_unsigned())
     };
     spans.map(span).into_iter().sum()
+}
+
+/// For how long all threads of a process have run, those that have ended too; its children count
+/// for themselves.
+///
+/// # Errors
+/// There is no such process.
+pub fn cpu_time_of(pid: Pid) -> io::Result<Duration> {
+    // MAKE_PROCESS_CPUCLOCK of linux/posix-timers_types.h, for the scheduler's own count
+    // (CPUCLOCK_SCHED): the number of the process, inverted, above three bits.
+    const CPUCLOCK_SCHED: libc::clockid_t = 2;
+    let clock = (!pid.0.as_raw_nonzero().get() << 3) | CPUCLOCK_SCHED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one structure, which outlives the call.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let seconds = Duration::from_secs(time.tv_sec.cast_unsigned());
+    Ok(seconds + Duration::from_nanos(time.tv_nsec.cast_unsigned()))
 }
 
 /// What the calling process has used.

@@ -93,6 +93,12 @@ impl Signals {
     }
 }
 
+/// The calling thread blocks no signal any more. Allocates nothing and takes no lock, so that a
+/// child may call it before it starts another program.
+pub(crate) fn block_none() -> io::Result<()> {
+    Mask::of(&[]).apply(libc::SIG_SETMASK)
+}
+
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -1,9 +1,12 @@
 //! The calling thread.
 
 use std::cell::Cell;
+use std::io;
 use std::num::NonZeroU64;
 
-use rustix::thread::{gettid, sched_getaffinity};
+use measure::Duration;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 
 thread_local! {
     static ID: Cell<u32> = const { Cell::new(0) };
@@ -52,6 +55,35 @@ pub fn cpu_affinity_count() -> usize {
     count.max(1) as usize
 }
 
+/// The numbers of the processors that the calling thread may run on, upwards.
+///
+/// # Errors
+/// The machine has more than 1,024.
+pub fn processors() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect())
+}
+
+/// Has the calling thread run on these processors alone.
+///
+/// # Errors
+/// None of them is there, or may be used.
+pub fn stay_on(processors: &[usize]) -> io::Result<()> {
+    let mut allowed = CpuSet::new();
+    for &number in processors.iter().filter(|number| **number < CpuSet::MAX_CPU) {
+        allowed.set(number);
+    }
+    Ok(sched_setaffinity(None, &allowed)?)
+}
+
+/// For how long the calling thread has run, in its own code and in the kernel's for it.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // Both are never negative, and the second is less than a second.
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +101,20 @@ mod tests {
         });
         assert_ne!(here, there.join().unwrap());
         assert!(cpu_affinity_count() >= 1);
+    }
+
+    #[test]
+    fn a_thread_runs_where_it_may() {
+        let all = processors().unwrap();
+        assert_eq!(all.len(), cpu_affinity_count());
+        for number in all {
+            let there = std::thread::spawn(move || {
+                stay_on(&[number]).unwrap();
+                (processors().unwrap(), cpu_time())
+            });
+            let (there, ran) = there.join().unwrap();
+            assert!(there == [number] && ran > Duration::ZERO, "{there:?}, {ran:?}");
+        }
+        stay_on(&[]).unwrap_err();
     }
 }

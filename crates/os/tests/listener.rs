@@ -256,6 +256,33 @@ fn connections_are_accepted() {
     }
 }
 
+#[test]
+fn connections_inherit_how_they_send() {
+    const KB: usize = 1 << 10;
+    let directory = tempfile::tempdir().unwrap();
+    let path = format!("unix:{}", directory.path().join("a").display());
+    for text in ["127.0.0.1:0", path.as_str()] {
+        let listener = bind(text);
+        let accepted = || {
+            let _peer = connect(&listener);
+            wait_for(&listener);
+            let socket = listener.accept(Blocking::No).unwrap();
+            let bytes = sockopt::socket_send_buffer_size(&socket).unwrap();
+            (sockopt::tcp_nodelay(&socket).ok(), bytes)
+        };
+        let (_, auto) = accepted();
+        for (nodelay, kb) in [(false, Some(16)), (true, Some(100)), (false, None), (true, None)] {
+            listener.set_nodelay(nodelay).unwrap();
+            listener.set_send_buffer(kb.map(|kb| kb << 10)).unwrap();
+            let expected = match kb {
+                Some(kb) if is_tcp(text) => 2 * kb as usize * KB,
+                _ => auto,
+            };
+            assert_eq!(accepted(), (is_tcp(text).then_some(nodelay), expected), "{text} {kb:?}");
+        }
+    }
+}
+
 /// Linux hands it over all the same; its first call tells.
 #[test]
 fn a_connection_reset_while_it_waited_is_told_gone() {

@@ -91,6 +91,23 @@ fn holes_have_pages_too() {
     assert!(file.file.is_resident(0, SIZE));
 }
 
+/// What is read comes into the cache, and goes when it is dropped.
+#[test]
+fn pages_are_counted_and_dropped() {
+    let Some(cached) = Cached::new() else { return };
+    let file = std::fs::File::open(cached.path()).unwrap();
+    for (fetched, pages) in [(0, 0), (SIZE, SIZE.div_ceil(PAGE)), (0, 0)] {
+        os::page_cache::drop_pages(&file).unwrap();
+        cached.file.fetch(0, fetched).unwrap();
+        match os::page_cache::cached_bytes(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
+                return println!("skipped: {error}");
+            }
+            bytes => assert_eq!(bytes.unwrap(), pages * PAGE, "{fetched} bytes were fetched"),
+        }
+    }
+}
+
 /// Linux tells only owners and writers which pages there are; others have to try.
 #[test]
 fn files_of_others_are_probed() {

@@ -2,11 +2,14 @@
 
 mod alone;
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::SeqCst;
 
+use measure::Duration;
 use os::process::{self, Exit, Fork, Pid};
 use os::{SharedWords, Signal, Signals, Wake};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -25,6 +28,8 @@ fn main() {
         ("a_parent_may_be_a_child_too", a_parent_may_be_a_child_too),
         ("what_was_printed_is_written_once", what_was_printed_is_written_once),
         ("ends_are_told_in_words", ends_are_told_in_words),
+        ("a_group_ends_as_a_whole", a_group_ends_as_a_whole),
+        ("another_process_is_asked_how_long_it_has_run", another_process_is_asked),
         // The last: their threads may take a moment longer to vanish than to be joined.
         ("a_process_with_threads_does_not_fork", a_process_with_threads_does_not_fork),
         ("a_process_knows_how_long_it_has_run", a_process_knows_how_long_it_has_run),
@@ -43,6 +48,37 @@ fn a_process_knows_how_long_it_has_run() {
     });
     let seen = seen.join().unwrap();
     assert!(process::cpu_time() >= seen && seen > ours);
+}
+
+fn another_process_is_asked() {
+    let ours = process::cpu_time();
+    let seen = process::cpu_time_of(Pid::new(process::id()).unwrap()).unwrap();
+    // The one is counted in microseconds, the other in nanoseconds.
+    assert!(seen + Duration::from_micros(2) >= ours, "{seen:?} after {ours:?}");
+    let child = child(|| process::exit(0));
+    assert_eq!(next_exit(), (child, Exit::Status(0)));
+    process::cpu_time_of(child).expect_err("it is not there");
+    for number in [0, 1 << 31, u32::MAX] {
+        assert_eq!(Pid::new(number), None, "{number}");
+    }
+}
+
+fn a_group_ends_as_a_whole() {
+    let ends: [fn(Pid) -> io::Result<()>; 2] =
+        [process::kill_group, |group| process::signal_group(group, Signal::Term)];
+    for end in ends {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & echo; wait"]).process_group(0).stdout(Stdio::piped());
+        let mut first = command.spawn().unwrap();
+        let group = Pid::new(first.id()).unwrap();
+        let mut said = first.stdout.take().unwrap();
+        said.read_exact(&mut [0]).unwrap();
+        end(group).unwrap();
+        // The end of what they say is that of the last of them.
+        assert_eq!(said.read(&mut [0]).unwrap(), 0);
+        first.wait().unwrap();
+        process::kill_group(group).expect("one that is gone is no reason to complain");
+    }
 }
 
 /// How a child's life ends: what it does, what is done to it, and what is said of it.

@@ -437,10 +437,9 @@ impl<'h> Completions<'h> {
         let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
         let part = part.filter(|part| !part.is_empty());
         let closes = party.session.closes();
+        let is_head = !chunk.bytes().is_empty();
         let (bytes, range, last) = match (part, &party.piece) {
-            (part, _) if !chunk.bytes().is_empty() => {
-                (chunk.of.clone(), (chunk.at, chunk.end), part.is_none())
-            }
+            (part, _) if is_head => (chunk.of.clone(), (chunk.at, chunk.end), part.is_none()),
             (Some(part), Some(piece)) if piece.covers(part.at) => {
                 let range = piece.range(part);
                 (piece.bytes.clone(), range, part.at + (range.1 - range.0) as u64 == part.end)
@@ -459,7 +458,8 @@ impl<'h> Completions<'h> {
             party.shutting += 1;
             self.ring.send_then_shut(party.handle, bytes, range, token)?;
         } else {
-            self.ring.send(party.handle, bytes, range, !last, token)?;
+            let more = !last && (!is_head || self.house.limits.gather);
+            self.ring.send(party.handle, bytes, range, more, token)?;
         }
         party.busy = true;
         Ok(())

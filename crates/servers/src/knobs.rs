@@ -6,6 +6,7 @@ mod files;
 mod host;
 mod limits;
 mod listening;
+mod replies;
 mod sight;
 mod values;
 
@@ -121,6 +122,12 @@ pub const KNOBS: &[Knob] = &[
     files::CACHE_FILES,
     files::CACHE_POLICY,
     files::SMALL_FILE_KB,
+    files::CACHE_LOCKS,
+    replies::HEAD_CACHE,
+    replies::DATE_CACHE,
+    replies::GATHER,
+    replies::NODELAY,
+    replies::SEND_BUFFER_KB,
     limits::HEAD_TIMEOUT_MS,
     limits::IDLE_TIMEOUT_MS,
     limits::IDLE_GRACE_MS,
@@ -187,5 +194,9 @@ mod tests {
         check("work-on-accepted", "1", "on or off");
         check("log-level", "all", "error, warn, info, debug");
         check("threads", "-1", "a number from 1 to 32768");
+        check("cache-locks", "0", "a number from 1 to 256");
+        check("gather", "yes", "on or off");
+        check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
+        check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
     }
 }

@@ -192,7 +192,10 @@ impl Thread<'_> {
                 *now = self.clock.now();
                 sent
             }
-            _ => peer.socket.send(chunk.bytes(), part.is_some()).map(|n| n as u64),
+            _ => {
+                let more = part.is_some() && self.house.limits.gather;
+                peer.socket.send(chunk.bytes(), more).map(|n| n as u64)
+            }
         };
         match sent {
             Ok(0) => {

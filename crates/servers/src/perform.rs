@@ -164,7 +164,8 @@ impl Hands<'_> {
             // the socket is full only the next call tells; a poller of edges never would.
             (1, send_part(&peer.socket, part, most, self.house.settings.sendfile))
         } else {
-            let sent = peer.socket.send(bytes, part.is_some_and(|part| !part.is_empty()));
+            let more = part.is_some_and(|part| !part.is_empty()) && self.house.limits.gather;
+            let sent = peer.socket.send(bytes, more);
             (bytes.len() as u64, sent.map(|n| n as u64))
         };
         match sent {

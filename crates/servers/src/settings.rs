@@ -59,7 +59,15 @@ pub struct Settings {
     pub cache_policy: String,
     /// Largest content kept in memory.
     pub small_file_kb: u32,
-    /// What a client may ask of a connection.
+    /// Locks of a cache that threads share.
+    pub cache_locks: u32,
+    /// Whether replies are kept with their heads.
+    pub head_cache: bool,
+    /// Whether connections send at once what they have.
+    pub nodelay: bool,
+    /// What the kernel keeps of what a connection has sent. None: as it thinks best.
+    pub send_buffer_kb: Option<u32>,
+    /// What a client may ask of a connection, and what is saved on its replies.
     pub limits: Limits,
     /// How long it serves on before a drain, while balancers notice.
     pub drain_delay: Duration,
@@ -235,6 +243,10 @@ impl Default for Settings {
             cache_files: 0,
             cache_policy: String::from("lru"),
             small_file_kb: 32,
+            cache_locks: 16,
+            head_cache: true,
+            nodelay: true,
+            send_buffer_kb: None,
             limits: Limits::default(),
             drain_delay: Duration::ZERO,
             drain_timeout: Duration::from_secs(30),

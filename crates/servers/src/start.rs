@@ -92,7 +92,8 @@ pub(crate) fn house(
     let site_settings = site::Settings {
         cache_bytes: u64::from(settings.cache_mb) << 20,
         cache_files: split.files as usize,
-        shards: if architecture.connection_per_thread { 16 } else { 1 },
+        shards: if architecture.connection_per_thread { settings.cache_locks as usize } else { 1 },
+        head_cache: settings.head_cache,
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
         rules: settings.rules.clone(),
         ..site::Settings::default()
@@ -185,14 +186,26 @@ fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener
             None => Listener::bind(address, settings.backlog).map(Arc::new),
         };
         let listener = listener.map_err(|e| refusal(address, &e, before))?;
-        // A reload may also end it; of a service manager's socket it is the manager's to say.
-        if settings.defer_accept_s > 0 || !matches!(address, Address::Fd(_)) {
-            let deferred = listener.defer_accept(settings.defer_accept_s);
-            deferred.map_err(|e| Failure::Machine(format!("--defer-accept-s: {e}")))?;
-        }
+        adjust(&listener, address, settings)?;
         listeners.push(listener);
     }
     Ok(listeners)
+}
+
+/// Also what is set by default, which a reload may come back to.
+fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result<(), Failure> {
+    // Of a service manager's socket it is the manager's to say.
+    let is_ours = !matches!(address, Address::Fd(_));
+    let failed = |flag: &str, e: io::Error| Failure::Machine(format!("--{flag}: {e}"));
+    if settings.defer_accept_s > 0 || is_ours {
+        let deferred = listener.defer_accept(settings.defer_accept_s);
+        deferred.map_err(|e| failed("defer-accept-s", e))?;
+    }
+    if settings.send_buffer_kb.is_some() || is_ours {
+        let set = listener.set_send_buffer(settings.send_buffer_kb.map(|kb| kb << 10));
+        set.map_err(|e| failed("send-buffer-kb", e))?;
+    }
+    listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
 }
 
 fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {

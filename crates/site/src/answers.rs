@@ -29,6 +29,8 @@ pub(crate) struct Answers {
     hasher: RandomState,
     /// A power of two.
     shards: Box<[Mutex<Shard>]>,
+    /// Whether answers are kept with their heads.
+    head_cache: bool,
 }
 
 struct Shard {
@@ -43,13 +45,19 @@ struct Kept {
     loading: Loading,
     /// Whether an unchanged source proves unchanged content; see [`crate::disk::Source`].
     settled: bool,
-    prebuilt: Shared<[u8]>,
-    /// The second that `prebuilt` names in `Date`.
+    /// Nothing where heads are not kept.
+    prebuilt: Option<Prebuilt>,
+}
+
+/// See [`h1::compose::prebuilt`].
+struct Prebuilt {
+    reply: Shared<[u8]>,
+    /// The second that it names in `Date`.
     second: u64,
 }
 
 impl Answers {
-    pub(crate) fn new(bounds: Weight, shards: usize) -> Self {
+    pub(crate) fn new(bounds: Weight, shards: usize, head_cache: bool) -> Self {
         let count = shards.max(1).next_power_of_two();
         let each = |total: u64| total / count as u64;
         let refused = each(bounds.bytes / REFUSALS_SHARE);
@@ -62,7 +70,7 @@ impl Answers {
             misses: 0,
         };
         let shards = (0..count).map(|_| Mutex::new(shard())).collect();
-        Self { hasher: RandomState::default(), shards }
+        Self { hasher: RandomState::default(), shards, head_cache }
     }
 
     /// What is known of a path beneath a root; reads memory only.
@@ -123,7 +131,7 @@ impl Answers {
                 return Loaded::Answer(answer);
             }
         }
-        let mut kept = Kept::new(loading, now);
+        let mut kept = Kept::new(loading, self.head_cache, now);
         let answer = kept.answer(now);
         let weight = kept.weight();
         let codings = kept.loading.representation.varies.then_some(lookup.codings);
@@ -201,30 +209,30 @@ impl Shard {
 }
 
 impl Kept {
-    fn new(loading: Loading, now: &Now) -> Self {
+    fn new(loading: Loading, head_cache: bool, now: &Now) -> Self {
         let settled = loading.source.is_settled(now.date.seconds);
-        let prebuilt = h1::compose::prebuilt(&loading.representation, &now.date);
-        Self { loading, settled, prebuilt, second: now.date.seconds }
+        let prebuilt = head_cache.then(|| Prebuilt::new(&loading.representation, now));
+        Self { loading, settled, prebuilt }
     }
 
     /// The head names the date, so it is made anew with the first answer of each second.
     fn answer(&mut self, now: &Now) -> Answer<File> {
         let representation = &self.loading.representation;
-        if self.second != now.date.seconds {
-            self.second = now.date.seconds;
-            self.prebuilt = h1::compose::prebuilt(representation, &now.date);
-        }
-        Answer {
-            representation: Shared::clone(representation),
-            prebuilt: Some(Shared::clone(&self.prebuilt)),
-        }
+        let prebuilt = self.prebuilt.as_mut().map(|prebuilt| {
+            if prebuilt.second != now.date.seconds {
+                *prebuilt = Prebuilt::new(representation, now);
+            }
+            Shared::clone(&prebuilt.reply)
+        });
+        Answer { representation: Shared::clone(representation), prebuilt }
     }
 
-    /// Content in memory is there twice: by itself, and behind its head.
+    /// Content in memory is there twice where heads are kept: by itself, and behind its head.
     fn weight(&self) -> Weight {
         let representation = &*self.loading.representation;
+        let copies = 1 + usize::from(self.prebuilt.is_some());
         let (content, descriptors) = match &representation.content {
-            Content::Bytes(bytes) => (2 * bytes.len(), 0),
+            Content::Bytes(bytes) => (copies * bytes.len(), 0),
             Content::File { .. } => (size_of::<File>(), 1),
         };
         let bytes = size_of::<Representation<File>>()
@@ -234,6 +242,13 @@ impl Kept {
             + HEAD_BYTES
             + content;
         Weight { bytes: bytes as u64, descriptors }
+    }
+}
+
+impl Prebuilt {
+    fn new(representation: &Representation<File>, now: &Now) -> Self {
+        let reply = h1::compose::prebuilt(representation, &now.date);
+        Self { reply, second: now.date.seconds }
     }
 }
 

@@ -15,8 +15,10 @@ pub struct Settings {
     /// it is being sent stays open until then, on top of this: at most one file a connection.
     pub cache_files: usize,
     /// Locks over which the cache is spread, rounded up to a power of two; the bounds are split
-    /// among them. One where one thread asks; more than cores where many do.
+    /// among them. One where one thread asks; more than cores where many do (JAWS97 3.2.4).
     pub shards: usize,
+    /// Whether a reply is kept with its head, ready to be sent (JAWS97 3.2.2 and 4).
+    pub head_cache: bool,
     /// Bytes up to which a file is kept in memory instead of open. Copying so much costs about
     /// what `sendfile` costs on top of `send`: 64 KiB.
     pub small_bytes_max: u64,
@@ -34,6 +36,7 @@ impl Default for Settings {
             cache_bytes: 64 << 20,
             cache_files: 1024,
             shards: 1,
+            head_cache: true,
             small_bytes_max: 64 << 10,
             index_files: vec!["index.html".into()],
             rules: Rules::default(),

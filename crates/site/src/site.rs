@@ -108,7 +108,8 @@ impl Site {
         };
         let bounds =
             Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
-        Ok(Self { plan, rulings, disk, answers: Answers::new(bounds, settings.shards) })
+        let answers = Answers::new(bounds, settings.shards, settings.head_cache);
+        Ok(Self { plan, rulings, disk, answers })
     }
 
     /// Looks a request up; reads memory only. A host that no rule knows is answered with 421

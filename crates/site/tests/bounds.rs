@@ -94,6 +94,28 @@ fn a_cache_of_nothing_still_serves() {
     assert_eq!(town.site.statistics().entries, 0);
 }
 
+/// However many locks there are, they share one set of bounds.
+#[test]
+fn locks_share_the_bounds() {
+    // Files are kept open, or their content is in memory.
+    for small_bytes_max in [0, 2000] {
+        for shards in [1, 2, 3, 16, 64] {
+            let (cache_bytes, cache_files) = (512 << 10, 300);
+            let bounds = Settings { cache_bytes, cache_files, ..Settings::default() };
+            let settings = Settings { small_bytes_max, shards, ..bounds };
+            let files = many(400);
+            let town = town(&settings, &files);
+            for (name, text) in &files {
+                assert_eq!(town.get(&format!("/{name}")).text(), *text);
+                let Statistics { bytes, descriptors, .. } = town.site.statistics();
+                assert!(bytes <= cache_bytes, "{bytes} bytes with {shards} locks");
+                assert!(descriptors <= cache_files as u64, "{descriptors} with {shards} locks");
+            }
+            assert!(town.site.statistics().entries > 0, "{shards} locks");
+        }
+    }
+}
+
 #[test]
 fn eight_threads_share_one_site() {
     const ROUNDS: u64 = 30;

@@ -29,6 +29,24 @@ fn files_have_all_that_their_answers_need() {
 }
 
 #[test]
+fn heads_are_kept_or_not() {
+    let mut bytes = [false, true].map(|head_cache| {
+        let settings = Settings { head_cache, ..Settings::default() };
+        let town = Town::with(&settings, &[("a", &"a".repeat(5000)), ("b/index.html", "b")]);
+        for hit in [false, true] {
+            for path in ["/a", "/b"] {
+                let page = town.get(path).page();
+                assert_eq!((page.hit, page.prebuilt.is_some()), (hit, head_cache), "{path}");
+            }
+        }
+        town.site.statistics().bytes
+    });
+    // What is not kept is not counted.
+    bytes[1] -= 5000;
+    assert_eq!(bytes[0], bytes[1]);
+}
+
+#[test]
 fn nothing_else_is_served() {
     let town = Town::new(&[("a/file", "text"), (".secret", "s"), (".well-known/x", "known")]);
     make_fifo(&town.path("fifo"));

@@ -3,6 +3,7 @@
 
 mod check;
 mod completions;
+mod lab;
 mod load;
 mod serve;
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     match matches.subcommand() {
         Some(("serve", flags)) => serve::serve(flags),
         Some(("load", flags)) => load::load(flags),
+        Some(("lab", flags)) => lab::lab(flags),
         Some(("check", flags)) => check::check(flags),
         Some(("completions", flags)) => completions::completions(flags, command()),
         _ => usage("say what to do: weir serve [DIR], or weir --help"),
@@ -34,10 +36,11 @@ fn main() -> ExitCode {
 fn command() -> Command {
     Command::new("weir")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A web server whose concurrency architecture is a choice, and its load generator")
+        .about("A web server whose architecture is a choice, its load generator and its lab")
         .disable_help_subcommand(true)
         .subcommand(serve::command())
         .subcommand(load::command())
+        .subcommand(lab::command())
         .subcommand(check::command())
         .subcommand(completions::command())
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use os::socket_diag::Listening;
 use serde::{Deserialize, Serialize};
@@ -158,12 +157,12 @@ fn classes(sockets: u64, counts: [u64; 3], deferred: u64) -> Result<Classes, Str
 
 /// What is seen in a side's network namespace.
 fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Result<T, Failure> {
-    let seen = match &side.namespace {
-        Some(namespace) => os::namespace::within(namespace, at),
-        None => at(),
+    let Some(namespace) = &side.namespace else {
+        return at().map_err(|error| Failure::machine("/proc/net", error));
     };
-    let name = side.namespace.as_deref().unwrap_or(Path::new("/proc/net"));
-    seen.map_err(|e| Failure::machine(format_args!("{}: its counters", name.display()), e))
+    os::namespace::within(namespace, at).map_err(|error| {
+        Failure::machine(format_args!("{}: its counters", namespace.display()), error)
+    })
 }
 
 /// The files with the calling thread's namespace's counters, one after the other.

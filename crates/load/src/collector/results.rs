@@ -248,6 +248,21 @@ impl Results {
 }
 
 impl Requests {
+    /// The same with times told to so many digits.
+    #[must_use]
+    pub fn told_to(&self, digits: Digits) -> Self {
+        let told = |times: &Times| times.told_to(digits);
+        Self {
+            connect: told(&self.connect),
+            first_byte: told(&self.first_byte),
+            whole: told(&self.whole),
+            lag: told(&self.lag),
+            response: told(&self.response),
+            latency: told(&self.latency),
+            ..self.clone()
+        }
+    }
+
     fn new() -> Self {
         let three = || Times::new(Digits::Three);
         Self {

@@ -26,7 +26,8 @@ pub(super) const SENDFILE: Knob = Knob {
 pub(super) const CACHE_MB: Knob = Knob {
     name: "cache-mb",
     value: "0..65536 MiB",
-    reason: "memory for heads and small files; the page cache holds the large ones",
+    reason: "memory for heads and small files; the page cache holds the large ones. 0: nothing is \
+             kept, and each request opens its file anew (JAWS97 3.2.4)",
     takes: Takes::All,
     set: |s, v| put(&mut s.cache_mb, number(v, 0, 65_536)),
     show: |s| s.cache_mb.to_string(),
@@ -61,4 +62,15 @@ pub(super) const SMALL_FILE_KB: Knob = Knob {
     takes: Takes::All,
     set: |s, v| put(&mut s.small_file_kb, number(v, 0, 1024)),
     show: |s| s.small_file_kb.to_string(),
+};
+
+pub(super) const CACHE_LOCKS: Knob = Knob {
+    name: "cache-locks",
+    value: "1..256 locks",
+    reason: "of the cache that the threads share, rounded up to a power of two; each guards its \
+             share of --cache-mb and --cache-files. 1: one for the whole cache, as JAWS had at \
+             first (JAWS97 3.2.4); the default is so many that two threads seldom meet",
+    takes: Takes::Only(&["mt"]),
+    set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
+    show: |s| s.cache_locks.to_string(),
 };

@@ -1,6 +1,7 @@
 //! The table of HTTP dialogs: what a client sends, byte for byte, and what it must hear. Every row
 //! runs over real sockets on every architecture and poller that the binary lists, then once more on
-//! a transport that re-codes every byte, so that no part of a file can be sent directly.
+//! a transport that re-codes every byte, so that no part of a file can be sent directly, and once
+//! without anything that is saved on a reply.
 //!
 //! Rows stand in the files beside this one, by topic. "9112" and "9110" are the numbers of RFCs.
 #![forbid(unsafe_code)]
@@ -29,6 +30,20 @@ use support::server::{Combination, Program, on_every};
 /// Short, so that rows about patience do not need much of it; still long enough for a machine that
 /// does other things.
 const FLAGS: &[&str] = &["--head-timeout-ms", "1500", "--idle-timeout-ms", "3000"];
+
+/// Nothing is saved: whatever a knob can turn off is.
+const WITHOUT_SAVINGS: &[&str] = &[
+    "--head-cache",
+    "off",
+    "--date-cache",
+    "off",
+    "--gather",
+    "off",
+    "--nodelay",
+    "off",
+    "--send-buffer-kb",
+    "4",
+];
 
 /// For what has to come. Shorter than elsewhere, because a server that is wrong is so in many rows.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -66,20 +81,29 @@ fn rows_have_names_of_their_own_and_cite_a_section() {
 
 #[test]
 fn every_dialog_on_every_architecture_and_poller() {
-    run(Program::Weir);
+    run(Program::Weir, &[]);
 }
 
 #[test]
 fn every_dialog_on_a_transport_that_recodes_every_byte() {
-    run(Program::Recoded);
+    run(Program::Recoded, &[]);
 }
 
-fn run(program: Program) {
+#[test]
+fn every_dialog_without_savings() {
+    run(Program::Weir, WITHOUT_SAVINGS);
+}
+
+fn run(program: Program, flags: &[&str]) {
     let site = Fixture::new();
     let rows = rows();
-    let combinations = on_every(program, |combination| hold(combination, &rows, &site));
+    let combinations = on_every(program, |combination| hold(combination, flags, &rows, &site));
     let (rows, dialogs) = (rows.len(), rows.len() * combinations);
-    let how = if program == Program::Recoded { ", every byte re-coded" } else { "" };
+    let how = match program {
+        Program::Recoded => ", every byte re-coded",
+        Program::Weir if !flags.is_empty() => ", without savings",
+        Program::Weir => "",
+    };
     // Not by `println`, which a test that passes swallows.
     let _ = writeln!(
         std::io::stdout(),
@@ -88,8 +112,9 @@ fn run(program: Program) {
 }
 
 /// All rows, one after the other, each on a connection of its own.
-fn hold(combination: &Combination, rows: &[&Row], site: &Fixture) {
-    let server = combination.start(&site.root(), FLAGS);
+fn hold(combination: &Combination, flags: &[&str], rows: &[&Row], site: &Fixture) {
+    let flags = [FLAGS, flags].concat();
+    let server = combination.start(&site.root(), &flags);
     let mut failures = Vec::new();
     for row in rows {
         let mut wire = server.connect();

@@ -1,0 +1,151 @@
+//! Results as a page, and in short as lines of JSON.
+
+use std::collections::BTreeMap;
+
+use load::collector::times::Times;
+use serde::Serialize;
+
+use crate::experiment::{Experiment, experiment};
+use crate::known::{Cell, Known, Spread};
+use crate::metric;
+use crate::page::{Page, Section};
+use crate::point::Point;
+use crate::results::{Results, Run};
+use crate::spec::Spec;
+use crate::subject::Kind;
+
+/// The page of one run, or of several together.
+#[must_use]
+pub fn page(results: &Results) -> Page {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut told: Vec<(&Run, &str)> = Vec::new();
+    for run in &results.runs {
+        let points = of_setup(results, run);
+        for name in &run.experiments {
+            let is_same = |(other, its): &(&Run, &str)| other.setup == run.setup && its == name;
+            if told.iter().any(is_same) {
+                continue;
+            }
+            told.push((run, name));
+            let Some(experiment) = experiment(name) else { continue };
+            sections.extend((experiment.sections)(&run.setup, &Known::of(&points)));
+        }
+    }
+    let title = match told.as_slice() {
+        [(_, name)] => experiment(name).map_or_else(|| String::from(*name), question),
+        _ => String::from("What was measured"),
+    };
+    Page { title, summary: summary(results), sections, facts: facts(results) }
+}
+
+/// The points of all runs that were set up alike.
+fn of_setup(results: &Results, run: &Run) -> Vec<Point> {
+    let alike: Vec<&str> = results
+        .runs
+        .iter()
+        .filter(|other| other.setup == run.setup)
+        .map(|other| other.run.as_str())
+        .collect();
+    results.points.iter().filter(|point| alike.contains(&point.run.as_str())).cloned().collect()
+}
+
+fn question(experiment: &Experiment) -> String {
+    let mut chars = experiment.question.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
+}
+
+/// When, how long, how much of it counts.
+fn summary(results: &Results) -> Vec<String> {
+    let (good, failed, invalid) =
+        results.points.iter().fold((0, 0, 0), |(good, failed, invalid), of| match of.verdict {
+            crate::point::Verdict::Good => (good + 1, failed, invalid),
+            crate::point::Verdict::Failed(_) => (good, failed + 1, invalid),
+            crate::point::Verdict::Invalid(_) => (good, failed, invalid + 1),
+        });
+    let took_s: f64 = results.points.iter().map(|point| point.cost.whole_s).sum();
+    let began = results.runs.first().map_or("", |run| run.began.as_str());
+    let mut lines = vec![format!(
+        "Measured from {began} on, in {:.0} minutes: {good} points that count, {failed} at which a \
+         server failed verification, {invalid} that do not count and were measured again.",
+        took_s / 60.0
+    )];
+    let mut missing: Vec<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
+    missing.dedup();
+    lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
+    lines
+}
+
+fn facts(results: &Results) -> Vec<(String, BTreeMap<String, String>)> {
+    let Some(run) = results.runs.last() else { return Vec::new() };
+    let mut facts = vec![
+        (String::from("The machine"), run.machine.clone()),
+        (String::from("Versions"), run.versions.clone()),
+    ];
+    if let Some(point) = results.points.last() {
+        facts.push((String::from("Server's and client's hosts"), point.testbed.clone()));
+    }
+    let command = BTreeMap::from([(String::from("command"), run.command.clone())]);
+    facts.push((String::from("How to do it again"), command));
+    let mut peers: Vec<&str> = Vec::new();
+    for point in &results.points {
+        let subject = &point.spec.subject;
+        let Ok(Kind::Peer(peer)) = subject.kind() else { continue };
+        if !peers.contains(&peer.name) {
+            peers.push(peer.name);
+            let tuning =
+                peer.tuning.iter().map(|(key, why)| (String::from(*key), String::from(*why)));
+            facts.push((format!("How {} is set, and why", peer.name), tuning.collect()));
+        }
+    }
+    facts
+}
+
+/// One line for each measurement, with all of its repeats together: what a page is drawn of, in
+/// little room.
+///
+/// # Panics
+/// Never: all of it can be written.
+#[must_use]
+pub fn cells(results: &Results) -> String {
+    #[derive(Serialize)]
+    struct Line<'l> {
+        spec: &'l Spec,
+        repeats: usize,
+        invalid: usize,
+        is_failed: bool,
+        /// Median, and the quartiles.
+        metrics: BTreeMap<String, (f64, f64, f64)>,
+        /// Of good replies of all repeats.
+        response_times: Option<Times>,
+    }
+    let mut text = String::new();
+    for cell in Known::of(&results.points).all() {
+        let line = Line {
+            spec: cell.spec,
+            repeats: cell.points().count(),
+            invalid: cell.invalid.len(),
+            is_failed: cell.is_failed(),
+            metrics: metrics(cell),
+            response_times: together(cell),
+        };
+        text.push_str(&serde_json::to_string(&line).expect("text for keys, and values"));
+        text.push('\n');
+    }
+    text
+}
+
+fn metrics(cell: &Cell<'_>) -> BTreeMap<String, (f64, f64, f64)> {
+    let told = metric::ALL.iter().filter_map(|metric| {
+        let Spread { median, quartiles: (low, high), .. } = cell.spread(metric)?;
+        Some((metric.heading(), (median, low, high)))
+    });
+    told.collect()
+}
+
+fn together(cell: &Cell<'_>) -> Option<Times> {
+    let mut all = cell.points().filter_map(|point| Some(&point.load.as_ref()?.requests.whole));
+    let mut sum = all.next()?.clone();
+    all.for_each(|times| sum.add(times));
+    Some(sum)
+}

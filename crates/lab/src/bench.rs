@@ -1,0 +1,271 @@
+//! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
+
+mod client;
+mod sites;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use load::collector::results::Results;
+use load::collector::times::Digits;
+use load::gates::{self, Limits};
+use os::{Signal, Signals};
+
+pub use self::client::Ran;
+use self::client::{Client, Moment};
+use self::sites::Sites;
+use crate::Failure;
+use crate::point::{Commands, Cost, Point, Verdict};
+use crate::profile::Profiler;
+use crate::results::SCHEMA;
+use crate::spec::{Load, Spec};
+use crate::subject::{Running, Start};
+use crate::testbed::{Carried, Host, Testbed, drop_pages};
+use crate::vitals::{Reading, Side, Watch};
+
+/// What stays the same for all points of a run.
+pub struct Bench {
+    /// Of this program: it makes the load, and serves.
+    executable: PathBuf,
+    /// Names the run.
+    run: String,
+    sites: Sites,
+    scratch: PathBuf,
+    signals: Signals,
+}
+
+/// Where a server listens on machines that are all its own.
+const PORT: u16 = 8080;
+
+impl Bench {
+    /// Sites are kept in `sites` from one run to the next; `scratch` is emptied for each point.
+    ///
+    /// # Errors
+    /// The directories cannot be made, or signals not be taken.
+    pub fn new(
+        executable: &Path,
+        run: &str,
+        sites: &Path,
+        scratch: &Path,
+    ) -> Result<Self, Failure> {
+        let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
+        Ok(Self {
+            executable: executable.into(),
+            run: run.into(),
+            sites: Sites::new(sites),
+            scratch: std::path::absolute(scratch)
+                .map_err(|e| Failure::machine(scratch.display(), e))?,
+            signals: signals.map_err(|error| Failure::machine("signals", error))?,
+        })
+    }
+
+    /// Measures it. What a server does wrong is told by the point.
+    ///
+    /// # Errors
+    /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
+    /// left behind but what was there.
+    pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        let site = self.sites.of(&spec.load)?;
+        let scratch = Scratch::make(&self.scratch)?;
+        let began = Instant::now();
+        let mut point = Point {
+            schema: SCHEMA,
+            run: self.run.clone(),
+            spec: spec.clone(),
+            attempt,
+            began: crate::calendar::now(),
+            verdict: Verdict::Good,
+            cost: Cost::default(),
+            commands: Commands::default(),
+            testbed: Default::default(),
+            load: None,
+            counters: Default::default(),
+            counted_s: 0.0,
+            vitals: None,
+            profile: None,
+        };
+        let mut testbed = Testbed::up(&spec.layout)?;
+        if spec.layout.memory_bytes.is_some() || spec.layout.disk_bytes_per_s.is_some() {
+            // What is in memory already is on nobody's account.
+            drop_pages(&site)?;
+            testbed.throttle(&site)?;
+        }
+        point.testbed = testbed.facts.clone();
+        // Its place in the queue of its processor is no part of what is measured. The quota of the
+        // server is one of tasks that are not urgent.
+        testbed.client.placement.is_urgent = !spec.layout.is_loopback;
+        let port = if spec.layout.is_loopback { free_port()? } else { PORT };
+        let address = SocketAddr::new(testbed.server.address, port);
+        let start = Start {
+            executable: &self.executable,
+            host: &testbed.server,
+            address,
+            site: &site,
+            scratch: &scratch.0,
+        };
+        match Running::start(&spec.subject, &start) {
+            Ok(running) => {
+                point.cost.start_s = began.elapsed().as_secs_f64();
+                let launch = spec.subject.launch(&start)?;
+                point.commands.server = self.shown(&launch.to_string(), &site);
+                let client = Client {
+                    executable: &self.executable,
+                    testbed: &testbed,
+                    address,
+                    scratch: &scratch.0,
+                    signals: &self.signals,
+                };
+                self.perform(&client, &running, &mut point)?;
+                running.stop();
+            }
+            // A server that does not start is told in its curve's place.
+            Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
+            Err(other) => return Err(other),
+        }
+        if let Some(carried) = testbed.carried() {
+            let Carried { packets, lost, cpu } = carried;
+            let told = format!(
+                "{packets} packets carried, {lost} lost, for {:.3} s of the client's processors",
+                cpu.as_secs_f64()
+            );
+            point.testbed.insert(String::from("delay"), told);
+        }
+        drop(testbed);
+        point.cost.whole_s = began.elapsed().as_secs_f64();
+        Ok(point)
+    }
+
+    /// Without what is this run's alone.
+    fn shown(&self, command: &str, site: &Path) -> String {
+        let names = [(site, "SITE"), (&*self.scratch, "SCRATCH"), (&*self.executable, "weir")];
+        names.iter().fold(String::from(command), |text, (path, name)| {
+            text.replace(&path.display().to_string(), name)
+        })
+    }
+
+    fn perform(
+        &self,
+        client: &Client<'_>,
+        running: &Running,
+        point: &mut Point,
+    ) -> Result<(), Failure> {
+        let load = &point.spec.load.clone();
+        let idle = client.hold_idle(load)?;
+        let began = Instant::now();
+        let mut warm_up = client.warm_up(load)?;
+        let mut profiler = None;
+        if let Some(kind) = point.spec.profile {
+            // The window of a profile is all of a load, so that its requests can be counted.
+            client.run(&Load { seconds: warm_up.within_s, ..load.clone() }, 0.0, &mut |_| ())?;
+            warm_up.within_s = 0.0;
+            profiler = Some(Profiler::start(kind, &client.target(running)));
+        }
+        point.cost.warm_up_s = began.elapsed().as_secs_f64();
+        let began = Instant::now();
+        let mut watching = None;
+        let mut watched = Ok(());
+        let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
+            Moment::Begins => watching = Some(Watching::begin(running, client.testbed)),
+            Moment::Ends => {
+                let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
+                watched = ended.unwrap_or(Ok(()));
+            }
+        })?;
+        point.cost.load_s = began.elapsed().as_secs_f64();
+        let profile = profiler.map(|profiler| profiler?.finish(&running.pids()));
+        point.profile = profile.map(|seen| seen.map_err(|failure| failure.to_string()));
+        drop(idle);
+        point.commands.load = ran.command;
+        point.verdict = match ran.results {
+            Ok(results) => {
+                let findings = gates::findings(&results, &Limits::default());
+                let verdict = Verdict::of_load(&findings);
+                let requests = results.requests.told_to(Digits::Two);
+                // A client is one of several addresses of one machine here, which tells nothing.
+                point.load = Some(Results { requests, clients: Vec::new(), ..results });
+                verdict
+            }
+            Err(why) => Verdict::Invalid(vec![why]),
+        };
+        if !running.is_alive() {
+            let died = format!("the server ended in mid-run: {}", running.last_words());
+            point.verdict = Verdict::Failed(vec![died]);
+            return Ok(());
+        }
+        watched?;
+        let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
+        let verdict = std::mem::replace(&mut point.verdict, Verdict::Good);
+        point.verdict = verdict.and_invalid(complaints.unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// What is watched from when the measured time begins until it ends.
+struct Watching {
+    since: Instant,
+    counters: BTreeMap<String, f64>,
+    reading: Reading,
+}
+
+impl Watching {
+    fn begin(running: &Running, testbed: &Testbed) -> Result<Self, Failure> {
+        let reading = Reading::take(&watch(running, testbed))?;
+        Ok(Self { since: Instant::now(), counters: running.counters()?, reading })
+    }
+
+    fn end(self, running: &Running, testbed: &Testbed, point: &mut Point) -> Result<(), Failure> {
+        let was = |name| self.counters.get(name).copied().unwrap_or_default();
+        let now = running.counters()?;
+        point.counters = now.iter().map(|(name, now)| (name.clone(), now - was(name))).collect();
+        point.counted_s = self.since.elapsed().as_secs_f64();
+        point.vitals = Some(self.reading.finish(&watch(running, testbed))?);
+        Ok(())
+    }
+}
+
+/// Both sides; the lab's own work is the client's.
+fn watch(running: &Running, testbed: &Testbed) -> Watch {
+    let side = |host: &Host, pids| Side {
+        pids,
+        processors: host.placement.processors.clone(),
+        namespace: host.placement.namespace.clone(),
+        groups: host.placement.groups.clone(),
+    };
+    Watch {
+        server: side(&testbed.server, running.pids()),
+        client: side(&testbed.client, vec![os::process::id()]),
+    }
+}
+
+/// An empty directory that is gone with this.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(at: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::machine(at.display(), error);
+        match std::fs::remove_dir_all(at) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+        std::fs::create_dir_all(at).map_err(failed)?;
+        Ok(Self(at.into()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left is emptied by the next point.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// One that nobody has now; who takes it in the meantime makes the point fail with a clear line.
+fn free_port() -> Result<u16, Failure> {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|listener| listener.local_addr());
+    address.map(|address| address.port()).map_err(|error| Failure::machine("a free port", error))
+}

@@ -1,0 +1,228 @@
+//! The client's side: `weir load`, as anybody could call it, on the client's machine.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use load::collector::results::Results;
+use load::report::json;
+use measure::Duration;
+use os::{Signal, Signals};
+
+use crate::Failure;
+use crate::profile::Target;
+use crate::setup::{STEADY_SHARE, WarmUp};
+use crate::spec::Load;
+use crate::subject::Running;
+use crate::testbed::Testbed;
+
+/// Whoever asks.
+#[derive(Clone, Copy)]
+pub(super) struct Client<'c> {
+    pub(super) executable: &'c Path,
+    pub(super) testbed: &'c Testbed,
+    /// The server's.
+    pub(super) address: SocketAddr,
+    pub(super) scratch: &'c Path,
+    pub(super) signals: &'c Signals,
+}
+
+/// What came of a load.
+#[derive(Debug)]
+pub struct Ran {
+    /// As it was called.
+    pub command: String,
+    /// What it told, or why it told nothing.
+    pub results: Result<Results, String>,
+}
+
+/// When something is to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// The measured time begins.
+    Begins,
+    /// It is over; replies may still come.
+    Ends,
+}
+
+/// What is left to do of a warm-up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WarmedUp {
+    /// At the begin of the load itself, in seconds.
+    pub(super) within_s: f64,
+}
+
+/// Connections that are idle until they are dropped.
+pub(super) struct Idle(Option<Child>);
+
+/// From its start until a load's first session: a tenth of a second is its own, the rest is for the
+/// system to start it. What is looked at is told in a second of the time between two looks, so that
+/// some milliseconds do not matter.
+const STARTS: Duration = Duration::from_millis(120);
+
+/// A load that is not over so long after it should be has failed.
+const LATE: Duration = Duration::from_secs(30);
+
+/// The least that tells whether a server is steady.
+const STEADY_S: f64 = 1.0;
+
+/// Longer than any point.
+const DAY_S: f64 = 86_400.0;
+
+impl Client<'_> {
+    /// Performs a load; `look` is called when its measured time begins and when it ends.
+    pub(super) fn run(
+        &self,
+        load: &Load,
+        warm_up_s: f64,
+        look: &mut dyn FnMut(Moment),
+    ) -> Result<Ran, Failure> {
+        let arguments = self.arguments(load, warm_up_s, load.seconds);
+        let told = self.scratch.join("load.json");
+        let child = self.start(&arguments, &told)?;
+        let patience_s = load.flags.get("patience").and_then(|text| text.parse().ok());
+        let lasts_s = warm_up_s + load.seconds + patience_s.unwrap_or(15.0);
+        let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
+        let ends = begins + Duration::from_secs_f64(load.seconds);
+        let moments = [(begins, Moment::Begins), (ends, Moment::Ends)];
+        let lasts = Duration::from_secs(lasts_s as u64) + LATE;
+        let is_over = self.wait(child, lasts, &moments, look)?;
+        let text = std::fs::read_to_string(&told);
+        let text = text.map_err(|error| Failure::machine(told.display(), error))?;
+        let results = match json::read(&text) {
+            Ok(results) => Ok(results),
+            Err(_) if !is_over => Err(String::from("the load did not end in time")),
+            Err(_) => Err(self.last_words(&told)),
+        };
+        let command = format!("weir {}", arguments.join(" "));
+        Ok(Ran { command, results })
+    }
+
+    /// What the load needs before it is measured, as far as it is not a part of the load.
+    pub(super) fn warm_up(&self, load: &Load) -> Result<WarmedUp, Failure> {
+        let most = match load.warm_up {
+            WarmUp::Fixed(within_s) => return Ok(WarmedUp { within_s }),
+            WarmUp::Steady(most) => most,
+        };
+        let piece = Load { seconds: STEADY_S, ..load.clone() };
+        let mut before = None;
+        for _ in 0..most {
+            let ran = self.run(&piece, 0.0, &mut |_| ())?;
+            let Ok(results) = ran.results else { break };
+            let (now, was) = (results.flow.goodput as f64, before.replace(results.flow.goodput));
+            let is_steady = |was: u64| (now - was as f64).abs() <= STEADY_SHARE * now;
+            if was.is_some_and(is_steady) {
+                break;
+            }
+        }
+        Ok(WarmedUp { within_s: 0.0 })
+    }
+
+    /// Opens connections that are idle from then on.
+    pub(super) fn hold_idle(&self, load: &Load) -> Result<Idle, Failure> {
+        if load.idle_connections == 0 {
+            return Ok(Idle(None));
+        }
+        let count = load.idle_connections;
+        let idle = Load { idle_connections: 0, flags: Default::default(), ..load.clone() }
+            .with("clients", count)
+            .with("keeps", "client")
+            .with("rest", DAY_S)
+            .with("patience", "none");
+        let child = self.start(&self.arguments(&idle, 0.0, DAY_S), &self.scratch.join("idle"))?;
+        Ok(Idle(Some(child)))
+    }
+
+    /// Who is looked at, from this side.
+    pub(super) fn target(&self, running: &Running) -> Target {
+        Target {
+            pids: running.pids(),
+            processors: self.testbed.server.placement.processors.clone(),
+            own_processors: self.testbed.client.placement.processors.clone(),
+            directory: self.scratch.into(),
+        }
+    }
+
+    fn arguments(&self, load: &Load, warm_up_s: f64, seconds: f64) -> Vec<String> {
+        let mut arguments = vec![String::from("load"), format!("http://{}/", self.address)];
+        let mut flag = |name: &str, value: String| {
+            arguments.push(format!("--{name}"));
+            arguments.push(value);
+        };
+        flag("workload", load.workload.clone());
+        for (name, value) in &load.flags {
+            flag(name, value.clone());
+        }
+        let sources: Vec<String> =
+            self.testbed.client_addresses.iter().map(ToString::to_string).collect();
+        flag("sources", sources.join(","));
+        if warm_up_s > 0.0 {
+            flag("warm-up", warm_up_s.to_string());
+        }
+        flag("duration", seconds.to_string());
+        flag("json", String::from("-"));
+        arguments
+    }
+
+    fn start(&self, arguments: &[String], told: &Path) -> Result<Child, Failure> {
+        let failed = |error| Failure::machine(told.display(), error);
+        let out = File::create(told).map_err(failed)?;
+        let words = File::create(told.with_extension("err")).map_err(failed)?;
+        let command = self.testbed.client.placement.command(self.executable);
+        let spawned = command.and_then(|mut command| {
+            command.args(arguments).stdin(Stdio::null()).stdout(out).stderr(words).spawn()
+        });
+        spawned.map_err(|error| Failure::machine("weir load", error))
+    }
+
+    /// Until it has ended; `false`: it had to be ended.
+    fn wait(
+        &self,
+        mut child: Child,
+        lasts: Duration,
+        moments: &[(Instant, Moment)],
+        look: &mut dyn FnMut(Moment),
+    ) -> Result<bool, Failure> {
+        let end = Instant::now() + lasts;
+        let mut moments = moments.iter().peekable();
+        loop {
+            let failed = |error| Failure::machine("weir load", error);
+            let now = Instant::now();
+            while let Some((_, moment)) = moments.next_if(|(at, _)| *at <= now) {
+                look(*moment);
+            }
+            if child.try_wait().map_err(failed)?.is_some() {
+                return Ok(true);
+            }
+            let next = moments.peek().map_or(end, |(at, _)| *at);
+            let left = next.saturating_duration_since(now);
+            let signal = self.signals.wait(Some(left)).map_err(failed)?;
+            let is_stopped = matches!(signal, Some(Signal::Int | Signal::Term));
+            if is_stopped || now >= end {
+                // It has ended meanwhile, if not.
+                let _ = child.kill();
+                let _ = child.wait();
+                return if is_stopped { Err(Failure::Stopped) } else { Ok(false) };
+            }
+        }
+    }
+
+    /// What a load that told nothing said of it.
+    fn last_words(&self, told: &Path) -> String {
+        let words = std::fs::read_to_string(told.with_extension("err")).unwrap_or_default();
+        let last = words.lines().rfind(|line| !line.trim().is_empty());
+        last.unwrap_or("the load ended without a word").into()
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It has ended already, if not.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The files that are served: made once for each workload, and kept.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use load::site_files::{self, Fault};
+use load::workload::settings::Settings;
+use load::workload::{self, Workload};
+
+use crate::Failure;
+use crate::spec::Load;
+
+/// Beneath one directory.
+#[derive(Debug)]
+pub(super) struct Sites {
+    dir: PathBuf,
+    /// By the workload and what was chosen of it.
+    made: BTreeMap<String, PathBuf>,
+}
+
+impl Sites {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.into(), made: BTreeMap::new() }
+    }
+
+    /// Where the files of a load are; they are made if they are not there.
+    pub(super) fn of(&mut self, load: &Load) -> Result<PathBuf, Failure> {
+        let (name, workload) = named(load)?;
+        if let Some(dir) = self.made.get(&name) {
+            return Ok(dir.clone());
+        }
+        let dir = std::path::absolute(self.dir.join(&name));
+        let dir = dir.map_err(|error| Failure::machine(self.dir.display(), error))?;
+        site_files::make(workload.files(), &dir, |_| {}).map_err(|fault| match fault {
+            Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
+            Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+        })?;
+        self.made.insert(name, dir.clone());
+        Ok(dir)
+    }
+}
+
+/// The workload, and a name of its files.
+fn named(load: &Load) -> Result<(String, Box<dyn Workload + Send>), Failure> {
+    let row = workload::named(&load.workload);
+    let mut settings = Settings::default();
+    let mut name = load.workload.clone();
+    for knob in row.into_iter().flat_map(|row| row.knobs) {
+        if let Some(value) = load.flags.get(*knob) {
+            settings.set(knob, value).map_err(Failure::Operator)?;
+            name.push_str(&format!("-{knob}-{value}"));
+        }
+    }
+    let made = workload::make(&load.workload, &settings).map_err(Failure::Operator)?;
+    Ok((name.replace(['/', ':'], "-"), made))
+}

@@ -1,0 +1,266 @@
+//! Figures and tables that most sections have, made of cells.
+
+use std::collections::BTreeMap;
+
+use crate::design::{Design, OF_CAPACITY, RATE};
+use crate::known::{Cell, Known, Spread};
+use crate::metric::{self, Metric};
+use crate::page::{Axis, Figure, Mark, Series, Shape, Table};
+use crate::spec::Spec;
+use crate::subject::Subject;
+
+/// A curve for each subject of a design, over the rates that it was asked at.
+#[must_use]
+pub fn over_rates(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> Figure {
+    let x = Axis {
+        label: String::from("sessions begun"),
+        unit: String::from("sessions/s"),
+        ..Axis::default()
+    };
+    over(design, known, name, metric, (x, RATE))
+}
+
+/// The same over the rates as shares of each subject's own capacity.
+#[must_use]
+pub fn over_capacity(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> Figure {
+    let x = Axis { label: String::from("load, as a multiple of the capacity"), ..Axis::default() };
+    over(design, known, name, metric, (x, OF_CAPACITY))
+}
+
+fn over(
+    design: &Design,
+    known: &Known<'_>,
+    name: &str,
+    metric: &Metric,
+    (x, factor): (Axis, &str),
+) -> Figure {
+    let series = design.subjects.iter().map(|of| {
+        let cells = design.curve(known, of);
+        let is_unstable = is_unstable(&cells);
+        series(of.label(), &cells, metric, |cell| cell.factor(factor), is_unstable)
+    });
+    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    figure(name, metric, x, series)
+}
+
+/// A figure of curves whose y is a metric.
+#[must_use]
+pub fn figure(name: &str, metric: &Metric, x: Axis, series: Vec<Series>) -> Figure {
+    let y = Axis {
+        label: metric.label.into(),
+        unit: metric.unit.into(),
+        is_logarithmic: metric.is_logarithmic,
+        ..Axis::default()
+    };
+    let title = format!("{} over {}", capital(metric.label), x.label);
+    Figure { name: name.into(), title, x, y, series, shape: Shape::Curves }
+}
+
+/// One curve of cells.
+#[must_use]
+pub fn series(
+    label: String,
+    cells: &[&Cell<'_>],
+    metric: &Metric,
+    x: impl Fn(&Cell<'_>) -> Option<f64>,
+    is_unstable: bool,
+) -> Series {
+    let dots = cells.iter().filter_map(|cell| {
+        let mut dot = cell.dot(x(cell)?, metric)?;
+        if is_unstable && dot.mark == Mark::Plain {
+            dot.mark = Mark::Unstable;
+        }
+        Some(dot)
+    });
+    Series { label, points: dots.collect(), is_reference: false }
+}
+
+/// Whether the repeats of a curve at 0.9 of the capacity differ too much to tell it from others.
+#[must_use]
+pub fn is_unstable(cells: &[&Cell<'_>]) -> bool {
+    let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(0.9);
+    cells.iter().find(at_most).is_some_and(|cell| cell.is_unstable())
+}
+
+/// A group of bars for each subject of a design: a metric at each multiple of its capacity.
+#[must_use]
+pub fn bars(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> Figure {
+    let series = design.multiples.iter().map(|&multiple| {
+        let dots = design.subjects.iter().enumerate().filter_map(|(at, of)| {
+            at_multiple(design, known, of, multiple)?.dot(at as f64, metric)
+        });
+        let label = format!("at {multiple} of its capacity");
+        Series { label, points: dots.collect(), is_reference: false }
+    });
+    let series = series.collect();
+    let names = design.subjects.iter().map(Subject::label).collect();
+    let x = Axis { label: String::from("servers"), names, ..Axis::default() };
+    Figure { title: capital(metric.label), shape: Shape::Bars, ..figure(name, metric, x, series) }
+}
+
+fn at_multiple<'s, 'k>(
+    design: &Design,
+    known: &'s Known<'k>,
+    of: &Subject,
+    multiple: f64,
+) -> Option<&'s Cell<'k>> {
+    let cells = design.curve(known, of);
+    cells.into_iter().find(|cell| cell.factor(OF_CAPACITY) == Some(multiple))
+}
+
+/// A row for each subject of a design and multiple of its capacity.
+#[must_use]
+pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
+    let mut head: Vec<String> =
+        ["subject", "capacity, replies/s", "load, of it"].map(String::from).into();
+    head.extend(metrics.iter().map(|metric| metric.heading()));
+    let mut rows = Vec::new();
+    for of in &design.subjects {
+        let capacity = design.capacity(known, of);
+        let capacity = capacity.map_or_else(none, |capacity| number(capacity.replies_per_s));
+        for &multiple in design.multiples {
+            let Some(cell) = at_multiple(design, known, of, multiple) else { continue };
+            let mut row = vec![of.to_string(), capacity.clone(), multiple.to_string()];
+            row.extend(metrics.iter().map(|metric| told(cell, metric)));
+            rows.push(row);
+        }
+    }
+    let notes = vec![String::from(
+        "Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
+         verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % \
+         of the median apart.",
+    )];
+    Table { title: String::from("Capacity and load"), head, rows, notes }
+}
+
+/// A cell of a table.
+#[must_use]
+pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
+    let Some(spread) = cell.spread(metric) else { return none() };
+    let is_unstable = cell.factor(OF_CAPACITY) == Some(0.9) && cell.is_unstable();
+    let mark = match (cell.is_failed(), is_unstable) {
+        (true, _) => " ✗",
+        (false, true) => " ~",
+        (false, false) => "",
+    };
+    format!("{}{mark}", spread_text(&spread))
+}
+
+/// A median with its quartiles.
+#[must_use]
+pub fn spread_text(spread: &Spread) -> String {
+    let (low, high) = spread.quartiles;
+    let median = number(spread.median);
+    if spread.count < 2 {
+        return median;
+    }
+    format!("{median} ({} to {})", number(low), number(high))
+}
+
+/// Three digits or all before the point, with commas between thousands.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        0.0 => 0,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{rest}")
+}
+
+/// What stands where nothing is known.
+fn none() -> String {
+    String::from("-")
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What of an experiment failed or could not be measured, in a line each, and how much was measured
+/// again because it did not count.
+#[must_use]
+pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
+    let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
+    let mut lines = Vec::new();
+    let mut again: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in cells {
+        for point in cell.points().filter(|point| !point.verdict.is_good()) {
+            lines.push(format!("{}: {}", name(&point.spec), point.verdict));
+        }
+        for point in &cell.invalid {
+            // The first words say which limit it was.
+            let why = point.verdict.why().first().map_or("", String::as_str);
+            let kind = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
+            *again.entry(kind.unwrap_or_default().trim()).or_default() += 1;
+        }
+        let last = cell.invalid.last().filter(|_| cell.points().next().is_none());
+        lines.extend(last.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
+    }
+    let times = |(why, count): (&str, usize)| format!("{count} times {why}");
+    let again: Vec<String> = again.into_iter().map(times).collect();
+    if !again.is_empty() {
+        lines.push(format!("did not count, and was measured again: {}", again.join(", ")));
+    }
+    lines
+}
+
+/// What a point is, in a few words.
+#[must_use]
+pub fn name(spec: &Spec) -> String {
+    let factors = spec.factors.iter().map(|(name, value)| format!(" {name} {}", number(*value)));
+    let factors: String = factors.collect();
+    format!("{} {}{factors}, repeat {}", spec.subject, spec.stage, spec.repeat)
+}
+
+/// The commands of one point for each subject, so that a reader can do the same by hand.
+#[must_use]
+pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Vec<String> {
+    let of = |subject: &Subject| {
+        let of_it =
+            |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.subject == *subject;
+        let point = known.all().iter().rev().filter(of_it).find_map(|cell| cell.points().next())?;
+        Some([point.commands.server.clone(), point.commands.load.clone()])
+    };
+    subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()
+}
+
+/// The metrics of an overload: what came of it, how long who was answered had waited, and what it
+/// cost.
+pub const OF_LOAD: [&Metric; 5] =
+    [&metric::GOODPUT, &metric::P50, &metric::P99, &metric::CPU, &metric::DROPS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_commas() {
+        let rows = [
+            (0.0, "0"),
+            (0.01234, "0.012"),
+            (1.0, "1.00"),
+            (12.345, "12.3"),
+            (123.45, "123"),
+            (1_234_567.0, "1,234,567"),
+            (-1234.0, "-1,234"),
+            (999.96, "1,000"),
+        ];
+        for (value, expected) in rows {
+            assert_eq!(number(value), expected);
+        }
+    }
+}

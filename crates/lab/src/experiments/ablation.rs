@@ -1,0 +1,153 @@
+//! What is each saving worth? (JAWS97 4.)
+//!
+//! Each of the paper's optimisations is a knob here. Every architecture is measured as it is, and
+//! with one of them turned off or set otherwise, under JAWS' own load. A
+//! saving that an architecture cannot have is not measured with it.
+
+use super::jaws97;
+use crate::closed::Closed;
+use crate::curves;
+use crate::design::Plan;
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::metric;
+use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::setup::Setup;
+use crate::subject::Subject;
+use crate::tuning::with_knob;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "ablation",
+    paper: "JAWS97 4",
+    question: "what is each saving of JAWS worth in each architecture?",
+    plan,
+    sections,
+};
+
+/// What the paper calls it, with the knob and the value that takes it away.
+const SAVINGS: [(&str, &str, &str); 10] = [
+    ("pre-computed heads", "head-cache", "off"),
+    ("cached date", "date-cache", "off"),
+    ("gather-write", "gather", "off"),
+    ("cached files", "cache-mb", "0"),
+    ("sendfile", "sendfile", "off"),
+    ("locks of entries", "cache-locks", "1"),
+    ("Nagle's algorithm off", "nodelay", "off"),
+    ("a long backlog", "backlog", "16"),
+    ("a large send buffer", "send-buffer-kb", "8"),
+    ("small files in memory", "small-file-kb", "0"),
+];
+
+const ARCHITECTURES: [&str; 4] = ["sped", "amped", "mt", "proactor"];
+
+/// So many at a time: the most of the paper.
+const CLIENTS: u32 = 42;
+
+fn closed(setup: &Setup) -> Closed {
+    let mut subjects = Vec::new();
+    for of in setup.subjects(&ARCHITECTURES) {
+        let takes =
+            |knob: &str| servers::knobs::knob(knob).is_some_and(|knob| knob.is_taken_by(&of.name));
+        subjects.push(of.clone());
+        let taken = SAVINGS.iter().filter(|(_, knob, _)| takes(knob));
+        subjects.extend(taken.map(|(_, knob, value)| with_knob(&of, knob, value)));
+    }
+    Closed { clients: vec![CLIENTS], ..jaws97::closed(EXPERIMENT.name, setup, subjects) }
+}
+
+/// The architecture with all of its savings.
+fn whole(of: &Subject) -> Subject {
+    let mut of = of.clone();
+    of.knobs.retain(|knob, value| !SAVINGS.iter().any(|(_, of, off)| of == knob && off == value));
+    of
+}
+
+fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
+    closed(setup).plan()
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let closed = closed(setup);
+    vec![Section {
+        name: EXPERIMENT.name.into(),
+        title: String::from("What each saving is worth (JAWS97 4)"),
+        question: vec![format!(
+            "Every architecture as it is, and with one saving taken away. {CLIENTS} clients at a \
+             time ask for WebStone's files (500 bytes to 5 MB), one request on each connection."
+        )],
+        answer: Vec::new(),
+        comparisons: Vec::new(),
+        figures: vec![figure(&closed, known)],
+        tables: vec![table(&closed, known)],
+        excluded: curves::excluded(known, EXPERIMENT.name),
+        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+    }]
+}
+
+/// Connections/s without a saving, as a share of those with all of them, and the spread of that.
+fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
+    let spread = |of: &Subject| closed.at_most(known, of)?.spread(&metric::CONNECTIONS);
+    let (with, without) = (spread(&whole(of))?.median, spread(of)?);
+    let (low, high) = without.quartiles;
+    (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
+}
+
+fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
+    let wholes: Vec<Subject> =
+        closed.subjects.iter().filter(|of| whole(of) == **of).cloned().collect();
+    let series = wholes.iter().map(|of| {
+        let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
+            let (y, spread) = share(closed, known, &with_knob(of, knob, value))?;
+            Some(Dot {
+                x: at as f64,
+                y: y * 100.0,
+                spread: (spread.0 * 100.0, spread.1 * 100.0),
+                mark: Mark::Plain,
+            })
+        });
+        Series { label: of.to_string(), points: dots.collect(), is_reference: false }
+    });
+    Figure {
+        name: String::from("without"),
+        title: String::from("Connections that are left without each saving"),
+        x: Axis {
+            label: String::from("what is taken away"),
+            names: SAVINGS.map(|(saving, _, _)| saving.into()).into(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: String::from("connections/s, of those with all savings"),
+            unit: String::from("%"),
+            ..Axis::default()
+        },
+        series: series.collect(),
+        shape: Shape::Bars,
+    }
+}
+
+fn table(closed: &Closed, known: &Known<'_>) -> Table {
+    let wholes: Vec<&Subject> = closed.subjects.iter().filter(|of| whole(of) == **of).collect();
+    let mut head = vec![String::from("without"), String::from("knob")];
+    head.extend(wholes.iter().map(|of| format!("{of}, % of its connections/s")));
+    let rows = SAVINGS.iter().map(|(saving, knob, value)| {
+        let mut row = vec![String::from(*saving), format!("--{knob} {value}")];
+        row.extend(wholes.iter().map(|of| {
+            let share = share(closed, known, &with_knob(of, knob, value));
+            share.map_or_else(
+                || String::from("-"),
+                |(share, (low, high))| {
+                    let [share, low, high] =
+                        [share, low, high].map(|share| curves::number(share * 100.0));
+                    format!("{share} ({low} to {high})")
+                },
+            )
+        }));
+        row
+    });
+    Table {
+        title: String::from("Connections/s without each saving"),
+        head,
+        rows: rows.collect(),
+        notes: vec![String::from("Medians and quartiles of the repeats; - : it has no such knob.")],
+    }
+}

@@ -1,0 +1,161 @@
+//! Which server and which knobs are best on this machine, and what happens at twice the load, with
+//! clients that wait one second?
+//!
+//! The question of whoever has a site and expects a flood, answered in ten minutes: Weir's
+//! architectures, with a few values of the knobs that matter then, beside other servers and the
+//! least that any server has to do. One small file, one request on each connection: the flood of
+//! new clients of Brecht04 6.2.
+
+use super::flood;
+use crate::curves;
+use crate::design::{Design, Plan, is_over};
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::metric;
+use crate::page::Section;
+use crate::setup::{Setup, WarmUp};
+use crate::spec::Load;
+use crate::subject::Subject;
+use crate::tuning::Tuning;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "best",
+    paper: "",
+    question: "which server and which knobs are best here, and what happens at twice the load?",
+    plan,
+    sections,
+};
+
+/// Weir's own, and whom a reader may have now. The floor is no server: it is what is left when a
+/// server's work is taken away.
+const SUBJECTS: [&str; 11] = [
+    "sped",
+    "amped",
+    "mt",
+    "proactor",
+    "nginx",
+    "lighttpd",
+    "h2o",
+    "apache-event",
+    "apache-prefork",
+    "caddy",
+    "floor-readiness",
+];
+
+/// What is tried of each architecture at twice its capacity: how many may wait, and how many are
+/// served at a time.
+const GRIDS: [(&str, Grid); 4] = [
+    ("sped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
+    ("amped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
+    ("mt", &[("backlog", &["1024", "128", "32"]), ("threads", &["64", "512"])]),
+    ("proactor", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
+];
+
+/// By knob, its values.
+type Grid = &'static [(&'static str, &'static [&'static str])];
+
+fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
+    let mut subjects = setup.subjects(&SUBJECTS);
+    subjects.extend(tuned);
+    Design {
+        experiment: EXPERIMENT.name,
+        subjects,
+        load: flood::load(setup, 1.5),
+        layout: flood::layout(setup),
+        sweep_s: setup.seconds(0.7),
+        sweep: &[0.5, 0.8, 1.0, 1.2],
+        multiples: &[0.9, 2.0],
+        sweep_repeats: setup.repeats(2),
+        repeats: setup.repeats(3),
+        basis: untuned,
+    }
+}
+
+/// The one that a tuned one was made of.
+fn untuned(of: &Subject) -> Subject {
+    let is_tried = |knob: &str| {
+        let mut grids = GRIDS.iter().filter(|(name, _)| *name == of.name);
+        grids.any(|(_, grid)| grid.iter().any(|(tried, _)| *tried == knob))
+    };
+    let mut of = of.clone();
+    of.knobs.retain(|knob, _| !is_tried(knob));
+    of
+}
+
+/// The searches that can begin: of those whose capacity is known.
+fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
+    let of = |(name, grid): &(&str, Grid)| {
+        let subject = Subject { name: String::from(*name), knobs: Default::default() };
+        let capacity = design.capacity(known, &subject)?;
+        let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
+        let load = Load {
+            seconds: setup.seconds(0.7),
+            warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
+            ..design.load.clone()
+        };
+        Some(Tuning {
+            experiment: EXPERIMENT.name.into(),
+            of: subject,
+            grid: grid.iter().map(|(knob, all)| (String::from(*knob), values(all))).collect(),
+            load,
+            layout: design.layout.clone(),
+            rates: vec![(capacity.rate * 2.0).round()],
+            finalists: 1,
+            repeats: 0,
+        })
+    };
+    let is_asked = |of: &Tuning| design.subjects.contains(&of.of);
+    GRIDS.iter().filter_map(of).filter(is_asked).collect()
+}
+
+fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Subject> {
+    let survivors = tunings(setup, design, known);
+    survivors.iter().filter_map(|of| of.survivors(known)?.into_iter().next()).collect()
+}
+
+fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
+    let design = self::design(setup, Vec::new());
+    let sweep = Design { multiples: &[], ..design.clone() };
+    let mut plan = sweep.plan(known);
+    let is_known = |plan: &Plan| plan.specs.iter().all(|spec| is_over(known, spec));
+    let rates = design.multiples.len() * (design.subjects.len() + GRIDS.len());
+    let rates_s = design.of_points(design.load.seconds, rates);
+    if !is_known(&plan) {
+        plan.later_s += rates_s + TUNING_S;
+        return plan;
+    }
+    for tuning in tunings(setup, &design, known) {
+        let of_it = tuning.plan(known);
+        plan.later_s += of_it.later_s;
+        plan.specs.extend(of_it.specs);
+    }
+    if !is_known(&plan) {
+        plan.later_s += rates_s;
+        return plan;
+    }
+    let tuned = tuned(setup, &design, known);
+    self::design(setup, tuned).plan(known).after(plan)
+}
+
+/// About how long the searches take.
+const TUNING_S: f64 = 80.0;
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let untuned = design(setup, Vec::new());
+    let design = design(setup, tuned(setup, &untuned, known));
+    vec![Section {
+        name: EXPERIMENT.name.into(),
+        title: String::from("Which server, which knobs, and what a flood does"),
+        question: flood::question(&design),
+        answer: flood::answer(&design, known),
+        comparisons: Vec::new(),
+        figures: vec![
+            curves::bars(&design, known, "replies", &metric::GOODPUT),
+            curves::bars(&design, known, "p99", &metric::P99),
+            curves::bars(&design, known, "processor", &metric::CPU),
+        ],
+        tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
+        excluded: curves::excluded(known, EXPERIMENT.name),
+        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+    }]
+}

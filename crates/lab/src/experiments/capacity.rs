@@ -1,0 +1,59 @@
+//! What can each server do, and what does it do when it is asked for more?
+//!
+//! The curve that every other question starts from: good replies and response times from a quarter
+//! of a server's own capacity to twice of it (Banga and Druschel 1997 for why beyond; Brecht04 and
+//! Pariag07 draw the same). With clients that wait one second, as people do in a flash crowd.
+
+use super::flood;
+use crate::curves;
+use crate::design::{Design, Plan};
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::metric;
+use crate::page::Section;
+use crate::setup::Setup;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "capacity",
+    paper: "",
+    question: "what can each server do, and what does it do when it is asked for more?",
+    plan,
+    sections,
+};
+
+fn design(setup: &Setup) -> Design {
+    Design {
+        experiment: EXPERIMENT.name,
+        subjects: setup.subjects(&["sped", "amped", "mt", "proactor"]),
+        load: flood::load(setup, 2.0),
+        layout: flood::layout(setup),
+        sweep_s: setup.seconds(1.0),
+        sweep: &[0.7, 0.85, 1.0, 1.15],
+        multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
+        sweep_repeats: setup.repeats(3),
+        repeats: setup.repeats(3),
+        basis: Clone::clone,
+    }
+}
+
+fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
+    design(setup).plan(known)
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let design = design(setup);
+    vec![Section {
+        name: EXPERIMENT.name.into(),
+        title: String::from("Capacity, and what comes beyond"),
+        question: flood::question(&design),
+        answer: flood::answer(&design, known),
+        comparisons: Vec::new(),
+        figures: vec![
+            curves::over_rates(&design, known, "goodput", &metric::GOODPUT),
+            curves::over_capacity(&design, known, "p99", &metric::P99),
+        ],
+        tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
+        excluded: curves::excluded(known, EXPERIMENT.name),
+        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+    }]
+}

@@ -1,0 +1,137 @@
+//! The least that a completion ring can do.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
+use os::ring::{Done, Handle, Ring, RingSettings};
+use os::{Listener, is_out_of_buffers};
+
+use super::Served;
+
+/// Whose accepts are; connections have their slots.
+const LISTENER: u64 = u64::MAX;
+/// As large as a loop of thousands of connections fills them.
+const SETTINGS: RingSettings = RingSettings {
+    entries: 4096,
+    completions: 16_384,
+    buffers: 4096,
+    buffer_bytes: 1024,
+    handles: HANDLES_MAX,
+};
+/// Connections at once; capped by the limit on descriptors.
+const HANDLES_MAX: u32 = 32_768;
+
+struct Connection {
+    handle: Handle,
+    /// Sends and shutdowns in flight: a slot with any is not given back.
+    in_flight: u32,
+    /// Of the reply in hand.
+    sent: usize,
+    is_last: bool,
+    has_ended: bool,
+}
+
+struct Loop {
+    ring: Ring,
+    listener: Arc<Listener>,
+    served: Served,
+    replies: [Arc<[u8]>; 2],
+    connections: Vec<Option<Connection>>,
+}
+
+pub(super) fn run(listener: Listener, served: Served) -> io::Result<Infallible> {
+    let descriptors = u32::try_from(os::limits::descriptors()).unwrap_or(u32::MAX);
+    let settings = RingSettings { handles: HANDLES_MAX.min(descriptors), ..SETTINGS };
+    let mut floor = Loop {
+        ring: Ring::new(&settings)?,
+        listener: Arc::new(listener),
+        replies: served.replies()?.map(Arc::from),
+        served,
+        connections: Vec::new(),
+    };
+    floor.ring.accept(&floor.listener, LISTENER, true)?;
+    loop {
+        floor.ring.submit_and_wait(1, None)?;
+        while floor.complete()? {}
+    }
+}
+
+impl Loop {
+    /// Looks at one completion; `false`: there are no more.
+    fn complete(&mut self) -> io::Result<bool> {
+        let Some(completion) = self.ring.completion() else { return Ok(false) };
+        let (token, more) = (completion.token, completion.more);
+        match completion.done {
+            Done::Accepted(accepted) => {
+                if let Ok(handle) = accepted {
+                    self.begin(handle)?;
+                }
+                if !more {
+                    self.ring.accept(&self.listener, LISTENER, true)?;
+                }
+            }
+            Done::Received(Ok(bytes)) if !bytes.is_empty() => {
+                let is_last = self.served.is_last(bytes);
+                self.answer(token, is_last, more)?;
+            }
+            Done::Received(Err(error)) if is_out_of_buffers(&error) => {
+                if let Some(connection) = &self.connections[token as usize] {
+                    self.ring.recv(connection.handle, token)?;
+                }
+            }
+            Done::Received(_) => self.end(token, 0, true)?,
+            Done::Sent(sent) => self.sent(token, sent)?,
+            _ => self.end(token, 1, false)?,
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, handle: Handle) -> io::Result<()> {
+        let slot = handle.slot() as usize;
+        self.connections.resize_with(self.connections.len().max(slot + 1), || None);
+        self.connections[slot] =
+            Some(Connection { handle, in_flight: 0, sent: 0, is_last: false, has_ended: false });
+        self.ring.recv(handle, slot as u64)
+    }
+
+    fn answer(&mut self, token: u64, is_last: bool, more: bool) -> io::Result<()> {
+        let Some(connection) = &mut self.connections[token as usize] else { return Ok(()) };
+        (connection.is_last, connection.sent) = (is_last, 0);
+        let (handle, reply) = (connection.handle, self.replies[usize::from(is_last)].clone());
+        let whole = (0, reply.len());
+        if is_last {
+            connection.in_flight += 2;
+            self.ring.send_then_shut(handle, reply, whole, token)?;
+        } else {
+            connection.in_flight += 1;
+            self.ring.send(handle, reply, whole, false, token)?;
+        }
+        if more { Ok(()) } else { self.ring.recv(handle, token) }
+    }
+
+    /// The rest of a reply goes when its beginning is out.
+    fn sent(&mut self, token: u64, sent: io::Result<usize>) -> io::Result<()> {
+        let Some(connection) = &mut self.connections[token as usize] else { return Ok(()) };
+        connection.sent += sent.as_ref().unwrap_or(&0);
+        let reply = &self.replies[usize::from(connection.is_last)];
+        let rest = (connection.sent, reply.len());
+        // A failed one needs no more: the receive tells the end.
+        if sent.is_err() || connection.is_last || rest.0 >= rest.1 {
+            return self.end(token, 1, false);
+        }
+        self.ring.send(connection.handle, reply.clone(), rest, false, token)
+    }
+
+    /// So many operations are over, and maybe the receive: after the last one the slot is free.
+    fn end(&mut self, token: u64, operations: u32, has_ended: bool) -> io::Result<()> {
+        let Some(connection) = &mut self.connections[token as usize] else { return Ok(()) };
+        connection.in_flight -= operations;
+        connection.has_ended |= has_ended;
+        if connection.has_ended && connection.in_flight == 0 {
+            self.ring.close(connection.handle)?;
+            self.connections[token as usize] = None;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! What can be chosen of a run, as a table: flags and documents are made from it.
+
+use load::knob::Knob;
+
+use crate::setup::{Setup, WarmUp};
+use crate::subject;
+
+/// The table.
+pub const KNOBS: &[Knob<Setup>] = &[
+    Knob {
+        name: "subject",
+        group: "What is measured",
+        value: "NAME[:KNOB=VALUE,...]",
+        reason: "an architecture, a peer or a floor, with knobs of its own; once for each; by \
+                 default the experiment's own",
+        set: |setup, value| {
+            let subject = subject::resolve(value).map_err(|failure| failure.to_string())?;
+            setup.subjects.push(subject);
+            Ok(())
+        },
+        show: |setup| match setup.subjects.as_slice() {
+            [] => String::from("its own"),
+            some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        },
+    },
+    Knob {
+        name: "workload",
+        group: "What is measured",
+        value: "NAME",
+        reason: "what clients ask for, as in weir load; by default the experiment's own",
+        set: |setup, value| {
+            let name = value.split(':').next().unwrap_or(value);
+            load::workload::named(name).ok_or_else(|| {
+                format!("has to be one of {}", load::workload::spellings().join(", "))
+            })?;
+            setup.workload = Some(value.into());
+            Ok(())
+        },
+        show: |setup| shown(setup.workload.as_ref()),
+    },
+    Knob {
+        name: "seconds",
+        group: "How long",
+        value: "S",
+        reason: "measured for each point; by default the experiment's own, which is little: more \
+                 seconds, less spread",
+        set: |setup, value| {
+            setup.seconds = Some(positive(value)?);
+            Ok(())
+        },
+        show: |setup| shown(setup.seconds.as_ref()),
+    },
+    Knob {
+        name: "warm-up",
+        group: "How long",
+        value: "S|steady|steady:S",
+        reason: "before that: seconds of the same load, or until two seconds in a row have replies \
+                 that differ by less than 5 %, and S seconds at most",
+        set: |setup, value| {
+            setup.warm_up = Some(match value.strip_prefix("steady") {
+                None => WarmUp::Fixed(seconds(value)?),
+                Some("") => WarmUp::Steady(STEADY_MAX_S),
+                Some(most) => {
+                    let most = most.strip_prefix(':').and_then(|most| most.parse().ok());
+                    WarmUp::Steady(most.filter(|most| *most > 0).ok_or(WARM_UPS)?)
+                }
+            });
+            Ok(())
+        },
+        show: |setup| match setup.warm_up {
+            None => String::from("its own"),
+            Some(WarmUp::Fixed(seconds)) => seconds.to_string(),
+            Some(WarmUp::Steady(most)) => format!("steady:{most}"),
+        },
+    },
+    Knob {
+        name: "repeats",
+        group: "How long",
+        value: "N",
+        reason: "of each point, each after all others have had theirs; medians and quartiles are \
+                 told of them",
+        set: |setup, value| {
+            let repeats = value.parse().ok().filter(|repeats| (1..=1000).contains(repeats));
+            setup.repeats = Some(repeats.ok_or("has to be a number from 1 to 1000")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.repeats.as_ref()),
+    },
+    Knob {
+        name: "paper",
+        group: "How long",
+        value: "on|off",
+        reason: "points of 120 s, as Brecht04 5 and Pariag07 3.2 have them, and thinking users who \
+                 think as long as theirs: hours",
+        set: |setup, value| {
+            setup.is_paper = switch(value)?;
+            Ok(())
+        },
+        show: |setup| on_off(setup.is_paper),
+    },
+    Knob {
+        name: "loopback",
+        group: "The machines",
+        value: "on|off",
+        reason: "both sides on this machine as it is: needs no root, has no limits, and the \
+                 server's network work is done on the client's account",
+        set: |setup, value| {
+            setup.is_loopback = switch(value)?;
+            Ok(())
+        },
+        show: |setup| on_off(setup.is_loopback),
+    },
+    Knob {
+        name: "quota",
+        group: "The machines",
+        value: "PERCENT",
+        reason: "of one processor, what the server's processes may use; what the kernel does for \
+                 the network is not covered",
+        set: |setup, value| {
+            let percent = value.parse().ok().filter(|percent| (1..=100_000).contains(percent));
+            setup.quota_percent = Some(percent.ok_or("has to be a number from 1")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.quota_percent.as_ref()),
+    },
+    Knob {
+        name: "round-trip-ms",
+        group: "The machines",
+        value: "MS",
+        reason: "how long a packet is under way, there and back together; none by default, as \
+                 moving packets costs the client's processor time",
+        set: |setup, value| {
+            let ms = value.parse().ok().filter(|ms| (1..=10_000).contains(ms));
+            setup.round_trip_ms = Some(ms.ok_or("has to be a number from 1 to 10000")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.round_trip_ms.as_ref()),
+    },
+];
+
+/// So long is waited for a steady server where nothing is said: caches of some thousand files fill
+/// in less.
+const STEADY_MAX_S: u32 = 20;
+
+const WARM_UPS: &str = "has to be seconds, steady, or steady:S";
+
+/// The table for the documents.
+#[must_use]
+pub fn markdown() -> String {
+    load::knob::markdown(KNOBS, &Setup::default())
+}
+
+fn seconds(value: &str) -> Result<f64, String> {
+    let seconds = value.parse().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| WARM_UPS.into())
+}
+
+fn positive(value: &str) -> Result<f64, String> {
+    let seconds = value.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| String::from("has to be seconds, from 0.1 to 86400"))
+}
+
+fn switch(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(String::from("has to be on or off")),
+    }
+}
+
+fn on_off(is_on: bool) -> String {
+    String::from(if is_on { "on" } else { "off" })
+}
+
+fn shown(value: Option<&impl ToString>) -> String {
+    value.map_or_else(|| String::from("its own"), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_taken_or_told_what_they_have_to_be() {
+        let rows = [
+            ("subject", "sped:backlog=64", Ok("sped:backlog=64")),
+            ("subject", "sped:backlog", Err("sped:backlog: backlog has to be KNOB=VALUE")),
+            ("workload", "urls:/tmp/x", Ok("urls:/tmp/x")),
+            ("seconds", "2.5", Ok("2.5")),
+            ("seconds", "0", Err("has to be seconds, from 0.1 to 86400")),
+            ("warm-up", "0", Ok("0")),
+            ("warm-up", "steady", Ok("steady:20")),
+            ("warm-up", "steady:5", Ok("steady:5")),
+            ("warm-up", "steady:0", Err(WARM_UPS)),
+            ("warm-up", "soon", Err(WARM_UPS)),
+            ("repeats", "0", Err("has to be a number from 1 to 1000")),
+            ("quota", "25", Ok("25")),
+            ("loopback", "yes", Err("has to be on or off")),
+            ("round-trip-ms", "0", Err("has to be a number from 1 to 10000")),
+        ];
+        for (name, value, expected) in rows {
+            let knob = KNOBS.iter().find(|knob| knob.name == name).expect("a knob");
+            let mut setup = Setup::default();
+            let set = (knob.set)(&mut setup, value).map(|()| (knob.show)(&setup));
+            let expected = expected.map(String::from).map_err(String::from);
+            assert_eq!(set, expected, "{name} {value}");
+        }
+    }
+}

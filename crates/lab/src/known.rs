@@ -1,0 +1,200 @@
+//! Points put together: repeats of one measurement, their median and their spread.
+
+use std::collections::BTreeMap;
+
+use crate::metric::{GOODPUT, Metric};
+use crate::page::{Dot, Mark};
+use crate::point::{Point, Verdict};
+use crate::spec::Spec;
+use crate::subject::Subject;
+
+/// What was measured so far, by what was to be measured.
+#[derive(Debug, Default)]
+pub struct Known<'k> {
+    cells: Vec<Cell<'k>>,
+    /// By [`Spec::key`].
+    places: BTreeMap<String, usize>,
+}
+
+/// All repeats of one measurement.
+#[derive(Debug)]
+pub struct Cell<'k> {
+    /// That of the first repeat.
+    pub spec: &'k Spec,
+    /// Those that count, or that the server failed, by repeat.
+    points: BTreeMap<u32, &'k Point>,
+    /// Those that do not count, in the order in which they were measured.
+    pub invalid: Vec<&'k Point>,
+}
+
+/// A median and the quartiles around it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Half of them are above.
+    pub median: f64,
+    /// A quarter is below the first, and above the second one.
+    pub quartiles: (f64, f64),
+    /// Of how many.
+    pub count: usize,
+}
+
+/// Beyond it, a subject's repeats at 0.9 of its capacity differ too much to be told from others':
+/// quartiles from each other, as a share of the median.
+pub const UNSTABLE_SHARE: f64 = 0.05;
+
+impl<'k> Known<'k> {
+    /// Of points, in the order in which they were measured.
+    #[must_use]
+    pub fn of(points: &'k [Point]) -> Self {
+        let mut known = Self::default();
+        for point in points {
+            let place = *known.places.entry(point.spec.key()).or_insert_with(|| {
+                let (points, invalid) = (BTreeMap::new(), Vec::new());
+                known.cells.push(Cell { spec: &point.spec, points, invalid });
+                known.cells.len() - 1
+            });
+            known.cells[place].take(point);
+        }
+        known
+    }
+
+    /// The repeats of one measurement, whichever repeat `spec` is of.
+    #[must_use]
+    pub fn cell(&self, spec: &Spec) -> Option<&Cell<'k>> {
+        self.places.get(&spec.key()).map(|&place| &self.cells[place])
+    }
+
+    /// All cells of a part of an experiment.
+    pub fn cells<'s>(&'s self, experiment: &str, stage: &str) -> impl Iterator<Item = &'s Cell<'k>>
+    where
+        'k: 's,
+    {
+        let is_of =
+            |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.stage == stage;
+        self.cells.iter().filter(is_of).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Every cell.
+    #[must_use]
+    pub fn all(&self) -> &[Cell<'k>] {
+        &self.cells
+    }
+
+    /// How often a repeat was measured in vain, or `None` if it is known.
+    #[must_use]
+    pub fn attempts(&self, spec: &Spec) -> Option<u32> {
+        let Some(cell) = self.cell(spec) else { return Some(0) };
+        if cell.points.contains_key(&spec.repeat) {
+            return None;
+        }
+        let of_repeat = cell.invalid.iter().filter(|point| point.spec.repeat == spec.repeat);
+        Some(of_repeat.count() as u32)
+    }
+}
+
+impl<'k> Cell<'k> {
+    fn take(&mut self, point: &'k Point) {
+        match point.verdict {
+            Verdict::Invalid(_) => self.invalid.push(point),
+            Verdict::Good | Verdict::Failed(_) => {
+                self.points.insert(point.spec.repeat, point);
+            }
+        }
+    }
+
+    /// Those that count, or that the server failed.
+    pub fn points(&self) -> impl Iterator<Item = &'k Point> {
+        self.points.values().copied()
+    }
+
+    /// What was measured.
+    #[must_use]
+    pub fn subject(&self) -> &'k Subject {
+        &self.spec.subject
+    }
+
+    /// Whether verification failed in any repeat.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        self.points().any(|point| matches!(point.verdict, Verdict::Failed(_)))
+    }
+
+    /// Whether there is a repeat that counts, and none that the server failed.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        !self.points.is_empty() && !self.is_failed()
+    }
+
+    /// Whether its repeats differ too much ([`UNSTABLE_SHARE`]).
+    #[must_use]
+    pub fn is_unstable(&self) -> bool {
+        self.spread(&GOODPUT).is_some_and(|spread| spread.relative() > UNSTABLE_SHARE)
+    }
+
+    /// Of a metric, over all repeats that tell it.
+    #[must_use]
+    pub fn spread(&self, metric: &Metric) -> Option<Spread> {
+        Spread::of(self.points().filter_map(metric.of).collect())
+    }
+
+    /// The same, with what a reader has to see.
+    #[must_use]
+    pub fn dot(&self, x: f64, metric: &Metric) -> Option<Dot> {
+        let spread = self.spread(metric)?;
+        let mark = if self.is_failed() { Mark::Failed } else { Mark::Plain };
+        Some(Dot { x, y: spread.median, spread: spread.quartiles, mark })
+    }
+
+    /// What varies.
+    #[must_use]
+    pub fn factor(&self, name: &str) -> Option<f64> {
+        self.spec.factors.get(name).copied()
+    }
+}
+
+impl Spread {
+    /// Of values, in any order; none of none.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.retain(|value| value.is_finite());
+        values.sort_by(f64::total_cmp);
+        let last = values.len().checked_sub(1)?;
+        // Between two values, as far as the share lies between their places.
+        let at = |share: f64| {
+            let place = share * last as f64;
+            let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        let quartiles = (at(0.25), at(0.75));
+        Some(Self { median: at(0.5), quartiles, count: values.len() })
+    }
+
+    /// How far the quartiles are from each other, as a share of the median.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        let (low, high) = self.quartiles;
+        if self.median > 0.0 { (high - low) / self.median } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_the_median_and_its_quartiles() {
+        type Row<'r> = (&'r [f64], Option<(f64, f64, f64)>);
+        let rows: [Row<'_>; 5] = [
+            (&[], None),
+            (&[3.0], Some((3.0, 3.0, 3.0))),
+            (&[9.0, 1.0, 5.0], Some((3.0, 5.0, 7.0))),
+            (&[4.0, 1.0, 2.0, 3.0], Some((1.75, 2.5, 3.25))),
+            (&[f64::NAN, 2.0], Some((2.0, 2.0, 2.0))),
+        ];
+        for (values, expected) in rows {
+            let spread = Spread::of(values.to_vec());
+            let told = spread.map(|spread| (spread.quartiles.0, spread.median, spread.quartiles.1));
+            assert_eq!(told, expected, "{values:?}");
+        }
+    }
+}

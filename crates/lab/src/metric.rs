@@ -1,0 +1,152 @@
+//! What is told of a point, each as a number with a unit.
+
+use crate::point::Point;
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// What it is.
+    pub label: &'static str,
+    /// In which unit; empty: a pure number.
+    pub unit: &'static str,
+    /// Whether it is drawn so that each step is a factor.
+    pub is_logarithmic: bool,
+    /// Its value; none if the point does not tell it.
+    pub of: fn(&Point) -> Option<f64>,
+}
+
+impl Metric {
+    /// Over a column.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(", {}", self.unit) };
+        format!("{}{unit}", self.label)
+    }
+}
+
+const fn metric(label: &'static str, unit: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
+    Metric { label, unit, is_logarithmic: false, of }
+}
+
+const fn time(label: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
+    Metric { label, unit: "ms", is_logarithmic: true, of }
+}
+
+/// Good replies within the clients' patience: what a capacity is told in.
+pub const GOODPUT: Metric = metric("good replies", "replies/s", |point| {
+    point.figures().map(|figures| figures.goodput_per_s)
+});
+
+/// Whole replies (httperf's reply rate; Brecht04 5, Pariag07 3.2).
+pub const REPLIES: Metric =
+    metric("replies", "replies/s", |point| point.figures().map(|figures| figures.replies_per_s));
+
+/// What was asked for.
+pub const OFFERED: Metric = metric("requests asked for", "requests/s", |point| {
+    point.figures().map(|figures| figures.offered_per_s)
+});
+
+/// Server throughput (JAWS97 2.3; Pariag07 tells the same).
+pub const SERVER_MBIT: Metric = metric("server throughput", "Mbit/s", |point| {
+    point.figures().map(|figures| figures.server_throughput_mbit_per_s)
+});
+
+/// Server connections (JAWS97 2.3).
+pub const CONNECTIONS: Metric = metric("connections", "connections/s", |point| {
+    point.figures().map(|figures| figures.connections_per_s)
+});
+
+/// Client throughput (JAWS97 2.3).
+pub const CLIENT_MBIT: Metric = metric("client throughput", "Mbit/s", |point| {
+    point.figures().map(|figures| figures.client_throughput_mbit_per_s)
+});
+
+/// Client latency (JAWS97 2.3).
+pub const CLIENT_LATENCY: Metric =
+    time("client latency", |point| point.figures().map(|figures| figures.client_latency_ms));
+
+/// Mean response time (Pariag07 8).
+pub const RESPONSE: Metric =
+    time("mean response time", |point| point.figures().map(|figures| figures.response_time_ms));
+
+/// Of good replies, from the intended start.
+pub const P50: Metric = time("median response time", |point| quantile(point, 0.5));
+
+/// Of good replies, from the intended start.
+pub const P99: Metric = time("99th percentile of response times", |point| quantile(point, 0.99));
+
+fn quantile(point: &Point, share: f64) -> Option<f64> {
+    let whole = &point.load.as_ref()?.requests.whole;
+    (whole.count() > 0).then(|| whole.quantile(share).as_nanos() as f64 / 1e6)
+}
+
+/// Connections that the kernel dropped, as Brecht04 6.1 counts them: failed attempts and overflows
+/// of the listen queue.
+pub const DROPS: Metric =
+    metric("queue drops", "drops/s", |point| Some(point.vitals.as_ref()?.queues.drops_per_s));
+
+/// By the classes of Brecht04 6.3, as far as today's counters tell them apart.
+pub const DROP_CLASSES: [&Metric; 4] = [
+    &metric("SynQFull", "drops/s", |point| in_a_second(point, point.drops()?.syn_queue_full)),
+    &metric("AcceptQFull", "drops/s", |point| in_a_second(point, point.drops()?.accept_queue_full)),
+    &metric("DropRequest", "drops/s", |point| in_a_second(point, point.drops()?.drop_request)),
+    &metric("ListenOverflow", "drops/s", |point| {
+        in_a_second(point, point.drops()?.listen_overflow)
+    }),
+];
+
+fn in_a_second(point: &Point, count: u64) -> Option<f64> {
+    let elapsed_us = point.vitals.as_ref()?.elapsed_us;
+    (elapsed_us > 0).then(|| count as f64 * 1e6 / elapsed_us as f64)
+}
+
+/// Processor time of the server's side for one reply, the network's work included.
+pub const CPU: Metric = metric("processor time for a reply", "µs", |point| {
+    let (load, vitals) = (point.load.as_ref()?, point.vitals.as_ref()?);
+    let per_s = load.flow.replies as f64 / load.measured.as_secs_f64();
+    let replies = per_s * vitals.elapsed_us as f64 / 1e6;
+    (replies >= 1.0).then(|| vitals.server.processors.busy_us as f64 / replies)
+});
+
+/// Connections accepted (Brecht04 equation 1).
+pub const ACCEPT_RATE: Metric =
+    metric("accept rate", "connections/s", |point| point.counted_per_s("accepted"));
+
+/// Accept phases, N_phases of Brecht04 equation 1.
+pub const PHASES: Metric =
+    metric("accept phases", "phases/s", |point| point.counted_per_s("accept_phases"));
+
+/// Connections per accept phase, C_avg of Brecht04 equation 1.
+pub const C_AVG: Metric = metric("C_avg", "connections", |point| {
+    Some(point.counted_per_s("accepted")? / point.counted_per_s("accept_phases")?)
+});
+
+/// Calls for events.
+pub const GETEVENTS: Metric =
+    metric("getevents calls", "calls/s", |point| point.counted_per_s("getevents_calls"));
+
+/// The same by equation 1, if each accept phase follows one call.
+pub const GETEVENTS_PREDICTED: Metric = metric("getevents calls, predicted", "calls/s", |point| {
+    Some(point.counted_per_s("accepted")? / (C_AVG.of)(point)?)
+});
+
+/// All that files tell.
+pub const ALL: [&Metric; 17] = [
+    &GOODPUT,
+    &REPLIES,
+    &OFFERED,
+    &SERVER_MBIT,
+    &CONNECTIONS,
+    &CLIENT_MBIT,
+    &CLIENT_LATENCY,
+    &RESPONSE,
+    &P50,
+    &P99,
+    &CPU,
+    &DROPS,
+    &ACCEPT_RATE,
+    &PHASES,
+    &C_AVG,
+    &GETEVENTS,
+    &GETEVENTS_PREDICTED,
+];

@@ -1,0 +1,171 @@
+//! One measurement, and whether it counts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use load::collector::figures::Figures;
+use load::collector::results::Results;
+use load::gates::{self, Finding};
+use serde::{Deserialize, Serialize};
+
+use crate::profile::Profile;
+use crate::spec::Spec;
+use crate::vitals::{Classes, Vitals};
+
+/// All that is kept of one measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// [`SCHEMA`](crate::results::SCHEMA).
+    pub schema: u32,
+    /// Of the run.
+    pub run: String,
+    /// What was to be measured.
+    pub spec: Spec,
+    /// From 0; more, where earlier ones were invalid.
+    pub attempt: u32,
+    /// When it began, by the calendar (RFC 3339).
+    pub began: String,
+    /// Whether it counts.
+    pub verdict: Verdict,
+    /// What it cost.
+    pub cost: Cost,
+    /// As they were called.
+    pub commands: Commands,
+    /// Of the machines.
+    pub testbed: BTreeMap<String, String>,
+    /// What the clients saw; none if there was no measurement.
+    pub load: Option<Results>,
+    /// What the server counted meanwhile, by its own names; of Weir alone.
+    pub counters: BTreeMap<String, f64>,
+    /// What the machines did meanwhile.
+    pub vitals: Option<Vitals>,
+    /// What was seen of the server from within, or why nothing was; none: nobody looked.
+    pub profile: Option<Result<Profile, String>>,
+    /// For how long it was counted, in seconds: as long as the load was measured.
+    pub counted_s: f64,
+}
+
+/// Whether a measurement counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Good,
+    /// It tells what it should, and the server failed: wrong answers, unfair timeouts (Pariag07
+    /// 3.4), an early end.
+    Failed(Vec<String>),
+    /// It does not tell what it should: the client or somebody else's work was the limit.
+    Invalid(Vec<String>),
+}
+
+/// Where a point's time went, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The whole of it.
+    pub whole_s: f64,
+    /// Until the server answered.
+    pub start_s: f64,
+    /// Warming up, as far as it is no part of the load's own time.
+    pub warm_up_s: f64,
+    /// The load, from its start until its report was there.
+    pub load_s: f64,
+}
+
+/// What was called, so that a reader can do it by hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commands {
+    /// On the server's side.
+    pub server: String,
+    /// On the client's.
+    pub load: String,
+}
+
+/// Gates of the load that judge the generator; all others judge the server.
+const OF_CLIENT: [&str; 6] =
+    ["measured", "schedule-lag", "late-starts", "client-cpu", "descriptors", "not-started"];
+
+impl Verdict {
+    /// By what the gates of a load found.
+    #[must_use]
+    pub fn of_load(findings: &[Finding]) -> Self {
+        let failing = findings.iter().filter(|finding| finding.verdict == gates::Verdict::Fails);
+        // What to do about it is for whoever calls the generator himself.
+        let found = |words: &str| String::from(words.split(": ").next().unwrap_or_default());
+        let words = |finding: &Finding| format!("{}: {}", finding.gate, found(&finding.words));
+        let (client, server): (Vec<&Finding>, Vec<&Finding>) =
+            failing.partition(|finding| OF_CLIENT.contains(&finding.gate));
+        match (client.is_empty(), server.is_empty()) {
+            // A server that answers wrongly is found out, however late the client was.
+            (_, false) => Self::Failed(server.into_iter().map(words).collect()),
+            (false, true) => Self::Invalid(client.into_iter().map(words).collect()),
+            (true, true) => Self::Good,
+        }
+    }
+
+    /// With what else makes a measurement invalid.
+    #[must_use]
+    pub fn and_invalid(self, why: Vec<String>) -> Self {
+        match self {
+            _ if why.is_empty() => self,
+            Self::Failed(_) => self,
+            Self::Good => Self::Invalid(why),
+            Self::Invalid(mut all) => {
+                all.extend(why);
+                Self::Invalid(all)
+            }
+        }
+    }
+
+    /// Whether it is to be measured again.
+    #[must_use]
+    pub const fn is_invalid(&self) -> bool {
+        matches!(self, Self::Invalid(_))
+    }
+
+    /// Whether the server passed.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        matches!(self, Self::Good)
+    }
+
+    /// Why it does not count; empty if it does.
+    #[must_use]
+    pub fn why(&self) -> &[String] {
+        match self {
+            Self::Good => &[],
+            Self::Failed(why) | Self::Invalid(why) => why,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Good => return f.write_str("good"),
+            Self::Failed(_) => "failed",
+            Self::Invalid(_) => "invalid",
+        };
+        write!(f, "{name}: {}", self.why().join("; "))
+    }
+}
+
+impl Point {
+    /// What the load comes to; none if there was none.
+    #[must_use]
+    pub fn figures(&self) -> Option<Figures> {
+        self.load.as_ref().map(Figures::of)
+    }
+
+    /// What the server counted by this name, in a second of the load.
+    #[must_use]
+    pub fn counted_per_s(&self, name: &str) -> Option<f64> {
+        let counted = self.counters.get(name)?;
+        (self.counted_s > 0.0).then(|| counted / self.counted_s)
+    }
+
+    /// Connections that the kernel dropped, by reason, if these can be told apart.
+    #[must_use]
+    pub fn drops(&self) -> Option<&Classes> {
+        self.vitals.as_ref()?.queues.classes.as_ref().ok()
+    }
+}

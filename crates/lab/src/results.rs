@@ -1,0 +1,209 @@
+//! What is known, as lines of JSON: each stands by itself, so that a run that was broken off has
+//! lost at most the point that was being measured, and files of several runs can be put together.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+use crate::point::Point;
+use crate::setup::Setup;
+
+/// Of the lines. It grows when a key changes its meaning or goes, not when one comes.
+pub const SCHEMA: u32 = 1;
+
+/// The file's name in the directory of a run.
+pub const FILE: &str = "results.jsonl";
+
+/// One line; which of the two stands in its key `line`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// The first one, and again where a run goes on.
+    Run(Box<Run>),
+    /// One for each point.
+    Point(Box<Point>),
+}
+
+/// What stands in the key `line`.
+const RUN: &str = "run";
+const POINT: &str = "point";
+
+impl Line {
+    fn text(&self) -> String {
+        #[derive(Serialize)]
+        struct Written<'l, T> {
+            line: &'static str,
+            #[serde(flatten)]
+            of: &'l T,
+        }
+        let text = match self {
+            Self::Run(run) => serde_json::to_string(&Written { line: RUN, of: &**run }),
+            Self::Point(point) => serde_json::to_string(&Written { line: POINT, of: &**point }),
+        };
+        text.expect("text for keys, and values")
+    }
+}
+
+/// What a reader has to know of a run beside its points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Names the run: when it began, and by which process.
+    pub run: String,
+    /// When, by the calendar (RFC 3339).
+    pub began: String,
+    /// The experiments, in their order.
+    pub experiments: Vec<String>,
+    /// What was chosen.
+    pub setup: Setup,
+    /// As it could be typed again.
+    pub command: String,
+    /// See [`load::machine::facts`].
+    pub machine: BTreeMap<String, String>,
+    /// Of this program, and of every subject that says its own.
+    pub versions: BTreeMap<String, String>,
+    /// What could not be had, in a line each: a peer that is not installed.
+    pub missing: Vec<String>,
+}
+
+/// All lines of a file, or of several.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Results {
+    /// Of each start of each run.
+    pub runs: Vec<Run>,
+    /// In the order in which they were measured.
+    pub points: Vec<Point>,
+}
+
+impl Results {
+    /// Those in a directory; none if it has none.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it is none of ours: with the line's number. A last
+    /// line without an end was broken off and is left out.
+    pub fn read(dir: &Path) -> Result<Self, Failure> {
+        let path = dir.join(FILE);
+        match std::fs::read(&path) {
+            Ok(text) => Self::of(&path, whole(&text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Failure::machine(path.display(), error)),
+        }
+    }
+
+    /// Those in a file's text.
+    fn of(path: &Path, text: &[u8]) -> Result<Self, Failure> {
+        let mut results = Self::default();
+        for (number, line) in (1..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
+            results
+                .take(line)
+                .map_err(|why| Failure::Operator(format!("{}:{number}: {why}", path.display())))?;
+        }
+        Ok(results)
+    }
+
+    /// One line more.
+    ///
+    /// # Errors
+    /// It is none of ours, or of another schema: in words.
+    pub fn take(&mut self, line: &[u8]) -> Result<(), String> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u32,
+            line: String,
+        }
+        let none = |error: serde_json::Error| format!("no line of results: {error}");
+        let Head { schema, line: of } = serde_json::from_slice(line).map_err(none)?;
+        if schema != SCHEMA {
+            return Err(format!("its schema is {schema}, and this program reads {SCHEMA}"));
+        }
+        match of.as_str() {
+            RUN => self.runs.push(serde_json::from_slice(line).map_err(none)?),
+            POINT => self.points.push(serde_json::from_slice(line).map_err(none)?),
+            other => return Err(format!("a line of {other}, which there is not")),
+        }
+        Ok(())
+    }
+
+    /// Another's behind these.
+    pub fn add(&mut self, other: Self) {
+        self.runs.extend(other.runs);
+        self.points.extend(other.points);
+    }
+}
+
+/// But for a last line that was broken off.
+fn whole(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte == b'\n');
+    end.map_or(&[], |end| &text[..=end])
+}
+
+/// Where lines are added, by one at a time.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: File,
+}
+
+impl Log {
+    /// The file in a directory, for more lines, and those that it has; what was broken off at its
+    /// end is taken away.
+    ///
+    /// # Errors
+    /// As [`Results::read`]; it cannot be written, or somebody else adds to it.
+    pub fn open(dir: &Path) -> Result<(Self, Results), Failure> {
+        let path = dir.join(FILE);
+        let failed = |error| Failure::machine(path.display(), error);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Failure::Operator(format!(
+                "{}: another weir lab adds to it; take another --dir",
+                path.display()
+            )),
+            TryLockError::Error(error) => failed(error),
+        })?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        let whole = whole(&text);
+        let results = Results::of(&path, whole)?;
+        let end = whole.len() as u64;
+        file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(failed)?;
+        Ok((Self { path, file }, results))
+    }
+
+    /// Adds a line, whole or not at all.
+    ///
+    /// # Errors
+    /// The disk is full: what there was before stays whole.
+    ///
+    /// # Panics
+    /// Never: every line can be written.
+    pub fn add(&mut self, line: &Line) -> Result<(), Failure> {
+        let mut text = line.text();
+        text.push('\n');
+        let begin = self.file.stream_position();
+        let done = begin.and_then(|begin| match self.file.write_all(text.as_bytes()) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // If this fails too, who reads leaves the piece out.
+                let _ = self.file.set_len(begin);
+                let _ = self.file.seek(SeekFrom::Start(begin));
+                Err(error)
+            }
+        });
+        done.map_err(|error| {
+            let what = format!("{}: what was measured before is kept", self.path.display());
+            Failure::machine(what, error)
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Who is measured when, and how long that will take.
+
+use crate::Failure;
+use crate::design::is_over;
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::point::Point;
+use crate::setup::Setup;
+use crate::spec::Spec;
+
+/// What is told of a run while it goes on.
+#[derive(Debug)]
+pub enum News<'n> {
+    /// This is measured now.
+    Begins {
+        /// What.
+        spec: &'n Spec,
+        /// How many are known already.
+        done: usize,
+        /// How many are still to be measured, as far as can be said now; this one among them.
+        left: usize,
+        /// About how long these take, and those that cannot be said yet, in seconds.
+        left_s: f64,
+    },
+    /// This came of it.
+    Ended(&'n Point),
+}
+
+/// Measures all that the experiments ask for and `points` does not tell yet, and adds it there.
+/// `measure` is told which attempt it is, from 0, and keeps what comes of it.
+///
+/// # Errors
+/// Those of `measure`: nothing is measured behind one.
+pub fn run(
+    experiments: &[&Experiment],
+    setup: &Setup,
+    points: &mut Vec<Point>,
+    measure: &mut dyn FnMut(&Spec, u32) -> Result<Point, Failure>,
+    tell: &mut dyn FnMut(News<'_>),
+) -> Result<(), Failure> {
+    let mut pace = Pace::default();
+    for (place, experiment) in experiments.iter().enumerate() {
+        loop {
+            let (batch, mut later_s) = missing(experiment, setup, points);
+            if batch.is_empty() {
+                break;
+            }
+            for of in &experiments[place + 1..] {
+                let (batch, its_later_s) = missing(of, setup, points);
+                later_s += costs(&batch) + its_later_s;
+            }
+            for (at, spec) in batch.iter().enumerate() {
+                let left = &batch[at..];
+                let left_s = pace.of(costs(left) + later_s);
+                tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
+                let attempt = Known::of(points).attempts(spec).unwrap_or_default();
+                let point = measure(spec, attempt)?;
+                pace.learn(spec.load.costs_s(), point.cost.whole_s);
+                tell(News::Ended(&point));
+                points.push(point);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an experiment asks for that is not known, and how long takes what cannot be said yet.
+#[must_use]
+pub fn missing(experiment: &Experiment, setup: &Setup, points: &[Point]) -> (Vec<Spec>, f64) {
+    let known = Known::of(points);
+    let plan = (experiment.plan)(setup, &known);
+    let mut specs = plan.specs;
+    let mut asked = std::collections::BTreeSet::new();
+    specs.retain(|spec| !is_over(&known, spec) && asked.insert((spec.key(), spec.repeat)));
+    (specs, plan.later_s)
+}
+
+fn costs(specs: &[Spec]) -> f64 {
+    specs.iter().map(|spec| spec.load.costs_s()).sum()
+}
+
+/// How much longer than expected things take on this machine.
+#[derive(Debug, Default)]
+struct Pace {
+    expected_s: f64,
+    took_s: f64,
+}
+
+impl Pace {
+    /// So many seconds are little to learn from.
+    const LITTLE_S: f64 = 20.0;
+
+    fn learn(&mut self, expected_s: f64, took_s: f64) {
+        self.expected_s += expected_s;
+        self.took_s += took_s;
+    }
+
+    fn of(&self, expected_s: f64) -> f64 {
+        expected_s * (self.took_s + Self::LITTLE_S) / (self.expected_s + Self::LITTLE_S)
+    }
+}

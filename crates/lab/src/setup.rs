@@ -1,0 +1,78 @@
+//! What the operator chose of a run; what he did not is each experiment's own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::subject::Subject;
+
+/// See the head of this file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// What is measured; none: the experiment's own.
+    pub subjects: Vec<Subject>,
+    /// Measured for each point, in seconds.
+    pub seconds: Option<f64>,
+    /// Before that.
+    pub warm_up: Option<WarmUp>,
+    /// How often each point is measured.
+    pub repeats: Option<u32>,
+    /// Of one processor, what the server's processes may use.
+    pub quota_percent: Option<u32>,
+    /// See [`Layout::round_trip_ms`](crate::testbed::Layout::round_trip_ms).
+    pub round_trip_ms: Option<u32>,
+    /// Both sides on this machine as it is.
+    pub is_loopback: bool,
+    /// What clients ask for.
+    pub workload: Option<String>,
+    /// Names of subjects that are left out, as this machine has them not.
+    pub absent: Vec<String>,
+    /// As long as the papers' (120 s for each point), with their numbers of repeats.
+    pub is_paper: bool,
+}
+
+/// What comes before a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarmUp {
+    /// The same load for so many seconds, and on without a gap.
+    Fixed(f64),
+    /// The same load, a second at a time, until two of them in a row have replies that differ by
+    /// less than [`STEADY_SHARE`]; so many seconds at most.
+    Steady(u32),
+}
+
+/// Two seconds of an unchanging server differ by less, where they have some thousand replies.
+pub const STEADY_SHARE: f64 = 0.05;
+
+/// Of a paper's point (Brecht04 5, Pariag07 3.2).
+pub const PAPER_SECONDS: f64 = 120.0;
+
+impl Setup {
+    /// How long is measured, where an experiment has its own length.
+    #[must_use]
+    pub fn seconds(&self, own: f64) -> f64 {
+        self.seconds.unwrap_or(if self.is_paper { PAPER_SECONDS } else { own })
+    }
+
+    /// How often, where an experiment has its own number.
+    #[must_use]
+    pub fn repeats(&self, own: u32) -> u32 {
+        self.repeats.unwrap_or(own)
+    }
+
+    /// What comes before, where an experiment has its own.
+    #[must_use]
+    pub fn warm_up(&self, own: WarmUp) -> WarmUp {
+        self.warm_up.unwrap_or(own)
+    }
+
+    /// What is measured, where an experiment has its own.
+    #[must_use]
+    pub fn subjects(&self, own: &[&str]) -> Vec<Subject> {
+        if !self.subjects.is_empty() {
+            return self.subjects.clone();
+        }
+        let own = own.iter().map(|text| text.parse().expect("an experiment's own subject"));
+        own.filter(|of: &Subject| !self.absent.contains(&of.name)).collect()
+    }
+}

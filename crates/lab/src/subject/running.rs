@@ -1,0 +1,245 @@
+//! A subject that runs, from its start to its end.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use measure::Duration;
+use os::Signal;
+use os::process::{self, Pid};
+
+use super::said::Said;
+use super::{Kind, Launch, Start, Subject, listening, processes, weir};
+use crate::Failure;
+
+/// How long a subject may take until it listens: longer than any of them needs on a busy machine.
+const START_PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take to end once it is asked to; connections that clients have left open are no
+/// reason to wait.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the kernel may take to end who was killed: it may have to wait for a disk.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at a subject: short beside what it takes to start one.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// A subject that listens. Dropped, it is ended at once with all its processes; they end, too, when
+/// the lab itself is killed.
+#[derive(Debug)]
+pub struct Running {
+    name: String,
+    launch: Launch,
+    /// The first of its processes, which leads their group. Nobody waits for it before the end, so
+    /// that its number stays its own.
+    child: Child,
+    leader: Pid,
+    leash: Option<Child>,
+    said: Said,
+    /// All of them are asked to end, not only the first.
+    is_shell: bool,
+    /// Where it tells what it counts, if it does.
+    admin: Option<PathBuf>,
+}
+
+impl Running {
+    /// Starts a subject and waits until it listens. The calling thread has to live for as long as
+    /// the subject is to: see [`os::placement::Placement::command`].
+    ///
+    /// # Errors
+    /// As [`Subject::launch`]; the program cannot be started there; it ends, or does not listen in
+    /// time, told with its last words; its address is taken.
+    pub fn start(subject: &Subject, start: &Start<'_>) -> Result<Self, Failure> {
+        let name = subject.to_string();
+        let kind = subject.kind()?;
+        let launch = subject.launch(start)?;
+        // Inherited: as many descriptors as this machine allows.
+        let _ = os::limits::descriptors();
+        let fault = |error: io::Error| {
+            Failure::machine(format_args!("{subject} ({})", launch.program.display()), error)
+        };
+        let (said, into) = Said::new().map_err(fault)?;
+        let mut command = start.host.placement.command(&launch.program).map_err(fault)?;
+        command.args(&launch.arguments).envs(launch.environment.iter().cloned());
+        command.stdin(Stdio::null()).stdout(into.try_clone().map_err(fault)?).stderr(into);
+        let child = command.spawn().map_err(fault)?;
+        // What the command holds of the pipe has to go, or its end would never be heard.
+        drop(command);
+        let leader = Pid::new(child.id()).ok_or(io::ErrorKind::InvalidData.into());
+        let mut running = Self {
+            leader: leader.map_err(fault)?,
+            leash: leash(child.id()).ok(),
+            child,
+            said,
+            is_shell: matches!(kind, Kind::Command),
+            admin: matches!(kind, Kind::Weir(_)).then(|| weir::admin(start.scratch)),
+            name,
+            launch,
+        };
+        running.await_listening(start)?;
+        Ok(running)
+    }
+
+    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), Failure> {
+        let address = start.address;
+        let listens = await_true(START_PATIENCE, || {
+            let (listens, mut foreign) = self.look(address);
+            if foreign.is_some() {
+                // A socket of its own may have come, or gone, between the parts of one look.
+                foreign = self.look(address).1.filter(|again| foreign == Some(*again));
+            }
+            if foreign.is_some() {
+                return Some(Err(foreign));
+            }
+            if !self.is_alive() {
+                return Some(Err(None));
+            }
+            let is_ready = || self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin));
+            (listens && is_ready()).then_some(Ok(()))
+        });
+        let name = &self.name;
+        Err(Failure::Machine(match listens {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(Some(foreign))) => {
+                let by =
+                    processes::owner(foreign).unwrap_or_else(|| String::from("another program"));
+                format!("{name}: {address} is taken by {by}")
+            }
+            Some(Err(None)) => {
+                let words = self.last_words();
+                format!("{name} ended before it listened on {address}: {words}")
+            }
+            None => {
+                let (seconds, words) = (START_PATIENCE.as_secs(), self.last_words());
+                format!("{name} did not listen on {address} within {seconds} s: {words}")
+            }
+        }))
+    }
+
+    /// Whether it listens there, and a socket of somebody else's that does.
+    fn look(&self, address: SocketAddr) -> (bool, Option<u64>) {
+        // A look at one that ends meanwhile fails; the next one sees why.
+        let inodes = listening::listeners(self.child.id(), address).unwrap_or_default();
+        let pids = self.pids();
+        let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
+        let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
+        (!own.is_empty(), foreign.first().copied())
+    }
+
+    /// How it was started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The numbers of all its processes: those of its group, and all that descend from the first.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.family().iter().map(|process| process.pid).collect()
+    }
+
+    /// For how long its processes have run, those that have ended and were looked at included.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        self.family().iter().map(processes::cpu_time).sum()
+    }
+
+    /// Context switches of all its threads that live: because they waited, and because others were
+    /// to run.
+    #[must_use]
+    pub fn switches(&self) -> (u64, u64) {
+        let all = self.pids().into_iter().map(processes::switches);
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// The memory of its processes in bytes; what they share counts once. Takes the kernel a while.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.pids().into_iter().map(processes::memory).sum()
+    }
+
+    /// What it counts itself; nothing, unless it is Weir: then every counter of
+    /// [`servers::counters::COUNTERS`] by its name, summed over the workers, and beside them
+    /// `workers`, `connections_max`, `listen_queue`, `listen_drops`, `kernel_listen_overflows` and
+    /// `kernel_listen_drops`.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn counters(&self) -> Result<BTreeMap<String, f64>, Failure> {
+        let counters = self.admin.as_deref().map(weir::counters);
+        counters.unwrap_or_else(|| Ok(BTreeMap::new()))
+    }
+
+    /// Whether its first process is there.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        processes::of(self.child.id()).is_some_and(|process| !process.is_over)
+    }
+
+    /// What it said last, in one line.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        if !self.is_alive() {
+            // What it has written is on its way.
+            await_true(STOP_PATIENCE, || self.said.is_over().then_some(()));
+        }
+        self.said.last_words().unwrap_or_else(|| String::from("it said nothing"))
+    }
+
+    /// Asks it to end, and makes it end if it does not.
+    pub fn stop(self) {
+        // It may have ended by itself.
+        let _ = match self.is_shell {
+            true => process::signal_group(self.leader, Signal::Term),
+            false => process::signal(self.leader, Signal::Term),
+        };
+        await_true(STOP_PATIENCE, || (!self.is_alive()).then_some(()));
+    }
+
+    fn family(&self) -> Vec<processes::Process> {
+        processes::family(self.child.id(), self.leash.as_ref().map(Child::id))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let strays: Vec<_> = self.family();
+        // The first process may have ended, but it was not waited for: the group is still its own.
+        let _ = process::kill_group(self.leader);
+        for stray in strays.iter().filter(|stray| stray.group != self.child.id()) {
+            if processes::is_there(stray)
+                && let Some(pid) = Pid::new(stray.pid)
+            {
+                let _ = process::kill(pid);
+            }
+        }
+        await_true(KILL_PATIENCE, || (!strays.iter().any(processes::is_there)).then_some(()));
+        for child in [Some(&mut self.child), self.leash.as_mut()].into_iter().flatten() {
+            await_true(KILL_PATIENCE, || child.try_wait().transpose());
+        }
+    }
+}
+
+/// Ends a group when this process ends, however it does: the kernel does that for the first process
+/// alone, and its workers would go on.
+fn leash(group: u32) -> io::Result<Child> {
+    // It reads of a pipe whose other end is nobody's but ours.
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "read gone; kill -KILL 0"]).process_group(group.cast_signed());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+/// Asks again and again until there is an answer, the last time when `patience` is over.
+fn await_true<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let begun = os::clock::monotonic();
+    loop {
+        let is_last = os::clock::monotonic() - begun > patience;
+        let answer = ask();
+        if answer.is_some() || is_last {
+            return answer;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}

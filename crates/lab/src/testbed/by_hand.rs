@@ -1,0 +1,253 @@
+//! Testbeds for whoever wants to try something: they last until they are taken down.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use measure::Duration;
+use os::{Signal, Signals};
+
+use super::groups::Roots;
+use super::name::{Maker, Name};
+use super::network::{Network, Wire};
+use super::processors::{Split, numbers};
+use super::{Carrying, Layout, Testbed, delay, is_root, lacks, removal};
+use crate::Failure;
+
+/// Makes one that lasts, also when this process has ended, and tells how to run programs in it.
+/// `site` is what its server serves: the disk of that is slowed down. `carrier` is a command that
+/// calls [`carry`] with this name and round trip, for a layout with one.
+///
+/// # Errors
+/// As [`Testbed::up`]; a layout with a slow disk and no site; a ^C or SIGTERM in between
+/// ([`Failure::Stopped`]): then nothing is left behind.
+pub fn up(
+    layout: &Layout,
+    site: Option<&Path>,
+    carrier: &dyn Fn(&str, u32) -> Command,
+) -> Result<Vec<String>, Failure> {
+    if layout.disk_bytes_per_s.is_some() && site.is_none() {
+        let what = "which disk is to be slow? Name a directory that is on it";
+        return Err(Failure::Operator(what.into()));
+    }
+    let failed = |error| Failure::machine("signals", error);
+    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Hup]).map_err(failed)?;
+    let made = make(layout, site, carrier).and_then(|testbed| match signals.next() {
+        Ok(None) => keep(testbed),
+        _ => Err(Failure::Stopped),
+    });
+    signals.release().map_err(failed)?;
+    made
+}
+
+fn make(
+    layout: &Layout,
+    site: Option<&Path>,
+    carrier: &dyn Fn(&str, u32) -> Command,
+) -> Result<Testbed, Failure> {
+    let start = |name: &Name, round_trip_ms| begin(carrier(&name.to_string(), round_trip_ms));
+    let mut testbed = Testbed::make(layout, Carrying::ByProcess(&start))?;
+    site.map_or(Ok(()), |site| testbed.throttle(site))?;
+    Ok(testbed)
+}
+
+/// What a carrier says when it carries.
+const CARRIES: &str = "carrying";
+
+/// Starts a carrier and waits until it carries.
+fn begin(mut command: Command) -> Result<(), Failure> {
+    let program = command.get_program().display().to_string();
+    let failed = |error| Failure::machine(program, error);
+    // It is not for the keyboard, and outlives who started it.
+    command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut said = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        // What cannot be read says that it does not carry.
+        let _ = BufReader::new(stdout).read_line(&mut said);
+    }
+    if said.trim_end() == CARRIES {
+        return Ok(());
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(Failure::Machine(format!("packets are not carried between the hosts: {}", said.trim_end())))
+}
+
+/// Carries the packets of a lasting testbed, by the calling process, which has nothing else to do,
+/// until it is taken down. What it prints is for [`up`].
+///
+/// # Errors
+/// There is no such testbed, or its packets are carried already.
+pub fn carry(name: &str, round_trip_ms: u32) -> Result<(), Failure> {
+    let carried = || {
+        let nobody = || io::Error::new(io::ErrorKind::NotFound, "no testbed has this name");
+        let name = Name::of(name).filter(|(_, rest)| rest.is_empty()).ok_or_else(nobody)?.0;
+        let network = Network::new(&name, Wire::Tun);
+        let begun = || {
+            println!("{CARRIES}");
+            io::stdout().flush()
+        };
+        let round_trip = Duration::from_millis(round_trip_ms.into());
+        let processors = Split::here()?.client;
+        delay::carry_here(network.server(), network.client(), &processors, round_trip, begun)
+    };
+    carried().map_err(|error: io::Error| {
+        println!("{error}");
+        Failure::machine(name, error)
+    })
+}
+
+/// Where it is written which testbeds are to last: a file for each, with what was told of it.
+const KEPT: &str = "/run/weir-lab";
+
+fn note(name: &Name) -> PathBuf {
+    Path::new(KEPT).join(name.to_string())
+}
+
+/// Whether it is to last longer than its maker.
+pub(super) fn is_kept(name: &Name) -> bool {
+    note(name).exists()
+}
+
+fn keep(mut testbed: Testbed) -> Result<Vec<String>, Failure> {
+    let lines = told(&testbed);
+    let nothing = testbed.made.0.namespaces.is_empty() && testbed.made.0.groups.is_empty();
+    if !nothing {
+        let note = note(&testbed.name);
+        let written =
+            fs::create_dir_all(KEPT).and_then(|()| fs::write(&note, lines.join("\n") + "\n"));
+        if let Err(error) = written {
+            // Else it would be kept, by half a note.
+            let _ = fs::remove_file(&note);
+            return Err(Failure::machine(note.display(), error));
+        }
+        testbed.made.0 = removal::Belongings::default();
+    }
+    Ok(lines)
+}
+
+/// How to run something on either side, and what was set.
+fn told(testbed: &Testbed) -> Vec<String> {
+    let addresses = match testbed.client_addresses.as_slice() {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    };
+    let server = command(&testbed.server.placement);
+    let client = command(&testbed.client.placement);
+    let mut lines = vec![
+        format!("server {}: {server} PROGRAM", testbed.server.address),
+        format!("client {addresses}: {client} PROGRAM"),
+    ];
+    lines.extend(testbed.facts.iter().map(|(name, fact)| format!("{name}: {fact}")));
+    lines
+}
+
+/// What a shell takes to run a program there.
+fn command(placement: &os::placement::Placement) -> String {
+    let mut words = Vec::new();
+    if !placement.groups.is_empty() {
+        let join =
+            |group: &PathBuf| format!("echo $$ >{} && ", group.join("cgroup.procs").display());
+        let joins: String = placement.groups.iter().map(join).collect();
+        words.push(format!("sh -c '{joins}exec \"$0\" \"$@\"'"));
+    }
+    if let Some(name) = placement.namespace.as_ref().and_then(|path| path.file_name()) {
+        words.push(format!("ip netns exec {}", name.display()));
+    }
+    if !placement.processors.is_empty() {
+        words.push(format!("taskset -c {}", numbers(&placement.processors)));
+    }
+    words.join(" ")
+}
+
+/// What there is on this machine that labs have made, whose it is, and what the machine lacks.
+#[must_use]
+pub fn status() -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, belongings) in removal::found(&Roots::here()) {
+        let processes = match belongings.processes().len() {
+            // Others are not told where the processes of root are.
+            _ if !is_root() => "",
+            0 => "; nothing runs there",
+            1 => "; 1 process in it",
+            n => &format!("; {n} processes in it"),
+        };
+        lines.push(format!("{name}: {}{processes}", whose(&name)));
+        let note = fs::read_to_string(note(&name)).unwrap_or_default();
+        lines.extend(note.lines().map(|line| format!("    {line}")));
+    }
+    if lines.is_empty() {
+        lines.push(String::from("no testbed is up"));
+    }
+    let lacks = lacks();
+    lines.extend(lacks.iter().map(|lack| format!("this machine: {lack}")));
+    if lacks.is_empty() {
+        lines.push(String::from("this machine has all that testbeds are made of"));
+    }
+    lines
+}
+
+/// And what becomes of it.
+fn whose(name: &Name) -> String {
+    let process = name.process;
+    match name.maker() {
+        _ if is_kept(name) => String::from("made by hand, lasts until it is taken down"),
+        Maker::Runs => format!("of process {process}, which runs"),
+        Maker::Ended => format!("left behind by process {process}, goes with the next up or down"),
+        Maker::Elsewhere => format!("of process {process} of another container, left alone"),
+    }
+}
+
+/// Removes what was made to last, and what labs have left behind that were killed. Each line tells
+/// what was removed, or what was not and why.
+///
+/// # Errors
+/// Something that should have gone stays: a line each.
+pub fn down() -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    let mut complaints = Vec::new();
+    for (name, belongings) in removal::found(&Roots::here()) {
+        let goes = is_kept(&name) || name.maker() == Maker::Ended;
+        if !goes {
+            lines.push(format!("{name} stays: {}", whose(&name)));
+        } else if let Err(errors) = belongings.remove() {
+            complaints.extend(errors);
+        } else {
+            lines.push(format!("{name} is gone"));
+        }
+    }
+    complaints.extend(forget_notes());
+    if complaints.is_empty() {
+        if lines.is_empty() {
+            lines.push(String::from("no testbed was up"));
+        }
+        return Ok(lines);
+    }
+    if !is_root() {
+        complaints.push(String::from("only root takes testbeds down"));
+    }
+    Err(Failure::Machine(complaints.join("\n")))
+}
+
+/// Of testbeds that are gone, also by a restart of the machine.
+fn forget_notes() -> Vec<String> {
+    let there = removal::found(&Roots::here());
+    let notes = fs::read_dir(KEPT).into_iter().flatten().flatten();
+    let forgotten = notes.filter_map(|note| {
+        let name = note.file_name();
+        let (name, rest) = Name::of(name.to_str()?)?;
+        if there.contains_key(&name) || !rest.is_empty() {
+            return None;
+        }
+        let error = fs::remove_file(note.path()).err()?;
+        Some(format!("{}: {error}", note.path().display()))
+    });
+    let complaints = forgotten.collect();
+    // It is in nobody's way with something in it.
+    let _ = fs::remove_dir(KEPT);
+    complaints
+}

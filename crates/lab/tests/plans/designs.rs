@@ -1,0 +1,195 @@
+//! Capacities and rates.
+
+use lab::Failure;
+use lab::design::{ATTEMPTS_MAX, Design, OF_CAPACITY, PROBE, RATES};
+use lab::experiment::{Experiment, experiment};
+use lab::known::Known;
+use lab::point::{Point, Verdict};
+use lab::schedule::{self, missing};
+use lab::setup::Setup;
+use lab::spec::Spec;
+use proptest::prelude::*;
+
+use super::model::{Server, point};
+
+fn capacity() -> &'static Experiment {
+    experiment("capacity").expect("an experiment of this name")
+}
+
+fn setup(subjects: &[&str]) -> Setup {
+    let subjects = subjects.iter().map(|text| text.parse().expect("a subject"));
+    Setup { subjects: subjects.collect(), ..Setup::default() }
+}
+
+/// All points that the experiment asks for.
+fn performed(of: &Experiment, setup: &Setup, server: Server<'_>) -> Vec<Point> {
+    let mut points = Vec::new();
+    let mut measure = |spec: &Spec, attempt| Ok(point(spec, attempt, server));
+    schedule::run(&[of], setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");
+    points
+}
+
+/// The rates that a subject was asked at, as multiples of its capacity, with what they were then.
+fn rates(points: &[Point], subject: &str) -> Vec<(f64, f64)> {
+    let of_it = |point: &&Point| {
+        point.spec.stage == RATES
+            && point.spec.repeat == 0
+            && point.spec.subject.to_string() == subject
+    };
+    let rate = |point: &Point| {
+        let rate: f64 = point.spec.load.flags["rate"].parse().expect("a number");
+        (point.spec.factors[OF_CAPACITY], rate)
+    };
+    points.iter().filter(of_it).map(rate).collect()
+}
+
+#[test]
+fn each_subject_is_asked_for_multiples_of_its_own_capacity() {
+    let setup = setup(&["sped", "mt"]);
+    let points = performed(capacity(), &setup, &|spec, rate| {
+        let capacity = if spec.subject.name == "sped" { 9_000.0 } else { 3_000.0 };
+        rate.map_or(capacity, |rate| capacity.min(rate))
+    });
+    for (subject, capacity) in [("sped", 9_000.0), ("mt", 3_000.0)] {
+        let rates = rates(&points, subject);
+        assert_eq!(rates.len(), 9, "{subject}: {rates:?}");
+        for (multiple, rate) in rates {
+            let off = rate / (capacity * multiple);
+            assert!((0.98..=1.02).contains(&off), "{subject} at {multiple}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn rivals_take_turns() {
+    let setup = setup(&["sped", "mt", "amped"]);
+    let points = performed(capacity(), &setup, &|_, rate| rate.unwrap_or(5_000.0).min(5_000.0));
+    let order: Vec<(&str, &str, u32)> = points
+        .iter()
+        .map(|point| (&*point.spec.subject.name, &*point.spec.stage, point.spec.repeat))
+        .collect();
+    for three in order.chunks(3) {
+        assert_eq!(three.iter().map(|of| of.0).collect::<Vec<_>>(), ["sped", "mt", "amped"]);
+        assert!(three.iter().all(|of| (of.1, of.2) == (three[0].1, three[0].2)), "{three:?}");
+    }
+}
+
+#[test]
+fn what_is_invalid_is_measured_again_and_not_for_ever() {
+    let setup = setup(&["sped"]);
+    let mut points = Vec::new();
+    let mut measure = |spec: &Spec, attempt| {
+        let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
+        // The first of every two tries, and one rate for good.
+        let is_never = spec.factors.get(OF_CAPACITY) == Some(&2.0);
+        if is_never || (spec.stage != PROBE && attempt == 0) {
+            point.verdict = Verdict::Invalid(vec![String::from("steal")]);
+        }
+        Ok(point)
+    };
+    schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ()).expect("a run");
+    let known = Known::of(&points);
+    for cell in known.cells("capacity", RATES) {
+        let is_never = cell.factor(OF_CAPACITY) == Some(2.0);
+        let (good, invalid) = (cell.points().count(), cell.invalid.len() as u32);
+        let expected = if is_never { (0, 3 * ATTEMPTS_MAX) } else { (3, 3) };
+        assert_eq!((good, invalid), expected, "{:?}", cell.spec.factors);
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_left_out() {
+    let setup = setup(&["sped", "mt"]);
+    let points = performed(capacity(), &setup, &|spec, rate| {
+        if spec.subject.name == "mt" { 0.0 } else { rate.unwrap_or(100.0).min(100.0) }
+    });
+    assert_eq!(points.iter().filter(|point| point.spec.subject.name == "mt").count(), 1);
+    assert_eq!(rates(&points, "sped").len(), 9);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Wherever the capacity is, also if the probe saw much less of it or more, and if the server
+    /// collapses behind it.
+    #[test]
+    fn a_capacity_is_found(capacity in 200.0..20_000.0, bias in 0.6..1.3, kept in 0.1..1.0) {
+        let setup = setup(&["sped"]);
+        let server = |_: &Spec, rate: Option<f64>| match rate {
+            None => capacity * bias,
+            Some(rate) if rate <= capacity => rate,
+            Some(_) => capacity * kept,
+        };
+        let points = performed(self::capacity(), &setup, &server);
+        let rates = rates(&points, "sped");
+        let (_, best) = rates.iter().find(|(multiple, _)| *multiple == 1.0).expect("a rate");
+        let off = best / capacity;
+        // Between two rates of the sweep there are at most 20 %; a tenth of a second counts to 10.
+        prop_assert!((0.68..=1.05).contains(&off), "{off}");
+    }
+
+    /// Who stops anywhere and goes on measures the same points.
+    #[test]
+    fn a_run_goes_on_where_it_was(stopped_at in 0_usize..80) {
+        let setup = setup(&["sped", "mt"]);
+        let server = |_: &Spec, rate: Option<f64>| rate.unwrap_or(2_000.0).min(2_000.0);
+        let whole = performed(capacity(), &setup, &server);
+        let mut points = Vec::new();
+        for stops in [stopped_at, usize::MAX] {
+            let mut left = stops;
+            let mut measure = |spec: &Spec, attempt| {
+                left = left.checked_sub(1).ok_or(Failure::Stopped)?;
+                Ok(point(spec, attempt, &server))
+            };
+            let _ = schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ());
+        }
+        prop_assert_eq!(points, whole);
+    }
+}
+
+#[test]
+fn every_experiment_comes_to_an_end_and_tells_something() {
+    for of in lab::experiments::EXPERIMENTS {
+        let setup = Setup { repeats: Some(1), ..Setup::default() };
+        let points = performed(of, &setup, &|spec, rate| {
+            // A little of its own for each, so that none is like another.
+            let own = 1_000.0 + spec.subject.to_string().len() as f64;
+            rate.map_or(own, |rate| own.min(rate))
+        });
+        let (left, later_s) = missing(of, &setup, &points);
+        assert!(left.is_empty() && later_s == 0.0, "{}: {} left", of.name, left.len());
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        assert!(!sections.is_empty(), "{}", of.name);
+        for section in sections {
+            let told = section.figures.iter().map(|figure| figure.series.len()).sum::<usize>()
+                + section.tables.iter().map(|table| table.rows.len()).sum::<usize>();
+            assert!(told > 0, "{}: {section:#?}", of.name);
+            for table in &section.tables {
+                let wide = table.rows.iter().find(|row| row.len() != table.head.len());
+                assert_eq!(wide, None, "{}: {:?}", of.name, table.head);
+            }
+        }
+        // And of nothing: nothing, without a panic.
+        let _ = (of.sections)(&setup, &Known::default());
+    }
+}
+
+#[test]
+fn a_design_knows_no_capacity_before_its_sweep() {
+    let known = Known::default();
+    let design = Design {
+        experiment: "of a test",
+        subjects: setup(&["sped"]).subjects,
+        load: performed(capacity(), &setup(&["sped"]), &|_, _| 10.0)[0].spec.load.clone(),
+        layout: lab::testbed::Layout::default(),
+        sweep_s: 1.0,
+        sweep: &[1.0],
+        multiples: &[1.0],
+        sweep_repeats: 1,
+        repeats: 1,
+        basis: Clone::clone,
+    };
+    assert_eq!(design.capacity(&known, &design.subjects[0]), None);
+    assert!(design.curve(&known, &design.subjects[0]).is_empty());
+    assert_eq!(design.plan(&known).specs.len(), 1);
+}

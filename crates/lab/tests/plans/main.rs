@@ -1,0 +1,6 @@
+//! What experiments ask for, and what they make of the answers: against servers of which all is
+//! known, because they are a formula.
+
+mod designs;
+mod model;
+mod searches;

@@ -1,0 +1,76 @@
+//! A server that is a formula: so many good replies for so many sessions.
+
+use std::collections::BTreeMap;
+
+use lab::point::{Commands, Cost, Point, Verdict};
+use lab::results::SCHEMA;
+use lab::spec::Spec;
+use load::collector::results::Results;
+use load::collector::{Collector, Pace, Plan};
+use load::files::{File, FileId, Files, size_class_name};
+use load::record::{Outcome, Record, Step};
+use load::stop::Stop;
+use measure::{Duration, Instant};
+
+/// Good replies in a second, of so many sessions in a second; `None` for those of a closed loop.
+pub(crate) type Server<'s> = &'s dyn Fn(&Spec, Option<f64>) -> f64;
+
+/// A measurement of it.
+pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
+    let rate = spec.load.flags.get("rate").map(|rate| rate.parse().expect("a number"));
+    let good = server(spec, rate);
+    Point {
+        schema: SCHEMA,
+        run: String::from("of a test"),
+        spec: spec.clone(),
+        attempt,
+        began: String::new(),
+        verdict: Verdict::Good,
+        cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
+        commands: Commands::default(),
+        testbed: BTreeMap::new(),
+        load: Some(results(rate.unwrap_or(good), good)),
+        counters: BTreeMap::new(),
+        counted_s: 0.0,
+        vitals: None,
+        profile: None,
+    }
+}
+
+/// A tenth of a second in which sessions come at a rate, and the first ones are answered.
+fn results(rate: f64, good: f64) -> Results {
+    const PART: f64 = 0.1;
+    let after = Duration::from_millis(100);
+    let stop = Stop { after, sessions_max: None, warm_up: Duration::ZERO, interval: after };
+    let start = Instant { ns: 0 };
+    let plan = Plan {
+        start,
+        stop,
+        patience: Some(Duration::from_secs(1)),
+        pace: Pace::Open,
+        clients: 1,
+        verified: None,
+    };
+    let files = Files::new(vec![File { target: "/".into(), bytes: Some(100), class: 0 }], true);
+    let mut collector = Collector::new(&plan, &files, size_class_name);
+    let (all, answered) = ((rate * PART).round() as u64, (good * PART).round() as u64);
+    for number in 0..all {
+        let at = Instant { ns: number * 100_000_000 / all.max(1) };
+        let then = at + Duration::from_micros(1);
+        let outcome =
+            if number < answered { Outcome::Good } else { Outcome::Impatient(Step::Connect) };
+        collector.record(&Record {
+            file: FileId(0),
+            session: number,
+            place: 0,
+            intended: at,
+            started: then,
+            connected: Some(then),
+            first_byte: Some(then),
+            ended: then + Duration::from_micros(1),
+            bytes: 100,
+            outcome,
+        });
+    }
+    collector.finish(start + after)
+}

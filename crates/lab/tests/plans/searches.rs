@@ -1,0 +1,110 @@
+//! Tuning by halving.
+
+use std::collections::BTreeMap;
+
+use lab::design::is_over;
+use lab::known::Known;
+use lab::point::{Point, Verdict};
+use lab::setup::WarmUp;
+use lab::spec::{Load, Spec};
+use lab::testbed::Layout;
+use lab::tuning::Tuning;
+
+use super::model::point;
+
+fn tuning() -> Tuning {
+    let values = |all: &[&str]| all.iter().map(|value| String::from(*value)).collect();
+    Tuning {
+        experiment: String::from("of a test"),
+        of: "sped".parse().expect("a subject"),
+        grid: vec![
+            (String::from("connections-max"), values(&["100", "1000", "10000"])),
+            (String::from("processes"), values(&["1", "4", "16"])),
+        ],
+        load: Load {
+            workload: String::from("one-packet"),
+            seconds: 1.0,
+            warm_up: WarmUp::Fixed(0.0),
+            flags: BTreeMap::new(),
+            idle_connections: 0,
+        },
+        layout: Layout::default(),
+        rates: vec![1_000.0, 4_000.0],
+        finalists: 2,
+        repeats: 3,
+    }
+}
+
+/// A peak near 1,000 connections and the given number of processes.
+fn server(spec: &Spec, rate: Option<f64>, processes: f64) -> f64 {
+    let knob = |name: &str| {
+        let value = spec.subject.knobs.get(name);
+        value.map_or(1.0, |value| value.parse::<f64>().expect("a number"))
+    };
+    let far = |value: f64, best: f64| (value / best).log10().abs();
+    let off = far(knob("connections-max"), 1_000.0) + far(knob("processes"), processes);
+    (3_000.0 / (1.0 + off)).min(rate.unwrap_or(f64::MAX))
+}
+
+fn performed(tuning: &Tuning, processes: f64, fails: &dyn Fn(&Spec) -> bool) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    loop {
+        let known = Known::of(&points);
+        let plan = tuning.plan(&known);
+        let left: Vec<Spec> =
+            plan.specs.into_iter().filter(|spec| !is_over(&known, spec)).collect();
+        if left.is_empty() {
+            return points;
+        }
+        for spec in left {
+            let mut point = point(&spec, 0, &|spec, rate| server(spec, rate, processes));
+            if fails(&spec) {
+                point.verdict = Verdict::Failed(vec![String::from("wrong bytes")]);
+            }
+            points.push(point);
+        }
+    }
+}
+
+fn best(tuning: &Tuning, points: &[Point]) -> String {
+    tuning.finalists(&Known::of(points))[0].0.to_string()
+}
+
+#[test]
+fn the_best_of_a_grid_is_found_and_what_lies_beside_it() {
+    for (processes, expected) in [
+        (4.0, "sped:connections-max=1000,processes=4"),
+        (16.0, "sped:connections-max=1000,processes=16"),
+        // Between two values of the grid: the finer one has it.
+        (8.0, "sped:connections-max=1000,processes=8"),
+    ] {
+        let points = performed(&tuning(), processes, &|_| false);
+        assert_eq!(best(&tuning(), &points), expected);
+    }
+}
+
+#[test]
+fn what_fails_at_any_rate_is_never_the_best() {
+    let fails = |spec: &Spec| {
+        spec.subject.knobs.get("processes").is_some_and(|value| value == "4")
+            && spec.load.flags["rate"] == "4000"
+    };
+    let points = performed(&tuning(), 4.0, &fails);
+    let told = best(&tuning(), &points);
+    assert!(told.starts_with("sped:connections-max=1000") && !told.ends_with("=4"), "{told}");
+}
+
+#[test]
+fn half_of_them_leave_each_round_and_rounds_double() {
+    let points = performed(&tuning(), 4.0, &|_| false);
+    let of = |stage: &str| {
+        let of_it: Vec<&Point> = points.iter().filter(|point| point.spec.stage == stage).collect();
+        (of_it.len(), of_it.first().map(|point| point.spec.load.seconds))
+    };
+    assert_eq!(of("round 1"), (9 * 2, Some(1.0)));
+    assert_eq!(of("round 2"), (5 * 2, Some(2.0)));
+    assert_eq!(of("round 3"), (3 * 2, Some(4.0)));
+    assert_eq!(of("round 4"), (0, None));
+    // The finalists, the best one beside them, and what it is untuned.
+    assert_eq!(of("final"), (4 * 2 * 3, Some(4.0)));
+}

@@ -1,0 +1,105 @@
+//! `weir lab`: flags to experiments.
+
+mod floor;
+mod list;
+mod progress;
+mod report;
+mod run;
+mod testbed;
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgMatches, Command};
+use lab::Failure;
+use lab::knobs::KNOBS;
+use lab::setup::Setup;
+
+use crate::{machine, usage};
+
+/// Ended by the operator, as shells tell a process that ^C has ended.
+const STOPPED: u8 = 130;
+
+pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
+    let done = match flags.subcommand() {
+        Some(("floor", flags)) => floor::floor(flags),
+        Some(("list", _)) => list::list(),
+        Some(("report", flags)) => report::report(flags),
+        Some(("testbed", flags)) => testbed::testbed(flags),
+        Some(("run", flags)) => run::named(flags),
+        Some(("tune", flags)) => run::tune(flags),
+        _ => run::canonical(flags),
+    };
+    done.unwrap_or_else(|failure| match failure {
+        Failure::Operator(what) => usage(&what),
+        Failure::Machine(what) => machine(&what),
+        Failure::Stopped => {
+            crate::complain(&failure.to_string());
+            ExitCode::from(STOPPED)
+        }
+    })
+}
+
+pub(crate) fn command() -> Command {
+    let names = Arg::new("name").value_name("NAME").num_args(1..).required(true);
+    Command::new("lab")
+        .about("Answers questions about web servers by measuring")
+        .args(of_run())
+        .subcommand(floor::command())
+        .subcommand(Command::new("list").about("What can be asked, and what can be measured"))
+        .subcommand(
+            Command::new("run")
+                .about("Performs experiments")
+                .arg(names.help("Of weir lab list"))
+                .args(of_run()),
+        )
+        .subcommand(report::command())
+        .subcommand(testbed::command())
+        .subcommand(
+            Command::new("tune")
+                .about("Looks for the best knobs of a server, in twenty minutes at most")
+                .args(of_run()),
+        )
+        .args_conflicts_with_subcommands(true)
+        .after_help(
+            "Without a word it answers, in ten minutes, which server and which knobs are best on \
+             this machine.\n\
+             Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine \
+             refuses, 130 stopped",
+        )
+}
+
+/// What every run takes: the table of knobs, and where it keeps what.
+fn of_run() -> impl Iterator<Item = Arg> {
+    let knobs = KNOBS.iter().map(|knob| {
+        let default = (knob.show)(&Setup::default());
+        let help = format!("{} [default: {default}]", knob.reason);
+        let arg = Arg::new(knob.name).long(knob.name).value_name(knob.value);
+        let arg = arg.help(help).help_heading(knob.group).action(clap::ArgAction::Append);
+        if knob.value == "on|off" {
+            arg.num_args(0..=1).require_equals(false).default_missing_value("on")
+        } else {
+            arg.allow_hyphen_values(true)
+        }
+    });
+    let dir = Arg::new("dir").long("dir").value_name("DIR").help(
+        "Where results and the page go; what is there already is not measured again \
+         [default: weir-lab/ and the time]",
+    );
+    let sites = Arg::new("sites").long("sites").value_name("DIR").help(
+        "Where the files that are served are made, and kept for the next run \
+         [default: weir-lab/sites]",
+    );
+    knobs.chain([dir, sites])
+}
+
+/// What was chosen.
+fn setup(flags: &ArgMatches) -> Result<Setup, Failure> {
+    let mut setup = Setup::default();
+    for knob in KNOBS {
+        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
+            let wrong = |wanted| Failure::Operator(format!("--{} {value}: {wanted}", knob.name));
+            (knob.set)(&mut setup, value).map_err(wrong)?;
+        }
+    }
+    Ok(setup)
+}

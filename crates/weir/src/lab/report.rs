@@ -1,0 +1,46 @@
+//! `weir lab report`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Arg, ArgMatches, Command};
+use lab::results::Results;
+use lab::{Failure, account};
+
+use crate::shown;
+
+/// What a page is drawn of, in short.
+const CELLS: &str = "cells.jsonl";
+
+pub(super) fn command() -> Command {
+    let dirs = Arg::new("dir").value_name("DIR").num_args(1..).required(true);
+    let out = Arg::new("out").long("out").value_name("DIR");
+    Command::new("report")
+        .about("Writes the page and the figures of results, of several runs together if need be")
+        .arg(dirs.help("Where weir lab has put them"))
+        .arg(out.help("Where the page goes [default: the first of them]"))
+}
+
+pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let dirs: Vec<PathBuf> =
+        flags.get_many::<String>("dir").into_iter().flatten().map(PathBuf::from).collect();
+    let mut results = Results::default();
+    for dir in &dirs {
+        let of_it = Results::read(dir)?;
+        if of_it.runs.is_empty() {
+            return Err(Failure::Operator(format!("{}: there are no results", dir.display())));
+        }
+        results.add(of_it);
+    }
+    let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
+    write(&results, &out)?;
+    Ok(shown(&format!("{}\n", out.join("index.html").display())))
+}
+
+/// The page, its figures, and what they are drawn of.
+pub(super) fn write(results: &Results, out: &Path) -> Result<(), Failure> {
+    lab::report::write(&account::page(results), out)?;
+    let path = out.join(CELLS);
+    std::fs::write(&path, account::cells(results))
+        .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,121 @@
+//! Experiments, from flags to a page.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use lab::Failure;
+use lab::bench::Bench;
+use lab::experiment::{Experiment, experiment};
+use lab::known::Known;
+use lab::point::Point;
+use lab::results::{Line, Log, Run, SCHEMA};
+use lab::schedule;
+use lab::setup::Setup;
+use lab::spec::Spec;
+use lab::subject::{self, Kind};
+
+use super::progress::Progress;
+use super::{report, setup};
+
+/// What `weir lab` alone asks.
+const CANONICAL: &str = "best";
+
+pub(super) fn canonical(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    perform(&[CANONICAL], flags)
+}
+
+pub(super) fn named(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let names: Vec<&str> =
+        flags.get_many::<String>("name").into_iter().flatten().map(String::as_str).collect();
+    perform(&names, flags)
+}
+
+pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    perform(&["tune"], flags)
+}
+
+fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let experiments = names.iter().map(|name| {
+        let unknown = || format!("{name}: there is no such experiment; see weir lab list");
+        experiment(name).ok_or_else(|| Failure::Operator(unknown()))
+    });
+    let experiments: Vec<&Experiment> = experiments.collect::<Result<_, _>>()?;
+    let path = |name| flags.get_one::<String>(name).map(PathBuf::from);
+    let now = lab::now();
+    let dir = path("dir").unwrap_or_else(|| PathBuf::from("weir-lab").join(now.replace(':', "")));
+    let sites = path("sites").unwrap_or_else(|| PathBuf::from("weir-lab/sites"));
+    let run = begun(names, setup(flags)?)?;
+    let executable =
+        std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
+    std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
+    let (mut log, mut results) = Log::open(&dir)?;
+    let is_other =
+        |before: &Run| before.setup != run.setup || before.experiments != run.experiments;
+    if results.runs.iter().any(is_other) {
+        return Err(Failure::Operator(format!(
+            "{}: its results are of other experiments or other choices; take another --dir",
+            dir.display()
+        )));
+    }
+    let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
+    log.add(&Line::Run(Box::new(run.clone())))?;
+    let setup = run.setup.clone();
+    results.runs.push(run);
+    let progress = Progress::new();
+    let mut measure = |spec: &Spec, attempt| {
+        let point = bench.measure(spec, attempt)?;
+        log.add(&Line::Point(Box::new(point.clone())))?;
+        Ok(point)
+    };
+    let points = &mut results.points;
+    let done = schedule::run(&experiments, &setup, points, &mut measure, &mut |news| {
+        progress.tell(&news);
+    });
+    progress.end();
+    // Of what there is, also if it is not all.
+    report::write(&results, &dir)?;
+    done?;
+    crate::shown(&format!("{}\n", dir.join("index.html").display()));
+    Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is said of a run before its first point.
+fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
+    let mut versions = load::machine::versions();
+    let mut missing = Vec::new();
+    for (name, kind) in subject::all() {
+        let Kind::Peer(peer) = kind else { continue };
+        match peer.version() {
+            Ok(version) => {
+                versions.insert(name.into(), version);
+            }
+            Err(why) if setup.subjects.iter().any(|of| of.name == name) => return Err(why),
+            Err(why) => {
+                setup.absent.push(name.into());
+                missing.push(why.to_string());
+            }
+        }
+    }
+    let began = lab::now();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    Ok(Run {
+        schema: SCHEMA,
+        run: format!("{}-{}", began.replace([':', '-'], ""), std::process::id()),
+        began,
+        experiments: names.iter().map(ToString::to_string).collect(),
+        setup,
+        command: format!("weir {}", words.join(" ")),
+        machine: load::machine::facts(),
+        versions: BTreeMap::from_iter(versions),
+        missing,
+    })
+}
+
+/// Whether everything could be measured, and no server failed verification.
+fn is_sound(points: &[Point]) -> bool {
+    let known = Known::of(points);
+    let is_hint = |cell: &&lab::known::Cell<'_>| cell.spec.stage == lab::design::PROBE;
+    known.all().iter().filter(|cell| !is_hint(cell)).all(lab::known::Cell::is_good)
+}

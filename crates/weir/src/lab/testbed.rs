@@ -1,0 +1,75 @@
+//! `weir lab testbed`.
+
+use std::path::PathBuf;
+use std::process::{Command as Program, ExitCode};
+
+use clap::{Arg, ArgMatches, Command};
+use lab::Failure;
+use lab::testbed::{Layout, by_hand};
+
+use crate::shown;
+
+pub(super) fn command() -> Command {
+    let limit = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
+    };
+    let up = Command::new("up")
+        .about("Makes two machines of this one, and tells how to run programs on them")
+        .arg(limit("quota", "PERCENT", "Of one processor, what the server may use"))
+        .arg(limit("memory-mb", "MB", "What the server may use, its page cache included"))
+        .arg(limit("disk-mb-per-s", "MB", "What the server may read from the disk of --site"))
+        .arg(limit("round-trip-ms", "MS", "How long a packet is under way, there and back"))
+        .arg(limit("site", "DIR", "A directory on the disk that is to be slow"));
+    Command::new("testbed")
+        .about("The two machines of an experiment, for trying something by hand")
+        .subcommand_required(true)
+        .subcommand(up)
+        .subcommand(Command::new("down").about("Removes what the lab has made, and nothing else"))
+        .subcommand(Command::new("status").about("What there is, and what this kernel lacks"))
+        .subcommand(
+            Command::new(CARRY).hide(true).arg(Arg::new("name")).arg(Arg::new("round-trip-ms")),
+        )
+}
+
+/// What [`by_hand::up`] starts for a delay.
+const CARRY: &str = "carry";
+
+pub(super) fn testbed(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let lines = match flags.subcommand() {
+        Some(("up", flags)) => up(flags)?,
+        Some(("down", _)) => by_hand::down()?,
+        Some((CARRY, flags)) => {
+            let name = flags.get_one::<String>("name").map_or("", String::as_str);
+            by_hand::carry(name, number(flags, "round-trip-ms")?.unwrap_or_default())?;
+            Vec::new()
+        }
+        _ => by_hand::status(),
+    };
+    Ok(shown(&lines.iter().map(|line| format!("{line}\n")).collect::<String>()))
+}
+
+fn up(flags: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let bytes = |megabytes: u32| u64::from(megabytes) * 1_000_000;
+    let layout = Layout {
+        is_loopback: false,
+        quota_percent: number(flags, "quota")?,
+        memory_bytes: number(flags, "memory-mb")?.map(bytes),
+        disk_bytes_per_s: number(flags, "disk-mb-per-s")?.map(bytes),
+        round_trip_ms: number(flags, "round-trip-ms")?,
+    };
+    let this = std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
+    let carrier = |name: &str, round_trip_ms: u32| {
+        let mut program = Program::new(&this);
+        program.args(["lab", "testbed", CARRY, name, &round_trip_ms.to_string()]);
+        program
+    };
+    let site = flags.get_one::<String>("site").map(PathBuf::from);
+    by_hand::up(&layout, site.as_deref(), &carrier)
+}
+
+fn number(flags: &ArgMatches, name: &str) -> Result<Option<u32>, Failure> {
+    let Some(text) = flags.get_one::<String>(name) else { return Ok(None) };
+    let number = text.parse().ok().filter(|number| *number > 0);
+    let wrong = || Failure::Operator(format!("--{name} {text}: has to be a number from 1"));
+    number.ok_or_else(wrong).map(Some)
+}

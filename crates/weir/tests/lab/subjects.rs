@@ -1,0 +1,192 @@
+//! Every subject starts, answers with what is in its files, is seen at work and goes.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lab::subject::{self, Kind, Running};
+use lab::testbed::{Layout, Testbed};
+
+use super::support::wire::Wire;
+use super::{Bench, runs, subject};
+
+/// Files of 100 bytes to 1 MB, as SPECweb99 has them.
+const SITE: [&str; 3] = ["specweb99", "--dirs", "1"];
+
+#[test]
+fn architectures_serve() {
+    for (name, kind) in subject::all() {
+        if let Kind::Weir(_) = kind {
+            check(name, &SITE);
+        }
+    }
+    for text in ["sped:poller=select,backlog=64,sendfile=off", "mt:threads=64"] {
+        check(text, &SITE);
+    }
+}
+
+#[test]
+fn floors_serve() {
+    for (name, kind) in subject::all() {
+        if let Kind::Floor(_) = kind {
+            check(name, &["one-packet"]);
+        }
+    }
+}
+
+#[test]
+fn floors_send_large_files_whole() {
+    for (name, kind) in subject::all() {
+        if let Kind::Floor(_) = kind {
+            let bench = Bench::new(&["one-packet"]);
+            let file = files(&bench.site()).pop().expect("its file");
+            fs::write(&file, super::support::fixture::pattern(20 << 20)).expect("a large one");
+            check_on(name, &bench);
+        }
+    }
+}
+
+#[test]
+fn peers_that_are_installed_serve() {
+    for (name, kind) in subject::all() {
+        let Kind::Peer(peer) = kind else { continue };
+        match peer.found() {
+            Ok(_) => check(name, &SITE),
+            Err(missing) => println!("not tested: {missing}"),
+        }
+    }
+}
+
+#[test]
+fn peers_take_their_knobs() {
+    for (name, kind) in subject::all() {
+        let Kind::Peer(peer) = kind else { continue };
+        if let Err(missing) = peer.found() {
+            println!("not tested: {missing}");
+            continue;
+        }
+        for knob in peer.knobs {
+            let values: &[&str] = match knob.takes {
+                subject::Takes::Word(words) => words,
+                subject::Takes::Number(..) if knob.name == "workers" => &["1", "3"],
+                subject::Takes::Number(..) => &["100"],
+            };
+            for value in values {
+                check(&format!("{name}:{}={value}", knob.name), &["one-packet"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_of_one_s_own_serves() {
+    // The name and the number of the port as a shell takes them, and commas.
+    let weir = super::executable().display();
+    for line in [
+        format!("{weir} serve {{site}} --listen {{address}} --admin off --access-log off"),
+        format!("A=1,2 exec {weir} serve {{site}} --listen {{host}}:{{port}} --admin off; false"),
+    ] {
+        check(&format!("command:{line}"), &["one-packet"]);
+    }
+}
+
+/// Where the lab's own port is nobody else's, whoever has it here.
+#[test]
+fn subjects_start_on_a_machine_of_their_own() {
+    let layout = Layout::default();
+    let testbed = match Testbed::up(&layout) {
+        Ok(testbed) => testbed,
+        Err(why) => return println!("not tested: {why}"),
+    };
+    let bench = Bench::on(testbed, &["one-packet"]);
+    let here = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = here.local_addr().expect("its address").port();
+    let address = SocketAddr::new(bench.testbed.server.address, port);
+    let namespace_of = |pid| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a namespace");
+    for (name, kind) in subject::all() {
+        if let Kind::Peer(peer) = kind
+            && let Err(missing) = peer.found()
+        {
+            println!("not tested: {missing}");
+            continue;
+        }
+        let running = bench.start_at(&subject(name), address);
+        let running = running.unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        for pid in running.pids() {
+            assert_ne!(namespace_of(pid), namespace_of(std::process::id()), "{name}");
+        }
+        running.counters().expect("its counters, from wherever they are asked for");
+        running.stop();
+    }
+}
+
+fn check(text: &str, workload: &[&str]) {
+    check_on(text, &Bench::new(workload));
+}
+
+fn check_on(text: &str, bench: &Bench) {
+    let before = files(&bench.site());
+    let subject = subject(text);
+    let (running, address) =
+        bench.start(&subject).unwrap_or_else(|failure| panic!("{text}: {failure}"));
+    serves(&bench.site(), address).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    seen_at_work(&running, text);
+    let pids = running.pids();
+    running.stop();
+    assert!(!pids.iter().any(|pid| runs(*pid)), "{text}: of {pids:?} some are left");
+    assert_eq!(files(&bench.site()), before, "{text}: the site is as it was");
+}
+
+/// Every file, all of them over one connection, and one of them over a last one.
+fn serves(site: &Path, address: SocketAddr) -> Result<(), String> {
+    let target =
+        |file: &Path| format!("/{}", file.strip_prefix(site).expect("beneath it").display());
+    let mut wire = Wire::connect(address, 0).map_err(|error| error.to_string())?;
+    let all = files(site);
+    for file in &all {
+        let target = target(file);
+        wire.get(&target, "")?;
+        let (head, content) = wire.reply(false)?;
+        let expected = fs::read(file).expect("a file");
+        if head.status != 200 || content != expected {
+            let (status, bytes) = (head.status, content.len());
+            return Err(format!("{target}: {status}, {bytes} bytes for {}", expected.len()));
+        }
+    }
+    let mut last = Wire::connect(address, 0).map_err(|error| error.to_string())?;
+    last.get(&target(&all[0]), "Connection: close\r\n")?;
+    last.reply(false)?;
+    last.end()
+}
+
+fn seen_at_work(running: &Running, text: &str) {
+    assert!(running.is_alive(), "{text}");
+    assert!(!running.pids().is_empty(), "{text}");
+    assert!(running.cpu_time() > Duration::ZERO, "{text}");
+    let (waits, preemptions) = running.switches();
+    assert!(waits + preemptions > 0, "{text}");
+    assert!(running.memory_bytes() > 0, "{text}");
+    let counters = running.counters().expect("its counters");
+    let name = text.split(':').next().unwrap_or_default();
+    if servers::registry::architecture(name).is_some() {
+        assert!(counters["replies"] > 0.0 && counters["workers"] > 0.0, "{text}: {counters:?}");
+    } else {
+        assert!(counters.is_empty(), "{text}");
+    }
+}
+
+/// Beneath a directory, in order.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
