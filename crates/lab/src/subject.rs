@@ -62,8 +62,8 @@ pub struct Start<'s> {
     pub address: SocketAddr,
     /// What it serves: an absolute path, as servers look for others in places of their own.
     pub site: &'s Path,
-    /// An empty directory, absolute too, for whatever it writes: settings, logs, the number of its process. Gone
-    /// when it has ended.
+    /// An empty directory, absolute too, for whatever it writes: settings, logs, the number of its
+    /// process. Gone when it has ended.
     pub scratch: &'s Path,
 }
 

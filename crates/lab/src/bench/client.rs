@@ -1,7 +1,7 @@
 //! The client's side: `weir load`, as anybody could call it, on the client's machine.
 
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Instant;
@@ -155,9 +155,7 @@ impl Client<'_> {
         for (name, value) in &load.flags {
             flag(name, value.clone());
         }
-        let sources: Vec<String> =
-            self.testbed.client_addresses.iter().map(ToString::to_string).collect();
-        flag("sources", sources.join(","));
+        flag("sources", sources(&self.testbed.client_addresses));
         if warm_up_s > 0.0 {
             flag("warm-up", warm_up_s.to_string());
         }
@@ -220,12 +218,48 @@ impl Client<'_> {
     }
 }
 
+/// As short as `weir load` takes them.
+fn sources(addresses: &[IpAddr]) -> String {
+    let number = |address: &IpAddr| match address {
+        IpAddr::V4(address) => Some(address.to_bits()),
+        IpAddr::V6(_) => None,
+    };
+    let is_next = |pair: &[IpAddr]| match (number(&pair[0]), number(&pair[1])) {
+        (Some(a), Some(b)) => a.checked_add(1) == Some(b),
+        _ => false,
+    };
+    match addresses {
+        [first, .., last] if addresses.windows(2).all(is_next) => format!("{first}-{last}"),
+        _ => addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    }
+}
+
 impl Drop for Idle {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             // It has ended already, if not.
             let _ = child.kill();
             let _ = child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_told_in_short() {
+        let rows = [
+            ("10.0.0.2", "10.0.0.2"),
+            ("10.0.0.2 10.0.0.3 10.0.0.4", "10.0.0.2-10.0.0.4"),
+            ("10.0.0.2 10.0.0.4", "10.0.0.2,10.0.0.4"),
+            ("::1 ::2", "::1,::2"),
+        ];
+        for (addresses, expected) in rows {
+            let addresses: Vec<IpAddr> =
+                addresses.split(' ').map(|text| text.parse().expect("an address")).collect();
+            assert_eq!(sources(&addresses), expected);
         }
     }
 }
