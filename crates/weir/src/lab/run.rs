@@ -83,7 +83,7 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     });
     progress.end();
     // Of what there is, also if it is not all.
-    let written = report::write(&results, &dir);
+    let written = report::write(std::slice::from_ref(&results), &dir);
     // What ended the run is why there is no page, if there is none.
     done.and(written)?;
     crate::shown(&format!("{}\n", dir.join("index.html").display()));
