@@ -35,7 +35,11 @@ pub fn page(results: &Results) -> Page {
         [(_, name)] => experiment(name).map_or_else(|| String::from(*name), question),
         _ => String::from("What was measured"),
     };
-    Page { title, summary: summary(results), sections, facts: facts(results) }
+    // A page of one question says first what came out.
+    let first =
+        if sections.len() == 1 { std::mem::take(&mut sections[0].answer) } else { Vec::new() };
+    let summary = first.into_iter().chain(summary(results)).collect();
+    Page { title, summary, sections, facts: facts(results) }
 }
 
 /// The points of all runs that were set up alike.

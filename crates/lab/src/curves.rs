@@ -98,7 +98,9 @@ pub fn bars(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> 
     Figure { title: capital(metric.label), shape: Shape::Bars, ..figure(name, metric, x, series) }
 }
 
-fn at_multiple<'s, 'k>(
+/// The cell of a subject at a multiple of its capacity.
+#[must_use]
+pub fn at_multiple<'s, 'k>(
     design: &Design,
     known: &'s Known<'k>,
     of: &Subject,

@@ -7,7 +7,7 @@
 //! new clients of Brecht04 6.2.
 
 use super::flood;
-use crate::curves;
+use crate::curves::{self, number};
 use crate::design::{Design, Plan, is_over};
 use crate::experiment::Experiment;
 use crate::known::Known;
@@ -15,7 +15,7 @@ use crate::metric;
 use crate::page::Section;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::tuning::Tuning;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -147,7 +147,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         name: EXPERIMENT.name.into(),
         title: String::from("Which server, which knobs, and what a flood does"),
         question: flood::question(&design),
-        answer: flood::answer(&design, known),
+        answer: answer(&design, known),
         comparisons: Vec::new(),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
@@ -158,4 +158,39 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         excluded: curves::excluded(known, EXPERIMENT.name),
         commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
     }]
+}
+
+/// Who is best, first in a sentence, then each in a line.
+fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
+    let at_twice = |of: &&Subject| {
+        // Who fails at any load is not the best at another (Pariag07 3.4).
+        if design.curve(known, of).iter().any(|cell| cell.is_failed()) {
+            return None;
+        }
+        let cell = curves::at_multiple(design, known, of, 2.0)?;
+        Some((cell.spread(&metric::GOODPUT)?.median, cell.spread(&metric::P99)?.median))
+    };
+    let is_server = |of: &&Subject| !matches!(of.kind(), Ok(Kind::Floor(_)));
+    let servers = || design.subjects.iter().filter(is_server);
+    let best = |of: &dyn Fn(&Subject) -> bool| {
+        let all = servers().filter(|subject| of(subject));
+        let told = all.filter_map(|subject| Some((subject, at_twice(&subject)?)));
+        told.max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))
+    };
+    let is_weir = |of: &Subject| matches!(of.kind(), Ok(Kind::Weir(_)));
+    let sentence = |who: &str, (of, (good, p99)): (&Subject, (f64, f64))| {
+        let capacity = design.capacity(known, of).map_or(0.0, |capacity| capacity.replies_per_s);
+        format!(
+            "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a \
+             second in time, {} % of its capacity, 99 of 100 of them within {} ms.",
+            number(good),
+            number(100.0 * good / capacity),
+            number(p99)
+        )
+    };
+    let mut lines = Vec::new();
+    lines.extend(best(&is_weir).map(|found| sentence("the best of Weir's", found)));
+    lines.extend(best(&|of| !is_weir(of)).map(|found| sentence("the best of the others", found)));
+    lines.extend(flood::answer(design, known));
+    lines
 }
