@@ -67,6 +67,7 @@ impl Bench {
     /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        self.may_go_on()?;
         let site = self.sites.of(&spec.load)?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
@@ -137,6 +138,17 @@ impl Bench {
         Ok(point)
     }
 
+    /// Nothing new is begun for somebody who wants it to end.
+    fn may_go_on(&self) -> Result<(), Failure> {
+        loop {
+            match self.signals.next().map_err(|error| Failure::machine("signals", error))? {
+                Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Without what is this run's alone.
     fn shown(&self, command: &str, site: &Path) -> String {
         let names = [(site, "SITE"), (&*self.scratch, "SCRATCH"), (&*self.executable, "weir")];
@@ -194,10 +206,16 @@ impl Bench {
             point.verdict = Verdict::Failed(vec![died]);
             return Ok(());
         }
-        watched?;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
+        let mut complaints = complaints.unwrap_or_default();
+        match watched {
+            Ok(()) => {}
+            // A server that has too much to do may not tell what it counts: one point is lost.
+            Err(Failure::Machine(why)) => complaints.push(why),
+            Err(other) => return Err(other),
+        }
         let verdict = std::mem::replace(&mut point.verdict, Verdict::Good);
-        point.verdict = verdict.and_invalid(complaints.unwrap_or_default());
+        point.verdict = verdict.and_invalid(complaints);
         Ok(())
     }
 }

@@ -127,12 +127,6 @@ impl Results {
         }
         Ok(())
     }
-
-    /// Another's behind these.
-    pub fn add(&mut self, other: Self) {
-        self.runs.extend(other.runs);
-        self.points.extend(other.points);
-    }
 }
 
 /// But for a last line that was broken off.

@@ -75,7 +75,7 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     });
     progress.end();
     // Of what there is, also if it is not all.
-    report::write(&results, &dir)?;
+    report::write(std::slice::from_ref(&results), &dir)?;
     done?;
     crate::shown(&format!("{}\n", dir.join("index.html").display()));
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
