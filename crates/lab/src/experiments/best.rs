@@ -2,9 +2,8 @@
 //! clients that wait one second?
 //!
 //! The question of whoever has a site and expects a flood, answered in ten minutes: Weir's
-//! architectures, with a few values of the knobs that matter then, beside other servers and the
-//! least that any server has to do. One small file, one request on each connection: the flood of
-//! new clients of Brecht04 6.2.
+//! architectures, with a few values of the knobs that matter then, beside other servers. One small
+//! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
 use super::flood;
 use crate::curves::{self, number};
@@ -13,7 +12,7 @@ use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
 use crate::page::Section;
-use crate::setup::{Setup, WarmUp};
+use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::{Kind, Subject};
 use crate::tuning::Tuning;
@@ -26,9 +25,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections,
 };
 
-/// Weir's own, and whom a reader may have now. The floor is no server: it is what is left when a
-/// server's work is taken away.
-const SUBJECTS: [&str; 11] = [
+/// Weir's own, and whom a reader may have now.
+const SUBJECTS: [&str; 10] = [
     "sped",
     "amped",
     "mt",
@@ -39,16 +37,15 @@ const SUBJECTS: [&str; 11] = [
     "apache-event",
     "apache-prefork",
     "caddy",
-    "floor-readiness",
 ];
 
 /// What is tried of each architecture at twice its capacity: how many may wait, and how many are
-/// served at a time.
+/// taken or served at a time. `weir lab tune` tries more.
 const GRIDS: [(&str, Grid); 4] = [
-    ("sped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
-    ("amped", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
-    ("mt", &[("backlog", &["1024", "128", "32"]), ("threads", &["64", "512"])]),
-    ("proactor", &[("backlog", &["1024", "128", "32"]), ("accept-limit", &["inf", "16"])]),
+    ("sped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
+    ("amped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
+    ("mt", &[("backlog", &["256", "64"]), ("threads", &["64", "512"])]),
+    ("proactor", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
 ];
 
 /// By knob, its values.
@@ -62,8 +59,8 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
         subjects,
         load: flood::load(setup, 1.5),
         layout: flood::layout(setup),
-        sweep_s: setup.seconds(0.7),
-        sweep: &[0.5, 0.8, 1.0, 1.2],
+        sweep_s: setup.seconds(1.0),
+        sweep: &[0.8, 1.0, 1.2],
         multiples: &[0.9, 2.0],
         sweep_repeats: setup.repeats(2),
         repeats: setup.repeats(3),
@@ -88,11 +85,7 @@ fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
         let subject = Subject { name: String::from(*name), knobs: Default::default() };
         let capacity = design.capacity(known, &subject)?;
         let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
-        let load = Load {
-            seconds: setup.seconds(0.7),
-            warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
-            ..design.load.clone()
-        };
+        let load = Load { seconds: setup.seconds(1.0), ..design.load.clone() };
         Some(Tuning {
             experiment: EXPERIMENT.name.into(),
             of: subject,
