@@ -2,7 +2,7 @@
 
 mod repeated;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::collector::times::Times;
 use serde::Serialize;
@@ -77,8 +77,8 @@ fn summary(results: &Results) -> Vec<String> {
          server failed verification, {invalid} that do not count and were measured again.",
         took_s / 60.0
     )];
-    let mut missing: Vec<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
-    missing.dedup();
+    // A run that went on says it again.
+    let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
     lines
 }

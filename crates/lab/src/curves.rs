@@ -234,7 +234,10 @@ pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Ve
     let of = |subject: &Subject| {
         let of_it =
             |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.subject == *subject;
-        let point = known.all().iter().rev().filter(of_it).find_map(|cell| cell.points().next())?;
+        let cells = known.all().iter().rev().filter(of_it);
+        // One that does not count was asked in the same way.
+        let mut points = cells.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
+        let point = points.next()?;
         Some([point.commands.server.clone(), point.commands.load.clone()])
     };
     subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()

@@ -32,7 +32,12 @@ const RUN: &str = "run";
 const POINT: &str = "point";
 
 impl Line {
-    fn text(&self) -> String {
+    /// As it stands in a file, without the end of the line.
+    ///
+    /// # Panics
+    /// Never: every line can be written.
+    #[must_use]
+    pub fn text(&self) -> String {
         #[derive(Serialize)]
         struct Written<'l, T> {
             line: &'static str,

@@ -64,13 +64,12 @@ fn basis(of: &Subject) -> Subject {
 }
 
 fn design(experiment: &'static str, setup: &Setup, load: Load, quota_percent: u32) -> Design {
-    let quota = setup.quota_percent.unwrap_or(quota_percent);
     Design {
         experiment,
         subjects: subjects(setup),
         layout: Layout {
             is_loopback: setup.is_loopback,
-            quota_percent: (!setup.is_loopback).then_some(quota),
+            quota_percent: setup.quota_percent(quota_percent),
             round_trip_ms: setup.round_trip_ms,
             ..Layout::default()
         },

@@ -30,10 +30,9 @@ pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
 }
 
 pub(super) fn layout(setup: &Setup) -> Layout {
-    let quota = setup.quota_percent.unwrap_or(QUOTA_PERCENT);
     Layout {
         is_loopback: setup.is_loopback,
-        quota_percent: (!setup.is_loopback).then_some(quota),
+        quota_percent: setup.quota_percent(QUOTA_PERCENT),
         round_trip_ms: setup.round_trip_ms,
         ..Layout::default()
     }
