@@ -1,5 +1,6 @@
 //! `weir lab` as somebody types it, and what it leaves behind: files, words, and nothing else.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -198,31 +199,47 @@ fn is_page_whole(lab: &Lab, results: &Results) {
 }
 
 #[test]
-fn a_wrong_server_is_found_out() {
-    let rows = [
-        ("halves", "one-packet", "of wrong length or content"),
-        ("breaks-off", "one-packet", "ended before they were whole"),
-        ("misses", "webstone", "had the status 404"),
-        ("neighbours", "webstone", "of wrong length or content"),
-        ("shuffles", "one-packet", "of wrong length or content"),
+fn wrong_servers_are_found_out() {
+    const CONTENT: &str = "of wrong length or content";
+    let rows: [(&str, &[(&str, &str)]); 2] = [
+        (
+            "one-packet",
+            &[
+                ("halves", CONTENT),
+                ("breaks-off", "ended before they were whole"),
+                ("shuffles", CONTENT),
+            ],
+        ),
+        ("webstone", &[("misses", "had the status 404"), ("neighbours", CONTENT)]),
     ];
-    for (way, workload, why) in rows {
-        let (lab, status) = measured(way, workload);
-        assert_eq!(status, Some(1), "{way}");
-        let results = lab.results();
-        assert!(!results.points.is_empty(), "{way}");
-        for point in &results.points {
-            let Verdict::Failed(whys) = &point.verdict else { panic!("{way}: {}", point.verdict) };
-            assert!(whys.iter().any(|said| said.contains(why)), "{way}: {whys:?}");
+    for (workload, ways) in rows {
+        let names: Vec<&str> = ways.iter().map(|(way, _)| *way).collect();
+        let (lab, status) = measured(&names, workload);
+        assert_eq!(status, Some(1), "{names:?}");
+        let (results, page) = (lab.results(), lab.page());
+        for (way, why) in ways {
+            is_found_out(&results.points, way, why);
         }
-        // No capacity, so that it is asked for no multiples of one.
+        // No capacity, so that nobody is asked for multiples of one.
         let known = Known::of(&results.points);
-        assert_eq!(known.cells("capacity", "rates").count(), 0, "{way}");
-        let page = lab.page();
-        assert_eq!(page.matches(why).count(), results.points.len(), "{way}: {page}");
+        assert_eq!(known.cells("step", "step").count(), 0, "{names:?}");
         let failed = format!("{} at which a server failed verification", results.points.len());
-        assert!(page.contains(&failed), "{way}: {page}");
+        assert!(page.contains(&failed), "{names:?}: {page}");
+        let told = ways.iter().map(|(_, why)| why).collect::<BTreeSet<_>>();
+        let told: usize = told.into_iter().map(|why| page.matches(why).count()).sum();
+        assert_eq!(told, results.points.len(), "{names:?}: {page}");
         assert!(!lab.has_scratch());
+    }
+}
+
+fn is_found_out(points: &[Point], way: &str, why: &str) {
+    let subject = double(way);
+    let its = points.iter().filter(|point| point.spec.subject.to_string() == subject);
+    let verdicts: Vec<&Verdict> = its.map(|point| &point.verdict).collect();
+    assert!(!verdicts.is_empty(), "{way}");
+    for verdict in verdicts {
+        let Verdict::Failed(whys) = verdict else { panic!("{way}: {verdict}") };
+        assert!(whys.iter().any(|said| said.contains(why)), "{way}: {whys:?}");
     }
 }
 
@@ -230,7 +247,7 @@ fn a_wrong_server_is_found_out() {
 /// to tell, and these depend on the machine.
 #[test]
 fn a_server_that_drops_large_files_is_found_out() {
-    let (lab, _) = measured("drops", "webstone");
+    let (lab, _) = measured(&["drops"], "webstone");
     let mut judged = 0;
     for point in lab.results().points {
         let kinds = point.load.iter().flat_map(|load| &load.kinds);
@@ -247,7 +264,7 @@ fn a_server_that_drops_large_files_is_found_out() {
 
 #[test]
 fn a_right_server_is_not() {
-    let (lab, _) = measured("right", "webstone");
+    let (lab, _) = measured(&["right"], "webstone");
     for point in lab.results().points {
         // It may be so slow that nobody is answered.
         let is_wrong = |said: &String| said.starts_with("correct: of ");
@@ -256,10 +273,14 @@ fn a_right_server_is_not() {
     }
 }
 
-fn measured(way: &str, workload: &str) -> (Lab, Option<i32>) {
-    let (lab, subject) = (Lab::new(), double(way));
-    let arguments = ["step", "--subject", &subject, "--workload", workload];
-    let ran = lab.run(&[&arguments[..], &BRIEF].concat());
+fn measured(ways: &[&str], workload: &str) -> (Lab, Option<i32>) {
+    let lab = Lab::new();
+    let mut command = lab.command(&["step", "--workload", workload]);
+    command.args(BRIEF);
+    for way in ways {
+        command.arg("--subject").arg(double(way));
+    }
+    let ran = ended(&mut command);
     for line in ran.errors.lines() {
         assert!(line.starts_with("weir: command:") && line.chars().count() <= 200, "{line}");
     }
