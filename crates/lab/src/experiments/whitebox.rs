@@ -148,9 +148,9 @@ fn calls_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         name: CALLS.name.into(),
         title: String::from("System calls by what they are for (JAWS97)"),
         question: vec![format!(
-            "{CALLS_CLIENTS} clients at a time, as in JAWS97 2.4; every system call of its processes is \
-             counted and timed in the kernel, by the categories of JAWS97 table 2 and one of its \
-             own for asking for events. Time that a call waits is not in the figure."
+            "{CALLS_CLIENTS} clients at a time, as in JAWS97 2.4; every system call of its \
+             processes is counted and timed in the kernel, by the categories of JAWS97 table 2 and \
+             one of its own for asking for events. Time that a call waits is not in the figure."
         )],
         answer: Vec::new(),
         comparisons: Vec::new(),
