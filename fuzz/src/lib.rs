@@ -13,6 +13,7 @@ mod range;
 mod records;
 mod replay;
 mod report;
+mod results;
 mod urls;
 mod wsesslog;
 
@@ -26,5 +27,6 @@ pub use proxy::proxy;
 pub use range::range;
 pub use records::records;
 pub use report::report;
+pub use results::results;
 pub use urls::urls;
 pub use wsesslog::wsesslog;

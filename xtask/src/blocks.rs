@@ -1,15 +1,22 @@
 //! Blocks of the documents that are made from the code's own tables, so that they cannot drift
 //! apart.
 
+use crate::laboratory;
+
 /// What makes a block.
 type Make = fn() -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 10] = [
+const BLOCKS: [(&str, Make); 15] = [
     ("architectures", servers::registry::markdown),
     ("configuration-keys", config::keys::markdown),
     ("configuration-knobs", config::keys::knobs_markdown),
     ("knobs", servers::knobs::markdown),
+    ("lab-experiments", laboratory::experiments),
+    ("lab-knobs", lab::knobs::markdown),
+    ("lab-metrics", laboratory::metrics),
+    ("lab-peers", laboratory::peers),
+    ("lab-subjects", laboratory::subjects),
     ("load-knobs", load::knobs::markdown),
     ("presets", load::trace::presets::markdown),
     ("state-diagram", h1::state::diagram),

@@ -8,6 +8,7 @@
 mod blocks;
 mod documents;
 mod finding;
+mod laboratory;
 mod layers;
 mod lengths;
 mod manual;

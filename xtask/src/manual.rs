@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use config::keys::KEYS;
+use lab::experiments::EXPERIMENTS;
+use lab::setup::Setup;
 use load::choices::Choices;
 use load::knob::Knob;
 use load::workload::WORKLOADS;
@@ -49,6 +51,27 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .IR NAME ]
 .RI [ "FLAG VALUE" ]...
 .br
+.B weir lab
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir lab run
+.IR NAME ...
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir lab tune
+.RI [ "FLAG VALUE" ]...
+.br
+.B weir lab report
+.IR DIR ...
+.RB [ \-\-out
+.IR DIR ]
+.br
+.B weir lab list
+.br
+.B weir lab testbed
+.BR up | down | status
+.RI [ "FLAG VALUE" ]...
+.br
 .B weir check
 .I FILE
 .RB [ \-\-explain
@@ -80,6 +103,22 @@ which
 .B \-\-wsesslog
 writes to a file for httperf.
 .PP
+.B weir lab
+answers in ten minutes which server and which knobs are best on this machine, and what happens at
+twice the load: it measures Weir's architectures and other servers, and writes a page.
+.B weir lab run
+answers other questions, which
+.B weir lab list
+tells;
+.B weir lab tune
+looks for the best knobs of a server.
+A run that was stopped goes on with the same
+.BR \-\-dir .
+.B weir lab report
+makes the page of results again, of several runs together if need be.
+.B weir lab testbed
+makes the two machines of an experiment for trying something by hand, and takes them down.
+.PP
 .B weir check
 tells every mistake in a file, or what the file would serve.
 With
@@ -91,9 +130,11 @@ prints what bash, zsh, fish, elvish or powershell need to complete flags.
 "#;
 
 const TAIL: &str = r".SH EXIT STATUS
-0: done. 1: a run failed, or a load's results are invalid. 2: wrong usage or configuration.
+0: done. 1: a run failed, or results of a load or of the lab are missing, invalid or of a server
+that failed. 2: wrong usage or configuration.
 3: the machine refuses (port, permission, limit).
-130: a second SIGINT or SIGTERM ended a load without its results.
+130: a second SIGINT or SIGTERM ended a load without its results, or one ended the lab, which keeps
+what it has measured.
 ";
 
 /// The whole page.
@@ -132,6 +173,7 @@ pub(crate) fn manual() -> String {
     }
     page.push_str(".SS Flags of workloads\n");
     knobs(&mut page, load::workload::settings::KNOBS, &Default::default());
+    laboratory(&mut page);
     page.push_str(".SH ARCHITECTURES\n");
     for row in ARCHITECTURES {
         entry(&mut page, row.name, "", row.is);
@@ -140,7 +182,26 @@ pub(crate) fn manual() -> String {
     page
 }
 
-/// Those of a load.
+fn laboratory(page: &mut String) {
+    page.push_str(".SH LAB\nFlags of\n.BR \"weir lab\" ,\n.B run\nand\n.BR tune .\n");
+    knobs(page, lab::knobs::KNOBS, &Setup::default());
+    entry(
+        page,
+        "--dir",
+        "DIR",
+        "where results and the page go; what is there already is not measured again; by default \
+         weir-lab/ and the time",
+    );
+    let sites = "where the files that are served are made, and kept for the next run; by default \
+                 weir-lab/sites";
+    entry(page, "--sites", "DIR", sites);
+    page.push_str(".SS Questions\nNames for\n.BR \"weir lab run\" .\n");
+    for experiment in EXPERIMENTS {
+        item(page, experiment.name, experiment.paper, experiment.question);
+    }
+}
+
+/// Those of a load, or of the lab.
 fn knobs<C>(page: &mut String, table: &[Knob<C>], defaults: &C) {
     for Knob { name, value, reason, show, .. } in table {
         entry(page, &format!("--{name}"), value, reason);
@@ -149,8 +210,12 @@ fn knobs<C>(page: &mut String, table: &[Knob<C>], defaults: &C) {
 }
 
 fn entry(page: &mut String, name: &str, value: &str, reason: &str) {
-    let (name, value, reason) = (escaped(name), escaped(value), escaped(reason));
-    let _ = writeln!(page, ".TP\n\\fB{name}\\fR \\fI{value}\\fR\n\\&{reason}.");
+    item(page, name, value, &format!("{reason}."));
+}
+
+fn item(page: &mut String, name: &str, value: &str, text: &str) {
+    let (name, value, text) = (escaped(name), escaped(value), escaped(text));
+    let _ = writeln!(page, ".TP\n\\fB{name}\\fR \\fI{value}\\fR\n\\&{text}");
 }
 
 /// As troff takes it for itself: its escapes, and hyphens that can be copied.
@@ -165,7 +230,8 @@ mod tests {
     #[test]
     fn the_page_has_every_name_and_no_line_that_troff_takes_for_an_order() {
         let page = manual();
-        for name in KNOBS.iter().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name)) {
+        let names = KNOBS.iter().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name));
+        for name in names.chain(EXPERIMENTS.iter().map(|experiment| experiment.name)) {
             assert!(page.contains(&escaped(name)), "{name}");
         }
         let orders =

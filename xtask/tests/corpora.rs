@@ -65,6 +65,11 @@ fn report() {
 }
 
 #[test]
+fn results() {
+    replay("results", fuzz::results);
+}
+
+#[test]
 fn wsesslog() {
     replay("wsesslog", fuzz::wsesslog);
 }

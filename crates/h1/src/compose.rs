@@ -42,15 +42,28 @@ pub fn answer<F>(
     limits: &Limits,
     now: &Now,
 ) -> Composed<F> {
+    let anew;
+    let date = if limits.date_cache {
+        &now.date
+    } else {
+        anew = Date::new(now.date.seconds);
+        &anew
+    };
     let representation = &*answer.representation;
-    let (query, date, gathers) = (head.query(), &now.date, limits.gather);
+    let (query, gathers) = (head.query(), limits.gather);
     let reply = Reply { representation, query, persistence, date, gathers };
     let has_content = head.method() != Method::Head;
     if representation.status != Status::OK || !head.is_conditional() {
-        let is_plain = has_content && persistence == Persistence::Stays && !reply.leads_by_query();
         return match answer.prebuilt {
-            Some(prebuilt) if is_plain && limits.date_cache => reply.prebuilt(prebuilt),
-            Some(prebuilt) if is_plain => reply.redated(&prebuilt),
+            Some(prebuilt)
+                if has_content && persistence == Persistence::Stays && !reply.leads_by_query() =>
+            {
+                if limits.date_cache {
+                    reply.prebuilt(prebuilt)
+                } else {
+                    reply.redated(&prebuilt)
+                }
+            }
             _ => reply.whole(has_content),
         };
     }
@@ -65,7 +78,7 @@ pub fn answer<F>(
         Verdict::Proceed => {}
     }
     // Ranges are defined for GET only (RFC 9110 section 14.2).
-    if head.method() != Method::Get || !conditional::range_holds(head, current, &now.date) {
+    if head.method() != Method::Get || !conditional::range_holds(head, current, date) {
         return reply.whole(has_content);
     }
     let length = representation.content.length();
@@ -188,31 +201,35 @@ impl<F> Reply<'_, F> {
 
     fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
         let content_bytes = self.representation.content.length();
-        let whole = Chunk::whole(prebuilt);
-        let pieces = match &self.representation.content {
+        let part = match &self.representation.content {
             Content::File { file, length } if *length > 0 => {
-                let part = FilePart { file: Shared::clone(file), at: 0, end: *length };
-                Pieces::one(whole, Some(part))
+                Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
             }
-            Content::Bytes(bytes) if !self.gathers && !bytes.is_empty() => {
-                let end = whole.end - bytes.len();
-                [(Chunk { end, ..whole.clone() }, None), (Chunk { at: end, ..whole }, None)]
-                    .into_iter()
-                    .collect()
-            }
-            _ => Pieces::one(whole, None),
+            Content::Bytes(bytes) if !self.gathers => return self.apart(prebuilt, bytes.len()),
+            _ => None,
         };
+        let pieces = Pieces::one(Chunk::whole(prebuilt), part);
         Composed { status: self.representation.status, content_bytes, pieces }
     }
 
-    /// The head of what was prebuilt, with the date of this reply.
+    /// What was prebuilt, with the date of this reply.
+    #[cold]
     fn redated(&self, prebuilt: &[u8]) -> Composed<F> {
-        let Representation { status, content, .. } = self.representation;
-        let length = content.length();
-        let behind = if let Content::Bytes(bytes) = content { bytes.len() } else { 0 };
-        let mut head = prebuilt[..prebuilt.len() - behind].to_vec();
-        head[Lines::place_of_date(*status)].copy_from_slice(self.date.text());
-        self.composed(*status, length, Row::of_one(head, 0..length))
+        let mut copy = prebuilt.to_vec();
+        let place = Lines::place_of_date(self.representation.status);
+        copy[place].copy_from_slice(self.date.text());
+        self.prebuilt(Shared::from(copy))
+    }
+
+    /// What was prebuilt, in two sends: so many bytes of it are content.
+    #[cold]
+    fn apart(&self, prebuilt: Shared<[u8]>, content_bytes: usize) -> Composed<F> {
+        let Chunk { of, at, end } = Chunk::whole(prebuilt);
+        let cut = end - content_bytes;
+        let head = Chunk { of: Shared::clone(&of), at, end: cut };
+        let content = (content_bytes > 0).then_some((Chunk { of, at: cut, end }, None));
+        let pieces = [(head, None)].into_iter().chain(content).collect();
+        Composed { status: self.representation.status, content_bytes: content_bytes as u64, pieces }
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {

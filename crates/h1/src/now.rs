@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use measure::Instant;
 
 /// The present, as handed to every method that needs it.
@@ -19,16 +17,6 @@ pub struct Date {
     /// Seconds since 1970.
     pub seconds: u64,
     text: [u8; 29],
-}
-
-impl Now {
-    /// With the date as it is, or formatted anew.
-    pub(crate) fn dated(&self, date_cache: bool) -> Cow<'_, Self> {
-        if date_cache {
-            return Cow::Borrowed(self);
-        }
-        Cow::Owned(Self { date: Date::new(self.date.seconds), ..*self })
-    }
 }
 
 impl Date {

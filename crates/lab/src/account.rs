@@ -1,6 +1,8 @@
 //! Results as a page, and in short as lines of JSON.
 
-use std::collections::BTreeMap;
+mod repeated;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::collector::times::Times;
 use serde::Serialize;
@@ -9,44 +11,49 @@ use crate::experiment::{Experiment, experiment};
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Page, Section};
-use crate::point::Point;
-use crate::results::{Results, Run};
+use crate::results::Results;
+use crate::setup::Setup;
 use crate::spec::Spec;
 use crate::subject::Kind;
 
-/// The page of one run, or of several together.
+/// The page of the results of one directory, or of several. Where two of them are of the same
+/// experiment with the same choices, it is also told whether they agree.
 #[must_use]
-pub fn page(results: &Results) -> Page {
+pub fn page(all: &[Results]) -> Page {
     let mut sections: Vec<Section> = Vec::new();
-    let mut told: Vec<(&Run, &str)> = Vec::new();
-    for run in &results.runs {
-        let points = of_setup(results, run);
-        for name in &run.experiments {
-            let is_same = |(other, its): &(&Run, &str)| other.setup == run.setup && its == name;
-            if told.iter().any(is_same) {
-                continue;
-            }
-            told.push((run, name));
+    for results in all {
+        for (setup, name) in asked(results) {
             let Some(experiment) = experiment(name) else { continue };
-            sections.extend((experiment.sections)(&run.setup, &Known::of(&points)));
+            let known = Known::of(&results.points);
+            let mut its = (experiment.sections)(setup, &known);
+            let began = results.runs.first().map_or("", |run| run.began.as_str());
+            for section in &mut its {
+                if sections.iter().any(|other| other.title == section.title) {
+                    section.title = format!("{} (from {began} on)", section.title);
+                }
+            }
+            sections.extend(its);
         }
     }
-    let title = match told.as_slice() {
-        [(_, name)] => experiment(name).map_or_else(|| String::from(*name), question),
+    sections.extend(repeated::sections(all));
+    let title = match sections.as_slice() {
+        [only] => experiment(&only.name).map_or_else(|| only.title.clone(), question),
         _ => String::from("What was measured"),
     };
-    Page { title, summary: summary(results), sections, facts: facts(results) }
+    // A page of one question says first what came out.
+    let first = match sections.as_mut_slice() {
+        [only] => std::mem::take(&mut only.answer),
+        _ => Vec::new(),
+    };
+    let summary = first.into_iter().chain(all.iter().flat_map(summary)).collect();
+    let facts = all.last().map_or_else(Vec::new, facts);
+    Page { title, summary, sections, facts }
 }
 
-/// The points of all runs that were set up alike.
-fn of_setup(results: &Results, run: &Run) -> Vec<Point> {
-    let alike: Vec<&str> = results
-        .runs
-        .iter()
-        .filter(|other| other.setup == run.setup)
-        .map(|other| other.run.as_str())
-        .collect();
-    results.points.iter().filter(|point| alike.contains(&point.run.as_str())).cloned().collect()
+/// What the runs of a directory were to answer: its experiments, which are the same in all of them.
+fn asked(results: &Results) -> Vec<(&Setup, &str)> {
+    let Some(run) = results.runs.first() else { return Vec::new() };
+    run.experiments.iter().map(|name| (&run.setup, name.as_str())).collect()
 }
 
 fn question(experiment: &Experiment) -> String {
@@ -70,8 +77,8 @@ fn summary(results: &Results) -> Vec<String> {
          server failed verification, {invalid} that do not count and were measured again.",
         took_s / 60.0
     )];
-    let mut missing: Vec<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
-    missing.dedup();
+    // A run that went on says it again.
+    let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
     lines
 }
@@ -107,7 +114,7 @@ fn facts(results: &Results) -> Vec<(String, BTreeMap<String, String>)> {
 /// # Panics
 /// Never: all of it can be written.
 #[must_use]
-pub fn cells(results: &Results) -> String {
+pub fn cells(all: &[Results]) -> String {
     #[derive(Serialize)]
     struct Line<'l> {
         spec: &'l Spec,
@@ -120,7 +127,8 @@ pub fn cells(results: &Results) -> String {
         response_times: Option<Times>,
     }
     let mut text = String::new();
-    for cell in Known::of(&results.points).all() {
+    let known: Vec<Known<'_>> = all.iter().map(|results| Known::of(&results.points)).collect();
+    for cell in known.iter().flat_map(Known::all) {
         let line = Line {
             spec: cell.spec,
             repeats: cell.points().count(),

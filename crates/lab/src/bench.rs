@@ -17,9 +17,8 @@ pub use self::client::Ran;
 use self::client::{Client, Moment};
 use self::sites::Sites;
 use crate::Failure;
-use crate::point::{Commands, Cost, Point, Verdict};
+use crate::point::{Point, Verdict};
 use crate::profile::Profiler;
-use crate::results::SCHEMA;
 use crate::spec::{Load, Spec};
 use crate::subject::{Running, Start};
 use crate::testbed::{Carried, Host, Testbed, drop_pages};
@@ -67,35 +66,13 @@ impl Bench {
     /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        self.may_go_on()?;
         let site = self.sites.of(&spec.load)?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
-        let mut point = Point {
-            schema: SCHEMA,
-            run: self.run.clone(),
-            spec: spec.clone(),
-            attempt,
-            began: crate::calendar::now(),
-            verdict: Verdict::Good,
-            cost: Cost::default(),
-            commands: Commands::default(),
-            testbed: Default::default(),
-            load: None,
-            counters: Default::default(),
-            counted_s: 0.0,
-            vitals: None,
-            profile: None,
-        };
-        let mut testbed = Testbed::up(&spec.layout)?;
-        if spec.layout.memory_bytes.is_some() || spec.layout.disk_bytes_per_s.is_some() {
-            // What is in memory already is on nobody's account.
-            drop_pages(&site)?;
-            testbed.throttle(&site)?;
-        }
+        let mut point = Point::begun(&self.run, spec, attempt);
+        let testbed = machines(spec, &site)?;
         point.testbed = testbed.facts.clone();
-        // Its place in the queue of its processor is no part of what is measured. The quota of the
-        // server is one of tasks that are not urgent.
-        testbed.client.placement.is_urgent = !spec.layout.is_loopback;
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
@@ -108,8 +85,7 @@ impl Bench {
         match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 point.cost.start_s = began.elapsed().as_secs_f64();
-                let launch = spec.subject.launch(&start)?;
-                point.commands.server = self.shown(&launch.to_string(), &site);
+                point.commands.server = self.shown(&running.launch().to_string(), &site);
                 let client = Client {
                     executable: &self.executable,
                     testbed: &testbed,
@@ -124,17 +100,27 @@ impl Bench {
             Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
             Err(other) => return Err(other),
         }
-        if let Some(carried) = testbed.carried() {
-            let Carried { packets, lost, cpu } = carried;
+        if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
+            let cpu_s = cpu.as_secs_f64();
             let told = format!(
-                "{packets} packets carried, {lost} lost, for {:.3} s of the client's processors",
-                cpu.as_secs_f64()
+                "{packets} packets carried, {lost} lost, in {cpu_s:.3} s of the client's processors"
             );
             point.testbed.insert(String::from("delay"), told);
         }
         drop(testbed);
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
+    }
+
+    /// Nothing new is begun for somebody who wants it to end.
+    fn may_go_on(&self) -> Result<(), Failure> {
+        loop {
+            match self.signals.next().map_err(|error| Failure::machine("signals", error))? {
+                Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
     }
 
     /// Without what is this run's alone.
@@ -194,12 +180,32 @@ impl Bench {
             point.verdict = Verdict::Failed(vec![died]);
             return Ok(());
         }
-        watched?;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
+        let mut complaints = complaints.unwrap_or_default();
+        match watched {
+            Ok(()) => {}
+            // A server that has too much to do may not tell what it counts: one point is lost.
+            Err(Failure::Machine(why)) => complaints.push(why),
+            Err(other) => return Err(other),
+        }
         let verdict = std::mem::replace(&mut point.verdict, Verdict::Good);
-        point.verdict = verdict.and_invalid(complaints.unwrap_or_default());
+        point.verdict = verdict.and_invalid(complaints);
         Ok(())
     }
+}
+
+/// As a spec wants them, with nothing of the site in memory where that is limited.
+fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
+    let mut testbed = Testbed::up(&spec.layout)?;
+    if spec.layout.memory_bytes.is_some() || spec.layout.disk_bytes_per_s.is_some() {
+        // What is in memory already is on nobody's account.
+        drop_pages(site)?;
+        testbed.throttle(site)?;
+    }
+    // Its place in the queue of its processor is no part of what is measured. The quota of the
+    // server is one of tasks that are not urgent.
+    testbed.client.placement.is_urgent = !spec.layout.is_loopback;
+    Ok(testbed)
 }
 
 /// What is watched from when the measured time begins until it ends.

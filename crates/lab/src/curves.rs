@@ -114,7 +114,9 @@ pub fn bars(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> 
     Figure { title: capital(metric.label), shape: Shape::Bars, ..figure(name, metric, x, series) }
 }
 
-fn at_multiple<'s, 'k>(
+/// The cell of a subject at a multiple of its capacity.
+#[must_use]
+pub fn at_multiple<'s, 'k>(
     design: &Design,
     known: &'s Known<'k>,
     of: &Subject,
@@ -248,7 +250,10 @@ pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Ve
     let of = |subject: &Subject| {
         let of_it =
             |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.subject == *subject;
-        let point = known.all().iter().rev().filter(of_it).find_map(|cell| cell.points().next())?;
+        let cells = known.all().iter().rev().filter(of_it);
+        // One that does not count was asked in the same way.
+        let mut points = cells.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
+        let point = points.next()?;
         Some([point.commands.server.clone(), point.commands.load.clone()])
     };
     subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()

@@ -248,13 +248,10 @@ pub const RATE: &str = "rate";
 /// The same as a share of the capacity.
 pub const OF_CAPACITY: &str = "of_capacity";
 
-/// So often is tried to measure what turned out invalid.
-pub const ATTEMPTS_MAX: u32 = 3;
-
 /// Whether nothing more will come of it.
 #[must_use]
 pub fn is_over(known: &Known<'_>, spec: &Spec) -> bool {
-    let attempts_max = if spec.stage == PROBE { 1 } else { ATTEMPTS_MAX };
+    let attempts_max = if spec.stage == PROBE { 1 } else { known.attempts_max() };
     known.attempts(spec).is_none_or(|attempts| attempts >= attempts_max)
 }
 

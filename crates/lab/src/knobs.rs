@@ -2,6 +2,7 @@
 
 use load::knob::Knob;
 
+use crate::known::ATTEMPTS_MAX;
 use crate::setup::{Setup, WarmUp};
 use crate::subject;
 
@@ -85,6 +86,19 @@ pub const KNOBS: &[Knob<Setup>] = &[
             Ok(())
         },
         show: |setup| shown(setup.repeats.as_ref()),
+    },
+    Knob {
+        name: "attempts",
+        group: "How long",
+        value: "N",
+        reason: "how often a point is measured at most that is invalid, as other work disturbed \
+                 it; by default 3 times",
+        set: |setup, value| {
+            let attempts = value.parse().ok().filter(|attempts| (1..=1000).contains(attempts));
+            setup.attempts = Some(attempts.ok_or("has to be a number from 1 to 1000")?);
+            Ok(())
+        },
+        show: |setup| setup.attempts.unwrap_or(ATTEMPTS_MAX).to_string(),
     },
     Knob {
         name: "paper",
@@ -194,6 +208,8 @@ mod tests {
             ("warm-up", "steady:0", Err(WARM_UPS)),
             ("warm-up", "soon", Err(WARM_UPS)),
             ("repeats", "0", Err("has to be a number from 1 to 1000")),
+            ("attempts", "1", Ok("1")),
+            ("attempts", "0", Err("has to be a number from 1 to 1000")),
             ("quota", "25", Ok("25")),
             ("loopback", "yes", Err("has to be on or off")),
             ("round-trip-ms", "0", Err("has to be a number from 1 to 10000")),

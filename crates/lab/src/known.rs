@@ -14,6 +14,8 @@ pub struct Known<'k> {
     cells: Vec<Cell<'k>>,
     /// By [`Spec::key`].
     places: BTreeMap<String, usize>,
+    /// See [`Setup::attempts`](crate::setup::Setup::attempts); none: [`ATTEMPTS_MAX`].
+    attempts_max: Option<u32>,
 }
 
 /// All repeats of one measurement.
@@ -38,6 +40,10 @@ pub struct Spread {
     pub count: usize,
 }
 
+/// So often is tried to measure what turns out invalid, unless the operator says otherwise: what
+/// disturbs a machine goes by, or is there to stay.
+pub const ATTEMPTS_MAX: u32 = 3;
+
 /// Beyond it, a subject's repeats at 0.9 of its capacity differ too much to be told from others':
 /// quartiles from each other, as a share of the median.
 pub const UNSTABLE_SHARE: f64 = 0.05;
@@ -56,6 +62,18 @@ impl<'k> Known<'k> {
             known.cells[place].take(point);
         }
         known
+    }
+
+    /// With the operator's own number of attempts, if he has one.
+    #[must_use]
+    pub fn tried(self, attempts_max: Option<u32>) -> Self {
+        Self { attempts_max, ..self }
+    }
+
+    /// So often is tried to measure what turns out invalid.
+    #[must_use]
+    pub fn attempts_max(&self) -> u32 {
+        self.attempts_max.unwrap_or(ATTEMPTS_MAX)
     }
 
     /// The repeats of one measurement, whichever repeat `spec` is of.

@@ -9,13 +9,14 @@ use load::gates::{self, Finding};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
+use crate::results::SCHEMA;
 use crate::spec::Spec;
 use crate::vitals::{Classes, Vitals};
 
 /// All that is kept of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// [`SCHEMA`](crate::results::SCHEMA).
+    /// [`SCHEMA`].
     pub schema: u32,
     /// Of the run.
     pub run: String,
@@ -150,6 +151,27 @@ impl fmt::Display for Verdict {
 }
 
 impl Point {
+    /// One of which nothing is known yet.
+    #[must_use]
+    pub fn begun(run: &str, spec: &Spec, attempt: u32) -> Self {
+        Self {
+            schema: SCHEMA,
+            run: run.into(),
+            spec: spec.clone(),
+            attempt,
+            began: crate::calendar::now(),
+            verdict: Verdict::Good,
+            cost: Cost::default(),
+            commands: Commands::default(),
+            testbed: BTreeMap::new(),
+            load: None,
+            counters: BTreeMap::new(),
+            vitals: None,
+            profile: None,
+            counted_s: 0.0,
+        }
+    }
+
     /// What the load comes to; none if there was none.
     #[must_use]
     pub fn figures(&self) -> Option<Figures> {

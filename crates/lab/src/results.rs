@@ -32,7 +32,12 @@ const RUN: &str = "run";
 const POINT: &str = "point";
 
 impl Line {
-    fn text(&self) -> String {
+    /// As it stands in a file, without the end of the line.
+    ///
+    /// # Panics
+    /// Never: every line can be written.
+    #[must_use]
+    pub fn text(&self) -> String {
         #[derive(Serialize)]
         struct Written<'l, T> {
             line: &'static str,
@@ -126,12 +131,6 @@ impl Results {
             other => return Err(format!("a line of {other}, which there is not")),
         }
         Ok(())
-    }
-
-    /// Another's behind these.
-    pub fn add(&mut self, other: Self) {
-        self.runs.extend(other.runs);
-        self.points.extend(other.points);
     }
 }
 

@@ -67,7 +67,7 @@ pub fn run(
 /// What an experiment asks for that is not known, and how long takes what cannot be said yet.
 #[must_use]
 pub fn missing(experiment: &Experiment, setup: &Setup, points: &[Point]) -> (Vec<Spec>, f64) {
-    let known = Known::of(points);
+    let known = Known::of(points).tried(setup.attempts);
     let plan = (experiment.plan)(setup, &known);
     let mut specs = plan.specs;
     let mut asked = std::collections::BTreeSet::new();

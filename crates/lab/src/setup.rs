@@ -16,6 +16,8 @@ pub struct Setup {
     pub warm_up: Option<WarmUp>,
     /// How often each point is measured.
     pub repeats: Option<u32>,
+    /// How often is tried to measure what turns out invalid.
+    pub attempts: Option<u32>,
     /// Of one processor, what the server's processes may use.
     pub quota_percent: Option<u32>,
     /// See [`Layout::round_trip_ms`](crate::testbed::Layout::round_trip_ms).
@@ -64,6 +66,13 @@ impl Setup {
     #[must_use]
     pub fn warm_up(&self, own: WarmUp) -> WarmUp {
         self.warm_up.unwrap_or(own)
+    }
+
+    /// Of one processor, what the server may use, where an experiment has its own share. On the
+    /// loopback, which needs no root, it has none but that of the operator.
+    #[must_use]
+    pub fn quota_percent(&self, own: u32) -> Option<u32> {
+        self.quota_percent.or((!self.is_loopback).then_some(own))
     }
 
     /// What is measured, where an experiment has its own.

@@ -90,7 +90,9 @@ impl fmt::Display for Launch {
 }
 
 /// One word of a shell's.
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+,./:@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.into();

@@ -114,7 +114,7 @@ impl Testbed {
     }
 
     fn make(layout: &Layout, carrying: Carrying<'_>) -> Result<Self, Failure> {
-        check(layout, is_root())?;
+        check(layout)?;
         let roots = Roots::here();
         if is_root() {
             // What stays has its maker's name, and is in nobody's way.
@@ -253,7 +253,14 @@ const HOSTS: &str = "hosts";
 const DISK: &str = "server's disk";
 
 /// What can be said before anything is made.
-fn check(layout: &Layout, is_root: bool) -> Result<(), Failure> {
+///
+/// # Errors
+/// As [`Testbed::up`].
+pub fn check(layout: &Layout) -> Result<(), Failure> {
+    judge(layout, is_root())
+}
+
+fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Operator(String::from(what)));
     if layout.is_loopback && layout.round_trip_ms.is_some() {
         return wrong("the loopback has no delay: a round trip needs hosts in namespaces");
@@ -270,8 +277,8 @@ fn check(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let mut lines = Vec::new();
     if !layout.is_loopback {
         lines.push(
-            "two hosts need root, as they are network namespaces; the loopback layout does \
-             without",
+            "two hosts need root, as they are network namespaces; --loopback does without, and \
+             tells less",
         );
     }
     let is_limited = [
@@ -327,8 +334,8 @@ mod tests {
             (&limited, &[hosts, limits]),
         ];
         for (layout, expected) in rows {
-            check(layout, true).unwrap();
-            let refused = check(layout, false).err().map(|failure| failure.to_string());
+            judge(layout, true).unwrap();
+            let refused = judge(layout, false).err().map(|failure| failure.to_string());
             let refused = refused.unwrap_or_default();
             let lines: Vec<&str> = refused.lines().collect();
             assert_eq!(lines.len(), expected.len(), "{layout:?}: {lines:?}");

@@ -2,7 +2,7 @@
 
 use super::{Connection, Ending, State};
 use crate::{
-    Answer, Head, Method, Now, Persistence, Refusal, Request, Status,
+    Answer, Date, Head, Method, Now, Persistence, Refusal, Request, Status,
     compose::{self, Composed},
     reply::{After, Sending},
     state::Event,
@@ -12,26 +12,30 @@ impl<F> Connection<F> {
     pub(super) fn answer(&mut self, request: &Request, head: u16, answer: Answer<F>, now: &Now) {
         let (persistence, after) = self.end_of(request, head);
         let view = Head::new(&self.inbox.bytes()[..usize::from(head)], request);
-        let now = now.dated(self.limits.date_cache);
-        let composed = compose::answer(&view, answer, persistence, &self.limits, &now);
-        self.send(head, composed, after, &now);
+        let composed = compose::answer(&view, answer, persistence, &self.limits, now);
+        self.send(head, composed, after, now);
     }
 
     pub(super) fn status(&mut self, request: &Request, head: u16, status: Status, now: &Now) {
         let (persistence, after) = self.end_of(request, head);
         let has_content = request.method != Method::Head;
-        let now = now.dated(self.limits.date_cache);
-        let composed = compose::status(status, persistence, has_content, &now.date);
-        self.send(head, composed, after, &now);
+        let date = self.date(now);
+        let composed = compose::status(status, persistence, has_content, &date);
+        self.send(head, composed, after, now);
     }
 
     /// Answers by ourselves and closes: more may come that nobody will understand.
     pub(super) fn refused(&mut self, Refusal(status): Refusal, now: &Now) {
         // Also a head that was not understood may have been meant so.
         let has_content = !self.inbox.bytes().starts_with(b"HEAD ");
-        let now = now.dated(self.limits.date_cache);
-        let composed = compose::status(status, Persistence::Closes, has_content, &now.date);
-        self.send(0, composed, After::Shuts, &now);
+        let date = self.date(now);
+        let composed = compose::status(status, Persistence::Closes, has_content, &date);
+        self.send(0, composed, After::Shuts, now);
+    }
+
+    /// The present's, or one that is formatted for this reply.
+    fn date(&self, now: &Now) -> Date {
+        if self.limits.date_cache { now.date } else { Date::new(now.date.seconds) }
     }
 
     /// What becomes of the connection after this reply.

@@ -211,6 +211,9 @@ impl Client<'_> {
                 look(*moment);
             }
             if child.try_wait().map_err(failed)?.is_some() {
+                // It may be over some milliseconds before that was to be expected.
+                let left = moments.filter(|(_, moment)| *moment == Moment::Ends);
+                left.for_each(|(_, moment)| look(*moment));
                 return Ok(true);
             }
             let next = moments.peek().map_or(end, |(at, _)| *at);

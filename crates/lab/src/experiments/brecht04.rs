@@ -92,13 +92,12 @@ pub(super) fn design(
 ) -> Design {
     let own = || servers().flat_map(|of| of.limits.iter().map(|limit| of.with(limit)));
     let subjects = if setup.subjects.is_empty() { own().collect() } else { setup.subjects.clone() };
-    let quota = setup.quota_percent.unwrap_or(quota_percent);
     Design {
         experiment,
         subjects,
         layout: Layout {
             is_loopback: setup.is_loopback,
-            quota_percent: (!setup.is_loopback).then_some(quota),
+            quota_percent: setup.quota_percent(quota_percent),
             round_trip_ms: setup.round_trip_ms,
             ..Layout::default()
         },

@@ -42,7 +42,8 @@ fn design(setup: &Setup) -> Design {
     let load = Load {
         workload: String::from("one-packet"),
         seconds: setup.seconds(2.0),
-        warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
+        // As long as clients wait: until then those who came first are still to be answered.
+        warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 15.0 } else { 1.0 })),
         flags: Default::default(),
         idle_connections: 0,
     };

@@ -13,12 +13,16 @@ use crate::testbed::Layout;
 /// can ask for more than twice of what the server can do.
 const QUOTA_PERCENT: u32 = 25;
 
+/// As long as clients wait: until then those who came first are still to be answered, and an
+/// overload looks better than it is.
+const WARM_UP_S: f64 = 1.0;
+
 /// New clients that ask for one small file each, and wait one second.
 pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
     let load = Load {
         workload: setup.workload.clone().unwrap_or_else(|| String::from("one-packet")),
         seconds: setup.seconds(seconds),
-        warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
+        warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
         flags: Default::default(),
         idle_connections: 0,
     };
@@ -26,10 +30,9 @@ pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
 }
 
 pub(super) fn layout(setup: &Setup) -> Layout {
-    let quota = setup.quota_percent.unwrap_or(QUOTA_PERCENT);
     Layout {
         is_loopback: setup.is_loopback,
-        quota_percent: (!setup.is_loopback).then_some(quota),
+        quota_percent: setup.quota_percent(QUOTA_PERCENT),
         round_trip_ms: setup.round_trip_ms,
         ..Layout::default()
     }

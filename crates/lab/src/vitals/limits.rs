@@ -17,11 +17,11 @@ impl Default for Limits {
     }
 }
 
-/// A quiet guest with two processors showed up to 0.25 % over six seconds, in steps of one tick of
+/// A quiet guest with two processors showed up to 0.7 % over six seconds, in steps of one tick of
 /// 10 ms; a hundredth is already as much as the difference that a knob makes.
 pub const STEAL_SHARE_MAX: f64 = 0.01;
 
-/// The same guest showed 0.5 to 0.7 % with nothing but the load on it, at 100 to 10,000 requests a
+/// The same guest showed 0.5 to 1.2 % with nothing but the load on it, at 100 to 10,000 requests a
 /// second: what runs on any machine. A compiler on one of two processors is 50 %. Twentieth parts
 /// move a reply rate at saturation by as much as the spread that makes a point unstable.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;

@@ -1,9 +1,9 @@
 //! Capacities and rates.
 
 use lab::Failure;
-use lab::design::{ATTEMPTS_MAX, Design, OF_CAPACITY, PROBE, RATES};
+use lab::design::{Design, OF_CAPACITY, PROBE, RATES};
 use lab::experiment::{Experiment, experiment};
-use lab::known::Known;
+use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};
 use lab::schedule::{self, missing};
 use lab::setup::Setup;
@@ -76,7 +76,12 @@ fn rivals_take_turns() {
 
 #[test]
 fn what_is_invalid_is_measured_again_and_not_for_ever() {
-    let setup = setup(&["sped"]);
+    for (attempts, expected) in [(None, ATTEMPTS_MAX), (Some(2), 2)] {
+        gives_up(&Setup { attempts, ..setup(&["sped"]) }, expected);
+    }
+}
+
+fn gives_up(setup: &Setup, attempts_max: u32) {
     let mut points = Vec::new();
     let mut measure = |spec: &Spec, attempt| {
         let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
@@ -87,12 +92,12 @@ fn what_is_invalid_is_measured_again_and_not_for_ever() {
         }
         Ok(point)
     };
-    schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ()).expect("a run");
+    schedule::run(&[capacity()], setup, &mut points, &mut measure, &mut |_| ()).expect("a run");
     let known = Known::of(&points);
     for cell in known.cells("capacity", RATES) {
         let is_never = cell.factor(OF_CAPACITY) == Some(2.0);
         let (good, invalid) = (cell.points().count(), cell.invalid.len() as u32);
-        let expected = if is_never { (0, 3 * ATTEMPTS_MAX) } else { (3, 3) };
+        let expected = if is_never { (0, 3 * attempts_max) } else { (3, 3) };
         assert_eq!((good, invalid), expected, "{:?}", cell.spec.factors);
     }
 }

@@ -1,9 +1,6 @@
 //! A server that is a formula: so many good replies for so many sessions.
 
-use std::collections::BTreeMap;
-
-use lab::point::{Commands, Cost, Point, Verdict};
-use lab::results::SCHEMA;
+use lab::point::{Cost, Point};
 use lab::spec::Spec;
 use load::collector::results::Results;
 use load::collector::{Collector, Pace, Plan};
@@ -20,20 +17,10 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
     let rate = spec.load.flags.get("rate").map(|rate| rate.parse().expect("a number"));
     let good = server(spec, rate);
     Point {
-        schema: SCHEMA,
-        run: String::from("of a test"),
-        spec: spec.clone(),
-        attempt,
-        began: String::new(),
-        verdict: Verdict::Good,
         cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
-        commands: Commands::default(),
-        testbed: BTreeMap::new(),
         load: Some(results(rate.unwrap_or(good), good)),
-        counters: BTreeMap::new(),
-        counted_s: 0.0,
-        vitals: None,
-        profile: None,
+        began: String::new(),
+        ..Point::begun("of a test", spec, attempt)
     }
 }
 

@@ -123,11 +123,17 @@ impl Counts {
         sum(&self.of[3..8])
     }
 
-    /// Those whose reply had begun and broke off, by whatever end but the client's patience.
+    /// Those that were sent and whose connection ended, before a reply or within it, by whatever
+    /// but the client's patience.
     #[must_use]
-    pub const fn broken_off(&self) -> u64 {
-        let (reset, ended) = (Outcome::Reset(Step::Reply), Outcome::Ended(Step::Reply));
-        self.of(reset).saturating_add(self.of(ended))
+    pub fn broken_off(&self) -> u64 {
+        let ends = [
+            Outcome::Reset(Step::FirstByte),
+            Outcome::Ended(Step::FirstByte),
+            Outcome::Reset(Step::Reply),
+            Outcome::Ended(Step::Reply),
+        ];
+        ends.into_iter().fold(0, |sum, end| sum.saturating_add(self.of(end)))
     }
 
     /// Replies with another status than was expected, by status.

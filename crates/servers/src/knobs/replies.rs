@@ -18,9 +18,8 @@ pub(super) const HEAD_CACHE: Knob = Knob {
 pub(super) const DATE_CACHE: Knob = Knob {
     name: "date-cache",
     value: "on|off",
-    reason: "`Date` is formatted once a second (JAWS97 3.2.2). off: for each reply; a head that \
-             was kept is copied to be given its date, and content over 16 KiB leaves by a send of \
-             its own",
+    reason: "`Date` is formatted once a second (JAWS97 3.2.2). off: for each reply; one that was \
+             kept with its head is copied to be given its date",
     takes: Takes::All,
     set: |s, v| put(&mut s.limits.date_cache, switch(v)),
     show: |s| on_off(s.limits.date_cache),

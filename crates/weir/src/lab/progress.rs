@@ -28,13 +28,12 @@ impl Progress {
                     spec.experiment,
                     curves::name(spec)
                 );
-                let line: String = line.chars().take(COLUMNS).collect();
-                self.show(&format!("{CLEARED}{line}"));
+                self.show(&format!("{CLEARED}{}", cut(&line, COLUMNS)));
             }
             News::Ended(point) if !point.verdict.is_good() => {
-                let name = curves::name(&point.spec);
                 let cleared = if self.is_seen { CLEARED } else { "" };
-                self.show(&format!("{cleared}weir: {name}: {}\n", point.verdict));
+                let line = format!("weir: {}: {}", curves::name(&point.spec), point.verdict);
+                self.show(&format!("{cleared}{}\n", cut(&line, LINE_COLUMNS)));
             }
             News::Begins { .. } | News::Ended(_) => {}
         }
@@ -55,3 +54,29 @@ impl Progress {
 
 /// A line that breaks cannot be written over.
 const COLUMNS: usize = 110;
+
+/// Of a line that stays: whatever else there is to say of a point stands on the page.
+const LINE_COLUMNS: usize = 200;
+
+/// As one line of so many columns at most.
+fn cut(line: &str, columns: usize) -> String {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    if line.chars().count() <= columns {
+        return line.chars().map(shown).collect();
+    }
+    line.chars().map(shown).take(columns - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_an_end() {
+        for (line, expected) in
+            [("", ""), ("abcd", "abcd"), ("abcde", "abc…"), ("µµµµ", "µµµµ"), ("a\nb\x1b", "a b ")]
+        {
+            assert_eq!(cut(line, 4), expected, "{line:?}");
+        }
+    }
+}

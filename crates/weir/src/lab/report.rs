@@ -24,23 +24,23 @@ pub(super) fn command() -> Command {
 pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let dirs: Vec<PathBuf> =
         flags.get_many::<String>("dir").into_iter().flatten().map(PathBuf::from).collect();
-    let mut results = Results::default();
+    let mut all = Vec::new();
     for dir in &dirs {
-        let of_it = Results::read(dir)?;
-        if of_it.runs.is_empty() {
+        let results = Results::read(dir)?;
+        if results.runs.is_empty() {
             return Err(Failure::Operator(format!("{}: there are no results", dir.display())));
         }
-        results.add(of_it);
+        all.push(results);
     }
     let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
-    write(&results, &out)?;
+    write(&all, &out)?;
     Ok(shown(&format!("{}\n", out.join("index.html").display())))
 }
 
 /// The page, its figures, and what they are drawn of.
-pub(super) fn write(results: &Results, out: &Path) -> Result<(), Failure> {
-    lab::report::write(&account::page(results), out)?;
+pub(super) fn write(all: &[Results], out: &Path) -> Result<(), Failure> {
+    lab::report::write(&account::page(all), out)?;
     let path = out.join(CELLS);
-    std::fs::write(&path, account::cells(results))
+    std::fs::write(&path, account::cells(all))
         .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))
 }

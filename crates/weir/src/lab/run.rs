@@ -7,14 +7,16 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use lab::Failure;
 use lab::bench::Bench;
+use lab::design::PROBE;
 use lab::experiment::{Experiment, experiment};
-use lab::known::Known;
+use lab::known::{Cell, Known};
 use lab::point::Point;
 use lab::results::{Line, Log, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
-use lab::subject::{self, Kind};
+use lab::subject::{self, Kind, quoted};
+use lab::testbed;
 
 use super::progress::Progress;
 use super::{report, setup};
@@ -49,6 +51,12 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let run = begun(names, setup(flags)?)?;
     let executable =
         std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
+    // Before anything is made of what this machine will refuse.
+    for experiment in &experiments {
+        for spec in schedule::missing(experiment, &run.setup, &[]).0 {
+            testbed::check(&spec.layout)?;
+        }
+    }
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     let (mut log, mut results) = Log::open(&dir)?;
     let is_other =
@@ -75,8 +83,9 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     });
     progress.end();
     // Of what there is, also if it is not all.
-    report::write(&results, &dir)?;
-    done?;
+    let written = report::write(std::slice::from_ref(&results), &dir);
+    // What ended the run is why there is no page, if there is none.
+    done.and(written)?;
     crate::shown(&format!("{}\n", dir.join("index.html").display()));
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -99,7 +108,7 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
         }
     }
     let began = lab::now();
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).map(|word| quoted(&word)).collect();
     Ok(Run {
         schema: SCHEMA,
         run: format!("{}-{}", began.replace([':', '-'], ""), std::process::id()),
@@ -116,6 +125,15 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
 /// Whether everything could be measured, and no server failed verification.
 fn is_sound(points: &[Point]) -> bool {
     let known = Known::of(points);
-    let is_hint = |cell: &&lab::known::Cell<'_>| cell.spec.stage == lab::design::PROBE;
-    known.all().iter().filter(|cell| !is_hint(cell)).all(lab::known::Cell::is_good)
+    let all = known.all();
+    // A probe is but a hint, unless it led to nothing.
+    let is_hint = |cell: &&Cell<'_>| {
+        let led_to = |other: &Cell<'_>| {
+            other.spec.stage != PROBE
+                && other.spec.experiment == cell.spec.experiment
+                && other.subject() == cell.subject()
+        };
+        cell.spec.stage == PROBE && all.iter().any(led_to)
+    };
+    all.iter().filter(|cell| !is_hint(cell)).all(Cell::is_good)
 }

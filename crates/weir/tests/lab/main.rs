@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod faults;
+mod refusals;
+mod runs;
+mod stops;
 mod subjects;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,0 +1,156 @@
+//! What `weir lab` does not do: a line that says why, and what to do about it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use lab::results::{Results, Run};
+use lab::subject::{self, Kind};
+
+use super::runs::{BRIEF, Lab, double, ended, weir};
+use super::support::server::as_nobody;
+
+/// Wrong usage, and a machine that refuses.
+const USAGE: i32 = 2;
+const MACHINE: i32 = 3;
+
+#[test]
+fn wrong_usage_is_one_line_that_names_the_mend() {
+    let rows: [(&[&str], &str); 13] = [
+        (&["lab", "run", "capcity"], "capcity: there is no such experiment; see weir lab list"),
+        (&["lab", "run"], "<NAME>...; see weir lab --help"),
+        (&["lab", "--subject", "ngnix"], "ngnix: no such subject; did you mean nginx?"),
+        (&["lab", "tune", "--subject", "sped:backlgo=1"], "did you mean backlog?"),
+        (&["lab", "--subject", "mt:threads=0"], "mt: threads=0 must be a number from 1 to "),
+        (&["lab", "--subject", "command:x"], "has to say where it listens"),
+        (&["lab", "--seconds", "soon"], "--seconds soon: has to be seconds, from 0.1 to 86400"),
+        (&["lab", "--workload", "all"], "--workload all: has to be one of one-packet, "),
+        (&["lab", "--loopback", "--round-trip-ms", "5"], "the loopback has no delay: "),
+        (&["lab", "--repeat", "5"], "unexpected argument '--repeat' found; see weir lab --help"),
+        (&["lab", "report", "/no/such/place"], "/no/such/place: there are no results"),
+        (&["lab", "floor", "flor", "127.0.0.1:0", "/dev/null"], "floor-readiness"),
+        (&["lab", "floor", "floor-sendfile", "nowhere", "/dev/null"], "must be host:port"),
+    ];
+    for (arguments, told) in rows {
+        let lab = Lab::new();
+        let refused = ended(weir(arguments).current_dir(lab.home()));
+        assert_eq!(refused.status, Some(USAGE), "{arguments:?}: {}", refused.errors);
+        assert!(refused.errors.contains(told), "{arguments:?}: {}", refused.errors);
+        assert!(refused.errors.starts_with("weir: "), "{}", refused.errors);
+        assert_eq!(refused.errors.lines().count(), 1, "{}", refused.errors);
+        assert_eq!(refused.output, "", "{arguments:?}");
+        is_empty(&lab);
+    }
+}
+
+/// Nothing was made of what was not to be.
+fn is_empty(lab: &Lab) {
+    assert_eq!(fs::read_dir(lab.home()).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_told_with_its_package() {
+    let lab = Lab::new();
+    let mut command = lab.command(&[&["step", "--subject", "caddy"][..], &BRIEF].concat());
+    let refused = ended(command.env("PATH", ""));
+    let told = "weir: caddy is not installed: apt-get install caddy\n";
+    assert_eq!((refused.status, refused.errors.as_str()), (Some(MACHINE), told));
+    is_empty(&lab);
+    // One of an experiment's own is left out, and told.
+    let subject = double("halves");
+    let mut command = lab.command(&[&["step", "--subject", &subject][..], &BRIEF].concat());
+    let ran = ended(command.env("PATH", ""));
+    assert_eq!(ran.status, Some(1), "{}", ran.errors);
+    let Run { missing, setup, .. } = &lab.results().runs[0];
+    let told = String::from("caddy is not installed: apt-get install caddy");
+    assert!(missing.contains(&told), "{missing:?}");
+    assert!(setup.absent.contains(&String::from("caddy")), "{:?}", setup.absent);
+    assert!(lab.page().contains(&format!("Not measured: {told}.")), "{}", lab.page());
+}
+
+#[test]
+fn who_is_not_root_is_told_of_the_loopback() {
+    let lab = Lab::new();
+    if !is_root() {
+        let arguments = ["lab", "run", "capacity"];
+        needs_root(weir(&arguments).args(lab.places()));
+        return is_empty(&lab);
+    }
+    let own = |path| fs::set_permissions(path, fs::Permissions::from_mode(0o777));
+    own(lab.home()).expect("its mode");
+    let arguments = |more: &[&str]| {
+        let all = ["lab", "run", "step", "--subject", "sped"].iter().chain(&BRIEF).chain(more);
+        all.map(|text| String::from(*text)).chain(lab.own_places()).collect::<Vec<String>>()
+    };
+    needs_root(&mut as_nobody(lab.home(), &arguments(&[])));
+    assert!(!lab.dir().exists(), "something was made");
+    let ran = ended(&mut as_nobody(lab.home(), &arguments(&["--loopback"])));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let results = lab.results();
+    assert!(results.points.iter().all(|point| point.load.is_some() && point.vitals.is_some()));
+    assert!(!lab.has_scratch());
+}
+
+fn needs_root(command: &mut Command) {
+    let refused = ended(command);
+    assert_eq!(refused.status, Some(MACHINE), "{}", refused.errors);
+    let first = refused.errors.lines().next().unwrap_or_default();
+    assert!(first.starts_with("weir: two hosts need root"), "{}", refused.errors);
+    assert!(first.contains("--loopback"), "{}", refused.errors);
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A disk that has room for some points, and no more: they are kept.
+#[test]
+fn a_full_disk_ends_a_run_with_a_line() {
+    if !is_root() {
+        println!("not tested: a small disk needs root");
+        return;
+    }
+    let lab = Lab::new();
+    fs::create_dir(lab.dir()).expect("a directory");
+    for (size, is_begun) in [("4k", false), ("64k", true)] {
+        // Of this command alone, and gone with it; what is on it is taken out at the end.
+        let script = "mount -t tmpfs -o size=$0 none \"$1\" && { shift; \"$@\"; status=$?; \
+                      cp \"$KEPT\"/results.jsonl \"$KEPT\"/../kept.jsonl; ls -A \"$KEPT\" >&2; \
+                      exit $status; }";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, size]).arg(lab.dir());
+        command.env("KEPT", lab.dir()).arg(super::executable());
+        command.args(["lab", "run", "capacity", "--loopback", "--subject", "sped"]);
+        let full = ended(command.args(BRIEF).args(lab.places()));
+        assert_eq!(full.status, Some(MACHINE), "{}", full.errors);
+        let told: Vec<&str> =
+            full.errors.lines().filter(|line| line.contains("No space")).collect();
+        assert_eq!(told.len(), 1, "{}", full.errors);
+        println!("{}", full.errors);
+        let kept = lab.home().join("kept");
+        fs::create_dir_all(&kept).expect("a directory");
+        fs::rename(lab.home().join("kept.jsonl"), kept.join(lab::results::FILE)).expect("kept");
+        let results = Results::read(&kept).expect("whole lines");
+        assert_eq!(!results.points.is_empty(), is_begun, "{size}: {}", full.errors);
+    }
+}
+
+#[test]
+fn the_list_names_all_there_is() {
+    let list = ended(&mut weir(&["lab", "list"]));
+    assert_eq!((list.status, list.errors.as_str()), (Some(0), ""));
+    let names: Vec<&str> =
+        list.output.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    for experiment in lab::experiments::EXPERIMENTS {
+        assert!(names.contains(&experiment.name), "{}: {}", experiment.name, list.output);
+    }
+    for (name, kind) in subject::all() {
+        assert!(names.contains(&name), "{name}: {}", list.output);
+        let Kind::Peer(peer) = kind else { continue };
+        let here = match peer.version() {
+            Ok(version) => format!("{version}, of package {}; knobs: ", peer.package),
+            Err(_) => format!("not installed: apt-get install {}; knobs: ", peer.package),
+        };
+        assert!(list.output.contains(&here), "{here}: {}", list.output);
+    }
+}

@@ -1,0 +1,285 @@
+//! `weir lab` as somebody types it, and what it leaves behind: files, words, and nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use lab::known::Known;
+use lab::point::{Point, Verdict};
+use lab::results::Results;
+use tempfile::TempDir;
+
+use super::support::server::{example, run};
+
+/// A run that asks as little as there is to ask: points need not be valid on a machine that does
+/// other things, too, they have to be told.
+pub(super) const BRIEF: [&str; 8] =
+    ["--seconds", "0.2", "--warm-up", "0", "--repeats", "1", "--attempts", "1"];
+
+/// A place for results and sites.
+pub(super) struct Lab {
+    home: TempDir,
+}
+
+/// What became of a command.
+pub(super) struct Ended {
+    pub(super) status: Option<i32>,
+    pub(super) output: String,
+    pub(super) errors: String,
+}
+
+impl Lab {
+    pub(super) fn new() -> Self {
+        Self { home: tempfile::tempdir().expect("a directory") }
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Where results go.
+    pub(super) fn dir(&self) -> PathBuf {
+        self.home().join("results")
+    }
+
+    /// `weir lab run` with these arguments, on the loopback.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = weir(&["lab", "run"]);
+        command.args(arguments).arg("--loopback").args(self.places());
+        command
+    }
+
+    /// Flags for where it keeps what.
+    pub(super) fn places(&self) -> [String; 4] {
+        self.places_with(sites())
+    }
+
+    /// The same with sites that are its own, for whom the others' are none of his.
+    pub(super) fn own_places(&self) -> [String; 4] {
+        self.places_with(self.home().join("sites"))
+    }
+
+    fn places_with(&self, sites: PathBuf) -> [String; 4] {
+        let shown = |path: PathBuf| path.display().to_string();
+        ["--dir".into(), shown(self.dir()), "--sites".into(), shown(sites)]
+    }
+
+    pub(super) fn run(&self, arguments: &[&str]) -> Ended {
+        ended(&mut self.command(arguments))
+    }
+
+    /// Every line of it can be read.
+    pub(super) fn results(&self) -> Results {
+        Results::read(&self.dir()).expect("lines of results")
+    }
+
+    /// The page's words: neither where its lines break nor what is escaped tells anything.
+    pub(super) fn page(&self) -> String {
+        words(&fs::read_to_string(self.dir().join("index.md")).expect("a page"))
+    }
+
+    pub(super) fn has_scratch(&self) -> bool {
+        self.dir().join("scratch").exists()
+    }
+}
+
+/// The files that all of these tests serve: made once, and kept.
+fn sites() -> PathBuf {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let sites = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-sites");
+        for workload in ["one-packet", "webstone"] {
+            let site = sites.join(workload);
+            let made = ended(weir(&["load", "make-site"]).arg(site).args(["--workload", workload]));
+            assert_eq!(made.status, Some(0), "{}", made.errors);
+        }
+        sites
+    });
+    made.clone()
+}
+
+pub(super) fn words(text: &str) -> String {
+    text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn weir(arguments: &[&str]) -> Command {
+    let mut command = Command::new(super::executable());
+    command.args(arguments);
+    command
+}
+
+pub(super) fn ended(command: &mut Command) -> Ended {
+    let (status, output, errors) = run(command).expect("it runs");
+    Ended { status, output, errors }
+}
+
+/// The double, as a subject.
+pub(super) fn double(way: &str) -> String {
+    let program = example("lab", "wrong");
+    format!("command:exec {} {way} {{address}} {{site}}", program.display())
+}
+
+#[test]
+fn a_short_run_is_told_whole() {
+    let lab = Lab::new();
+    let ran = lab.run(&[&["step", "--subject", "sped:backlog=64"][..], &BRIEF].concat());
+    // Points of a busy machine may be invalid.
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    assert_eq!(ran.output, format!("{}\n", lab.dir().join("index.html").display()));
+    for line in ran.errors.lines() {
+        assert!(line.starts_with("weir: sped:backlog=64 "), "{line}");
+        assert!(line.chars().count() <= 200, "{line}");
+    }
+    let results = lab.results();
+    assert_eq!(results.runs.len(), 1);
+    assert!(results.points.len() > 1);
+    for point in &results.points {
+        assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
+        assert!(point.counters.contains_key("replies"), "{:?}", point.counters);
+    }
+    for point in &results.points {
+        let cost = point.cost;
+        let beside = cost.whole_s - cost.warm_up_s - point.spec.load.seconds;
+        println!("{:.2} s beside {:.2} s measured", beside, point.spec.load.seconds);
+    }
+    is_page_whole(&lab, &results);
+    is_drawn_again(&lab);
+    assert!(!lab.has_scratch());
+}
+
+/// Of the same results, elsewhere.
+fn is_drawn_again(lab: &Lab) {
+    let (page, other) = (lab.page(), lab.home().join("other"));
+    let dir = lab.dir();
+    let mut report = weir(&["lab", "report"]);
+    let told = ended(report.arg(&dir).arg("--out").arg(&other));
+    assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
+    assert_eq!(told.output, format!("{}\n", other.join("index.html").display()));
+    let files = |dir: &Path| {
+        let entries = fs::read_dir(dir).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<_> = names.filter(|name| name != lab::results::FILE).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(files(&dir), files(&other));
+    assert_eq!(words(&fs::read_to_string(other.join("index.md")).expect("a page")), page);
+}
+
+/// Files that a reader looks for, and what he looks for in them.
+fn is_page_whole(lab: &Lab, results: &Results) {
+    let run = &results.runs[0];
+    let page = lab.page();
+    let html = words(&fs::read_to_string(lab.dir().join("index.html")).expect("a page"));
+    let facts = [&run.machine, &run.versions].map(|facts| facts.iter());
+    for (name, value) in facts.into_iter().flatten() {
+        assert!(page.contains(&words(name)) && page.contains(&words(value)), "{name}: {page}");
+    }
+    let knob = "sped:backlog=64";
+    let commands = [run.command.as_str(), "weir serve SITE", "--backlog=64", "weir load http://"];
+    for text in [knob].into_iter().chain(commands) {
+        assert!(page.contains(text), "{text}: {page}");
+        assert!(html.contains(text), "{text}: {html}");
+    }
+    for figure in ["step-goodput"] {
+        let svg = fs::read_to_string(lab.dir().join(format!("{figure}.svg"))).expect("a figure");
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        let png = fs::read(lab.dir().join(format!("{figure}.png"))).expect("a figure");
+        assert!(png.starts_with(b"\x89PNG"));
+        assert!(page.contains(&format!("({figure}.svg)")), "{page}");
+    }
+    let cells = fs::read_to_string(lab.dir().join("cells.jsonl")).expect("cells");
+    let known = Known::of(&results.points);
+    assert_eq!(cells.lines().count(), known.all().len());
+    for (line, cell) in cells.lines().zip(known.all()) {
+        let told: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
+        assert_eq!(told["spec"]["subject"], "sped:backlog=64");
+        assert_eq!(told["invalid"], cell.invalid.len(), "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_server_is_found_out() {
+    let rows = [
+        ("halves", "one-packet", "of wrong length or content"),
+        ("breaks-off", "one-packet", "ended before they were whole"),
+        ("misses", "webstone", "had the status 404"),
+        ("neighbours", "webstone", "of wrong length or content"),
+        ("shuffles", "one-packet", "of wrong length or content"),
+    ];
+    for (way, workload, why) in rows {
+        let (lab, status) = measured(way, workload);
+        assert_eq!(status, Some(1), "{way}");
+        let results = lab.results();
+        assert!(!results.points.is_empty(), "{way}");
+        for point in &results.points {
+            let Verdict::Failed(whys) = &point.verdict else { panic!("{way}: {}", point.verdict) };
+            assert!(whys.iter().any(|said| said.contains(why)), "{way}: {whys:?}");
+        }
+        // No capacity, so that it is asked for no multiples of one.
+        let known = Known::of(&results.points);
+        assert_eq!(known.cells("capacity", "rates").count(), 0, "{way}");
+        let page = lab.page();
+        assert_eq!(page.matches(why).count(), results.points.len(), "{way}: {page}");
+        let failed = format!("{} at which a server failed verification", results.points.len());
+        assert!(page.contains(&failed), "{way}: {page}");
+        assert!(!lab.has_scratch());
+    }
+}
+
+/// Who drops what is large may be slow and not wrong: that is told where there are enough requests
+/// to tell, and these depend on the machine.
+#[test]
+fn a_server_that_drops_large_files_is_found_out() {
+    let (lab, _) = measured("drops", "webstone");
+    let mut judged = 0;
+    for point in lab.results().points {
+        let kinds = point.load.iter().flat_map(|load| &load.kinds);
+        let dropped = kinds.filter(|of| of.kind.bytes.is_some_and(|bytes| bytes > 1000));
+        if dropped.map(|of| of.detail.counts.total()).max() < Some(50) {
+            continue;
+        }
+        judged += 1;
+        let Verdict::Failed(whys) = &point.verdict else { panic!("{}", point.verdict) };
+        assert!(whys.iter().any(|said| said.starts_with("even-timeouts: ")), "{whys:?}");
+    }
+    println!("{judged} points could be judged");
+}
+
+#[test]
+fn a_right_server_is_not() {
+    let (lab, _) = measured("right", "webstone");
+    for point in lab.results().points {
+        // It may be so slow that nobody is answered.
+        let is_wrong = |said: &String| said.starts_with("correct: of ");
+        assert!(!point.verdict.why().iter().any(is_wrong), "{}", point.verdict);
+        assert!(point.load.is_some());
+    }
+}
+
+fn measured(way: &str, workload: &str) -> (Lab, Option<i32>) {
+    let (lab, subject) = (Lab::new(), double(way));
+    let arguments = ["step", "--subject", &subject, "--workload", workload];
+    let ran = lab.run(&[&arguments[..], &BRIEF].concat());
+    for line in ran.errors.lines() {
+        assert!(line.starts_with("weir: command:") && line.chars().count() <= 200, "{line}");
+    }
+    (lab, ran.status)
+}
+
+#[test]
+fn a_server_that_dies_is_told_and_the_run_goes_on() {
+    let (lab, subject) = (Lab::new(), double("dies"));
+    let arguments = ["step", "--subject", &subject, "--subject", "sped"];
+    let ran = lab.run(&[&arguments[..], &BRIEF].concat());
+    assert_eq!(ran.status, Some(1), "{}", ran.errors);
+    let results = lab.results();
+    let (dead, others): (Vec<&Point>, Vec<&Point>) =
+        results.points.iter().partition(|point| point.spec.subject.name == "command");
+    assert!(!dead.is_empty() && others.len() > 1, "{}", results.points.len());
+    let told = "the server ended in mid-run: no more of this";
+    assert_eq!(dead[0].verdict, Verdict::Failed(vec![told.into()]));
+    assert!(lab.page().contains(told));
+    assert!(others.iter().all(|point| point.load.is_some()));
+}

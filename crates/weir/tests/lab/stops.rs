@@ -1,0 +1,273 @@
+//! Runs that are stopped, killed and taken up again: what is known is kept, and nothing else is
+//! left.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use lab::results::{FILE, Results};
+use lab::testbed::{Lack, Need, lacks};
+use rustix::process::Signal;
+
+use super::runs::{BRIEF, Ended, Lab, ended, weir};
+use super::support::processes::{children, is_there};
+use super::support::server::send;
+use super::support::{PATIENCE, await_some, await_true};
+
+/// As ^C ends a program in a shell.
+const STOPPED: i32 = 130;
+
+/// Points that nobody waits for.
+const LONG: [&str; 6] = ["--seconds", "3600", "--warm-up", "0", "--repeats", "1"];
+
+#[test]
+fn a_run_that_is_stopped_goes_on_where_it_was() {
+    let lab = Lab::new();
+    let arguments = [&["step", "--subject", "sped"][..], &BRIEF].concat();
+    let mut first = Started::new(&lab, lab.command(&arguments));
+    first.await_points(1);
+    send(first.child.id(), Signal::INT);
+    let stopped = first.end();
+    assert_eq!(stopped.status, Some(STOPPED), "{}", stopped.errors);
+    let told = "weir: stopped; what was measured is kept";
+    assert_eq!(stopped.errors.lines().last(), Some(told), "{}", stopped.errors);
+    assert!(lab.page().contains("Measured from"));
+    let before = lab.results();
+    assert!(!before.points.is_empty() && !lab.has_scratch());
+    others_are_refused(&lab, &before);
+    // Broken off within a line, as by a machine that lost its power.
+    let mut file = OpenOptions::new().append(true).open(lab.dir().join(FILE)).expect("results");
+    file.write_all("{\"line\":\"point\",\"schema\":1,\"run\":\"µ".as_bytes()).expect("a piece");
+    drop(file);
+    let went_on = lab.run(&arguments);
+    assert!(matches!(went_on.status, Some(0 | 1)), "{:?}: {}", went_on.status, went_on.errors);
+    let after = lab.results();
+    assert_eq!((before.runs.len(), after.runs.len()), (1, 2));
+    assert_eq!(after.points[..before.points.len()], before.points);
+    let asked: Vec<_> = after.points.iter().map(|of| (of.spec.key(), of.spec.repeat)).collect();
+    assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "measured twice");
+    // And now there is nothing left to do.
+    let again = lab.run(&arguments);
+    assert_eq!((again.status, again.errors.as_str()), (went_on.status, ""));
+    assert_eq!(lab.results().points, after.points);
+}
+
+/// Of the same directory.
+fn others_are_refused(lab: &Lab, before: &Results) {
+    let rows: [&[&str]; 3] = [
+        &["step", "--subject", "mt"],
+        &["step", "--subject", "sped", "--attempts", "2"],
+        &["capacity", "--subject", "sped"],
+    ];
+    for arguments in rows {
+        let refused = lab.run(&[&BRIEF[..], arguments].concat());
+        let told = format!(
+            "weir: {}: its results are of other experiments or other choices; take another --dir\n",
+            lab.dir().display()
+        );
+        assert_eq!((refused.status, refused.errors), (Some(2), told), "{arguments:?}");
+    }
+    assert_eq!(lab.results(), *before);
+}
+
+#[test]
+fn results_of_somebody_else_are_refused_with_their_line() {
+    let rows = [
+        ("not ours\n", "no line of results: "),
+        ("{\"schema\":2,\"line\":\"run\"}\n", "its schema is 2, and this program reads 1"),
+    ];
+    for (line, why) in rows {
+        let lab = Lab::new();
+        fs::create_dir(lab.dir()).expect("a directory");
+        fs::write(lab.dir().join(FILE), line).expect("a file");
+        let place = format!("weir: {}:1: ", lab.dir().join(FILE).display());
+        let report = ended(weir(&["lab", "report"]).arg(lab.dir()));
+        for refused in [lab.run(&["capacity"]), report] {
+            assert_eq!(refused.status, Some(2), "{}", refused.errors);
+            assert!(refused.errors.starts_with(&place), "{}", refused.errors);
+            assert!(refused.errors.contains(why), "{}", refused.errors);
+            assert_eq!(refused.errors.lines().count(), 1, "{}", refused.errors);
+        }
+        assert_eq!(fs::read_to_string(lab.dir().join(FILE)).expect("a file"), line);
+    }
+}
+
+#[test]
+fn a_second_one_is_not_let_into_the_same_directory() {
+    let lab = Lab::new();
+    let arguments = [&["capacity", "--subject", "sped"][..], &LONG].concat();
+    let mut first = Started::new(&lab, lab.command(&arguments));
+    first.await_load();
+    let second = lab.run(&arguments);
+    let told = "another weir lab adds to it; take another --dir\n";
+    assert_eq!(second.status, Some(2));
+    assert!(second.errors.ends_with(told), "{}", second.errors);
+    // The first one does not notice.
+    assert!(lab.has_scratch());
+    send(first.child.id(), Signal::TERM);
+    assert_eq!(first.end().status, Some(STOPPED));
+    first.has_left_nobody();
+}
+
+#[test]
+fn one_that_is_killed_leaves_no_process() {
+    let lab = Lab::new();
+    let arguments = [&["capacity", "--subject", "sped"][..], &LONG].concat();
+    let mut killed = Started::new(&lab, lab.command(&arguments));
+    killed.await_load();
+    send(killed.child.id(), Signal::KILL);
+    killed.end();
+    killed.has_left_nobody();
+}
+
+#[test]
+fn hosts_are_gone_when_a_run_ends() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let mut whole = Started::new(&lab, on_hosts(&lab, &BRIEF));
+    let id = whole.child.id();
+    let ended = whole.end();
+    assert!(matches!(ended.status, Some(0 | 1)), "{:?}: {}", ended.status, ended.errors);
+    let point = &lab.results().points[0];
+    assert_eq!(point.testbed["hosts"], "network namespaces, joined by veth");
+    assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
+    assert!(places(id).is_empty() && !lab.has_scratch());
+    let lab = Lab::new();
+    let mut stopped = Started::new(&lab, on_hosts(&lab, &LONG));
+    stopped.await_load();
+    let id = stopped.child.id();
+    assert_eq!(places(id).len(), 3, "two namespaces and a group: {:?}", places(id));
+    send(id, Signal::INT);
+    assert_eq!(stopped.end().status, Some(STOPPED));
+    stopped.has_left_nobody();
+    assert!(places(id).is_empty() && !lab.has_scratch());
+    assert!(lab.page().contains("Measured from"));
+}
+
+#[test]
+fn hosts_of_a_run_that_was_killed_are_removed_by_the_next() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let mut killed = Started::new(&lab, on_hosts(&lab, &LONG));
+    killed.await_load();
+    let id = killed.child.id();
+    let its = places(id);
+    send(id, Signal::KILL);
+    killed.end();
+    killed.has_left_nobody();
+    println!("nobody was there to remove {its:?}");
+    let mut next = Started::new(&lab, on_hosts(&lab, &LONG));
+    next.await_load();
+    assert!(its.len() == 3 && places(id).is_empty(), "{its:?}: {:?}", places(id));
+    send(next.child.id(), Signal::INT);
+    assert_eq!(next.end().status, Some(STOPPED));
+    assert!(places(next.child.id()).is_empty() && !lab.has_scratch());
+}
+
+fn on_hosts(lab: &Lab, how_long: &[&str]) -> Command {
+    let mut command = weir(&["lab", "run", "step", "--subject", "sped", "--quota", "50"]);
+    command.args(how_long).args(lab.places());
+    command
+}
+
+/// Whether two hosts and a quota can be had here.
+fn has_hosts() -> bool {
+    const NEEDED: [Need; 5] = [Need::Root, Need::Ip, Need::Namespaces, Need::Veth, Need::Quota];
+    let lack = lacks().into_iter().find(|lack| NEEDED.contains(&lack.what));
+    if let Some(Lack { line, .. }) = &lack {
+        println!("not tested: {line}");
+    }
+    lack.is_none()
+}
+
+/// Namespaces and control groups of a lab, by its process.
+fn places(of: u32) -> Vec<PathBuf> {
+    let groups = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    let groups = groups.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let is_its = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("weir-lab-") && name.split('-').nth(3) == Some(&of.to_string())
+    };
+    let mut found = Vec::new();
+    for place in groups.chain(["/sys/fs/cgroup".into(), "/run/netns".into()]) {
+        let entries = fs::read_dir(place).into_iter().flatten().flatten();
+        found.extend(entries.map(|entry| entry.path()).filter(is_its));
+    }
+    // One directory may go by several names.
+    found.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
+    found.dedup_by_key(|path| fs::metadata(path).map(|is| (is.dev(), is.ino())).ok());
+    found
+}
+
+/// A lab that runs; killed when dropped before it has ended.
+struct Started {
+    child: Child,
+    dir: PathBuf,
+    errors: PathBuf,
+    /// All that it has started, when it was last looked at.
+    family: Vec<u32>,
+}
+
+impl Started {
+    fn new(lab: &Lab, mut command: Command) -> Self {
+        let errors = lab.home().join("errors");
+        let into = File::create(&errors).expect("a file");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(into);
+        let child = command.spawn().expect("it starts");
+        Self { child, dir: lab.dir(), errors, family: Vec::new() }
+    }
+
+    fn await_points(&self, count: usize) {
+        let there = || Results::read(&self.dir).expect("lines of results").points.len() >= count;
+        assert!(await_true(PATIENCE, there), "no points: {}", self.said());
+    }
+
+    /// Until a server is asked.
+    fn await_load(&mut self) {
+        let asked = || {
+            let line = |pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let is_load = |pid| line(pid).windows(11).any(|part| part == b"load\0http:/");
+            children(self.child.id()).into_iter().any(is_load)
+        };
+        assert!(await_true(PATIENCE, asked), "no load: {}", self.said());
+        let mut family = children(self.child.id());
+        let mut at = 0;
+        while at < family.len() {
+            family.extend(children(family[at]));
+            at += 1;
+        }
+        assert!(family.len() >= 3, "a server, its worker and a load: {family:?}");
+        self.family = family;
+    }
+
+    fn has_left_nobody(&self) {
+        let is_gone = || !self.family.iter().any(|pid| is_there(*pid));
+        assert!(await_true(PATIENCE, is_gone), "of {:?} some are left", self.family);
+    }
+
+    fn end(&mut self) -> Ended {
+        let status = await_some(PATIENCE, || self.child.try_wait().expect("a child"));
+        let status = status.unwrap_or_else(|| panic!("it does not end: {}", self.said()));
+        Ended { status: status.code(), output: String::new(), errors: self.said() }
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(&self.errors).expect("what it said")
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
