@@ -21,7 +21,7 @@ use crate::point::{Point, Verdict};
 use crate::profile::Profiler;
 use crate::spec::{Load, Spec};
 use crate::subject::{Running, Start};
-use crate::testbed::{Carried, Host, Testbed, drop_pages};
+use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -106,6 +106,11 @@ impl Bench {
                 "{packets} packets carried, {lost} lost, in {cpu_s:.3} s of the client's processors"
             );
             point.testbed.insert(String::from("delay"), told);
+        }
+        if spec.layout.memory_bytes.is_some() {
+            let Share { bytes, cached_bytes, .. } = share(&site)?;
+            let told = format!("{cached_bytes} bytes of {bytes} in memory at the end");
+            point.testbed.insert(String::from("site"), told);
         }
         drop(testbed);
         point.cost.whole_s = began.elapsed().as_secs_f64();

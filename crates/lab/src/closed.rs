@@ -73,9 +73,16 @@ impl Closed {
         cells
     }
 
-    /// All cells.
-    pub fn cells<'s, 'k: 's>(&self, known: &'s Known<'k>) -> impl Iterator<Item = &'s Cell<'k>> {
-        known.cells(self.experiment, STAGE)
+    /// The cell of one subject with so many clients.
+    #[must_use]
+    pub fn at<'s, 'k>(
+        &self,
+        known: &'s Known<'k>,
+        of: &Subject,
+        clients: u32,
+    ) -> Option<&'s Cell<'k>> {
+        let is_it = |cell: &&Cell<'_>| cell.factor(CLIENTS) == Some(f64::from(clients));
+        self.curve(known, of).into_iter().find(is_it)
     }
 
     /// The cell of one subject with the most clients.
@@ -88,9 +95,10 @@ impl Closed {
     #[must_use]
     pub fn figure(&self, known: &Known<'_>, name: &str, metric: &Metric) -> Figure {
         let x = Axis { label: String::from("clients at a time"), ..Axis::default() };
-        let series = self.subjects.iter().map(|of| {
+        let labels = curves::labels(&self.subjects);
+        let series = self.subjects.iter().zip(labels).map(|(of, label)| {
             let cells = self.curve(known, of);
-            curves::series(of.to_string(), &cells, metric, |cell| cell.factor(CLIENTS), false)
+            curves::series(label, &cells, metric, |cell| cell.factor(CLIENTS), false)
         });
         let series = series.filter(|series| !series.points.is_empty()).collect();
         curves::figure(name, metric, x, series)

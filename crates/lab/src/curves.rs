@@ -34,13 +34,29 @@ fn over(
     metric: &Metric,
     (x, factor): (Axis, &str),
 ) -> Figure {
-    let series = design.subjects.iter().map(|of| {
+    let series = design.subjects.iter().zip(labels(&design.subjects)).map(|(of, label)| {
         let cells = design.curve(known, of);
         let is_unstable = is_unstable(&cells);
-        series(of.label(), &cells, metric, |cell| cell.factor(factor), is_unstable)
+        series(label, &cells, metric, |cell| cell.factor(factor), is_unstable)
     });
     let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
     figure(name, metric, x, series)
+}
+
+/// For legends: each subject without the knobs in which all of its name are alike.
+#[must_use]
+pub fn labels(subjects: &[Subject]) -> Vec<String> {
+    let label = |of: &Subject| {
+        let is_one = |knob: &str, value: &str| {
+            let has = |other: &Subject| other.knobs.get(knob).is_some_and(|its| its == value);
+            let mut others = subjects.iter().filter(|other| other.name == of.name && *other != of);
+            others.clone().next().is_some() && others.all(has)
+        };
+        let mut short = of.clone();
+        short.knobs.retain(|knob, value| !is_one(knob, value));
+        short.label()
+    };
+    subjects.iter().map(label).collect()
 }
 
 /// A figure of curves whose y is a metric.
@@ -93,7 +109,7 @@ pub fn bars(design: &Design, known: &Known<'_>, name: &str, metric: &Metric) -> 
         Series { label, points: dots.collect(), is_reference: false }
     });
     let series = series.collect();
-    let names = design.subjects.iter().map(Subject::label).collect();
+    let names = labels(&design.subjects);
     let x = Axis { label: String::from("servers"), names, ..Axis::default() };
     Figure { title: capital(metric.label), shape: Shape::Bars, ..figure(name, metric, x, series) }
 }

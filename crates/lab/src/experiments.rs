@@ -3,6 +3,8 @@
 mod ablation;
 mod best;
 mod brecht04;
+mod brecht04_one_packet;
+mod brecht04_specweb99;
 mod capacity;
 mod disk;
 mod flood;
@@ -10,6 +12,10 @@ mod idle;
 mod jaws97;
 mod jaws97_blackbox;
 mod jaws97_variants;
+mod jaws97_whitebox;
+mod pariag07_architectures;
+mod pariag07_processes;
+mod pariag07_profile;
 mod step;
 mod tune;
 mod whitebox;
@@ -24,13 +30,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     idle::EXPERIMENT,
     ablation::EXPERIMENT,
     tune::EXPERIMENT,
-    brecht04::ONE_PACKET,
-    brecht04::SPECWEB99,
-    disk::PROCESSES,
-    disk::ARCHITECTURES,
-    whitebox::SHARES,
+    brecht04_one_packet::EXPERIMENT,
+    brecht04_specweb99::EXPERIMENT,
+    pariag07_processes::EXPERIMENT,
+    pariag07_architectures::EXPERIMENT,
+    pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,
-    whitebox::CALLS,
+    jaws97_whitebox::EXPERIMENT,
     jaws97_variants::PROTOCOL,
     jaws97_variants::THREADS,
     jaws97_variants::CACHE,

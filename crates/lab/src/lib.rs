@@ -12,6 +12,7 @@
 pub mod account;
 pub mod bench;
 mod calendar;
+pub mod claim;
 pub mod closed;
 pub mod curves;
 pub mod design;

@@ -112,6 +112,17 @@ pub const CPU: Metric = metric("processor time for a reply", "µs", |point| {
 pub const ACCEPT_RATE: Metric =
     metric("accept rate", "connections/s", |point| point.counted_per_s("accepted"));
 
+/// Connections that the kernel saw come about on the server's machine: what of
+/// [`ACCEPT_RATE`] somebody else can count.
+pub const ESTABLISHED: Metric = metric("connections established", "connections/s", |point| {
+    in_a_second(point, point.vitals.as_ref()?.queues.established)
+});
+
+/// Connections that are open on the server's machine at the end of the measured time.
+pub const OPEN: Metric = metric("connections open at the end", "connections", |point| {
+    Some(point.vitals.as_ref()?.queues.open as f64)
+});
+
 /// Accept phases, N_phases of Brecht04 equation 1.
 pub const PHASES: Metric =
     metric("accept phases", "phases/s", |point| point.counted_per_s("accept_phases"));
@@ -121,17 +132,54 @@ pub const C_AVG: Metric = metric("C_avg", "connections", |point| {
     Some(point.counted_per_s("accepted")? / point.counted_per_s("accept_phases")?)
 });
 
+/// Connections of a work phase, on the average (Brecht04 6.3).
+pub const WORK: Metric = metric("connections worked on in a phase", "connections", |point| {
+    Some(point.counted_per_s("worked")? / point.counted_per_s("work_phases")?)
+});
+
+/// The right side of Brecht04 equation 1, of the server's own counters.
+pub const EQUATION_1: Metric = metric("N_phases x C_avg", "connections/s", |point| {
+    Some((PHASES.of)(point)? * (C_AVG.of)(point)?)
+});
+
 /// Calls for events.
 pub const GETEVENTS: Metric =
     metric("getevents calls", "calls/s", |point| point.counted_per_s("getevents_calls"));
 
-/// The same by equation 1, if each accept phase follows one call.
+/// The same by equation 1, if each accept phase follows one call: the accept rate that the kernel
+/// saw, divided by what the server took at a time.
 pub const GETEVENTS_PREDICTED: Metric = metric("getevents calls, predicted", "calls/s", |point| {
-    Some(point.counted_per_s("accepted")? / (C_AVG.of)(point)?)
+    Some((ESTABLISHED.of)(point)? / (C_AVG.of)(point)?)
+});
+
+/// Of the time of the server's processors, that in which they had nothing to do but to wait for a
+/// disk (vmstat's; Pariag07 5.3).
+pub const IO_WAIT: Metric = metric("processor waits for the disk", "%", |point| {
+    let of = &point.vitals.as_ref()?.server.processors;
+    let all_us = of.busy_us + of.idle_us + of.iowait_us + of.steal_us;
+    (all_us > 0).then(|| 100.0 * of.iowait_us as f64 / all_us as f64)
+});
+
+/// Of the time, that in which a loop or a thread of Weir's did loads itself, over all of them:
+/// more than all of it where several do.
+pub const BLOCKED: Metric = metric("blocked in loads", "% of the time", |point| {
+    Some(point.counted_per_s("blocked_ns")? / 1e7)
+});
+
+/// Of the time, that in which somebody on the machine waited for a disk (PSI).
+pub const IO_PRESSURE: Metric = metric("somebody waits for the disk", "% of the time", |point| {
+    let vitals = point.vitals.as_ref()?;
+    let io = vitals.group_pressure.or(vitals.pressure)?.io;
+    (vitals.elapsed_us > 0).then(|| 100.0 * io.some_us as f64 / vitals.elapsed_us as f64)
+});
+
+/// The server's share of the page cache at the end, where its memory is limited.
+pub const GROUP_CACHE: Metric = metric("the server's page cache", "MB", |point| {
+    Some(point.vitals.as_ref()?.memory.group_page_cache_bytes? as f64 / 1e6)
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 17] = [
+pub const ALL: [&Metric; 24] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -149,4 +197,11 @@ pub const ALL: [&Metric; 17] = [
     &C_AVG,
     &GETEVENTS,
     &GETEVENTS_PREDICTED,
+    &ESTABLISHED,
+    &OPEN,
+    &WORK,
+    &IO_WAIT,
+    &BLOCKED,
+    &IO_PRESSURE,
+    &GROUP_CACHE,
 ];

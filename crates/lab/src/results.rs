@@ -1,5 +1,5 @@
 //! What is known, as lines of JSON: each stands by itself, so that a run that was broken off has
-//! lost at most the point that was being measured, and files of several runs can be put together.
+//! lost at most the point that was being measured. Pages are drawn of several such files together.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -75,7 +75,7 @@ pub struct Run {
     pub missing: Vec<String>,
 }
 
-/// All lines of a file, or of several.
+/// All lines of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     /// Of each start of each run.

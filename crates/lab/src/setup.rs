@@ -28,7 +28,7 @@ pub struct Setup {
     pub workload: Option<String>,
     /// Names of subjects that are left out, as this machine has them not.
     pub absent: Vec<String>,
-    /// As long as the papers' (120 s for each point), with their numbers of repeats.
+    /// As long as the papers' (120 s for each point), with their clients' patience and thoughts.
     pub is_paper: bool,
 }
 

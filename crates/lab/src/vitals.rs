@@ -179,6 +179,11 @@ impl Vitals {
     }
 }
 
+/// Connections that are open now on a side's machine; on a loopback those of both sides.
+pub(crate) fn open_connections(side: &Side) -> Result<u64, Failure> {
+    queues::open(side)
+}
+
 /// These processes and all that descend from them, as they are now.
 pub(crate) fn family(pids: &[u32]) -> Result<Vec<u32>, Failure> {
     let server = Side { pids: pids.to_vec(), ..Side::default() };

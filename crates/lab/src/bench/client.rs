@@ -17,6 +17,7 @@ use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
 use crate::subject::Running;
 use crate::testbed::Testbed;
+use crate::vitals::{self, Side};
 
 /// Whoever asks.
 #[derive(Clone, Copy)]
@@ -67,6 +68,12 @@ const LATE: Duration = Duration::from_secs(30);
 
 /// The least that tells whether a server is steady.
 const STEADY_S: f64 = 1.0;
+
+/// So long is waited for idle connections to be there: a server that takes a thousand in a second
+/// has ten thousand.
+const HELD_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks whether they are.
+const HELD_LOOK: Duration = Duration::from_millis(20);
 
 /// Longer than any point.
 const DAY_S: f64 = 86_400.0;
@@ -132,7 +139,19 @@ impl Client<'_> {
             .with("rest", DAY_S)
             .with("patience", "none");
         let child = self.start(&self.arguments(&idle, 0.0, DAY_S), &self.scratch.join("idle"))?;
-        Ok(Idle(Some(child)))
+        let held = Idle(Some(child));
+        let side =
+            Side { namespace: self.testbed.client.placement.namespace.clone(), ..Side::default() };
+        let end = Instant::now() + HELD_WITHIN;
+        // How many there were is told by the point: a server may have its reasons to refuse some.
+        while vitals::open_connections(&side)? < u64::from(count) && Instant::now() < end {
+            let failed = |error| Failure::machine("signals", error);
+            let signal = self.signals.wait(Some(HELD_LOOK)).map_err(failed)?;
+            if matches!(signal, Some(Signal::Int | Signal::Term)) {
+                return Err(Failure::Stopped);
+            }
+        }
+        Ok(held)
     }
 
     /// Who is looked at, from this side.

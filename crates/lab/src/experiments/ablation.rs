@@ -1,17 +1,18 @@
 //! What is each saving worth? (JAWS97 4.)
 //!
 //! Each of the paper's optimisations is a knob here. Every architecture is measured as it is, and
-//! with one of them turned off or set otherwise, under JAWS' own load. A
-//! saving that an architecture cannot have is not measured with it.
+//! with one of them turned off or set otherwise, under JAWS' own load. A saving that an architecture
+//! cannot have is not measured with it.
 
 use super::jaws97;
+use crate::claim::{self, Says};
 use crate::closed::Closed;
 use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
-use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::tuning::with_knob;
@@ -68,15 +69,16 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let closed = closed(setup);
+    let mut question = jaws97::question(&closed);
+    question.push(String::from(
+        "Every architecture is measured as it is, and with one saving taken away.",
+    ));
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("What each saving is worth (JAWS97 4)"),
-        question: vec![format!(
-            "Every architecture as it is, and with one saving taken away. {CLIENTS} clients at a \
-             time ask for WebStone's files (500 bytes to 5 MB), one request on each connection."
-        )],
-        answer: Vec::new(),
-        comparisons: Vec::new(),
+        question,
+        answer: answer(&closed, known),
+        comparisons: comparisons(&closed, known),
         figures: vec![figure(&closed, known)],
         tables: vec![table(&closed, known)],
         excluded: curves::excluded(known, EXPERIMENT.name),
@@ -91,6 +93,53 @@ fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64,
     let (low, high) = without.quartiles;
     (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
 }
+
+/// Of each architecture, what costs most to do without.
+fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
+    let wholes = closed.subjects.iter().filter(|of| whole(of) == **of);
+    let line = |of: &Subject| {
+        let lost = |(saving, knob, value): &(&str, &str, &str)| {
+            let (share, _) = share(closed, known, &with_knob(of, knob, value))?;
+            Some((100.0 * (1.0 - share), String::from(*saving)))
+        };
+        let mut lost: Vec<(f64, String)> = SAVINGS.iter().filter_map(lost).collect();
+        lost.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let told: Vec<String> = lost
+            .iter()
+            .take(3)
+            .map(|(percent, saving)| format!("{saving} {} %", curves::number(*percent)))
+            .collect();
+        let told = told.join(", ");
+        (!told.is_empty()).then(|| format!("{of} loses most connections/s without: {told}."))
+    };
+    wholes.filter_map(line).collect()
+}
+
+/// What the paper says of JAWS' savings, of the architecture that it had.
+fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
+    let Some(of) = closed.subjects.iter().find(|of| of.name == "mt" && whole(of) == **of) else {
+        return Vec::new();
+    };
+    let compared = |(saving, paper): &(&str, &str)| {
+        let (_, knob, value) = SAVINGS.iter().find(|(named, ..)| named == saving)?;
+        let spread = |of: &Subject| closed.at_most(known, of)?.spread(&metric::CONNECTIONS);
+        let without = with_knob(of, knob, value);
+        let (a, b) = (format!("{of}"), format!("{without}"));
+        let sides = ((&*a, spread(of)), (&*b, spread(&without)));
+        Some(claim::compared(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
+    };
+    SAID.iter().filter_map(compared).collect()
+}
+
+/// Of savings by the names above; the paper has no numbers for them one by one.
+const SAID: [(&str, &str); 6] = [
+    ("cached files", "without a file cache a server opens and reads for each request"),
+    ("gather-write", "gather-write avoids copying data"),
+    ("pre-computed heads", "heads can be computed when a file enters the cache"),
+    ("locks of entries", "locks, and how many there are, cost performance"),
+    ("a long backlog", "connections are refused where the backlog is short"),
+    ("a large send buffer", "send buffers should be as large as they may be"),
+];
 
 fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
     let wholes: Vec<Subject> =

@@ -1,55 +1,26 @@
-//! What do servers do when their files are on the disk? (Pariag07 3 to 8.)
+//! What the experiments with files on the disk have in common (Pariag07 3 to 8).
 //!
 //! The paper's set of 3.2 GB meets a machine of 2 GB. Here the server's memory is limited, its
 //! share of the page cache included, to the same part of the set, whose pages are dropped before; a
 //! disk of today is slowed down so that it is as far behind its processor as theirs was.
 
-use crate::curves;
-use crate::design::Design;
+use crate::claim::{self, Says};
+use crate::curves::{self, number};
+use crate::design::{Design, OF_CAPACITY};
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
-use crate::page::{Agreement, Comparison, Section};
+use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
-pub(super) const PROCESSES: Experiment = Experiment {
-    name: "pariag07-processes",
-    paper: "Pariag07 figure 4",
-    question: "how many processes does a loop need whose files are on the disk?",
-    plan: |setup, known| processes(setup).plan(known),
-    sections: processes_sections,
-};
-
-pub(super) const ARCHITECTURES: Experiment = Experiment {
-    name: "pariag07-architectures",
-    paper: "Pariag07 figures 7 and 8",
-    question: "which architecture is best when the files are on the disk?",
-    plan: |setup, known| architectures(setup).plan(known),
-    sections: architectures_sections,
-};
-
-/// userver-nb-30K-1p and the others, scaled by a half: 30,000 connections need more descriptors
-/// than a process may have on many machines.
-const PROCESSES_SUBJECTS: [&str; 6] = [
-    "sped:connections-max=5000,processes=1",
-    "sped:connections-max=5000,processes=2",
-    "sped:connections-max=15000,processes=1",
-    "sped:connections-max=15000,processes=2",
-    "sped:connections-max=15000,processes=3",
-    "sped:connections-max=15000,processes=4",
-];
-
-/// Those that there are of the paper's and of its neighbours, with workers for the disk.
-const ARCHITECTURE_SUBJECTS: [&str; 5] =
-    ["sped", "sped:processes=4", "amped:helpers=16", "mt:threads=512", "proactor"];
-
-/// Of the paper's 100 directories and 3.2 GB (3.2), without `--paper`: a tenth of it, which is
-/// made in seconds.
-const DIRS: u32 = 70;
-const DIR_BYTES: u64 = 4_965_000;
+/// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a tenth of it, which is made
+/// in seconds.
+const DIRS: u32 = 68;
+/// Of one directory's files together.
+const DIR_BYTES: u64 = 5_119_484;
 
 /// Their memory as a share of their set.
 const MEMORY_SHARE: f64 = 2.0 / 3.2;
@@ -57,7 +28,22 @@ const MEMORY_SHARE: f64 = 2.0 / 3.2;
 /// Of a disk of theirs, which moved some 40 MB in a second in pieces of this size.
 const DISK_BYTES_PER_S: u64 = 40_000_000;
 
-fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Design {
+/// An experiment's own subjects, without architectures that are not here yet and knobs that they
+/// do not take.
+pub(super) fn present(setup: &Setup, own: &[&str]) -> Vec<Subject> {
+    let all = setup.subjects(own);
+    if !setup.subjects.is_empty() {
+        return all;
+    }
+    all.into_iter().filter(|of| of.judge().is_ok()).collect()
+}
+
+pub(super) fn design(
+    experiment: &'static str,
+    setup: &Setup,
+    subjects: Vec<Subject>,
+    multiples: &'static [f64],
+) -> Design {
     let dirs = if setup.is_paper { 10 * DIRS } else { DIRS };
     let load = Load {
         workload: String::from("specweb99"),
@@ -67,6 +53,9 @@ fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> De
         idle_connections: 0,
     };
     let load = load.with("dirs", dirs).with("patience", if setup.is_paper { 15 } else { 5 });
+    // Some of the bytes: a client that looks at all of them would be the limit.
+    let load = load.with("verified", 0.05);
+    // Shorter thoughts: as many sessions at a time in a run of seconds as theirs had in minutes.
     let load = if setup.is_paper { load } else { load.with("think-scale", 0.1) };
     let memory = f64::from(dirs) * DIR_BYTES as f64 * MEMORY_SHARE;
     Design {
@@ -82,91 +71,101 @@ fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> De
             round_trip_ms: setup.round_trip_ms,
         },
         sweep: &[0.6, 0.8, 1.0],
-        multiples: &[0.5, 0.9, 1.5],
-        sweep_repeats: setup.repeats(2),
+        multiples,
+        sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(2),
         basis: Clone::clone,
     }
 }
 
-fn processes(setup: &Setup) -> Design {
-    design(PROCESSES.name, setup, setup.subjects(&PROCESSES_SUBJECTS))
+/// Something that a figure shows of two subjects, by their short names.
+pub(super) struct Claim {
+    pub(super) figure: &'static str,
+    pub(super) paper: &'static str,
+    pub(super) of: &'static str,
+    pub(super) to: &'static str,
+    pub(super) says: Says,
+    pub(super) what: What,
 }
 
-fn architectures(setup: &Setup) -> Design {
-    design(ARCHITECTURES.name, setup, setup.subjects(&ARCHITECTURE_SUBJECTS))
+/// What of them.
+pub(super) enum What {
+    /// The good replies of their capacities.
+    Capacity,
+    /// A metric, at a multiple of each one's own capacity.
+    At(&'static Metric, f64),
 }
 
-fn processes_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = processes(setup);
-    let comparisons = vec![
-        compared(
-            &design,
-            known,
-            "Pariag07 figure 4",
-            "a second process gives the µserver 38 % more throughput at its peak, as one alone \
-             waits for the disk for a third of the time",
-            ("sped:connections-max=15000,processes=2", "sped:connections-max=15000,processes=1"),
-        ),
-        compared(
-            &design,
-            known,
-            "Pariag07 figure 4",
-            "30,000 connections give more throughput than 10,000",
-            ("sped:connections-max=15000,processes=2", "sped:connections-max=5000,processes=2"),
-        ),
-    ];
-    vec![section(&PROCESSES, "Processes and connections of a loop", &design, known, comparisons)]
-}
-
-fn architectures_sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = architectures(setup);
-    let comparisons = vec![compared(
-        &design,
-        known,
-        "Pariag07 figure 7",
-        "a single loop is the worst of all: it is within 37 % of the best",
-        ("amped:helpers=16", "sped"),
-    )];
-    vec![section(&ARCHITECTURES, "Architectures beside a disk", &design, known, comparisons)]
-}
-
-/// Capacities: the paper has more for the first.
-fn compared(
+/// What became of claims whose subjects were asked for.
+pub(super) fn comparisons(
     design: &Design,
     known: &Known<'_>,
-    of: &str,
-    paper: &str,
-    (more, less): (&str, &str),
-) -> Comparison {
-    let capacity = |text: &str| {
-        let of: Subject = text.parse().ok()?;
-        design.subjects.contains(&of).then(|| design.capacity(known, &of))?
-    };
-    let (here, agrees) = match (capacity(more), capacity(less)) {
-        (Some(a), Some(b)) => {
-            let ratio = a.replies_per_s / b.replies_per_s;
-            let agrees = match ratio {
-                ratio if ratio > 1.05 => Agreement::Yes,
-                ratio if ratio < 0.95 => Agreement::No,
-                _ => Agreement::Open,
+    names: &[(Subject, String)],
+    claims: &[Claim],
+) -> Vec<Comparison> {
+    let compared = |claim: &Claim| {
+        let (metric, at) = match claim.what {
+            What::Capacity => (&metric::GOODPUT, String::from(" at the capacity")),
+            What::At(metric, at) => (metric, format!(" at {at} of the capacity")),
+        };
+        let side = |text: &str| {
+            let (of, name) = names.iter().find(|(_, name)| name == text)?;
+            let spread = match claim.what {
+                What::Capacity => capacity(design, known, of),
+                What::At(metric, at) => {
+                    let curve = design.curve(known, of);
+                    let mut cells = curve.into_iter();
+                    let is_there = |cell: &&Cell<'_>| cell.factor(OF_CAPACITY) == Some(at);
+                    cells.find(is_there).and_then(|cell| cell.spread(metric))
+                }
             };
-            let percent = curves::number((ratio - 1.0) * 100.0);
-            (format!("{more} has {percent} % more than {less}"), agrees)
-        }
-        _ => (String::from("not measured"), Agreement::Open),
+            Some((name.clone(), spread))
+        };
+        let (a, b) = (side(claim.of)?, side(claim.to)?);
+        let of = (claim.figure, claim.paper);
+        Some(claim::compared(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
     };
-    Comparison { of: of.into(), paper: paper.into(), here, agrees }
+    claims.iter().filter_map(compared).collect()
 }
 
-fn section(
-    of: &Experiment,
-    title: &str,
+fn capacity(design: &Design, known: &Known<'_>, of: &Subject) -> Option<Spread> {
+    Spread::of(vec![design.capacity(known, of)?.replies_per_s])
+}
+
+/// All that is told.
+pub(super) fn section(
+    (of, title): (&Experiment, &str),
     design: &Design,
     known: &Known<'_>,
-    comparisons: Vec<Comparison>,
+    names: &[(Subject, String)],
+    claims: &[Claim],
 ) -> Section {
-    let metrics: [&Metric; 3] = [&metric::REPLIES, &metric::SERVER_MBIT, &metric::RESPONSE];
+    let metrics: [&Metric; 8] = [
+        &metric::REPLIES,
+        &metric::SERVER_MBIT,
+        &metric::RESPONSE,
+        &metric::IO_WAIT,
+        &metric::BLOCKED,
+        &metric::IO_PRESSURE,
+        &metric::GROUP_CACHE,
+        &metric::OPEN,
+    ];
+    Section {
+        name: of.name.into(),
+        title: format!("{title} (Pariag07)"),
+        question: question(design),
+        answer: answer(design, known, names),
+        comparisons: comparisons(design, known, names, claims),
+        figures: Vec::new(),
+        tables: vec![curves::table(design, known, &metrics)],
+        excluded: curves::excluded(known, of.name),
+        commands: curves::commands(known, of.name, &design.subjects),
+    }
+}
+
+fn question(design: &Design) -> Vec<String> {
+    let dirs = design.load.flags.get("dirs").and_then(|dirs| dirs.parse::<u64>().ok());
+    let bytes = dirs.unwrap_or_default() * DIR_BYTES;
     let limits = match (design.layout.memory_bytes, design.layout.disk_bytes_per_s) {
         (Some(memory), Some(disk)) => format!(
             "The server has {} MB of memory, its share of the page cache included, and reads {} MB \
@@ -176,21 +175,58 @@ fn section(
         ),
         _ => String::from("Without limits, as they need root: the files are in memory."),
     };
-    let dirs = design.load.flags.get("dirs").map_or("", String::as_str);
-    Section {
-        name: of.name.into(),
-        title: format!("{title} (Pariag07)"),
-        question: vec![format!(
-            "Sessions of SPECweb99's files in {dirs} directories of 5 MB each. {limits}"
-        )],
-        answer: Vec::new(),
-        comparisons,
-        figures: vec![
-            curves::over_rates(design, known, "throughput", &metric::SERVER_MBIT),
-            curves::over_rates(design, known, "response", &metric::RESPONSE),
-        ],
-        tables: vec![curves::table(design, known, &metrics)],
-        excluded: curves::excluded(known, of.name),
-        commands: curves::commands(known, of.name, &design.subjects),
+    let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
+        format!(" Users think {scale} times as long as the paper's.")
+    });
+    vec![
+        format!(
+            "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds five \
+             eighths, as in the paper (3.2 GB and 2 GB). {limits}{think}",
+            bytes / 1_000_000
+        ),
+        String::from(
+            "Whether the disk was met is in the table: how much of the time the server's processors \
+             had nothing to do but to wait for it, how long Weir's loops were blocked in loads, and \
+             how much of the files was in the server's share of the page cache. The last column \
+             tells how many connections were open: a limit above that is none.",
+        ),
+    ]
+}
+
+/// The capacities, the greatest first.
+fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Vec<String> {
+    let told = names.iter().filter_map(|(of, name)| {
+        let capacity = design.capacity(known, of)?;
+        let curve = design.curve(known, of);
+        let most = curve.last().and_then(|cell| cell.spread(&metric::IO_WAIT));
+        let waits = most.map_or_else(String::new, |waits| {
+            format!(", waiting for the disk {} % of the time in overload", number(waits.median))
+        });
+        Some((
+            capacity.replies_per_s,
+            format!("{name}: {} replies/s at its best{waits}.", number(capacity.replies_per_s)),
+        ))
+    });
+    let mut told: Vec<(f64, String)> = told.collect();
+    told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    told.into_iter().map(|(_, line)| line).collect()
+}
+
+/// A metric over the rates, with the paper's names.
+pub(super) fn figure(
+    design: &Design,
+    known: &Known<'_>,
+    names: &[(Subject, String)],
+    (name, title): (&str, &str),
+    metric: &Metric,
+) -> Figure {
+    let mut figure = curves::over_rates(design, known, name, metric);
+    let labels = curves::labels(&design.subjects);
+    for series in &mut figure.series {
+        let place = labels.iter().position(|label| *label == series.label);
+        let of = place.map(|place| &design.subjects[place]);
+        let name = names.iter().find(|(subject, _)| Some(subject) == of);
+        series.label = name.map_or_else(|| series.label.clone(), |(_, name)| name.clone());
     }
+    Figure { title: title.into(), ..figure }
 }

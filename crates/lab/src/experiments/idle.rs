@@ -12,8 +12,8 @@ use crate::design::{Design, Plan, is_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Figure, Section};
-use crate::setup::Setup;
+use crate::page::{Axis, Figure, Section, Table};
+use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 
@@ -38,6 +38,9 @@ const SUBJECTS: [&str; 8] = [
 
 /// How many; select cannot have more descriptors than it was made for.
 const IDLE: [u32; 4] = [0, 250, 1_000, 5_000];
+
+/// Until who opened thousands of connections has been answered on all of them, in seconds.
+const SETTLES_S: f64 = 1.0;
 
 const STAGE: &str = "idle";
 const FACTOR: &str = "idle_connections";
@@ -69,7 +72,11 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
         for idle_connections in IDLE {
             let of = |of: &Subject| {
                 let rate = (design.capacity(known, of)?.rate * 0.9).round();
-                let load = Load { idle_connections, ..design.load.with("rate", rate) };
+                let load = Load {
+                    idle_connections,
+                    warm_up: setup.warm_up(WarmUp::Fixed(SETTLES_S)),
+                    ..design.load.with("rate", rate)
+                };
                 Some(Spec {
                     experiment: EXPERIMENT.name.into(),
                     stage: STAGE.into(),
@@ -87,30 +94,83 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     plan
 }
 
+/// The cells of a subject, by the number of idle connections.
+fn curve<'s, 'k>(known: &'s Known<'k>, of: &Subject) -> Vec<&'s Cell<'k>> {
+    let cells = known.cells(EXPERIMENT.name, STAGE);
+    let mut cells: Vec<_> = cells.filter(|cell| cell.subject() == of).collect();
+    let idle = |cell: &Cell<'_>| cell.factor(FACTOR).unwrap_or_default();
+    cells.sort_by(|a, b| idle(a).total_cmp(&idle(b)));
+    cells
+}
+
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
-    let curve = |of: &Subject| {
-        let mut cells: Vec<&Cell<'_>> =
-            known.cells(EXPERIMENT.name, STAGE).filter(|cell| cell.subject() == of).collect();
-        cells.sort_by(|a, b| a.factor(FACTOR).partial_cmp(&b.factor(FACTOR)).expect("numbers"));
-        cells
-    };
+    let labels = curves::labels(&design.subjects);
     let figure = |name: &str, metric: &Metric| -> Figure {
         let x = Axis { label: String::from("idle connections"), ..Axis::default() };
-        let series = design.subjects.iter().map(|of| {
-            curves::series(of.to_string(), &curve(of), metric, |cell| cell.factor(FACTOR), false)
+        let series = design.subjects.iter().zip(&labels).map(|(of, label)| {
+            let cells = curve(known, of);
+            curves::series(label.clone(), &cells, metric, |cell| cell.factor(FACTOR), false)
         });
-        curves::figure(name, metric, x, series.collect())
+        let series = series.filter(|series| !series.points.is_empty()).collect();
+        curves::figure(name, metric, x, series)
     };
+    let mut question = flood::question(&design);
+    question.push(String::from(
+        "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each had \
+         one reply, and asks no more. The table tells how many connections were open at the end, so \
+         that a server that closed them is found out.",
+    ));
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("Connections that do nothing"),
-        question: flood::question(&design),
-        answer: Vec::new(),
+        question,
+        answer: design.subjects.iter().filter_map(|of| answer(known, of)).collect(),
         comparisons: Vec::new(),
-        figures: vec![figure("p99", &metric::P99), figure("goodput", &metric::GOODPUT)],
-        tables: Vec::new(),
+        figures: vec![
+            figure("cpu", &metric::CPU),
+            figure("p99", &metric::P99),
+            figure("goodput", &metric::GOODPUT),
+        ],
+        tables: vec![table(&design, known)],
         excluded: curves::excluded(known, EXPERIMENT.name),
         commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
     }]
+}
+
+/// What a reply costs beside none and beside the most of them.
+fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
+    let cells = curve(known, of);
+    let (few, many) = (cells.first()?, cells.last()?);
+    let median = |cell: &Cell<'_>, metric| Some(cell.spread(metric)?.median);
+    let (without, with) = (median(few, &metric::CPU)?, median(many, &metric::CPU)?);
+    let open = median(many, &metric::OPEN)
+        .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));
+    Some(format!(
+        "{}: a reply costs {} µs of processor time beside {} idle connections, and {} µs beside \
+         {}{open}.",
+        of.label(),
+        curves::number(without),
+        curves::number(few.factor(FACTOR)?),
+        curves::number(with),
+        curves::number(many.factor(FACTOR)?),
+    ))
+}
+
+fn table(design: &Design, known: &Known<'_>) -> Table {
+    let metrics = [&metric::OPEN, &metric::GOODPUT, &metric::P50, &metric::P99, &metric::CPU];
+    let mut head = vec![String::from("subject"), String::from("idle connections")];
+    head.extend(metrics.iter().map(|metric| metric.heading()));
+    let rows = design.subjects.iter().flat_map(|of| curve(known, of)).map(|cell| {
+        let idle = curves::number(cell.factor(FACTOR).unwrap_or_default());
+        let mut row = vec![cell.subject().to_string(), idle];
+        row.extend(metrics.iter().map(|metric| curves::told(cell, metric)));
+        row
+    });
+    Table {
+        title: String::from("Beside idle connections"),
+        head,
+        rows: rows.collect(),
+        notes: vec![String::from("Medians, with the quartiles of the repeats in brackets.")],
+    }
 }

@@ -1,9 +1,11 @@
 //! What the experiments of JAWS97 have in common: its load, its numbers of clients, its metrics.
 
+use crate::claim::{self, Says};
 use crate::closed::Closed;
+use crate::curves::{self, number};
 use crate::known::Known;
 use crate::metric::{self, Metric};
-use crate::page::{Agreement, Comparison, Figure};
+use crate::page::{Comparison, Figure};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -32,48 +34,140 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
     }
 }
 
-/// Of its figures, read from their axes.
+/// Of its figures, which end at 42 (2.3).
 const PAPER_CLIENTS: [u32; 8] = [1, 6, 12, 18, 24, 30, 36, 42];
 const CLIENTS: [u32; 5] = [1, 6, 15, 24, 42];
 
-/// The four figures of its black box (2.3), by their names there.
-pub(super) fn black_box(closed: &Closed, known: &Known<'_>) -> Vec<Figure> {
-    let rows: [(&str, &Metric); 4] = [
-        ("server-throughput", &metric::SERVER_MBIT),
-        ("connections", &metric::CONNECTIONS),
-        ("client-throughput", &metric::CLIENT_MBIT),
-        ("client-latency", &metric::CLIENT_LATENCY),
-    ];
-    rows.map(|(name, metric)| closed.figure(known, name, metric)).into()
+/// How it was measured.
+pub(super) fn question(closed: &Closed) -> Vec<String> {
+    let (Some(least), Some(most)) = (closed.clients.first(), closed.clients.last()) else {
+        return Vec::new();
+    };
+    let clients = if least == most {
+        format!("{most} clients")
+    } else {
+        format!("{least} to {most} clients")
+    };
+    let quota = closed.layout.quota_percent.map_or_else(String::new, |percent| {
+        format!(" The server's processes have {percent} % of one processor.")
+    });
+    vec![format!(
+        "{clients} at a time ask for WebStone's files (table 1: 500 bytes to 5 MB, 62 KB on the \
+         average), one request on each connection, and again as soon as they are answered. So they \
+         never ask for more than the server can do.{quota} The paper's network, ATM of 155 Mbit/s, \
+         was a limit that a pair of virtual devices is not."
+    )]
 }
 
-/// How much more of a metric one subject has than another with the most clients: 1.0 is as much.
-/// Beside it whether their quartiles are apart.
-pub(super) fn ratio(
+/// The four figures of its black box (2.3), by their names there, and by their numbers if it has
+/// any.
+pub(super) fn black_box(closed: &Closed, known: &Known<'_>, numbers: &[&str]) -> Vec<Figure> {
+    let rows: [(&str, &str, &Metric); 4] = [
+        ("server-throughput", "Server throughput", &metric::SERVER_MBIT),
+        ("connections", "Connections/s", &metric::CONNECTIONS),
+        ("client-throughput", "Client throughput", &metric::CLIENT_MBIT),
+        ("client-latency", "Client latency", &metric::CLIENT_LATENCY),
+    ];
+    let figure = |(at, (name, title, metric)): (usize, &(&str, &str, &Metric))| {
+        let number = numbers.get(at);
+        let number = number.map_or_else(String::new, |number| format!(" (JAWS97 {number})"));
+        let title = format!("{title} by the number of clients{number}");
+        Figure { title, ..closed.figure(known, name, metric) }
+    };
+    rows.iter().enumerate().map(figure).collect()
+}
+
+/// With how many clients something is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// The fewest of the figure.
+    Few,
+    /// The most of it.
+    Most,
+}
+
+/// Something that a figure shows.
+pub(super) struct Claim {
+    pub(super) figure: &'static str,
+    pub(super) paper: &'static str,
+    /// A subject, as in [`Closed::subjects`], with so many clients,
+    pub(super) of: (&'static str, At),
+    /// beside this one.
+    pub(super) to: (&'static str, At),
+    pub(super) says: Says,
+    pub(super) metric: &'static Metric,
+}
+
+/// What became of claims whose subjects were asked for; `names` are what subjects are called.
+pub(super) fn comparisons(
     closed: &Closed,
     known: &Known<'_>,
-    (of, to): (&Subject, &Subject),
-    metric: &Metric,
-) -> Option<(f64, bool)> {
-    let spread = |of| closed.at_most(known, of)?.spread(metric);
-    let (of, to) = (spread(of)?, spread(to)?);
-    let is_apart = of.quartiles.0 > to.quartiles.1 || of.quartiles.1 < to.quartiles.0;
-    (to.median > 0.0).then(|| (of.median / to.median, is_apart))
+    names: &[(&str, &str)],
+    claims: &[Claim],
+) -> Vec<Comparison> {
+    let subject = |text: &str| {
+        let of: Subject = text.parse().ok()?;
+        closed.subjects.contains(&of).then_some(of)
+    };
+    let compared = |claim: &Claim| {
+        let side = |(text, at): (&str, At)| {
+            let of = subject(text)?;
+            let clients = match at {
+                At::Few => closed.clients.first(),
+                At::Most => closed.clients.last(),
+            };
+            let cell = closed.at(known, &of, *clients?);
+            let spread = cell.and_then(|cell| cell.spread(claim.metric));
+            let name = names.iter().find(|(named, _)| *named == text).map_or(text, |row| row.1);
+            let many = clients.map_or(0, |many| *many);
+            let one = if many == 1 { "client" } else { "clients" };
+            Some((format!("{name}, {many} {one}"), spread))
+        };
+        let (a, b) = (side(claim.of)?, side(claim.to)?);
+        let of = (claim.figure, claim.paper);
+        let sides = ((&*a.0, a.1), (&*b.0, b.1));
+        Some(claim::compared(of, claim.says, (claim.metric, ""), sides))
+    };
+    claims.iter().filter_map(compared).collect()
 }
 
-/// A comparison that is about which of two is more.
-pub(super) fn compared(
-    of: &str,
-    paper: &str,
-    is_more_there: bool,
-    measured: Option<(f64, bool)>,
-    words: impl Fn(f64) -> String,
-) -> Comparison {
-    let (here, agrees) = match measured {
-        None => (String::from("not measured"), Agreement::Open),
-        Some((ratio, false)) => (words(ratio), Agreement::Open),
-        Some((ratio, true)) if (ratio > 1.0) == is_more_there => (words(ratio), Agreement::Yes),
-        Some((ratio, true)) => (words(ratio), Agreement::No),
+/// Who has the most connections/s with the most clients, and how many all others have.
+pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Vec<String> {
+    let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
+    let mut told: Vec<(f64, String)> = told
+        .filter_map(|(of, short)| {
+            let spread = closed.at_most(known, of)?.spread(&metric::CONNECTIONS)?;
+            let text = of.to_string();
+            let label = names.iter().find(|(named, _)| *named == text);
+            Some((spread.median, label.map_or(short, |(_, name)| (*name).into())))
+        })
+        .collect();
+    told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let (Some(most), Some((best, _))) = (closed.clients.last(), told.first()) else {
+        return Vec::new();
     };
-    Comparison { of: of.into(), paper: paper.into(), here, agrees }
+    let share = |of: f64| number(100.0 * of / best);
+    let told: Vec<String> = told
+        .iter()
+        .map(|(of, label)| format!("{label} {} ({} %)", number(*of), share(*of)))
+        .collect();
+    vec![format!("Connections/s with {most} clients, the most first: {}.", told.join("; "))]
+}
+
+/// With names of the paper in place of knobs.
+pub(super) fn named(
+    mut figures: Vec<Figure>,
+    closed: &Closed,
+    names: &[(&str, &str)],
+) -> Vec<Figure> {
+    let labels = curves::labels(&closed.subjects);
+    for series in figures.iter_mut().flat_map(|figure| &mut figure.series) {
+        let of = labels.iter().position(|label| *label == series.label);
+        let text = of.map(|at| closed.subjects[at].to_string());
+        let name = names.iter().find(|(named, _)| text.as_deref() == Some(*named));
+        if let Some((_, name)) = name {
+            series.label = (*name).into();
+        }
+    }
+    figures
 }

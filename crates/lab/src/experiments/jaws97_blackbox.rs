@@ -6,10 +6,10 @@
 //! with processes, Apache with threads and events, nginx and lighttpd as Zeus' heirs, and `mt`,
 //! which is JAWS' thread pool.
 
-use super::jaws97;
+use super::jaws97::{self, At, Claim};
+use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
 use crate::curves;
-use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-blackbox",
     paper: "JAWS97 figures 2 to 5 and 18 to 21",
     question: "which server is fastest for 1 to 42 clients at a time?",
-    plan,
+    plan: |setup, _| closed(setup).plan(),
     sections,
 };
 
@@ -40,50 +40,126 @@ fn closed(setup: &Setup) -> Closed {
     jaws97::closed(EXPERIMENT.name, setup, setup.subjects(&SUBJECTS))
 }
 
-fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
-    closed(setup).plan()
-}
-
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let closed = closed(setup);
-    let of = |name: &str| closed.subjects.iter().find(|of| of.name == name);
-    let ratio = |a: &str, b: &str, metric| jaws97::ratio(&closed, known, (of(a)?, of(b)?), metric);
-    let times = |ratio: f64| format!("{} times as much", curves::number(ratio));
-    let comparisons = vec![
-        jaws97::compared(
-            "JAWS97 figures 2 and 3",
-            "the processes of Apache have the least throughput and the fewest connections of all",
-            false,
-            ratio("apache-prefork", "nginx", &metric::CONNECTIONS),
-            |ratio| format!("Apache's processes have {} of nginx' connections", times(ratio)),
-        ),
-        jaws97::compared(
-            "JAWS97 figure 5",
-            "latency grows with the number of clients, most of all with Apache's processes",
-            true,
-            ratio("apache-prefork", "nginx", &metric::CLIENT_LATENCY),
-            |ratio| format!("with Apache's processes it is {} that of nginx", times(ratio)),
-        ),
-        jaws97::compared(
-            "JAWS97 figures 18 to 21",
-            "JAWS, a tuned pool of threads, outperforms the best servers of its time",
-            true,
-            ratio("mt", "nginx", &metric::CONNECTIONS),
-            |ratio| format!("mt has {} of nginx' connections", times(ratio)),
-        ),
-    ];
+    let mut question = jaws97::question(&closed);
+    question.push(String::from(
+        "Servers of 1997 stand for their architectures: Apache with processes is apache-prefork, \
+         Zeus' few processes with a loop each are nginx, threads of one process are mt, which is \
+         JAWS' own thread pool too. Nothing here is like the Java Server. Figure 11 is a drawing \
+         of JAWS' classes: there is nothing to measure.",
+    ));
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("Servers by the number of clients (JAWS97)"),
-        question: vec![String::from(
-            "So many clients ask for WebStone's files (500 bytes to 5 MB), one request on each \
-             connection, and again when they are answered.",
-        )],
-        answer: Vec::new(),
-        comparisons,
-        figures: jaws97::black_box(&closed, known),
+        question,
+        answer: jaws97::answer(&closed, known, &[]),
+        comparisons: jaws97::comparisons(&closed, known, &[], &CLAIMS),
+        figures: jaws97::black_box(&closed, known, &NUMBERS),
         tables: Vec::new(),
         excluded: curves::excluded(known, EXPERIMENT.name),
         commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
     }]
 }
+
+const NUMBERS: [&str; 4] =
+    ["figures 2 and 18", "figures 3 and 19", "figures 4 and 20", "figures 5 and 21"];
+
+const CLAIMS: [Claim; 12] = [
+    Claim {
+        figure: "JAWS97 figure 2",
+        paper: "the processes of Apache have the lowest throughput; Zeus does quite well",
+        of: ("apache-prefork", At::Most),
+        to: ("nginx", At::Most),
+        says: Less,
+        metric: &metric::SERVER_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 2",
+        paper: "multi-threaded Enterprise consistently has the highest throughput",
+        of: ("mt", At::Most),
+        to: ("apache-prefork", At::Most),
+        says: More,
+        metric: &metric::SERVER_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 2",
+        paper: "with one client at a time the throughput is low",
+        of: ("nginx", At::Few),
+        to: ("nginx", At::Most),
+        says: Less,
+        metric: &metric::SERVER_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 3",
+        paper: "Enterprise completes the most connections, then Zeus",
+        of: ("nginx", At::Most),
+        to: ("apache-prefork", At::Most),
+        says: More,
+        metric: &metric::CONNECTIONS,
+    },
+    Claim {
+        figure: "JAWS97 figure 4",
+        paper: "the more clients, the less throughput has each",
+        of: ("nginx", At::Most),
+        to: ("nginx", At::Few),
+        says: Less,
+        metric: &metric::CLIENT_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 4",
+        paper: "servers with a high throughput give it to their clients, as Zeus does",
+        of: ("nginx", At::Most),
+        to: ("apache-prefork", At::Most),
+        says: More,
+        metric: &metric::CLIENT_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 5",
+        paper: "latency grows with the clients, most of all with Apache's processes",
+        of: ("apache-prefork", At::Most),
+        to: ("nginx", At::Most),
+        says: More,
+        metric: &metric::CLIENT_LATENCY,
+    },
+    Claim {
+        figure: "JAWS97 figure 18",
+        paper: "under heavy load JAWS has more throughput than the best servers of its time",
+        of: ("mt", At::Most),
+        to: ("nginx", At::Most),
+        says: More,
+        metric: &metric::SERVER_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 18",
+        paper: "under light load the best server (Enterprise) has more throughput than JAWS",
+        of: ("mt", At::Few),
+        to: ("nginx", At::Few),
+        says: Less,
+        metric: &metric::SERVER_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 19",
+        paper: "under heavy load JAWS completes more connections than the best servers",
+        of: ("mt", At::Most),
+        to: ("nginx", At::Most),
+        says: More,
+        metric: &metric::CONNECTIONS,
+    },
+    Claim {
+        figure: "JAWS97 figure 20",
+        paper: "under heavy load JAWS' clients have more throughput",
+        of: ("mt", At::Most),
+        to: ("nginx", At::Most),
+        says: More,
+        metric: &metric::CLIENT_MBIT,
+    },
+    Claim {
+        figure: "JAWS97 figure 21",
+        paper: "under heavy load JAWS' clients have less latency",
+        of: ("mt", At::Most),
+        to: ("nginx", At::Most),
+        says: Less,
+        metric: &metric::CLIENT_LATENCY,
+    },
+];

@@ -1,56 +1,41 @@
-//! What is each of JAWS' savings worth? (JAWS97 figures 12, 13 and 15.)
+//! What is each of JAWS' savings worth? (JAWS97 figures 12, 13 and 15; 14 where threads per request
+//! are there.)
 //!
-//! Three questions of the same form: a baseline, and the same with one thing changed.
+//! Questions of the same form: JAWS' baseline (3.2.1), and the same with one thing changed. The
+//! baseline has 20 threads, one lock for its whole cache, and makes heads and dates anew for each
+//! reply.
 
-use super::jaws97;
+use super::jaws97::{self, At, Claim};
+use crate::claim::Says::{Alike, Less, More};
 use crate::closed::Closed;
 use crate::curves;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
-use crate::page::{Comparison, Section};
+use crate::page::Section;
 use crate::setup::Setup;
-use crate::subject::Subject;
 
 pub(super) const PROTOCOL: Experiment = Experiment {
     name: "jaws97-protocol",
     paper: "JAWS97 figure 12",
     question: "what are cached heads, a cached date and gather-write worth?",
-    plan: |setup, _| closed(&PROTOCOL, setup, &PROTOCOL_SUBJECTS).plan(),
-    sections: |setup, known| {
-        let closed = closed(&PROTOCOL, setup, &PROTOCOL_SUBJECTS);
-        let comparison = versus(
-            &closed,
-            known,
-            "JAWS97 figure 12",
-            "cached heads, a cached date and gather-write together give about 65 % more throughput",
-            true,
-        );
-        vec![section(
-            &PROTOCOL,
-            "Savings in protocol processing (JAWS97)",
-            &closed,
-            known,
-            comparison,
-        )]
-    },
+    plan: |setup, _| closed(&PROTOCOL_PART, setup).plan(),
+    sections: |setup, known| vec![section(&PROTOCOL_PART, setup, known)],
 };
 
 pub(super) const THREADS: Experiment = Experiment {
     name: "jaws97-threads",
-    paper: "JAWS97 figure 13",
+    paper: "JAWS97 figures 13 and 14",
     question: "how many threads should a pool have?",
-    plan: |setup, _| closed(&THREADS, setup, &THREADS_SUBJECTS).plan(),
+    plan: |setup, _| closed(&THREADS_PART, setup).plan(),
     sections: |setup, known| {
-        let closed = closed(&THREADS, setup, &THREADS_SUBJECTS);
-        let comparison = versus(
-            &closed,
-            known,
-            "JAWS97 figure 13",
-            "6 threads do as well as 42; one thread alone does worse with more than 24 clients",
-            true,
-        );
-        vec![section(&THREADS, "Sizes of a thread pool (JAWS97)", &closed, known, comparison)]
+        let mut section = section(&THREADS_PART, setup, known);
+        if servers::registry::architecture(PER_REQUEST).is_none() {
+            section.question.push(String::from(
+                "Figure 14, a thread for each request, is not here: no architecture is that.",
+            ));
+        }
+        vec![section]
     },
 };
 
@@ -58,94 +43,151 @@ pub(super) const CACHE: Experiment = Experiment {
     name: "jaws97-cache",
     paper: "JAWS97 figure 15",
     question: "what are locks of single entries worth in a cache that threads share?",
-    plan: |setup, _| closed(&CACHE, setup, &CACHE_SUBJECTS).plan(),
+    plan: |setup, _| closed(&CACHE_PART, setup).plan(),
     sections: |setup, known| {
-        let closed = closed(&CACHE, setup, &CACHE_SUBJECTS);
-        let comparison = versus(
-            &closed,
-            known,
-            "JAWS97 figure 15",
-            "locks of single entries give up to 40 % more throughput than one of the whole cache",
-            true,
-        );
-        vec![section(&CACHE, "Locks of the file cache (JAWS97)", &closed, known, comparison)]
+        let mut section = section(&CACHE_PART, setup, known);
+        section.question.push(String::from(
+            "A lock is felt when threads run at the same time: the paper's machine had two \
+             processors. Where the server has one, a thread seldom finds a lock taken, and no \
+             difference is to be expected.",
+        ));
+        vec![section]
     },
 };
 
-/// The baseline first, what has all savings last.
-const PROTOCOL_SUBJECTS: [&str; 5] = [
-    "mt:head-cache=off,date-cache=off,gather=off",
-    "mt:date-cache=off,gather=off",
-    "mt:head-cache=off,gather=off",
-    "mt:head-cache=off,date-cache=off",
-    "mt",
-];
-
-const THREADS_SUBJECTS: [&str; 5] = [
-    "mt:threads=1,threads-min=1",
-    "mt:threads=6,threads-min=6",
-    "mt:threads=12,threads-min=12",
-    "mt:threads=24,threads-min=24",
-    "mt:threads=42,threads-min=42",
-];
-
-const CACHE_SUBJECTS: [&str; 3] = ["mt:cache-locks=1", "mt:cache-locks=16", "mt:cache-locks=256"];
-
-fn closed(of: &Experiment, setup: &Setup, subjects: &[&str]) -> Closed {
-    jaws97::closed(of.name, setup, setup.subjects(subjects))
+/// One of the questions.
+struct Part {
+    experiment: &'static Experiment,
+    title: &'static str,
+    number: &'static str,
+    /// Each with its name in the paper's terms.
+    subjects: &'static [(&'static str, &'static str)],
+    claims: &'static [Claim],
 }
 
-/// The last subject beside the first one.
-fn versus(
-    closed: &Closed,
-    known: &Known<'_>,
-    of: &str,
-    paper: &str,
-    is_more_there: bool,
-) -> Vec<Comparison> {
-    let (Some(first), Some(last)) = (closed.subjects.first(), closed.subjects.last()) else {
-        return Vec::new();
+const PROTOCOL_PART: Part = Part {
+    experiment: &PROTOCOL,
+    title: "Savings in protocol processing",
+    number: "figure 12",
+    subjects: &[
+        (BASELINE, "baseline"),
+        (
+            "mt:cache-locks=1,date-cache=off,gather=off,threads=20,threads-min=20",
+            "baseline + cached heads",
+        ),
+        (
+            "mt:cache-locks=1,gather=off,head-cache=off,threads=20,threads-min=20",
+            "baseline + cached date",
+        ),
+        (
+            "mt:cache-locks=1,date-cache=off,head-cache=off,threads=20,threads-min=20",
+            "baseline + gather-write",
+        ),
+        (SAVING, "all three"),
+    ],
+    claims: &[Claim {
+        figure: "JAWS97 figure 12",
+        paper: "cached heads, a cached date and gather-write give about 65 % more throughput",
+        of: (SAVING, At::Most),
+        to: (BASELINE, At::Most),
+        says: More,
+        metric: &metric::SERVER_MBIT,
+    }],
+};
+
+const BASELINE: &str =
+    "mt:cache-locks=1,date-cache=off,gather=off,head-cache=off,threads=20,threads-min=20";
+const SAVING: &str = "mt:cache-locks=1,threads=20,threads-min=20";
+
+const THREADS_PART: Part = Part {
+    experiment: &THREADS,
+    title: "Sizes of a thread pool",
+    number: "figure 13",
+    subjects: &[
+        (ONE, "1 thread"),
+        (SIX, "6 threads"),
+        ("mt:threads=12,threads-min=12", "12 threads"),
+        ("mt:threads=20,threads-min=20", "20 threads"),
+        ("mt:threads=30,threads-min=30", "30 threads"),
+        (MANY, "42 threads"),
+        (PER_REQUEST, "a thread for each request"),
+    ],
+    claims: &[
+        Claim {
+            figure: "JAWS97 figure 13",
+            paper: "6 threads do as well as 42",
+            of: (SIX, At::Most),
+            to: (MANY, At::Most),
+            says: Alike,
+            metric: &metric::SERVER_MBIT,
+        },
+        Claim {
+            figure: "JAWS97 figure 13",
+            paper: "with one thread the throughput is low, above all with more than 24 clients",
+            of: (ONE, At::Most),
+            to: (SIX, At::Most),
+            says: Less,
+            metric: &metric::SERVER_MBIT,
+        },
+        Claim {
+            figure: "JAWS97 figure 14",
+            paper: "with more than 9 clients a thread for each request does better than a pool",
+            of: (PER_REQUEST, At::Most),
+            to: ("mt:threads=20,threads-min=20", At::Most),
+            says: More,
+            metric: &metric::SERVER_MBIT,
+        },
+    ],
+};
+
+const ONE: &str = "mt:threads=1,threads-min=1";
+const SIX: &str = "mt:threads=6,threads-min=6";
+const MANY: &str = "mt:threads=42,threads-min=42";
+const PER_REQUEST: &str = "thread-per-request";
+
+const CACHE_PART: Part = Part {
+    experiment: &CACHE,
+    title: "Locks of the file cache",
+    number: "figure 15",
+    subjects: &[
+        (ONE_LOCK, "one lock"),
+        ("mt:cache-locks=16,threads=20,threads-min=20", "16 locks"),
+        (MANY_LOCKS, "256 locks"),
+    ],
+    claims: &[Claim {
+        figure: "JAWS97 figure 15",
+        paper: "locks of single entries give up to 40 % more throughput than one of the whole",
+        of: (MANY_LOCKS, At::Most),
+        to: (ONE_LOCK, At::Most),
+        says: More,
+        metric: &metric::SERVER_MBIT,
+    }],
+};
+
+const ONE_LOCK: &str = "mt:cache-locks=1,threads=20,threads-min=20";
+const MANY_LOCKS: &str = "mt:cache-locks=256,threads=20,threads-min=20";
+
+fn closed(part: &Part, setup: &Setup) -> Closed {
+    let is_there = |text: &&str| {
+        *text != PER_REQUEST || servers::registry::architecture(PER_REQUEST).is_some()
     };
-    let ratio = jaws97::ratio(closed, known, (last, first), &metric::CONNECTIONS);
-    let words = |ratio: f64| {
-        let most = closed.clients.last().copied().unwrap_or_default();
-        let percent = curves::number((ratio - 1.0) * 100.0);
-        format!("{percent} % more connections/s with {last} than with {first}, of {most} clients")
-    };
-    vec![jaws97::compared(of, paper, is_more_there, ratio, words)]
+    let own: Vec<&str> = part.subjects.iter().map(|row| row.0).filter(is_there).collect();
+    jaws97::closed(part.experiment.name, setup, setup.subjects(&own))
 }
 
-fn section(
-    of: &Experiment,
-    title: &str,
-    closed: &Closed,
-    known: &Known<'_>,
-    comparisons: Vec<Comparison>,
-) -> Section {
+fn section(part: &Part, setup: &Setup, known: &Known<'_>) -> Section {
+    let closed = closed(part, setup);
+    let name = part.experiment.name;
+    let figures = jaws97::black_box(&closed, known, &[part.number]);
     Section {
-        name: of.name.into(),
-        title: title.into(),
-        question: vec![format!(
-            "{}. So many clients ask for WebStone's files, one request on each connection, and \
-             again when they are answered.",
-            capital(of.question)
-        )],
-        answer: closed.subjects.iter().filter_map(|of| at_most(closed, known, of)).collect(),
-        comparisons,
-        figures: jaws97::black_box(closed, known),
+        name: name.into(),
+        title: format!("{} (JAWS97)", part.title),
+        question: jaws97::question(&closed),
+        answer: jaws97::answer(&closed, known, part.subjects),
+        comparisons: jaws97::comparisons(&closed, known, part.subjects, part.claims),
+        figures: jaws97::named(figures, &closed, part.subjects),
         tables: Vec::new(),
-        excluded: curves::excluded(known, of.name),
-        commands: curves::commands(known, of.name, &closed.subjects),
+        excluded: curves::excluded(known, name),
+        commands: curves::commands(known, name, &closed.subjects),
     }
-}
-
-fn at_most(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<String> {
-    let spread = closed.at_most(known, of)?.spread(&metric::CONNECTIONS)?;
-    let most = closed.clients.last()?;
-    Some(format!("{of}: {} connections/s of {most} clients.", curves::spread_text(&spread)))
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

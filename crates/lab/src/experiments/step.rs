@@ -9,8 +9,8 @@ use super::flood;
 use crate::curves;
 use crate::design::{Design, Plan, is_over};
 use crate::experiment::Experiment;
-use crate::known::Known;
-use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape};
+use crate::known::{Known, Spread};
+use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
@@ -85,37 +85,116 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     plan
 }
 
+/// What became of one subject.
+struct Told {
+    label: String,
+    /// Of the capacity, in percent, for each interval of a run.
+    series: Series,
+    /// The same on the average: before the flood, in it, and behind it.
+    parts: [Spread; 3],
+    /// From the flood's end until it answers all that is asked again; none: not in this run.
+    recovers_s: Vec<Option<f64>>,
+}
+
+/// All that is asked for, but for what comes late into an interval.
+const RECOVERED: f64 = 0.95;
+
+fn told(
+    setup: &Setup,
+    design: &Design,
+    known: &Known<'_>,
+    (of, label): (&Subject, String),
+) -> Option<Told> {
+    let capacity = design.capacity(known, of)?.replies_per_s;
+    let cell = known.cell(&spec(setup, design, known, of)?)?;
+    let part = part_s(setup);
+    let runs: Vec<Vec<(f64, f64)>> = cell
+        .points()
+        .filter_map(|point| {
+            let intervals = &point.load.as_ref()?.intervals;
+            let lasts = intervals.lasts().as_secs_f64();
+            let one = |(at, good): (usize, u64)| {
+                ((at as f64 + 0.5) * lasts, 100.0 * good as f64 / lasts / capacity)
+            };
+            let good = intervals.iter().map(|(_, interval)| interval.flow.goodput);
+            Some(good.enumerate().map(one).collect())
+        })
+        .collect();
+    let mean = |run: &Vec<(f64, f64)>, from: f64| {
+        let of_part = run.iter().filter(|(at, _)| (from..from + part).contains(at));
+        let (count, sum) = of_part.fold((0.0, 0.0), |(count, sum), (_, y)| (count + 1.0, sum + y));
+        if count > 0.0 { sum / count } else { f64::NAN }
+    };
+    let spread = |from: f64| Spread::of(runs.iter().map(|run| mean(run, from)).collect());
+    let recovers = |run: &Vec<(f64, f64)>| {
+        let quiet = 100.0 * QUIET * RECOVERED;
+        let behind = run.iter().filter(|(at, _)| (2.0 * part..3.0 * part).contains(at));
+        behind.clone().find(|(_, y)| *y >= quiet).map(|(at, _)| at - 2.0 * part)
+    };
+    // One run as it was: a median of several would smooth what is asked about.
+    let dot = |&(x, y): &(f64, f64)| Dot { x, y, spread: (y, y), mark: Mark::Plain };
+    let points = runs.first()?.iter().map(dot).collect();
+    Some(Told {
+        series: Series { label: label.clone(), points, is_reference: false },
+        label,
+        parts: [spread(0.0)?, spread(part)?, spread(2.0 * part)?],
+        recovers_s: runs.iter().map(recovers).collect(),
+    })
+}
+
+impl Told {
+    /// The worst of its runs, in words.
+    fn recovers(&self) -> String {
+        let worst =
+            self.recovers_s.iter().copied().try_fold(0.0, |most: f64, of| Some(most.max(of?)));
+        worst.map_or_else(
+            || String::from("it does not recover in the time that was measured"),
+            |s| format!("{} s after it all are answered again", curves::number(s)),
+        )
+    }
+
+    fn line(&self) -> String {
+        let [before, flood, behind] = self.parts.map(|part| curves::number(part.median));
+        format!(
+            "{}: {before} % of its capacity before the flood, {flood} % in it, {behind} % behind \
+             it; {}.",
+            self.label,
+            self.recovers()
+        )
+    }
+
+    fn row(&self) -> Vec<String> {
+        let seconds = |of: &Option<f64>| of.map_or_else(|| String::from("-"), curves::number);
+        let recovers: Vec<String> = self.recovers_s.iter().map(seconds).collect();
+        let parts = self.parts.iter().map(curves::spread_text);
+        [self.label.clone()].into_iter().chain(parts).chain([recovers.join(", ")]).collect()
+    }
+}
+
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
-    let series = design.subjects.iter().filter_map(|of| {
-        let capacity = design.capacity(known, of)?.replies_per_s;
-        let cell = known.cell(&spec(setup, &design, known, of)?)?;
-        // One run as it was: a median of several would smooth what is asked about.
-        let load = cell.points().next()?.load.as_ref()?;
-        let lasts = load.intervals.lasts().as_secs_f64();
-        let dots = load.intervals.iter().enumerate().map(|(at, (_, interval))| {
-            let y = 100.0 * interval.flow.goodput as f64 / lasts / capacity;
-            Dot { x: (at as f64 + 0.5) * lasts, y, spread: (y, y), mark: Mark::Plain }
-        });
-        Some(Series { label: of.to_string(), points: dots.collect(), is_reference: false })
-    });
-    let part = part_s(setup);
-    let asked = [
-        (0.0, QUIET),
-        (part, QUIET),
-        (part, FLOOD),
-        (2.0 * part, FLOOD),
-        (2.0 * part, QUIET),
-        (3.0 * part, QUIET),
+    let labels = curves::labels(&design.subjects);
+    let of = design.subjects.iter().zip(labels);
+    let mut all: Vec<Told> = of.filter_map(|of| told(setup, &design, known, of)).collect();
+    let answer = {
+        let mut order: Vec<&Told> = all.iter().collect();
+        order.sort_by(|a, b| b.parts[1].median.total_cmp(&a.parts[1].median));
+        order.into_iter().map(Told::line).collect()
+    };
+    let head = [
+        "subject",
+        "before the flood, % of the capacity",
+        "in the flood",
+        "behind it",
+        "seconds until all are answered again, of each run",
     ];
-    let asked = asked.map(|(x, share)| Dot {
-        x,
-        y: share * 100.0,
-        spread: (share * 100.0, share * 100.0),
-        mark: Mark::Plain,
-    });
-    let asked =
-        Series { label: String::from("asked for"), points: asked.into(), is_reference: true };
+    let table = Table {
+        title: String::from("Good replies before, in and behind the flood"),
+        head: head.map(String::from).into(),
+        rows: all.iter().map(Told::row).collect(),
+        notes: vec![String::from("- : not in the time that was measured.")],
+    };
+    let series = all.drain(..).map(|told| told.series).chain([asked(part_s(setup))]);
     let figure = Figure {
         name: String::from("goodput"),
         title: String::from("Good replies in a flood that comes and goes"),
@@ -125,18 +204,41 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             unit: String::from("%"),
             ..Axis::default()
         },
-        series: series.chain([asked]).collect(),
+        series: series.collect(),
         shape: Shape::Curves,
     };
+    let mut question = flood::question(&design);
+    question.push(format!(
+        "Here it is {QUIET} of the capacity for {} s, then {FLOOD} times of it for as long, then \
+         {QUIET} again. Good replies are counted in each {INTERVAL_S} s.",
+        part_s(setup)
+    ));
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("A flood that comes and goes"),
-        question: flood::question(&design),
-        answer: Vec::new(),
+        question,
+        answer,
         comparisons: Vec::new(),
         figures: vec![figure],
-        tables: Vec::new(),
+        tables: vec![table],
         excluded: curves::excluded(known, EXPERIMENT.name),
         commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
     }]
+}
+
+/// What clients ask for, as steps.
+fn asked(part: f64) -> Series {
+    let steps = [
+        (0.0, QUIET),
+        (part, QUIET),
+        (part, FLOOD),
+        (2.0 * part, FLOOD),
+        (2.0 * part, QUIET),
+        (3.0 * part, QUIET),
+    ];
+    let dot = |(x, share): (f64, f64)| {
+        let y = share * 100.0;
+        Dot { x, y, spread: (y, y), mark: Mark::Plain }
+    };
+    Series { label: String::from("asked for"), points: steps.map(dot).into(), is_reference: true }
 }

@@ -40,7 +40,7 @@ const GRIDS: [(&str, Grid); 9] = [
 
 type Grid = &'static [(&'static str, &'static [&'static str])];
 
-const CONNECTIONS: (&str, &[&str]) = ("connections-max", &["256", "2000", "10000"]);
+const CONNECTIONS: (&str, &[&str]) = ("connections-max", &["1000", "10000"]);
 const PROCESSES: (&str, &[&str]) = ("processes", &["1", "2", "4"]);
 const BACKLOG: (&str, &[&str]) = ("backlog", &["32", "128", "1024"]);
 const ACCEPT_LIMIT: (&str, &[&str]) = ("accept-limit", &["1", "16", "inf"]);

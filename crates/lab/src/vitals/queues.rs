@@ -41,6 +41,13 @@ pub struct Queues {
     /// Connections that wait to be accepted at the end, of all listening sockets; `None`: this
     /// kernel does not tell of sockets (INET_DIAG).
     pub waiting: Option<u64>,
+    /// Connections that came about, as the kernel counts them: whether or not somebody accepted
+    /// them yet (Tcp PassiveOpens).
+    #[serde(default)]
+    pub established: u64,
+    /// Connections that are open at the end (Tcp CurrEstab).
+    #[serde(default)]
+    pub open: u64,
 }
 
 /// Why connections were dropped. What is sent again while its first copy is being answered is
@@ -62,13 +69,15 @@ pub struct Classes {
 #[derive(Debug, Clone)]
 pub(super) struct Counters {
     named: [u64; NAMES.len()],
+    /// Now.
+    open: u64,
     client_syn_retransmissions: u64,
     /// By inode; or why they are not known.
     listening: Result<BTreeMap<u32, Listening>, String>,
 }
 
 /// Group and name of what is counted, in the order of [`Counters::since`].
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("Tcp", "AttemptFails"),
     ("TcpExt", "ListenOverflows"),
     ("TcpExt", "ListenDrops"),
@@ -76,6 +85,7 @@ const NAMES: [(&str, &str); 7] = [
     ("TcpExt", "TCPReqQFullDoCookies"),
     ("TcpExt", "SyncookiesRecv"),
     ("TcpExt", "TCPDeferAcceptDrop"),
+    ("Tcp", "PassiveOpens"),
 ];
 
 impl Counters {
@@ -87,6 +97,7 @@ impl Counters {
         let client = look(&watch.client, counters)?;
         Ok(Self {
             named: NAMES.map(|(group, name)| columns::counter(&text, group, name)),
+            open: columns::counter(&text, "Tcp", "CurrEstab"),
             client_syn_retransmissions: columns::counter(&client, "TcpExt", "TCPSynRetrans"),
             listening: listening
                 .map(|all| all.into_iter().map(|one| (one.inode, one)).collect())
@@ -99,8 +110,8 @@ impl Counters {
         for (count, (now, then)) in counts.iter_mut().zip(self.named.iter().zip(&earlier.named)) {
             *count = now.saturating_sub(*then);
         }
-        let [attempts, overflows, drops, queue_full, cookies_sent, cookies_received, deferred] =
-            counts;
+        let [attempts, overflows, drops, queue_full, ..] = counts;
+        let [.., cookies_sent, cookies_received, deferred, established] = counts;
         let of_paper = attempts + drops;
         let seconds = elapsed_us as f64 / 1e6;
         let sockets = self.socket_drops_since(earlier);
@@ -115,6 +126,8 @@ impl Counters {
             cookies_sent,
             cookies_received,
             deferred,
+            established,
+            open: self.open,
             client_syn_retransmissions: self
                 .client_syn_retransmissions
                 .saturating_sub(earlier.client_syn_retransmissions),
@@ -155,6 +168,11 @@ fn classes(sockets: u64, counts: [u64; 3], deferred: u64) -> Result<Classes, Str
     })
 }
 
+/// Connections that are open now on a side's machine (Tcp CurrEstab).
+pub(super) fn open(side: &Side) -> Result<u64, Failure> {
+    look(side, || Ok(columns::counter(&counters()?, "Tcp", "CurrEstab")))
+}
+
 /// What is seen in a side's network namespace.
 fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Result<T, Failure> {
     let Some(namespace) = &side.namespace else {
@@ -180,7 +198,7 @@ mod tests {
             (inode, Listening { inode, port: 80, waiting: 2, backlog: 8, drops })
         };
         let listening = Ok(drops.iter().map(one).collect());
-        Counters { named, client_syn_retransmissions: named[0], listening }
+        Counters { named, open: named[7] + 1, client_syn_retransmissions: named[0], listening }
     }
 
     type Row<'r> = ([u64; 4], &'r [(u32, u32)], Result<Classes, String>);
@@ -204,8 +222,8 @@ mod tests {
             ([0; 4], &[(8, 100)], Err(came.into())),
         ];
         for ([overflows, drops, full, deferred], sockets, expected) in rows {
-            let before = counters_of([1; 7], &[(7, 100)]);
-            let named = [1, overflows + 1, drops + 1, full + 1, 1, 1, deferred + 1];
+            let before = counters_of([1; 8], &[(7, 100)]);
+            let named = [1, overflows + 1, drops + 1, full + 1, 1, 1, deferred + 1, 1];
             let told = counters_of(named, sockets).since(&before, 1_000_000);
             assert_eq!(told.classes, expected, "{overflows} {drops} {full}");
             assert_eq!((told.listen_overflows, told.listen_drops), (overflows, drops));
@@ -214,13 +232,15 @@ mod tests {
 
     #[test]
     fn the_total_is_the_papers() {
-        let before = counters_of([10; 7], &[(7, u32::MAX), (8, 0)]);
-        let after = counters_of([15, 11, 16, 10, 12, 13, 10], &[(7, 5), (8, 1)]);
+        let before = counters_of([10; 8], &[(7, u32::MAX), (8, 0)]);
+        let after = counters_of([15, 11, 16, 10, 12, 13, 10, 17], &[(7, 5), (8, 1)]);
         let told = after.since(&before, 2_000_000);
         assert_eq!((told.drops, told.failed_attempts, told.listen_drops), (11, 5, 6));
         assert!((told.drops_per_s - 5.5).abs() < 1e-9);
         assert_eq!((told.cookies_sent, told.cookies_received), (2, 3));
         assert_eq!((told.client_syn_retransmissions, told.waiting), (5, Some(4)));
+        // One is a sum since the namespace was made, the other as it is now.
+        assert_eq!((told.established, told.open), (7, 18));
         // Of 32 bits, and run over.
         let expected = Classes { drop_request: 5, listen_overflow: 1, ..Classes::default() };
         assert_eq!(told.classes, Ok(expected));

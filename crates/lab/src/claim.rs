@@ -1,0 +1,150 @@
+//! What a paper says of two measurements, and whether it is so here.
+
+use crate::curves::{number, spread_text};
+use crate::known::{Spread, UNSTABLE_SHARE};
+use crate::metric::Metric;
+use crate::page::{Agreement, Comparison};
+
+/// How the first of two is to the second, as the paper says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// It has more.
+    More,
+    /// It has less.
+    Less,
+    /// About as much.
+    Alike,
+}
+
+/// Beyond it, two are not alike: further from each other than from one run to the next, and less
+/// than any difference that the papers speak of as one.
+const ALIKE_SHARE: f64 = 0.10;
+
+/// Quartiles of fewer repeats say nothing of how far the next one would be.
+const REPEATS_MIN: usize = 3;
+
+/// One of the two: what it is called, and what was measured.
+pub type Side<'s> = (&'s str, Option<Spread>);
+
+/// The comparison of a metric of two, at some load.
+#[must_use]
+pub fn compared(
+    (figure, paper): (&str, &str),
+    says: Says,
+    (metric, at): (&Metric, &str),
+    (a, b): (Side<'_>, Side<'_>),
+) -> Comparison {
+    let (here, agrees) = match (a.1, b.1) {
+        (Some(of_a), Some(of_b)) => {
+            let Metric { label, unit, .. } = metric;
+            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+            let told = |name: &str, of: &Spread| format!("{}{unit} with {name}", spread_text(of));
+            let (told_a, told_b) = (told(a.0, &of_a), told(b.0, &of_b));
+            let difference = difference(of_a.median, of_b.median);
+            let here = format!("{label}{at}: {told_a}, {told_b}{difference}");
+            (here, judged(says, &of_a, &of_b))
+        }
+        (None, None) => (String::from("not measured"), Agreement::Open),
+        (None, _) => (format!("{} was not measured", a.0), Agreement::Open),
+        (_, None) => (format!("{} was not measured", b.0), Agreement::Open),
+    };
+    Comparison { of: figure.into(), paper: paper.into(), here, agrees }
+}
+
+/// Whether it is as the paper says; open where their repeats do not tell them apart.
+#[must_use]
+pub fn judged(says: Says, a: &Spread, b: &Spread) -> Agreement {
+    let most = a.median.abs().max(b.median.abs());
+    let share = if most > 0.0 { (a.median - b.median).abs() / most } else { 0.0 };
+    let is_disjoint = a.quartiles.0 > b.quartiles.1 || a.quartiles.1 < b.quartiles.0;
+    let is_often = a.count.min(b.count) >= REPEATS_MIN;
+    let is_apart = is_disjoint && (is_often || share > UNSTABLE_SHARE);
+    match (says, is_apart, a.median > b.median) {
+        (Says::Alike, _, _) if share <= ALIKE_SHARE => Agreement::Yes,
+        (Says::Alike, true, _) => Agreement::No,
+        (_, false, _) => Agreement::Open,
+        (Says::More, true, true) | (Says::Less, true, false) => Agreement::Yes,
+        _ => Agreement::No,
+    }
+}
+
+/// In words; nothing where there is nothing to divide by.
+fn difference(a: f64, b: f64) -> String {
+    /// Beyond, nobody thinks in percent.
+    const TIMES: f64 = 3.0;
+    let ratio = a / b;
+    match ratio {
+        _ if a <= 0.0 || b <= 0.0 || !ratio.is_finite() => String::new(),
+        ratio if ratio >= TIMES => format!(": {} times as much", number(ratio)),
+        ratio if ratio >= 1.0 => format!(": {} % more", number((ratio - 1.0) * 100.0)),
+        ratio => format!(": {} % less", number((1.0 - ratio) * 100.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric;
+
+    fn spread(values: &[f64]) -> Option<Spread> {
+        Spread::of(values.to_vec())
+    }
+
+    #[test]
+    fn a_claim_is_judged_by_what_repeats_tell() {
+        use {Agreement as A, Says as S};
+        type Row<'r> = (S, &'r [f64], &'r [f64], A);
+        let rows: [Row<'_>; 15] = [
+            (S::More, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::Yes),
+            (S::More, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::No),
+            (S::Less, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::Yes),
+            (S::Less, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::No),
+            // Each within the spread of the other.
+            (S::More, &[90.0, 110.0, 130.0], &[80.0, 100.0, 120.0], A::Open),
+            // Little, but sure; and as little, seen once.
+            (S::More, &[102.0, 102.0, 102.0], &[100.0, 100.0, 100.0], A::Yes),
+            (S::More, &[102.0], &[100.0], A::Open),
+            (S::Less, &[100.0], &[102.0], A::Open),
+            (S::More, &[110.0], &[100.0], A::Yes),
+            (S::Less, &[110.0], &[100.0], A::No),
+            // Nothing is dropped by either.
+            (S::More, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0], A::Open),
+            (S::More, &[5.0, 5.0, 5.0], &[0.0, 0.0, 0.0], A::Yes),
+            (S::Alike, &[100.0, 101.0, 102.0], &[107.0, 108.0, 109.0], A::Yes),
+            (S::Alike, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::No),
+            (S::Alike, &[80.0, 100.0, 130.0], &[90.0, 120.0, 140.0], A::Open),
+        ];
+        for (says, a, b, expected) in rows {
+            let (of_a, of_b) = (spread(a).unwrap(), spread(b).unwrap());
+            assert_eq!(judged(says, &of_a, &of_b), expected, "{says:?} {a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_says_what_was_measured_and_what_was_not() {
+        let ten = spread(&[10.0]);
+        let rows = [
+            (
+                (spread(&[14.0]), ten),
+                "replies at 1.5: 14.0 replies/s with x, 10.0 replies/s with y: 40.0 % more",
+            ),
+            (
+                (ten, spread(&[40.0])),
+                "replies at 1.5: 10.0 replies/s with x, 40.0 replies/s with y: 75.0 % less",
+            ),
+            (
+                (spread(&[50.0]), ten),
+                "replies at 1.5: 50.0 replies/s with x, 10.0 replies/s with y: 5.00 times as much",
+            ),
+            ((ten, spread(&[0.0])), "replies at 1.5: 10.0 replies/s with x, 0 replies/s with y"),
+            ((None, ten), "x was not measured"),
+            ((ten, None), "y was not measured"),
+            ((None, None), "not measured"),
+        ];
+        for ((a, b), expected) in rows {
+            let sides = (("x", a), ("y", b));
+            let told = compared(("f", "p"), Says::More, (&metric::REPLIES, " at 1.5"), sides);
+            assert_eq!(told.here, expected);
+        }
+    }
+}

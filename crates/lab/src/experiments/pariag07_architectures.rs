@@ -1,0 +1,169 @@
+//! Which architecture is best when the files are on the disk? (Pariag07 figures 7 and 8.)
+//!
+//! The paper's seven servers and its baseline, as far as they are here, each with as many workers
+//! as the paper found best; and those that it did not have.
+
+use super::disk::{self, Claim, What};
+use crate::claim::Says::{Alike, Less, More};
+use crate::design::Design;
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::metric;
+use crate::page::Section;
+use crate::setup::Setup;
+use crate::subject::Subject;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "pariag07-architectures",
+    paper: "Pariag07 figures 7 and 8",
+    question: "which architecture is best when the files are on the disk?",
+    plan: |setup, known| design(setup).plan(known),
+    sections,
+};
+
+/// What the paper calls it, and what it is here; those that are missing join where they are there.
+const SERVERS: [(&str, &str); 10] = [
+    ("userver-nb (SPED)", "sped"),
+    ("userver-nb", "symped:processes=4"),
+    ("userver-nb (copies of sped)", "sped:processes=4"),
+    ("userver-shared-nb", "shared-symped:processes=10"),
+    ("knot", "knot"),
+    ("WatPipe", "watpipe:threads=25"),
+    ("amped, 16 helpers", "amped:helpers=16"),
+    ("mt, 1,024 threads", "mt:threads=1024"),
+    ("proactor", "proactor"),
+    ("nginx, 4 processes", "nginx:worker_processes=4"),
+];
+
+const MULTIPLES: &[f64] = &[0.5, 0.9, 1.0, 1.5, 2.0];
+
+fn names(setup: &Setup) -> Vec<(Subject, String)> {
+    let of = |of: Subject| {
+        let text = of.to_string();
+        let name = SERVERS.iter().find(|(_, subject)| *subject == text);
+        let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
+        (of, name)
+    };
+    disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter().map(of).collect()
+}
+
+fn design(setup: &Setup) -> Design {
+    let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
+    disk::design(EXPERIMENT.name, setup, subjects, MULTIPLES)
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let (design, names) = (design(setup), names(setup));
+    let title = "Architectures beside a disk";
+    let mut section = disk::section((&EXPERIMENT, title), &design, known, &names, &CLAIMS);
+    let is_here = |name: &str| servers::registry::architecture(name).is_some();
+    let rows = [("symped", "SYMPED"), ("shared-symped", "shared-SYMPED"), ("knot", "Knot")];
+    let absent: Vec<&str> = rows
+        .iter()
+        .chain(&[("watpipe", "WatPipe")])
+        .filter(|(name, _)| !is_here(name))
+        .map(|(_, paper)| *paper)
+        .collect();
+    if !absent.is_empty() {
+        section.question.push(format!(
+            "Of the paper's servers {} are not here: this build has no such architecture. Four \
+             copies of sped, which share nothing but the listening socket, stand for SYMPED.",
+            absent.join(", ")
+        ));
+    }
+    let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
+    section.figures = vec![
+        figure(
+            ("throughput", "Throughput of different architectures (Pariag07 figure 7)"),
+            &metric::SERVER_MBIT,
+        ),
+        figure(
+            ("response", "Response times of different architectures (Pariag07 figure 8)"),
+            &metric::RESPONSE,
+        ),
+    ];
+    vec![section]
+}
+
+const CLAIMS: [Claim; 10] = [
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "SPED, the baseline, is the worst: 37 % below SYMPED's peak, as it waits for the disk",
+        of: "userver-nb (SPED)",
+        to: "userver-nb (copies of sped)",
+        says: Less,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "SPED, the baseline, is the worst of all",
+        of: "userver-nb (SPED)",
+        to: "amped, 16 helpers",
+        says: Less,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "SPED waits for the disk for 33 % of the time, other processes run meanwhile",
+        of: "userver-nb (SPED)",
+        to: "userver-nb (copies of sped)",
+        says: More,
+        what: What::At(&metric::IO_WAIT, 1.0),
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "the best three, shared-SYMPED, SYMPED and WatPipe, are equal",
+        of: "userver-shared-nb",
+        to: "WatPipe",
+        says: Alike,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "the best three, shared-SYMPED, SYMPED and WatPipe, are equal",
+        of: "userver-nb",
+        to: "WatPipe",
+        says: Alike,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "shared-SYMPED has 18 % more throughput than the best Knot",
+        of: "userver-shared-nb",
+        to: "knot",
+        says: More,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "Knot has more throughput than SPED",
+        of: "knot",
+        to: "userver-nb (SPED)",
+        says: More,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 8",
+        paper: "SYMPED's response times are higher than SPED's, as it has more connections at a time",
+        of: "userver-nb (SPED)",
+        to: "userver-nb (copies of sped)",
+        says: Less,
+        what: What::At(&metric::RESPONSE, 2.0),
+    },
+    Claim {
+        figure: "Pariag07 figure 8",
+        paper: "in overload SPED's response times are slightly lower, as it takes fewer connections",
+        of: "userver-nb (SPED)",
+        to: "amped, 16 helpers",
+        says: Less,
+        what: What::At(&metric::RESPONSE, 2.0),
+    },
+    Claim {
+        figure: "Pariag07 figure 8",
+        paper: "servers with more connections at a time (shared-SYMPED) have higher response times",
+        of: "userver-shared-nb",
+        to: "WatPipe",
+        says: More,
+        what: What::At(&metric::RESPONSE, 2.0),
+    },
+];

@@ -1,0 +1,134 @@
+//! How many processes does a loop need whose files are on the disk, and how many connections?
+//! (Pariag07 figure 4.)
+//!
+//! The µserver with non-blocking sendfile: SYMPED, N copies of one loop. While one waits for the
+//! disk, another runs.
+
+use super::disk::{self, Claim, What};
+use crate::claim::Says::{Less, More};
+use crate::design::Design;
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::metric;
+use crate::page::Section;
+use crate::setup::Setup;
+use crate::subject::Subject;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "pariag07-processes",
+    paper: "Pariag07 figure 4",
+    question: "how many processes does a loop need whose files are on the disk?",
+    plan: |setup, known| design(setup).plan(known),
+    sections,
+};
+
+/// Of the figure: its name there, thousands of connections, and processes.
+const CONFIGURATIONS: [(&str, u32, u32); 6] = [
+    ("userver-nb-10K-1p", 10, 1),
+    ("userver-nb-10K-2p", 10, 2),
+    ("userver-nb-30K-1p", 30, 1),
+    ("userver-nb-30K-2p", 30, 2),
+    ("userver-nb-30K-3p", 30, 3),
+    ("userver-nb-30K-4p", 30, 4),
+];
+
+/// What 1,000 of the paper's connections are here: with users who think a tenth as long, and with a
+/// disk that answers fewer of them, so many fewer are open at a time; and by a half in any case,
+/// because 30,000 are more descriptors than a process may have on many machines.
+const THOUSAND: u32 = 20;
+const THOUSAND_OF_PAPER: u32 = 500;
+
+const MULTIPLES: &[f64] = &[0.5, 0.9, 1.0, 1.5, 2.0];
+
+fn thousand(setup: &Setup) -> u32 {
+    if setup.is_paper { THOUSAND_OF_PAPER } else { THOUSAND }
+}
+
+/// SYMPED itself where it is there, else as many copies of a loop.
+fn names(setup: &Setup) -> Vec<(Subject, String)> {
+    if !setup.subjects.is_empty() {
+        return setup.subjects.iter().map(|of| (of.clone(), of.label())).collect();
+    }
+    let is_symped = servers::registry::architecture("symped").is_some();
+    let of = |(name, thousands, processes): (&str, u32, u32)| {
+        // poll, and one pass over what is ready, as the paper's servers have them (7).
+        let knobs = [
+            ("connections-max", (thousands * thousand(setup)).to_string()),
+            ("processes", processes.to_string()),
+            ("poller", String::from("poll")),
+            ("passes", String::from("1")),
+        ];
+        let knobs = knobs.map(|(knob, value)| (knob.into(), value)).into();
+        let architecture = if is_symped { "symped" } else { "sped" };
+        (Subject { name: architecture.into(), knobs }, String::from(name))
+    };
+    CONFIGURATIONS.map(of).into()
+}
+
+fn design(setup: &Setup) -> Design {
+    let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
+    disk::design(EXPERIMENT.name, setup, subjects, MULTIPLES)
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let (design, names) = (design(setup), names(setup));
+    let title = "Processes and connections of a loop";
+    let mut section = disk::section((&EXPERIMENT, title), &design, known, &names, &CLAIMS);
+    section.question.push(format!(
+        "Legends have the paper's names: 30K-2p are 30,000 connections over two processes there, \
+         and {} here.",
+        30 * thousand(setup)
+    ));
+    let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
+    section.figures = vec![
+        figure(
+            ("throughput", "Tuning the µserver, non-blocking sendfile (Pariag07 figure 4)"),
+            &metric::SERVER_MBIT,
+        ),
+        figure(("io-wait", "Waiting for the disk (Pariag07 5.3)"), &metric::IO_WAIT),
+    ];
+    vec![section]
+}
+
+const CLAIMS: [Claim; 5] = [
+    Claim {
+        figure: "Pariag07 figure 4",
+        paper: "a second process gives 38 % more throughput at the peak",
+        of: "userver-nb-30K-2p",
+        to: "userver-nb-30K-1p",
+        says: More,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 4",
+        paper: "one process waits for the disk for 33 % of the time at the peak, each of two for 8 %",
+        of: "userver-nb-30K-2p",
+        to: "userver-nb-30K-1p",
+        says: Less,
+        what: What::At(&metric::IO_WAIT, 1.0),
+    },
+    Claim {
+        figure: "Pariag07 figure 4",
+        paper: "four processes have more throughput than two (4 % of waiting in place of 8 %)",
+        of: "userver-nb-30K-4p",
+        to: "userver-nb-30K-2p",
+        says: More,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 4",
+        paper: "30,000 connections give more throughput than 10,000",
+        of: "userver-nb-30K-2p",
+        to: "userver-nb-10K-2p",
+        says: More,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 4",
+        paper: "with 10,000 connections a second process makes it slightly worse",
+        of: "userver-nb-10K-2p",
+        to: "userver-nb-10K-1p",
+        says: Less,
+        what: What::Capacity,
+    },
+];

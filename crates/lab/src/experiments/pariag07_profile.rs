@@ -1,0 +1,266 @@
+//! On what does the processor spend a server's time? (Pariag07 table 1.)
+//!
+//! Functions by what they are for, from samples of where the processor is. The paper's own columns
+//! stand beside what was measured, so that a reader sees what twenty years have changed.
+
+use std::collections::BTreeMap;
+
+use super::whitebox::{seen, share_figure, stacked};
+use crate::claim::{self, Says};
+use crate::curves::{self, number};
+use crate::design::{Design, Plan, RATES};
+use crate::experiment::Experiment;
+use crate::known::{Cell, Known};
+use crate::metric::Metric;
+use crate::page::{Comparison, Section, Series, Table};
+use crate::point::Point;
+use crate::profile::{Kind, Part, Seen, Shares};
+use crate::setup::{Setup, WarmUp};
+use crate::spec::Load;
+use crate::subject::Subject;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "pariag07-profile",
+    paper: "Pariag07 table 1",
+    question: "on what does the processor spend a server's time?",
+    plan,
+    sections,
+};
+
+/// With poll, as the paper's servers have it, and as they are; and who joins where it is there.
+const SUBJECTS: [&str; 14] = [
+    "sped:poller=poll",
+    "sped",
+    "sped:sendfile=off,small-file-kb=0",
+    "symped",
+    "shared-symped",
+    "knot",
+    "watpipe",
+    "amped",
+    "mt",
+    "proactor",
+    "nginx",
+    "lighttpd",
+    "h2o",
+    "apache-event",
+];
+
+/// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
+const AT: &[f64] = &[0.8];
+
+/// In memory: what waits for a disk costs no processor time.
+const DIRS: u32 = 10;
+
+/// Columns of the paper's table, in the order of [`Part::ALL`], with its context switches in a
+/// second.
+const PAPER: [(&str, [f64; 14], f64); 3] = [
+    (
+        "the paper's userver-nb",
+        [28.81, 6.95, 9.32, 5.84, 13.06, 1.01, 0.06, 4.35, 16.74, 0.0, 5.06, 4.48, 2.47, 1.85],
+        107.0,
+    ),
+    (
+        "the paper's WatPipe",
+        [33.26, 9.00, 6.65, 6.21, 6.52, 1.00, 0.29, 4.88, 19.17, 2.29, 3.34, 3.61, 1.65, 2.13],
+        1_148.0,
+    ),
+    (
+        "the paper's knot-nb",
+        [28.59, 7.48, 7.42, 5.15, 7.82, 0.71, 0.81, 4.67, 16.42, 10.52, 0.0, 8.04, 0.03, 2.34],
+        5_320.0,
+    ),
+];
+
+fn design(setup: &Setup) -> Design {
+    let load = Load {
+        workload: setup.workload.clone().unwrap_or_else(|| String::from("specweb99")),
+        seconds: setup.seconds(3.0),
+        warm_up: setup.warm_up(WarmUp::Fixed(1.0)),
+        flags: BTreeMap::new(),
+        idle_connections: 0,
+    };
+    let load = match &*load.workload {
+        "specweb99" => load.with("dirs", DIRS).with("think", "none"),
+        _ => load,
+    };
+    Design {
+        experiment: EXPERIMENT.name,
+        subjects: super::disk::present(setup, &SUBJECTS),
+        load: load.with("verified", 0.05).with("patience", 5),
+        layout: super::flood::layout(setup),
+        sweep_s: setup.seconds(1.0),
+        sweep: &[0.8, 1.0],
+        multiples: AT,
+        sweep_repeats: setup.repeats(1),
+        repeats: setup.repeats(1),
+        basis: Clone::clone,
+    }
+}
+
+/// The capacities, then one profile of each.
+fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
+    let mut plan = design(setup).plan(known);
+    for spec in plan.specs.iter_mut().filter(|spec| spec.stage == RATES) {
+        spec.profile = Some(Kind::Shares);
+    }
+    plan
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let design = design(setup);
+    let (seen, excluded) = seen(EXPERIMENT.name, known);
+    let shares: Vec<(String, &Shares)> = seen
+        .into_iter()
+        .filter_map(|(of, seen, _)| match seen {
+            Seen::Shares(shares) => Some((of.label(), shares)),
+            Seen::Calls(_) => None,
+        })
+        .collect();
+    let names = shares.iter().map(|(of, _)| of.clone());
+    let names = names.chain(PAPER.iter().map(|(name, ..)| String::from(*name))).collect();
+    let series = Part::ALL.iter().enumerate().map(|(at, part)| -> Series {
+        let here = shares.iter().map(|(_, shares)| percent(part, shares));
+        stacked(part.title(), here.chain(PAPER.iter().map(move |(_, column, _)| column[at])))
+    });
+    let title = "Where the processor's time goes (Pariag07 table 1)";
+    vec![Section {
+        name: EXPERIMENT.name.into(),
+        title: title.into(),
+        question: vec![format!(
+            "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
+             Which function runs on the server's processors is looked at 1,997 times a second. The \
+             paper has 12,000 requests/s, which was its peak with the profiler's overhead, an \
+             Ethernet card of 2006 (e1000) in place of a virtual device, and a set of files larger \
+             than its memory.",
+            AT[0]
+        )],
+        answer: answer(&shares),
+        comparisons: comparisons(&design, known),
+        figures: vec![share_figure("shares", title, names, series.collect())],
+        tables: vec![table(&shares)],
+        excluded,
+        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+    }]
+}
+
+fn percent(part: &Part, shares: &Shares) -> f64 {
+    shares.percent.get(part).copied().unwrap_or(0.0)
+}
+
+/// The two greatest parts of each.
+fn answer(shares: &[(String, &Shares)]) -> Vec<String> {
+    let told = shares.iter().map(|(of, shares)| {
+        let mut parts: Vec<(&Part, f64)> =
+            Part::ALL.iter().map(|part| (part, percent(part, shares))).collect();
+        parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let told: Vec<String> = parts
+            .iter()
+            .take(3)
+            .map(|(part, share)| format!("{} {} %", part.title(), number(*share)))
+            .collect();
+        format!("{of}: {}.", told.join(", "))
+    });
+    told.collect()
+}
+
+fn table(shares: &[(String, &Shares)]) -> Table {
+    let mut head = vec![String::from("% of the time in which something ran")];
+    head.extend(shares.iter().map(|(of, _)| of.clone()));
+    head.extend(PAPER.iter().map(|(name, ..)| String::from(*name)));
+    let row = |title: &str, here: &dyn Fn(&Shares) -> f64, there: [f64; PAPER.len()]| {
+        let here = shares.iter().map(|(_, shares)| number(here(shares)));
+        let values: Vec<String> = here.chain(there.map(number)).collect();
+        [String::from(title)].into_iter().chain(values).collect::<Vec<String>>()
+    };
+    let mut rows: Vec<Vec<String>> = Part::ALL
+        .iter()
+        .enumerate()
+        .map(|(at, part)| {
+            row(part.title(), &|of| percent(part, of), PAPER.map(|(_, column, _)| column[at]))
+        })
+        .collect();
+    // The paper tells it in kilobytes, whatever its text says.
+    let caches = [1_803.57, 1_777.2, 1_773.02];
+    rows.push(row("file system cache, MB", &|of| of.page_cache_bytes as f64 / 1e6, caches));
+    let switches = PAPER.map(|(.., switches)| switches);
+    rows.push(row("context switches/s", &|of| of.context_switches_per_s, switches));
+    let user = [0.0, 0.0, 20_836.0];
+    rows.push(row("user-level switches/s", &|of| of.user_switches_per_s, user));
+    Table {
+        title: String::from("Shares of the processor's time"),
+        head,
+        rows,
+        notes: vec![String::from(
+            "Context switches and the cache are the whole machine's, the lab's client included.",
+        )],
+    }
+}
+
+/// Of a point, if its profile counts.
+fn of_point(point: &Point, of: impl Fn(&Shares) -> f64) -> Option<f64> {
+    let profile = point.profile.as_ref()?.as_ref().ok()?;
+    match &profile.seen {
+        Seen::Shares(shares) if profile.is_valid() => Some(of(shares)),
+        _ => None,
+    }
+}
+
+const fn metric(label: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
+    Metric { label, unit: "% of the time", is_logarithmic: false, of }
+}
+
+const POLLING: Metric = metric("event notification", |point| {
+    of_point(point, |shares| percent(&Part::EventNotification, shares))
+});
+const COPYING: Metric =
+    metric("data copying", |point| of_point(point, |shares| percent(&Part::DataCopying, shares)));
+const THREADING: Metric = metric("threading overhead", |point| {
+    of_point(point, |shares| percent(&Part::Threading, shares))
+});
+const SCHEDULING: Metric =
+    metric("scheduling", |point| of_point(point, |shares| percent(&Part::Scheduling, shares)));
+
+/// What section 7 says of the table: the paper's words, who has more, who has less, of what.
+const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
+    (
+        "epoll's overhead is noticeably less than poll's, for the same throughput",
+        "sped:poller=poll",
+        "sped",
+        &POLLING,
+    ),
+    (
+        "without sendfile copying takes 17.7 %, with it about 1 %",
+        "sped:sendfile=off,small-file-kb=0",
+        "sped",
+        &COPYING,
+    ),
+    (
+        "threads that block are scheduled more than loops: 1.06 % beside 0.06 %",
+        "mt",
+        "sped",
+        &SCHEDULING,
+    ),
+    (
+        "Knot's threading takes 7 to 11 %, that of the event-driven µserver nothing",
+        "knot",
+        "sped",
+        &THREADING,
+    ),
+    ("WatPipe's threading takes 2.3 %, that of SYMPED nothing", "watpipe", "sped", &THREADING),
+    ("threading of Knot takes more than that of WatPipe", "knot", "watpipe", &THREADING),
+];
+
+fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
+    let compared = |(paper, more, less, metric): &(&str, &str, &str, &Metric)| {
+        let side = |text: &str| {
+            let of: Subject = text.parse().ok()?;
+            let of = design.subjects.iter().find(|subject| **subject == of)?;
+            let cell: Option<&Cell<'_>> = design.curve(known, of).into_iter().next();
+            Some((of.label(), cell.and_then(|cell| cell.spread(metric))))
+        };
+        let (a, b) = (side(more)?, side(less)?);
+        let of = ("Pariag07 table 1", *paper);
+        Some(claim::compared(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1))))
+    };
+    CLAIMS.iter().filter_map(compared).collect()
+}
