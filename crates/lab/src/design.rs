@@ -144,6 +144,11 @@ impl Design {
 
     fn probe(&self, of: Subject) -> Spec {
         let mut load = self.load.with("clients", PROBE_CLIENTS).with("keeps", "session");
+        // So few who think would never ask for as much as it can do.
+        if load::workload::named(&load.workload).is_some_and(|of| of.knobs.contains(&"think")) {
+            load.flags.remove("think-scale");
+            load = load.with("think", "none");
+        }
         load.seconds = self.sweep_s;
         self.spec(PROBE, of, load)
     }

@@ -40,6 +40,9 @@ impl Sites {
     }
 }
 
+/// What users do between two requests changes no file.
+const PAUSES: [&str; 2] = ["think", "think-scale"];
+
 /// The workload, and a name of its files.
 fn named(load: &Load) -> Result<(String, Box<dyn Workload + Send>), Failure> {
     let row = workload::named(&load.workload);
@@ -48,7 +51,9 @@ fn named(load: &Load) -> Result<(String, Box<dyn Workload + Send>), Failure> {
     for knob in row.into_iter().flat_map(|row| row.knobs) {
         if let Some(value) = load.flags.get(*knob) {
             settings.set(knob, value).map_err(Failure::Operator)?;
-            name.push_str(&format!("-{knob}-{value}"));
+            if !PAUSES.contains(knob) {
+                name.push_str(&format!("-{knob}-{value}"));
+            }
         }
     }
     let made = workload::make(&load.workload, &settings).map_err(Failure::Operator)?;

@@ -16,17 +16,27 @@ use crate::spec::Load;
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
-/// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a tenth of it, which is made
-/// in seconds.
-const DIRS: u32 = 68;
+/// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a twentieth of it, so that
+/// memory fills in the seconds of a warm-up.
+const DIRS: u32 = 34;
+const DIRS_OF_PAPER: u32 = 680;
 /// Of one directory's files together.
 const DIR_BYTES: u64 = 5_119_484;
 
 /// Their memory as a share of their set.
 const MEMORY_SHARE: f64 = 2.0 / 3.2;
 
-/// Of a disk of theirs, which moved some 40 MB in a second in pieces of this size.
-const DISK_BYTES_PER_S: u64 = 40_000_000;
+/// A disk of theirs moved some 50 MB in a second in pieces of this size; half of it beside half of
+/// a processor.
+const DISK_BYTES_PER_S: u64 = 25_000_000;
+
+/// Of one processor, what the server's processes have: replies of 15 KB cost the client as much as
+/// the server.
+const QUOTA_PERCENT: u32 = 50;
+
+/// Files are sent from the page cache, as all of the paper's servers but one send them (7): what a
+/// server keeps in memory of its own is no part of the question.
+pub(super) const FROM_PAGES: (&str, &str) = ("small-file-kb", "0");
 
 /// An experiment's own subjects, without architectures that are not here yet and knobs that they
 /// do not take.
@@ -44,7 +54,7 @@ pub(super) fn design(
     subjects: Vec<Subject>,
     multiples: &'static [f64],
 ) -> Design {
-    let dirs = if setup.is_paper { 10 * DIRS } else { DIRS };
+    let dirs = if setup.is_paper { DIRS_OF_PAPER } else { DIRS };
     let load = Load {
         workload: String::from("specweb99"),
         seconds: setup.seconds(5.0),
@@ -65,7 +75,7 @@ pub(super) fn design(
         load,
         layout: Layout {
             is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent,
+            quota_percent: setup.quota_percent(QUOTA_PERCENT),
             memory_bytes: (!setup.is_loopback).then_some(memory as u64),
             disk_bytes_per_s: (!setup.is_loopback).then_some(DISK_BYTES_PER_S),
             round_trip_ms: setup.round_trip_ms,

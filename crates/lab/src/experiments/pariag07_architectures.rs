@@ -12,6 +12,7 @@ use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
 use crate::subject::Subject;
+use crate::tuning::with_knob;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-architectures",
@@ -32,7 +33,7 @@ const SERVERS: [(&str, &str); 10] = [
     ("amped, 16 helpers", "amped:helpers=16"),
     ("mt, 1,024 threads", "mt:threads=1024"),
     ("proactor", "proactor"),
-    ("nginx, 4 processes", "nginx:worker_processes=4"),
+    ("nginx", "nginx"),
 ];
 
 const MULTIPLES: &[f64] = &[0.5, 0.9, 1.0, 1.5, 2.0];
@@ -44,7 +45,14 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
         (of, name)
     };
-    disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter().map(of).collect()
+    let subjects = disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter();
+    let from_pages = |(subject, name): (Subject, String)| {
+        let (knob, value) = disk::FROM_PAGES;
+        let with = with_knob(&subject, knob, value);
+        let is_own = setup.subjects.is_empty() && with.judge().is_ok();
+        (if is_own { with } else { subject }, name)
+    };
+    subjects.map(of).map(from_pages).collect()
 }
 
 fn design(setup: &Setup) -> Design {

@@ -57,8 +57,9 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
             ("processes", processes.to_string()),
             ("poller", String::from("poll")),
             ("passes", String::from("1")),
+            (disk::FROM_PAGES.0, disk::FROM_PAGES.1.into()),
         ];
-        let knobs = knobs.map(|(knob, value)| (knob.into(), value)).into();
+        let knobs = knobs.map(|(knob, value)| (String::from(knob), value)).into();
         let architecture = if is_symped { "symped" } else { "sped" };
         (Subject { name: architecture.into(), knobs }, String::from(name))
     };

@@ -22,7 +22,7 @@ fn setup(subjects: &[&str]) -> Setup {
 }
 
 /// All points that the experiment asks for.
-fn performed(of: &Experiment, setup: &Setup, server: Server<'_>) -> Vec<Point> {
+pub(crate) fn performed(of: &Experiment, setup: &Setup, server: Server<'_>) -> Vec<Point> {
     let mut points = Vec::new();
     let mut measure = |spec: &Spec, attempt| Ok(point(spec, attempt, server));
     schedule::run(&[of], setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");

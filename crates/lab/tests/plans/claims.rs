@@ -1,0 +1,76 @@
+//! What papers say, beside servers that are as they say, or otherwise, or as likely one as the
+//! other.
+
+use lab::experiment::experiment;
+use lab::known::Known;
+use lab::page::Agreement;
+use lab::setup::Setup;
+use lab::spec::Spec;
+
+use super::designs::performed;
+use super::model::Server;
+
+/// What became of the first comparison with a figure.
+fn told(name: &str, figure: &str, server: Server<'_>) -> (Agreement, String) {
+    let of = experiment(name).expect("an experiment of this name");
+    let setup = Setup::default();
+    let points = performed(of, &setup, server);
+    let sections = (of.sections)(&setup, &Known::of(&points));
+    let mut rows = sections.into_iter().flat_map(|section| section.comparisons);
+    let row = rows.find(|row| row.of == figure).expect("a comparison with this figure");
+    (row.agrees, row.here)
+}
+
+/// Good replies of one that is asked for more than it can do.
+fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, share: f64) -> f64 {
+    const CAPACITY: f64 = 4_000.0;
+    let better = if is_better(&spec.subject.to_string()) { share } else { 1.0 };
+    rate.map_or(CAPACITY * better, |rate| (CAPACITY * better).min(rate))
+}
+
+#[test]
+fn a_comparison_says_whether_it_is_as_the_paper_says() {
+    // The experiment, the figure, and who has more according to the paper.
+    let rows: [(&str, &str, fn(&str) -> bool); 6] = [
+        ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
+        ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
+        ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
+        ("pariag07-architectures", "Pariag07 figure 7", |of| !of.starts_with("sped:small")),
+        ("jaws97-threads", "JAWS97 figure 14", |of| of == "thread-per-request"),
+        ("ablation", "JAWS97 4", |of| of == "mt"),
+    ];
+    let is_here = |figure: &str| {
+        let needs = [("JAWS97 figure 14", "thread-per-request")];
+        let needed = needs.iter().find(|(of, _)| *of == figure);
+        needed.is_none_or(|(_, name)| servers::registry::architecture(name).is_some())
+    };
+    for (name, figure, is_better) in rows.into_iter().filter(|row| is_here(row.1)) {
+        for (share, expected) in
+            [(1.4, Agreement::Yes), (0.7, Agreement::No), (1.0, Agreement::Open)]
+        {
+            let (agrees, here) =
+                told(name, figure, &|spec, rate| replies(spec, rate, is_better, share));
+            assert_eq!(agrees, expected, "{name}, {figure}, {share} times: {here}");
+        }
+    }
+}
+
+#[test]
+fn what_is_within_the_spread_is_open() {
+    let noisy = |spec: &Spec, rate: Option<f64>| {
+        // By a tenth of it more with inf, and repeats that differ by more.
+        let noise = [1.0, 1.3, 0.8][spec.repeat as usize % 3];
+        noise * replies(spec, rate, |of| of.contains("accept-limit=inf"), 1.1)
+    };
+    let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 8", &noisy);
+    assert_eq!(agrees, Agreement::Open, "{here}");
+}
+
+#[test]
+fn what_was_not_measured_is_open_and_says_so() {
+    let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 9", &|_, rate| {
+        rate.unwrap_or(100.0).min(100.0)
+    });
+    // A formula has no kernel that counts drops.
+    assert_eq!((agrees, &*here), (Agreement::Open, "not measured"));
+}
