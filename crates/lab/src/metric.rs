@@ -118,8 +118,8 @@ pub const ESTABLISHED: Metric = metric("connections established", "connections/s
     in_a_second(point, point.vitals.as_ref()?.queues.established)
 });
 
-/// Connections that are open on the server's machine at the end of the measured time.
-pub const OPEN: Metric = metric("connections open at the end", "connections", |point| {
+/// Connections that were open on the server's machine when the measured time began, or ended.
+pub const OPEN: Metric = metric("connections open", "connections", |point| {
     Some(point.vitals.as_ref()?.queues.open as f64)
 });
 

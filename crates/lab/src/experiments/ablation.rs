@@ -1,8 +1,8 @@
 //! What is each saving worth? (JAWS97 4.)
 //!
 //! Each of the paper's optimisations is a knob here. Every architecture is measured as it is, and
-//! with one of them turned off or set otherwise, under JAWS' own load. A saving that an architecture
-//! cannot have is not measured with it.
+//! with one of them turned off or set otherwise, under JAWS' own load. A saving that an
+//! architecture cannot have is not measured with it.
 
 use super::jaws97;
 use crate::claim::{self, Says};

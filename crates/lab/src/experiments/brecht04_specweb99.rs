@@ -77,7 +77,7 @@ const CLAIMS: [Claim; 12] = [
     },
     Claim {
         figure: "Brecht04 6.1",
-        paper: "at 30,000 requests/s the µserver accepts 1,571 connections/s with Inf, 1,127 with 1",
+        paper: "at 30,000 requests/s the µserver accepts 1,571 clients/s with Inf, 1,127 with 1",
         of: ("sped", "inf"),
         to: ("sped", "1"),
         says: More,

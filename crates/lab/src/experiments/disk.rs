@@ -195,10 +195,10 @@ fn question(design: &Design) -> Vec<String> {
             bytes / 1_000_000
         ),
         String::from(
-            "Whether the disk was met is in the table: how much of the time the server's processors \
-             had nothing to do but to wait for it, how long Weir's loops were blocked in loads, and \
-             how much of the files was in the server's share of the page cache. The last column \
-             tells how many connections were open: a limit above that is none.",
+            "Whether the disk was met is in the table: how much of the time the server's \
+             processors had nothing to do but to wait for it, how long Weir's loops were blocked \
+             in loads, and how much of the files was in the server's share of the page cache. The \
+             last column tells how many connections were open: a limit above that is none.",
         ),
     ]
 }

@@ -117,8 +117,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     };
     let mut question = flood::question(&design);
     question.push(String::from(
-        "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each had \
-         one reply, and asks no more. The table tells how many connections were open at the end, so \
+        "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each \
+         had one reply, and asks no more. The table tells how many connections were open, so \
          that a server that closed them is found out.",
     ));
     vec![Section {

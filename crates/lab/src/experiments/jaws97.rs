@@ -136,7 +136,8 @@ pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)])
     let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
     let mut told: Vec<(f64, String)> = told
         .filter_map(|(of, short)| {
-            let spread = closed.at_most(known, of)?.spread(&metric::CONNECTIONS)?;
+            let cell = closed.at(known, of, *closed.clients.last()?)?;
+            let spread = cell.spread(&metric::CONNECTIONS)?;
             let text = of.to_string();
             let label = names.iter().find(|(named, _)| *named == text);
             Some((spread.median, label.map_or(short, |(_, name)| (*name).into())))

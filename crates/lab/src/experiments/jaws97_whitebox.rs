@@ -81,9 +81,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut question = jaws97::question(&closed);
     question.push(String::from(
         "Every system call of the server's processes is counted and timed in the kernel, by the \
-         tasks of table 2; asking for events, which the paper counts to reading requests, is one of \
-         its own. The time in which a call waits is not in the figure. What the paper calls HTTP \
-         processing is the time between calls.",
+         tasks of table 2; asking for events, which the paper counts to reading requests, is one \
+         of its own. The time in which a call waits is not in the figure. What the paper calls \
+         HTTP processing is the time between calls. A \
+         ring's calls hand in reading, writing and file operations together, and are event \
+         notification here.",
     ));
     vec![Section {
         name: EXPERIMENT.name.into(),

@@ -96,7 +96,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 const CLAIMS: [Claim; 10] = [
     Claim {
         figure: "Pariag07 figure 7",
-        paper: "SPED, the baseline, is the worst: 37 % below SYMPED's peak, as it waits for the disk",
+        paper: "SPED, the baseline, is 37 % below SYMPED's peak, as it waits for the disk",
         of: "userver-nb (SPED)",
         to: "userver-nb (copies of sped)",
         says: Less,
@@ -152,7 +152,7 @@ const CLAIMS: [Claim; 10] = [
     },
     Claim {
         figure: "Pariag07 figure 8",
-        paper: "SYMPED's response times are higher than SPED's, as it has more connections at a time",
+        paper: "SYMPED's response times are higher than SPED's, as it has more connections",
         of: "userver-nb (SPED)",
         to: "userver-nb (copies of sped)",
         says: Less,
@@ -160,7 +160,7 @@ const CLAIMS: [Claim; 10] = [
     },
     Claim {
         figure: "Pariag07 figure 8",
-        paper: "in overload SPED's response times are slightly lower, as it takes fewer connections",
+        paper: "in overload SPED's response times are slightly lower, as it takes fewer clients",
         of: "userver-nb (SPED)",
         to: "amped, 16 helpers",
         says: Less,

@@ -235,7 +235,7 @@ const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
         &COPYING,
     ),
     (
-        "threads that block are scheduled more than loops: 1.06 % beside 0.06 %",
+        "whose calls block is scheduled more: 1.06 % beside 0.06 % of userver-nb",
         "mt",
         "sped",
         &SCHEDULING,
