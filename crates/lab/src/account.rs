@@ -74,7 +74,7 @@ fn summary(results: &Results) -> Vec<String> {
     let began = results.runs.first().map_or("", |run| run.began.as_str());
     let mut lines = vec![format!(
         "Measured from {began} on, in {:.0} minutes: {good} points that count, {failed} at which a \
-         server failed verification, {invalid} that do not count and were measured again.",
+         server failed verification, {invalid} that do not count.",
         took_s / 60.0
     )];
     // A run that went on says it again.

@@ -231,7 +231,7 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let times = |(why, count): (&str, usize)| format!("{count} times {why}");
     let again: Vec<String> = again.into_iter().map(times).collect();
     if !again.is_empty() {
-        lines.push(format!("did not count, and was measured again: {}", again.join(", ")));
+        lines.push(format!("did not count: {}", again.join(", ")));
     }
     lines
 }

@@ -155,6 +155,13 @@ impl<'k> Cell<'k> {
         Spread::of(self.points().filter_map(metric.of).collect())
     }
 
+    /// The same, of those that passed verification in every repeat: what is said of a server that
+    /// answers wrongly is said for nothing.
+    #[must_use]
+    pub fn judged(&self, metric: &Metric) -> Option<Spread> {
+        self.spread(metric).filter(|_| self.is_good())
+    }
+
     /// The same, with what a reader has to see.
     #[must_use]
     pub fn dot(&self, x: f64, metric: &Metric) -> Option<Dot> {

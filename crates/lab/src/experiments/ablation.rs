@@ -88,7 +88,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 
 /// Connections/s without a saving, as a share of those with all of them, and the spread of that.
 fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
-    let spread = |of: &Subject| closed.at_most(known, of)?.spread(&metric::CONNECTIONS);
+    let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
     let (with, without) = (spread(&whole(of))?.median, spread(of)?);
     let (low, high) = without.quartiles;
     (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
@@ -122,7 +122,7 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
     };
     let compared = |(saving, paper): &(&str, &str)| {
         let (_, knob, value) = SAVINGS.iter().find(|(named, ..)| named == saving)?;
-        let spread = |of: &Subject| closed.at_most(known, of)?.spread(&metric::CONNECTIONS);
+        let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
         let without = with_knob(of, knob, value);
         let (a, b) = (format!("{of}"), format!("{without}"));
         let sides = ((&*a, spread(of)), (&*b, spread(&without)));

@@ -169,7 +169,7 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
         let of = |it: (&str, &str)| {
             let server = SERVERS.iter().find(|server| server.name == it.0);
             let name = server.map_or(it.0, |server| server.paper);
-            let spread = at(design, known, it, claim.at).and_then(|cell| cell.spread(claim.metric));
+            let spread = at(design, known, it, claim.at).and_then(|cell| cell.judged(claim.metric));
             (format!("{name}-{}", capital(it.1)), spread)
         };
         let (a, b) = (of(claim.of), of(claim.to));
@@ -327,7 +327,7 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         let replies = |of: &Subject| {
             let curve = design.curve(known, of);
             let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(most);
-            let median = curve.iter().find(at_most)?.spread(&metric::REPLIES)?.median;
+            let median = curve.iter().find(at_most)?.judged(&metric::REPLIES)?.median;
             Some((policy(of).unwrap_or_else(|| of.label()), median))
         };
         let mut kept: Vec<(String, f64)> = same.filter_map(replies).collect();
@@ -410,7 +410,7 @@ pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f6
     }
     let series = metric::DROP_CLASSES.iter().map(|class| {
         let dots = columns.iter().enumerate().filter_map(|(x, (_, cell))| {
-            let y = cell.spread(class)?.median;
+            let y = cell.judged(class)?.median;
             Some(Dot { x: x as f64, y, spread: (y, y), mark: Mark::Plain })
         });
         Series { label: class.label.into(), points: dots.collect(), is_reference: false }

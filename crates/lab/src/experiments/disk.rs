@@ -126,7 +126,7 @@ pub(super) fn comparisons(
                     let curve = design.curve(known, of);
                     let mut cells = curve.into_iter();
                     let is_there = |cell: &&Cell<'_>| cell.factor(OF_CAPACITY) == Some(at);
-                    cells.find(is_there).and_then(|cell| cell.spread(metric))
+                    cells.find(is_there).and_then(|cell| cell.judged(metric))
                 }
             };
             Some((name.clone(), spread))
@@ -208,7 +208,7 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
     let told = names.iter().filter_map(|(of, name)| {
         let capacity = design.capacity(known, of)?;
         let curve = design.curve(known, of);
-        let most = curve.last().and_then(|cell| cell.spread(&metric::IO_WAIT));
+        let most = curve.last().and_then(|cell| cell.judged(&metric::IO_WAIT));
         let waits = most.map_or_else(String::new, |waits| {
             format!(", waiting for the disk {} % of the time in overload", number(waits.median))
         });

@@ -142,7 +142,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
     let cells = curve(known, of);
     let (few, many) = (cells.first()?, cells.last()?);
-    let median = |cell: &Cell<'_>, metric| Some(cell.spread(metric)?.median);
+    let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
     let (without, with) = (median(few, &metric::CPU)?, median(many, &metric::CPU)?);
     let open = median(many, &metric::OPEN)
         .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));

@@ -117,7 +117,7 @@ pub(super) fn comparisons(
                 At::Most => closed.clients.last(),
             };
             let cell = closed.at(known, &of, *clients?);
-            let spread = cell.and_then(|cell| cell.spread(claim.metric));
+            let spread = cell.and_then(|cell| cell.judged(claim.metric));
             let name = names.iter().find(|(named, _)| *named == text).map_or(text, |row| row.1);
             let many = clients.map_or(0, |many| *many);
             let one = if many == 1 { "client" } else { "clients" };
@@ -137,7 +137,7 @@ pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)])
     let mut told: Vec<(f64, String)> = told
         .filter_map(|(of, short)| {
             let cell = closed.at(known, of, *closed.clients.last()?)?;
-            let spread = cell.spread(&metric::CONNECTIONS)?;
+            let spread = cell.judged(&metric::CONNECTIONS)?;
             let text = of.to_string();
             let label = names.iter().find(|(named, _)| *named == text);
             Some((spread.median, label.map_or(short, |(_, name)| (*name).into())))

@@ -256,7 +256,7 @@ fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
             let of: Subject = text.parse().ok()?;
             let of = design.subjects.iter().find(|subject| **subject == of)?;
             let cell: Option<&Cell<'_>> = design.curve(known, of).into_iter().next();
-            Some((of.label(), cell.and_then(|cell| cell.spread(metric))))
+            Some((of.label(), cell.and_then(|cell| cell.judged(metric))))
         };
         let (a, b) = (side(more)?, side(less)?);
         let of = ("Pariag07 table 1", *paper);

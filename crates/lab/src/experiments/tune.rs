@@ -18,7 +18,7 @@ use crate::tuning::Tuning;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "tune",
-    paper: "Pariag07 3.3 and figures 1 to 6",
+    paper: "Pariag07 3.3",
     question: "which connections, workers and accept-limit are best for one server here?",
     plan,
     sections,
@@ -31,16 +31,18 @@ const GRIDS: [(&str, Grid); 9] = [
     ("amped", &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG, ACCEPT_LIMIT]),
     ("mt", &[("threads", &["16", "64", "256", "1024"]), BACKLOG, ("accept-limit", &["1", "4"])]),
     ("proactor", &[CONNECTIONS, PROCESSES, BACKLOG, ACCEPT_LIMIT]),
-    ("nginx", &[("workers", &["1", "2", "4"]), BACKLOG]),
-    ("lighttpd", &[("workers", &["0", "2", "4"]), BACKLOG]),
-    ("h2o", &[("workers", &["1", "2", "4"]), BACKLOG]),
-    ("apache-event", &[("workers", &["1", "2", "4"]), BACKLOG]),
+    ("nginx", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
+    ("lighttpd", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
+    ("h2o", &[PEER_CONNECTIONS, PEER_WORKERS]),
+    ("apache-event", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
     ("apache-prefork", &[("workers", &["16", "64", "256"]), BACKLOG]),
 ];
 
 type Grid = &'static [(&'static str, &'static [&'static str])];
 
 const CONNECTIONS: (&str, &[&str]) = ("connections-max", &["1000", "10000"]);
+const PEER_CONNECTIONS: (&str, &[&str]) = ("connections", &["1000", "4000"]);
+const PEER_WORKERS: (&str, &[&str]) = ("workers", &["1", "2", "4"]);
 const PROCESSES: (&str, &[&str]) = ("processes", &["1", "2", "4"]);
 const BACKLOG: (&str, &[&str]) = ("backlog", &["32", "128", "1024"]);
 const ACCEPT_LIMIT: (&str, &[&str]) = ("accept-limit", &["1", "16", "inf"]);
@@ -148,5 +150,23 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
         notes: vec![String::from(
             "Who failed verification at any load is not here (Pariag07 3.4).",
         )],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::with_knob;
+
+    #[test]
+    fn every_value_of_a_grid_is_one_that_its_subject_takes() {
+        for (name, grid) in GRIDS {
+            let subject: Subject = name.parse().expect("a subject");
+            for (knob, values) in grid {
+                for value in *values {
+                    assert_eq!(with_knob(&subject, knob, value).judge(), Ok(()), "{name} {knob}");
+                }
+            }
+        }
     }
 }

@@ -31,7 +31,8 @@ fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, sha
 #[test]
 fn a_comparison_says_whether_it_is_as_the_paper_says() {
     // The experiment, the figure, and who has more according to the paper.
-    let rows: [(&str, &str, fn(&str) -> bool); 6] = [
+    type Row = (&'static str, &'static str, fn(&str) -> bool);
+    let rows: [Row; 6] = [
         ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
         ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),

@@ -44,10 +44,10 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         experiment(name).ok_or_else(|| Failure::Operator(unknown()))
     });
     let experiments: Vec<&Experiment> = experiments.collect::<Result<_, _>>()?;
-    let path = |name| flags.get_one::<String>(name).map(PathBuf::from);
     let now = lab::now();
-    let dir = path("dir").unwrap_or_else(|| PathBuf::from("weir-lab").join(now.replace(':', "")));
-    let sites = path("sites").unwrap_or_else(|| PathBuf::from("weir-lab/sites"));
+    let own_dir = PathBuf::from("weir-lab").join(now.replace(':', ""));
+    let dir = directory(flags, "dir", own_dir)?;
+    let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
     let run = begun(names, setup(flags)?)?;
     let executable =
         std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
@@ -88,6 +88,15 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     done.and(written)?;
     crate::shown(&format!("{}\n", dir.join("index.html").display()));
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where something goes.
+fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Failure> {
+    match flags.get_one::<String>(name).map(String::as_str) {
+        None => Ok(own),
+        Some("") => Err(Failure::Operator(format!("--{name}: has to be the name of a directory"))),
+        Some(given) => Ok(PathBuf::from(given)),
+    }
 }
 
 /// What is said of a run before its first point.
