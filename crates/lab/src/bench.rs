@@ -227,23 +227,40 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
 
 /// What is watched from when the measured time begins until it ends.
 struct Watching {
-    since: Instant,
-    counters: BTreeMap<String, f64>,
+    counted: Counted,
     reading: Reading,
 }
 
+/// What the server has counted, and when: half-way between the question and its answer, for which
+/// one that has too much to do may take a twentieth of a point.
+struct Counted {
+    at: Instant,
+    counters: BTreeMap<String, f64>,
+}
+
+impl Counted {
+    fn by(running: &Running) -> Result<Self, Failure> {
+        let asked = Instant::now();
+        let counters = running.counters()?;
+        Ok(Self { at: asked + asked.elapsed() / 2, counters })
+    }
+}
+
 impl Watching {
+    /// The kernel tells at once: what it says is read last here and first at the end, so that it is
+    /// of the measured time.
     fn begin(running: &Running, testbed: &Testbed) -> Result<Self, Failure> {
-        let reading = Reading::take(&watch(running, testbed))?;
-        Ok(Self { since: Instant::now(), counters: running.counters()?, reading })
+        let counted = Counted::by(running)?;
+        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))? })
     }
 
     fn end(self, running: &Running, testbed: &Testbed, point: &mut Point) -> Result<(), Failure> {
-        let was = |name| self.counters.get(name).copied().unwrap_or_default();
-        let now = running.counters()?;
-        point.counters = now.iter().map(|(name, now)| (name.clone(), now - was(name))).collect();
-        point.counted_s = self.since.elapsed().as_secs_f64();
         point.vitals = Some(self.reading.finish(&watch(running, testbed))?);
+        let now = Counted::by(running)?;
+        let was = |name: &str| self.counted.counters.get(name).copied().unwrap_or_default();
+        let since = |(name, now): (&String, &f64)| (name.clone(), now - was(name));
+        point.counters = now.counters.iter().map(since).collect();
+        point.counted_s = now.at.duration_since(self.counted.at).as_secs_f64();
         Ok(())
     }
 }

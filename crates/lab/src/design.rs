@@ -52,7 +52,7 @@ pub struct Plan {
 /// Capacity as a sweep found it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// The highest median of good replies in a second.
+    /// The highest median of good replies in a second, of those that were asked for in it.
     pub replies_per_s: f64,
     /// As many sessions in a second as it answers. A server that keeps its capacity has the same
     /// reply rate at many higher ones.
@@ -64,9 +64,13 @@ pub struct Capacity {
 /// Clients of the probe: more than any subject works on at a time, and few enough to be answered.
 const PROBE_CLIENTS: u32 = 64;
 
-/// Where a sweep's last rate is its best one, it goes on upwards by this factor, so often.
+/// Where a sweep's last rate is its best one, it goes on upwards by this factor, so often; and
+/// downwards, where its first one is too much.
 const BEYOND: f64 = 1.2;
-const BEYOND_MAX: usize = 3;
+const BEYOND_MAX: i32 = 3;
+
+/// Of what is asked for in a second, who answers less in it is asked for too much.
+const ANSWERED: f64 = 0.95;
 
 impl Plan {
     /// Behind another one, whose specs come first.
@@ -90,11 +94,16 @@ impl Design {
         if !is_known(&specs) {
             return Plan { specs, later_s: sweep_s + rates_s };
         }
-        for beyond in 0..=BEYOND_MAX {
-            specs.extend(self.sweep(known, beyond));
+        specs.extend(self.sweep(known));
+        for steps in 1..=BEYOND_MAX {
             if !is_known(&specs) {
-                return Plan { specs, later_s: rates_s };
+                break;
             }
+            specs.extend(self.above(known, steps));
+            specs.extend(self.below(known, steps));
+        }
+        if !is_known(&specs) {
+            return Plan { specs, later_s: rates_s };
         }
         specs.extend(self.rates(known));
         Plan { specs, later_s: 0.0 }
@@ -104,13 +113,14 @@ impl Design {
     #[must_use]
     pub fn capacity(&self, known: &Known<'_>, of: &Subject) -> Option<Capacity> {
         let of = (self.basis)(of);
-        let cells = known.cells(self.experiment, SWEEP).filter(|cell| *cell.subject() == of);
-        let told = cells.filter(|cell| cell.is_good()).filter_map(|cell| {
-            let replies_per_s = cell.spread(&GOODPUT)?.median;
-            let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
-            let answered = if offered > 0.0 { (replies_per_s / offered).min(1.0) } else { 0.0 };
-            Some(Capacity { replies_per_s, rate: found_at * answered, found_at })
-        });
+        let told =
+            self.cells_of_sweep(known, &of).filter(|cell| cell.is_good()).filter_map(|cell| {
+                let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
+                // What is more was asked for in the warm-up.
+                let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
+                let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
+                Some(Capacity { replies_per_s, rate: found_at * answered, found_at })
+            });
         told.max_by(|a, b| a.replies_per_s.total_cmp(&b.replies_per_s))
     }
 
@@ -153,28 +163,54 @@ impl Design {
         self.spec(PROBE, of, load)
     }
 
-    /// The sweep, or its so many steps beyond its end, of those whose best rate is the last.
-    fn sweep(&self, known: &Known<'_>, beyond: usize) -> Vec<Spec> {
-        let mut wanted: Vec<(Subject, f64)> = Vec::new();
+    fn sweep(&self, known: &Known<'_>) -> Vec<Spec> {
+        let bases = self.bases();
+        let each =
+            self.sweep.iter().flat_map(|multiple| bases.iter().map(move |of| (of, multiple)));
+        self.swept(each.filter_map(|(of, multiple)| self.of_probed(known, of, *multiple)))
+    }
+
+    /// So many steps above its end, of those whose best rate is the last.
+    fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
         let Some(&last) = self.sweep.last() else { return Vec::new() };
-        let multiples: Vec<f64> = match beyond {
-            0 => self.sweep.to_vec(),
-            _ => vec![last * BEYOND.powi(beyond as i32)],
+        let next = |of: &Subject| {
+            let (_, highest) = self.of_probed(known, of, last * BEYOND.powi(steps - 1))?;
+            let is_best = self.capacity(known, of)?.found_at >= highest;
+            is_best.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
         };
-        for multiple in multiples {
-            for of in self.bases() {
-                let Some(probed) = self.probed(known, &of) else { continue };
-                let rate = rounded(probed * multiple);
-                // The last one below it.
-                let below = rounded(probed * last * BEYOND.powi(beyond as i32 - 1));
-                let is_best = |best: Capacity| best.found_at >= below;
-                if beyond == 0 || self.capacity(known, &of).is_some_and(is_best) {
-                    wanted.push((of, rate));
-                }
-            }
-        }
+        self.swept(self.bases().iter().filter_map(next))
+    }
+
+    /// So many steps below its begin, of those who do not answer all of the lowest rate: what they
+    /// can may lie below it, and all of the sweep where they can no more.
+    fn below(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
+        let Some(&first) = self.sweep.first() else { return Vec::new() };
+        let next = |of: &Subject| {
+            let (_, lowest) = self.of_probed(known, of, first / BEYOND.powi(steps - 1))?;
+            let mut cells = self.cells_of_sweep(known, of);
+            let cell = cells.find(|cell| cell.factor(RATE) == Some(lowest) && cell.is_good())?;
+            let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
+            let is_too_much = good < ANSWERED * offered;
+            is_too_much.then(|| self.of_probed(known, of, first / BEYOND.powi(steps)))?
+        };
+        self.swept(self.bases().iter().filter_map(next))
+    }
+
+    fn of_probed(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<(Subject, f64)> {
+        Some((of.clone(), rounded(self.probed(known, of)? * share)))
+    }
+
+    fn swept(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
         let load = Load { seconds: self.sweep_s, ..self.load.clone() };
-        self.at_rates((SWEEP, &load, self.sweep_repeats), &wanted)
+        self.at_rates((SWEEP, &load, self.sweep_repeats), &wanted.collect::<Vec<_>>())
+    }
+
+    fn cells_of_sweep<'s, 'k>(
+        &self,
+        known: &'s Known<'k>,
+        of: &Subject,
+    ) -> impl Iterator<Item = &'s Cell<'k>> {
+        known.cells(self.experiment, SWEEP).filter(move |cell| cell.subject() == of)
     }
 
     fn rates(&self, known: &Known<'_>) -> Vec<Spec> {

@@ -116,9 +116,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Wherever the capacity is, also if the probe saw much less of it or more, and if the server
-    /// collapses behind it.
+    /// collapses behind it: clients of a closed loop never flood it.
     #[test]
-    fn a_capacity_is_found(capacity in 200.0..20_000.0, bias in 0.6..1.3, kept in 0.1..1.0) {
+    fn a_capacity_is_found(capacity in 200.0..20_000.0, bias in 0.6..2.3, kept in 0.1..1.0) {
         let setup = setup(&["sped"]);
         let server = |_: &Spec, rate: Option<f64>| match rate {
             None => capacity * bias,
