@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`](experiment::Experiment) is one question in one file. It says which
 //! [`Spec`](spec::Spec)s are to be measured next, given the [`Point`](point::Point)s that are
-//! [`known`] already; the [`schedule`] has the [`bench`] measure them, each on a fresh
+//! [`known`] already; the [`schedule`] has the [`mod@bench`] measure them, each on a fresh
 //! [`Testbed`](testbed::Testbed) against a fresh [`Subject`](subject::Subject), and each is written
 //! down as a line of [`results`] as soon as it is there. So a run can be stopped anywhere and goes
 //! on where it was. From the same points an experiment makes the sections of a [`page`], which
