@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use load::collector::times::Times;
 use serde::Serialize;
 
-use crate::experiment::{Experiment, experiment};
+use crate::curves::capital;
+use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Page, Section};
@@ -37,7 +38,9 @@ pub fn page(all: &[Results]) -> Page {
     }
     sections.extend(repeated::sections(all));
     let title = match sections.as_slice() {
-        [only] => experiment(&only.name).map_or_else(|| only.title.clone(), question),
+        [only] => {
+            experiment(&only.name).map_or_else(|| only.title.clone(), |of| capital(of.question))
+        }
         _ => String::from("What was measured"),
     };
     // A page of one question says first what came out.
@@ -54,12 +57,6 @@ pub fn page(all: &[Results]) -> Page {
 fn asked(results: &Results) -> Vec<(&Setup, &str)> {
     let Some(run) = results.runs.first() else { return Vec::new() };
     run.experiments.iter().map(|name| (&run.setup, name.as_str())).collect()
-}
-
-fn question(experiment: &Experiment) -> String {
-    let mut chars = experiment.question.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).collect()
 }
 
 /// When, how long, how much of it counts.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use load::units::grouped;
+
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
@@ -187,15 +189,7 @@ pub fn number(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{sign}{grouped}{rest}")
+    format!("{sign}{}", grouped(text))
 }
 
 /// What stands where nothing is known.
@@ -203,7 +197,8 @@ fn none() -> String {
     String::from("-")
 }
 
-fn capital(text: &str) -> String {
+/// With a capital letter at its begin.
+pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -87,22 +87,21 @@ impl Design {
     #[must_use]
     pub fn plan(&self, known: &Known<'_>) -> Plan {
         let mut specs: Vec<Spec> = self.bases().into_iter().map(|of| self.probe(of)).collect();
-        let is_known = |specs: &[Spec]| specs.iter().all(|spec| is_over(known, spec));
         let sweep_s = self.of_points(self.sweep_s, self.sweep.len() * self.bases().len());
         let rates = self.multiples.len() * self.subjects.len();
         let rates_s = self.of_points(self.load.seconds, rates);
-        if !is_known(&specs) {
+        if !are_over(known, &specs) {
             return Plan { specs, later_s: sweep_s + rates_s };
         }
         specs.extend(self.sweep(known));
         for steps in 1..=BEYOND_MAX {
-            if !is_known(&specs) {
+            if !are_over(known, &specs) {
                 break;
             }
             specs.extend(self.above(known, steps));
             specs.extend(self.below(known, steps));
         }
-        if !is_known(&specs) {
+        if !are_over(known, &specs) {
             return Plan { specs, later_s: rates_s };
         }
         specs.extend(self.rates(known));
@@ -288,6 +287,12 @@ pub const RATES: &str = "rates";
 pub const RATE: &str = "rate";
 /// The same as a share of the capacity.
 pub const OF_CAPACITY: &str = "of_capacity";
+
+/// Whether nothing more will come of any of them.
+#[must_use]
+pub fn are_over(known: &Known<'_>, specs: &[Spec]) -> bool {
+    specs.iter().all(|spec| is_over(known, spec))
+}
 
 /// Whether nothing more will come of it.
 #[must_use]

@@ -117,12 +117,6 @@ impl Verdict {
         }
     }
 
-    /// Whether it is to be measured again.
-    #[must_use]
-    pub const fn is_invalid(&self) -> bool {
-        matches!(self, Self::Invalid(_))
-    }
-
     /// Whether the server passed.
     #[must_use]
     pub const fn is_good(&self) -> bool {

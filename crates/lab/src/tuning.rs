@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::design::{Plan, RATE, is_over};
+use crate::design::{Plan, RATE, are_over};
 use crate::known::{Cell, Known};
 use crate::metric::GOODPUT;
 use crate::spec::{Load, Spec};
@@ -54,7 +54,7 @@ impl Tuning {
         let near = self.around(alive.first());
         let seconds = SECONDS_MAX.min(self.load.seconds * 2.0);
         plan.specs.extend(self.round(NEAR, &near, seconds, 1));
-        if !plan.specs.iter().all(|spec| is_over(known, spec)) {
+        if !are_over(known, &plan.specs) {
             plan.later_s = self.later_s(0, ROUNDS_MAX);
             return plan;
         }
@@ -84,7 +84,7 @@ impl Tuning {
             }
             let stage = format!("round {}", round + 1);
             specs.extend(self.round(&stage, &alive, self.seconds(round), 1));
-            if !specs.iter().all(|spec| is_over(known, spec)) {
+            if !are_over(known, &specs) {
                 return (Plan { specs, later_s: self.later_s(alive.len(), round) }, None);
             }
             let half = alive.len().div_ceil(2).max(self.finalists);

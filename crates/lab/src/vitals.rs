@@ -170,15 +170,6 @@ impl Reading {
     }
 }
 
-impl Vitals {
-    /// Processor time of the server's machine for one reply, the network's work included, in
-    /// microseconds; `None` without replies.
-    #[must_use]
-    pub fn server_us_per_reply(&self, replies: u64) -> Option<f64> {
-        (replies > 0).then(|| self.server.processors.busy_us as f64 / replies as f64)
-    }
-}
-
 /// Connections that are open now on a side's machine; on a loopback those of both sides.
 pub(crate) fn open_connections(side: &Side) -> Result<u64, Failure> {
     queues::open(side)

@@ -27,7 +27,7 @@ pub mod site_files;
 pub mod source;
 pub mod stop;
 pub mod trace;
-mod units;
+pub mod units;
 pub mod url;
 pub mod workload;
 

@@ -74,8 +74,9 @@ fn three(value: f64) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// Commas into the whole part of a number that is not negative.
-fn grouped(number: &str) -> String {
+/// Commas into the whole part of a number that is not negative: `1234.5` is `1,234.5`.
+#[must_use]
+pub fn grouped(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut text = String::with_capacity(number.len() + whole.len() / 3);
     for (at, digit) in whole.chars().enumerate() {

@@ -7,7 +7,7 @@
 
 use super::flood;
 use crate::curves::{self, number};
-use crate::design::{Design, Plan, is_over};
+use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
@@ -110,10 +110,9 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = self::design(setup, Vec::new());
     let sweep = Design { multiples: &[], ..design.clone() };
     let mut plan = sweep.plan(known);
-    let is_known = |plan: &Plan| plan.specs.iter().all(|spec| is_over(known, spec));
     let rates = design.multiples.len() * (design.subjects.len() + GRIDS.len());
     let rates_s = design.of_points(design.load.seconds, rates);
-    if !is_known(&plan) {
+    if !are_over(known, &plan.specs) {
         plan.later_s += rates_s + TUNING_S;
         return plan;
     }
@@ -122,7 +121,7 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
         plan.later_s += of_it.later_s;
         plan.specs.extend(of_it.specs);
     }
-    if !is_known(&plan) {
+    if !are_over(known, &plan.specs) {
         plan.later_s += rates_s;
         return plan;
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::flood;
 use crate::curves;
-use crate::design::{Design, Plan, is_over};
+use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -63,7 +63,7 @@ fn design(setup: &Setup) -> Design {
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = design(setup);
     let mut plan = design.plan(known);
-    if !plan.specs.iter().all(|spec| is_over(known, spec)) {
+    if !are_over(known, &plan.specs) {
         let points = IDLE.len() * design.subjects.len();
         plan.later_s += design.of_points(design.load.seconds, points);
         return plan;

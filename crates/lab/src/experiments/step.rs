@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::flood;
 use crate::curves;
-use crate::design::{Design, Plan, is_over};
+use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Known, Spread};
 use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
@@ -74,7 +74,7 @@ fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Opti
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = design(setup);
     let mut plan = design.plan(known);
-    if !plan.specs.iter().all(|spec| is_over(known, spec)) {
+    if !are_over(known, &plan.specs) {
         plan.later_s += design.of_points(3.0 * part_s(setup), design.subjects.len());
         return plan;
     }

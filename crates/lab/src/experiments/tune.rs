@@ -6,7 +6,7 @@
 
 use super::flood;
 use crate::curves::{self, number};
-use crate::design::{Design, Plan, is_over};
+use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
@@ -90,7 +90,7 @@ fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = design(setup);
     let mut plan = design.plan(known);
-    if !plan.specs.iter().all(|spec| is_over(known, spec)) {
+    if !are_over(known, &plan.specs) {
         plan.later_s += TUNING_S * design.subjects.len() as f64;
         return plan;
     }

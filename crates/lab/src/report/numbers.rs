@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use load::units;
+
 /// In a table: four digits that count, or all before the point, in groups of three.
 pub(super) fn shown(value: f64) -> String {
     if !value.is_finite() {
@@ -72,14 +74,8 @@ fn grouped(number: &str) -> String {
     let end = number.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(number.len());
     let (whole, rest) = number.split_at(end);
     let digits = whole.trim_start_matches('-');
-    let mut text = String::from(if digits.len() < whole.len() { "−" } else { "" });
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text + rest
+    let sign = if digits.len() < whole.len() { "−" } else { "" };
+    format!("{sign}{}{rest}", units::grouped(digits))
 }
 
 fn signed(number: &str) -> String {
