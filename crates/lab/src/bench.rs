@@ -1,6 +1,7 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
 mod client;
+mod scratch;
 mod sites;
 
 use std::collections::BTreeMap;
@@ -15,12 +16,13 @@ use os::{Signal, Signals};
 
 pub use self::client::Ran;
 use self::client::{Client, Moment};
+use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::point::{Point, Verdict};
 use crate::profile::Profiler;
 use crate::spec::{Load, Spec};
-use crate::subject::{Running, Start};
+use crate::subject::{Launch, Running, Start};
 use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
@@ -42,20 +44,22 @@ impl Bench {
     /// Sites are kept in `sites` from one run to the next; `scratch` is emptied for each point.
     ///
     /// # Errors
-    /// The directories cannot be made, or signals not be taken.
+    /// What stands in the place of `scratch` is not a lab's, or signals cannot be taken.
     pub fn new(
         executable: &Path,
         run: &str,
         sites: &Path,
         scratch: &Path,
     ) -> Result<Self, Failure> {
+        let scratch =
+            std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
+        Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
         Ok(Self {
             executable: executable.into(),
             run: run.into(),
             sites: Sites::new(sites),
-            scratch: std::path::absolute(scratch)
-                .map_err(|e| Failure::machine(scratch.display(), e))?,
+            scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
         })
     }
@@ -80,17 +84,17 @@ impl Bench {
             host: &testbed.server,
             address,
             site: &site,
-            scratch: &scratch.0,
+            scratch: scratch.path(),
         };
         match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 point.cost.start_s = began.elapsed().as_secs_f64();
-                point.commands.server = self.shown(&running.launch().to_string(), &site);
+                point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 let client = Client {
                     executable: &self.executable,
                     testbed: &testbed,
                     address,
-                    scratch: &scratch.0,
+                    scratch: scratch.path(),
                     signals: &self.signals,
                 };
                 self.perform(&client, &running, &mut point)?;
@@ -129,9 +133,9 @@ impl Bench {
     }
 
     /// Without what is this run's alone.
-    fn shown(&self, command: &str, site: &Path) -> String {
-        let names = [(site, "SITE"), (&*self.scratch, "SCRATCH"), (&*self.executable, "weir")];
-        names.iter().fold(String::from(command), |text, (path, name)| {
+    fn shown(&self, launch: &Launch, site: &Path, scratch: &Path) -> String {
+        let names = [(site, "SITE"), (scratch, "SCRATCH"), (&*self.executable, "weir")];
+        names.iter().fold(launch.to_string(), |text, (path, name)| {
             text.replace(&path.display().to_string(), name)
         })
     }
@@ -276,30 +280,6 @@ fn watch(running: &Running, testbed: &Testbed) -> Watch {
     Watch {
         server: side(&testbed.server, running.pids()),
         client: side(&testbed.client, vec![os::process::id()]),
-    }
-}
-
-/// An empty directory that is gone with this.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(at: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::machine(at.display(), error);
-        match std::fs::remove_dir_all(at) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(error));
-            }
-            _ => {}
-        }
-        std::fs::create_dir_all(at).map_err(failed)?;
-        Ok(Self(at.into()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left is emptied by the next point.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

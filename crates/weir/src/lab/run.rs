@@ -1,6 +1,7 @@
 //! Experiments, from flags to a page.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -58,6 +59,8 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     }
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
+    // Before anything is written beside what may be somebody's.
+    let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
     let (mut log, mut results) = Log::open(&dir)?;
     let is_other =
         |before: &Run| before.setup != run.setup || before.experiments != run.experiments;
@@ -67,7 +70,6 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
             dir.display()
         )));
     }
-    let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
     log.add(&Line::Run(Box::new(run.clone())))?;
     let setup = run.setup.clone();
     results.runs.push(run);
@@ -95,7 +97,13 @@ fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Fa
     match flags.get_one::<String>(name).map(String::as_str) {
         None => Ok(own),
         Some("") => Err(Failure::Operator(format!("--{name}: has to be the name of a directory"))),
-        Some(given) => Ok(PathBuf::from(given)),
+        Some(given) => match std::fs::metadata(given) {
+            Err(error) if error.kind() != ErrorKind::NotADirectory => Ok(PathBuf::from(given)),
+            Ok(there) if there.is_dir() => Ok(PathBuf::from(given)),
+            _ => Err(Failure::Operator(format!(
+                "--{name} {given}: there is a file; take the name of a directory"
+            ))),
+        },
     }
 }
 

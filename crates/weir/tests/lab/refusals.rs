@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use lab::results::{Results, Run};
@@ -40,6 +41,33 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         assert_eq!(refused.errors.lines().count(), 1, "{}", refused.errors);
         assert_eq!(refused.output, "", "{arguments:?}");
         is_empty(&lab);
+    }
+}
+
+/// What somebody keeps where results are to go is not removed, and nothing is put beside it.
+#[test]
+fn what_is_not_the_labs_stays() {
+    const FILE: &str = "there is a file; take the name of a directory";
+    let rows: [(&str, &[&str], &str); 4] = [
+        ("results/scratch/thesis.tex", &[], "scratch: a lab removes what is there, and this was"),
+        ("results/scratch", &[], "move it away, or take another --dir"),
+        ("results", &[], FILE),
+        ("sites", &["--sites", "sites/of/mine"], FILE),
+    ];
+    for (file, arguments, told) in rows {
+        let lab = Lab::new();
+        let kept = lab.home().join(file);
+        fs::create_dir_all(kept.parent().expect("above it")).expect("directories");
+        fs::write(&kept, "of years").expect("a file");
+        let mut command = weir(&["lab", "run", "capacity", "--loopback", "--dir", "results"]);
+        let refused = ended(command.args(arguments).current_dir(lab.home()));
+        assert_eq!(refused.status, Some(USAGE), "{file}: {}", refused.errors);
+        assert!(refused.errors.contains(told), "{file}: {}", refused.errors);
+        assert_eq!(refused.errors.lines().count(), 1, "{file}: {}", refused.errors);
+        assert_eq!(fs::read_to_string(&kept).expect("a file"), "of years");
+        let of_its = |path: &Path| fs::read_dir(path).map_or(0, Iterator::count);
+        let (home, results) = (of_its(lab.home()), of_its(&lab.dir()));
+        assert!(home == 1 && results <= 1, "{file}: something was made");
     }
 }
 
