@@ -26,6 +26,7 @@ pub mod metric;
 pub mod page;
 pub mod point;
 pub mod profile;
+mod program;
 pub mod report;
 pub mod results;
 pub mod schedule;

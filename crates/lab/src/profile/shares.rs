@@ -18,6 +18,7 @@ use super::symbols::{Part, part};
 use super::tool::{self, Running, Scratch};
 use super::{Profile, Seen, Target};
 use crate::Failure;
+use crate::program::Program;
 use crate::vitals;
 
 /// Of the server's processors.
@@ -54,6 +55,14 @@ pub struct Share {
     pub percent: f64,
 }
 
+pub(super) const PERF: Program = Program {
+    name: "perf",
+    file: "perf",
+    package: "linux-perf",
+    version: "--version",
+    elsewhere: &[],
+};
+
 /// perf at work.
 #[derive(Debug)]
 pub(super) struct Recorder {
@@ -76,7 +85,7 @@ const TOP: usize = 40;
 
 impl Recorder {
     pub(super) fn start(target: &Target) -> Result<Self, Failure> {
-        tool::installed("perf", "linux-perf")?;
+        PERF.found()?;
         let pids = vitals::family(&target.pids)?;
         let data = Scratch::new(&target.directory, "shares.data");
         let pipe = || io::pipe().map_err(|e| Failure::machine("perf", e));
