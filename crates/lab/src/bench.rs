@@ -19,6 +19,7 @@ use self::client::{Client, Moment};
 use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
+use crate::executable::Executable;
 use crate::point::{Point, Verdict};
 use crate::profile::Profiler;
 use crate::spec::{Load, Spec};
@@ -29,7 +30,7 @@ use crate::vitals::{Reading, Side, Watch};
 /// What stays the same for all points of a run.
 pub struct Bench {
     /// Of this program: it makes the load, and serves.
-    executable: PathBuf,
+    executable: Executable,
     /// Names the run.
     run: String,
     sites: Sites,
@@ -46,7 +47,7 @@ impl Bench {
     /// # Errors
     /// What stands in the place of `scratch` is not a lab's, or signals cannot be taken.
     pub fn new(
-        executable: &Path,
+        executable: Executable,
         run: &str,
         sites: &Path,
         scratch: &Path,
@@ -56,7 +57,7 @@ impl Bench {
         Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
         Ok(Self {
-            executable: executable.into(),
+            executable,
             run: run.into(),
             sites: Sites::new(sites),
             scratch,
@@ -71,6 +72,7 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         self.may_go_on()?;
+        self.executable.check()?;
         let site = self.sites.of(&spec.load)?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
@@ -80,7 +82,7 @@ impl Bench {
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
-            executable: &self.executable,
+            executable: self.executable.path(),
             host: &testbed.server,
             address,
             site: &site,
@@ -91,7 +93,7 @@ impl Bench {
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 let client = Client {
-                    executable: &self.executable,
+                    executable: self.executable.path(),
                     testbed: &testbed,
                     address,
                     scratch: scratch.path(),
@@ -117,6 +119,8 @@ impl Bench {
             point.testbed.insert(String::from("site"), told);
         }
         drop(testbed);
+        // A point of two programs is one of neither.
+        self.executable.check()?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }
@@ -134,7 +138,7 @@ impl Bench {
 
     /// Without what is this run's alone.
     fn shown(&self, launch: &Launch, site: &Path, scratch: &Path) -> String {
-        let names = [(site, "SITE"), (scratch, "SCRATCH"), (&*self.executable, "weir")];
+        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.path(), "weir")];
         names.iter().fold(launch.to_string(), |text, (path, name)| {
             text.replace(&path.display().to_string(), name)
         })

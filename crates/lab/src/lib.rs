@@ -16,6 +16,7 @@ pub mod claim;
 pub mod closed;
 pub mod curves;
 pub mod design;
+pub mod executable;
 pub mod experiment;
 pub mod experiments;
 mod failure;

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
 use lab::Failure;
 use lab::bench::Bench;
 use lab::design::PROBE;
+use lab::executable::Executable;
 use lab::experiment::{Experiment, experiment};
 use lab::known::{Cell, Known};
 use lab::point::Point;
-use lab::results::{Line, Log, Run, SCHEMA};
+use lab::profile;
+use lab::results::{EXECUTABLE, Line, Log, Results, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
@@ -20,7 +22,7 @@ use lab::subject::{self, Kind, quoted};
 use lab::testbed;
 
 use super::progress::Progress;
-use super::{report, setup};
+use super::{OTHER_BUILD, report, setup};
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
@@ -49,9 +51,8 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let own_dir = PathBuf::from("weir-lab").join(now.replace(':', ""));
     let dir = directory(flags, "dir", own_dir)?;
     let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
-    let run = begun(names, setup(flags)?)?;
-    let executable =
-        std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
+    let executable = Executable::own()?;
+    let run = begun(names, setup(flags)?, &executable)?;
     // Before anything is made of what this machine will refuse.
     for experiment in &experiments {
         for spec in schedule::missing(experiment, &run.setup, &[]).0 {
@@ -60,16 +61,9 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
-    let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
+    let mut bench = Bench::new(executable, &run.run, &sites, &dir.join("scratch"))?;
     let (mut log, mut results) = Log::open(&dir)?;
-    let is_other =
-        |before: &Run| before.setup != run.setup || before.experiments != run.experiments;
-    if results.runs.iter().any(is_other) {
-        return Err(Failure::Operator(format!(
-            "{}: its results are of other experiments or other choices; take another --dir",
-            dir.display()
-        )));
-    }
+    judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
     log.add(&Line::Run(Box::new(run.clone())))?;
     let setup = run.setup.clone();
     results.runs.push(run);
@@ -92,6 +86,24 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Whether a run may go on where others were.
+fn judge(dir: &Path, results: &Results, run: &Run, may_differ: bool) -> Result<(), Failure> {
+    let refused = |why: &str| Err(Failure::Operator(format!("{}: {why}", dir.display())));
+    if results.runs.iter().any(|before| !before.asks_as(run)) {
+        return refused(
+            "its results are of other experiments or other choices; take another --dir",
+        );
+    }
+    let is_known = results.runs.iter().any(|before| before.executable() == run.executable());
+    if results.runs.is_empty() || is_known || may_differ {
+        return Ok(());
+    }
+    refused(
+        "its results were measured by another build of this program; take another --dir, or say \
+         --other-build if both are the same server",
+    )
+}
+
 /// Where something goes.
 fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Failure> {
     match flags.get_one::<String>(name).map(String::as_str) {
@@ -108,8 +120,10 @@ fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Fa
 }
 
 /// What is said of a run before its first point.
-fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
+fn begun(names: &[&str], mut setup: Setup, executable: &Executable) -> Result<Run, Failure> {
     let mut versions = load::machine::versions();
+    versions.extend(profile::versions());
+    versions.insert(EXECUTABLE.into(), executable.hash().into());
     let mut missing = Vec::new();
     for (name, kind) in subject::all() {
         let Kind::Peer(peer) = kind else { continue };

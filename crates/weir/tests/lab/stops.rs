@@ -73,6 +73,45 @@ fn others_are_refused(lab: &Lab, before: &Results) {
     assert_eq!(lab.results(), *before);
 }
 
+/// Servers and loads are started from the program's own file.
+#[test]
+fn a_run_is_of_one_build() {
+    let (lab, arguments) = (Lab::new(), [&["step", "--subject", "sped"][..], &BRIEF].concat());
+    let (program, other) = (lab.home().join("weir"), lab.home().join("other"));
+    for path in [&program, &other] {
+        fs::copy(super::executable(), path).expect("a copy");
+    }
+    let mut file = OpenOptions::new().append(true).open(&other).expect("a program");
+    file.write_all(b"\0").expect("room for a byte that nothing reads");
+    drop(file);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["lab", "run"]).args(arguments).arg("--loopback").args(lab.places());
+        command
+    };
+    let mut first = Started::new(&lab, run(&arguments));
+    first.await_points(1);
+    fs::rename(&other, &program).expect("installed");
+    let replaced = first.end();
+    assert_eq!(replaced.status, Some(2), "{}", replaced.errors);
+    let told = "is another program than the one that began";
+    assert!(replaced.errors.contains(told), "{}", replaced.errors);
+    assert!(lab.page().contains("Measured from") && !lab.has_scratch());
+    let before = lab.results();
+    let refused = ended(&mut run(&arguments));
+    assert_eq!(refused.status, Some(2), "{}", refused.errors);
+    assert!(refused.errors.contains("by another build of this program"), "{}", refused.errors);
+    assert_eq!(lab.results(), before);
+    let went_on = ended(run(&arguments).arg("--other-build"));
+    assert!(matches!(went_on.status, Some(0 | 1)), "{:?}: {}", went_on.status, went_on.errors);
+    assert!(lab.page().contains("Measured by 2 builds of Weir"), "{}", lab.page());
+    // Both have been let in.
+    let again = ended(&mut run(&arguments));
+    assert_eq!(again.status, went_on.status, "{}", again.errors);
+    let ran = lab.run(&arguments);
+    assert_eq!(ran.status, went_on.status, "{}", ran.errors);
+}
+
 #[test]
 fn results_of_somebody_else_are_refused_with_their_line() {
     let rows = [
