@@ -227,9 +227,10 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         drop_pages(site)?;
         testbed.throttle(site)?;
     }
-    // Its place in the queue of its processor is no part of what is measured. The quota of the
-    // server is one of tasks that are not urgent.
-    testbed.client.placement.is_urgent = !spec.layout.is_loopback;
+    // The quota of the server is one of tasks that are not urgent.
+    if !spec.layout.is_loopback {
+        testbed.prefer_client();
+    }
     Ok(testbed)
 }
 

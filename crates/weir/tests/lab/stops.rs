@@ -210,6 +210,29 @@ fn hosts_of_a_run_that_was_killed_are_removed_by_the_next() {
     assert!(places(next.child.id()).is_empty() && !lab.has_scratch());
 }
 
+/// As in a container whose root may not have everything.
+#[test]
+fn a_client_that_may_not_be_first_is_told() {
+    if !has_hosts() {
+        return;
+    }
+    const FACT: &str = "client's priority";
+    let lab = Lab::new();
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]).arg(super::executable());
+    command.args(["lab", "run", "capacity", "--subject", "sped", "--quota", "50"]);
+    let ran = ended(command.args(BRIEF).args(lab.places()));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let told = "that of all tasks, as SCHED_FIFO is refused (Operation not permitted";
+    let results = lab.results();
+    assert!(!results.points.is_empty());
+    for point in &results.points {
+        assert!(point.testbed[FACT].starts_with(told), "{:?}", point.testbed);
+        assert!(point.load.is_some(), "{}", point.verdict);
+    }
+    assert!(lab.page().contains(FACT) && lab.page().contains(told), "{}", lab.page());
+}
+
 fn on_hosts(lab: &Lab, how_long: &[&str]) -> Command {
     let mut command = weir(&["lab", "run", "step", "--subject", "sped", "--quota", "50"]);
     command.args(how_long).args(lab.places());
