@@ -22,6 +22,7 @@ use crate::Failure;
 use crate::executable::Executable;
 use crate::point::{Point, Verdict};
 use crate::profile::Profiler;
+use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::{Launch, Running, Start};
 use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
@@ -103,7 +104,10 @@ impl Bench {
                 running.stop();
             }
             // A server that does not start is told in its curve's place.
-            Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
+            Err(Failure::Machine(why)) => {
+                room::check(scratch.path())?;
+                point.verdict = Verdict::Failed(vec![why]);
+            }
             Err(other) => return Err(other),
         }
         if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
@@ -173,8 +177,10 @@ impl Bench {
             }
         })?;
         point.cost.load_s = began.elapsed().as_secs_f64();
-        let profile = profiler.map(|profiler| profiler?.finish(&running.pids()));
-        point.profile = profile.map(|seen| seen.map_err(|failure| failure.to_string()));
+        point.profile = match profiler.map(|profiler| profiler?.finish(&running.pids())) {
+            Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
+            seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
+        };
         drop(idle);
         point.commands.load = ran.command;
         point.verdict = match ran.results {
@@ -186,7 +192,10 @@ impl Bench {
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
                 verdict
             }
-            Err(why) => Verdict::Invalid(vec![why]),
+            Err(why) => {
+                room::check(client.scratch)?;
+                Verdict::Invalid(vec![why])
+            }
         };
         if !running.is_alive() {
             let died = format!("the server ended in mid-run: {}", running.last_words());

@@ -30,6 +30,7 @@ pub mod profile;
 mod program;
 pub mod report;
 pub mod results;
+mod room;
 pub mod schedule;
 pub mod setup;
 pub mod spec;

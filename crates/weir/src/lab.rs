@@ -31,7 +31,7 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Operator(what) => usage(&what),
-        Failure::Machine(what) => machine(&what),
+        Failure::Machine(what) | Failure::Full(what) => machine(&what),
         Failure::Stopped => {
             crate::complain(&failure.to_string());
             ExitCode::from(STOPPED)

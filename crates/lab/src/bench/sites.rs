@@ -33,7 +33,8 @@ impl Sites {
         let dir = dir.map_err(|error| Failure::machine(self.dir.display(), error))?;
         site_files::make(workload.files(), &dir, |_| {}).map_err(|fault| match fault {
             Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
-            Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+            Fault::Full { .. } => Failure::Full(fault.to_string()),
+            Fault::Write(..) => Failure::Machine(fault.to_string()),
         })?;
         self.made.insert(name, dir.clone());
         Ok(dir)

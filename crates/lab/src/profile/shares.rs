@@ -19,7 +19,7 @@ use super::tool::{self, Running, Scratch};
 use super::{Profile, Seen, Target};
 use crate::Failure;
 use crate::program::Program;
-use crate::vitals;
+use crate::{room, vitals};
 
 /// Of the server's processors.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -113,6 +113,7 @@ impl Recorder {
         let window_us = os::clock::monotonic().since(self.since).as_micros() as u64;
         let (switches, page_cache_bytes) = vitals::switches_and_cache()?;
         self.running.interrupt()?;
+        room::check(&self.target.directory)?;
         let mut ours: BTreeSet<u32> = self.pids.into_iter().collect();
         ours.extend(vitals::family(pids)?);
         let read = |arguments: &[&str]| -> Result<String, Failure> {
@@ -123,7 +124,8 @@ impl Recorder {
                 true => Ok(String::from_utf8_lossy(&out.stdout).into_owned()),
                 false => {
                     let said = String::from_utf8_lossy(&out.stderr);
-                    Err(Failure::machine("perf", said.lines().last().unwrap_or("failed")))
+                    let last = said.lines().last().unwrap_or("failed");
+                    Err(Failure::Machine(format!("perf: {last}")))
                 }
             }
         };

@@ -140,7 +140,8 @@ fn a_full_disk_ends_a_run_with_a_line() {
     }
     let lab = Lab::new();
     fs::create_dir(lab.dir()).expect("a directory");
-    for (size, is_begun) in [("4k", false), ("64k", true)] {
+    // For a line of results; for what a load tells beside that; for some points.
+    for (size, is_begun) in [("4k", false), ("64k", false), ("256k", true)] {
         // Of this command alone, and gone with it; what is on it is taken out at the end.
         let script = "mount -t tmpfs -o size=$0 none \"$1\" && { shift; \"$@\"; status=$?; \
                       cp \"$KEPT\"/results.jsonl \"$KEPT\"/../kept.jsonl; ls -A \"$KEPT\" >&2; \
