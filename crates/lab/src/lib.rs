@@ -37,7 +37,9 @@ pub mod spec;
 pub mod subject;
 pub mod testbed;
 pub mod tuning;
+mod unknown;
 pub mod vitals;
 
 pub use calendar::now;
 pub use failure::Failure;
+pub use unknown::unknown;

@@ -19,6 +19,7 @@ pub(super) const PROTOCOL: Experiment = Experiment {
     name: "jaws97-protocol",
     paper: "JAWS97 figure 12",
     question: "what are cached heads, a cached date and gather-write worth?",
+    ignores: &[],
     plan: |setup, _| closed(&PROTOCOL_PART, setup).plan(),
     sections: |setup, known| vec![section(&PROTOCOL_PART, setup, known)],
 };
@@ -27,6 +28,7 @@ pub(super) const THREADS: Experiment = Experiment {
     name: "jaws97-threads",
     paper: "JAWS97 figures 13 and 14",
     question: "how many threads should a pool have?",
+    ignores: &[],
     plan: |setup, _| closed(&THREADS_PART, setup).plan(),
     sections: |setup, known| {
         let mut section = section(&THREADS_PART, setup, known);
@@ -43,6 +45,7 @@ pub(super) const CACHE: Experiment = Experiment {
     name: "jaws97-cache",
     paper: "JAWS97 figure 15",
     question: "what are locks of single entries worth in a cache that threads share?",
+    ignores: &[],
     plan: |setup, _| closed(&CACHE_PART, setup).plan(),
     sections: |setup, known| {
         let mut section = section(&CACHE_PART, setup, known);

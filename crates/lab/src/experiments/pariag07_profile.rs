@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-profile",
     paper: "Pariag07 table 1",
     question: "on what does the processor spend a server's time?",
+    ignores: &[],
     plan,
     sections,
 };

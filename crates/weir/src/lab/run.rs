@@ -10,7 +10,8 @@ use lab::Failure;
 use lab::bench::Bench;
 use lab::design::PROBE;
 use lab::executable::Executable;
-use lab::experiment::{Experiment, experiment};
+use lab::experiment::{self, Experiment};
+use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
 use lab::point::Point;
 use lab::profile;
@@ -42,11 +43,10 @@ pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    let experiments = names.iter().map(|name| {
-        let unknown = || format!("{name}: there is no such experiment; see weir lab list");
-        experiment(name).ok_or_else(|| Failure::Operator(unknown()))
-    });
-    let experiments: Vec<&Experiment> = experiments.collect::<Result<_, _>>()?;
+    let experiments: Vec<&Experiment> =
+        names.iter().map(|name| experiment::named(name)).collect::<Result<_, _>>()?;
+    let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
+    experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
     let now = lab::now();
     let own_dir = PathBuf::from("weir-lab").join(now.replace(':', ""));
     let dir = directory(flags, "dir", own_dir)?;

@@ -17,8 +17,13 @@ const MACHINE: i32 = 3;
 
 #[test]
 fn wrong_usage_is_one_line_that_names_the_mend() {
-    let rows: [(&[&str], &str); 13] = [
-        (&["lab", "run", "capcity"], "capcity: there is no such experiment; see weir lab list"),
+    let rows: [(&[&str], &str); 15] = [
+        (&["lab", "run", "capcity"], "capcity: no such experiment; did you mean capacity?"),
+        (&["lab", "run", "all"], "all: no such experiment; there are best, capacity, "),
+        (
+            &["lab", "run", "capacity", "pariag07-processes", "--workload", "webstone"],
+            "--workload: pariag07-processes has its own; it is for best, capacity, ",
+        ),
         (&["lab", "run"], "<NAME>...; see weir lab --help"),
         (&["lab", "--subject", "ngnix"], "ngnix: no such subject; did you mean nginx?"),
         (&["lab", "tune", "--subject", "sped:backlgo=1"], "did you mean backlog?"),
