@@ -17,13 +17,15 @@ const MACHINE: i32 = 3;
 
 #[test]
 fn wrong_usage_is_one_line_that_names_the_mend() {
-    let rows: [(&[&str], &str); 15] = [
+    let rows: [(&[&str], &str); 17] = [
         (&["lab", "run", "capcity"], "capcity: no such experiment; did you mean capacity?"),
         (&["lab", "run", "all"], "all: no such experiment; there are best, capacity, "),
         (
             &["lab", "run", "capacity", "pariag07-processes", "--workload", "webstone"],
             "--workload: pariag07-processes has its own; it is for best, capacity, ",
         ),
+        (&["lab", "testbed"], "requires a subcommand but one was not provided [subcommands: up, "),
+        (&["lab", "testbed", "dwon"], "dwon: no such word; did you mean down?"),
         (&["lab", "run"], "<NAME>...; see weir lab --help"),
         (&["lab", "--subject", "ngnix"], "ngnix: no such subject; did you mean nginx?"),
         (&["lab", "tune", "--subject", "sped:backlgo=1"], "did you mean backlog?"),
@@ -43,6 +45,7 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         assert_eq!(refused.status, Some(USAGE), "{arguments:?}: {}", refused.errors);
         assert!(refused.errors.contains(told), "{arguments:?}: {}", refused.errors);
         assert!(refused.errors.starts_with("weir: "), "{}", refused.errors);
+        assert!(!refused.errors.contains("carry"), "{}", refused.errors);
         assert_eq!(refused.errors.lines().count(), 1, "{}", refused.errors);
         assert_eq!(refused.output, "", "{arguments:?}");
         is_empty(&lab);
