@@ -72,9 +72,9 @@ impl Bench {
     /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
-        self.may_go_on()?;
+        may_go_on(&self.signals)?;
         self.executable.check()?;
-        let site = self.sites.of(&spec.load)?;
+        let site = self.sites.of(&spec.load, &mut || may_go_on(&self.signals))?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
         let mut point = Point::begun(&self.run, spec, attempt);
@@ -127,17 +127,6 @@ impl Bench {
         self.executable.check()?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
-    }
-
-    /// Nothing new is begun for somebody who wants it to end.
-    fn may_go_on(&self) -> Result<(), Failure> {
-        loop {
-            match self.signals.next().map_err(|error| Failure::machine("signals", error))? {
-                Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
-                Some(_) => {}
-                None => return Ok(()),
-            }
-        }
     }
 
     /// Without what is this run's alone.
@@ -209,6 +198,17 @@ impl Bench {
             point.verdict = Verdict::Failed(vec![died]);
         }
         Ok(())
+    }
+}
+
+/// Nothing new is begun for somebody who wants it to end.
+fn may_go_on(signals: &Signals) -> Result<(), Failure> {
+    loop {
+        match signals.next().map_err(|error| Failure::machine("signals", error))? {
+            Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
+            Some(_) => {}
+            None => return Ok(()),
+        }
     }
 }
 

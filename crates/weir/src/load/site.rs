@@ -1,6 +1,7 @@
 //! `weir load make-site`: the files that a workload asks for, for the server that is measured.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -34,13 +35,16 @@ pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         if is_seen && percent.replace(progress.percent()) != Some(progress.percent()) {
             let _ = write!(io::stderr(), "\r\x1b[K{progress}");
         }
+        ControlFlow::Continue(())
     });
     if is_seen {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
     let made = made.map_err(|fault| match fault {
         Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
-        Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+        Fault::Full { .. } | Fault::Write(..) | Fault::Stopped => {
+            Failure::Machine(fault.to_string())
+        }
     })?;
     Ok(shown(&format!("{dir}: {made}, {} of which were there before\n", made.kept)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use lab::results::{FILE, Results};
@@ -53,6 +53,29 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     let again = lab.run(&arguments);
     assert_eq!((again.status, again.errors.as_str()), (went_on.status, ""));
     assert_eq!(lab.results().points, after.points);
+}
+
+/// Gigabytes are heard through, so that nobody has to wait for all of them.
+#[test]
+fn a_stop_is_heard_while_a_site_is_made() {
+    let lab = Lab::new();
+    let mut command = weir(&["lab", "run", "pariag07-processes", "--paper", "--loopback"]);
+    command.args(["--subject", "sped"]).args(lab.own_places());
+    let mut making = Started::new(&lab, command);
+    let site = lab.home().join("sites");
+    let made = || fs::read_dir(&site).is_ok_and(|mut all| all.next().is_some());
+    assert!(await_true(PATIENCE, made), "no site: {}", making.said());
+    send(making.child.id(), Signal::INT);
+    assert_eq!(making.end().status, Some(STOPPED));
+    let files = files_in(&site);
+    // Of 680 directories with 36 each.
+    assert!((1..24_480).contains(&files), "{files}");
+    assert!(lab.results().points.is_empty() && !lab.has_scratch());
+}
+
+fn files_in(dir: &Path) -> usize {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry"));
+    entries.map(|of| if of.path().is_dir() { files_in(&of.path()) } else { 1 }).sum()
 }
 
 /// Of the same directory.
