@@ -11,6 +11,7 @@ use load::site_files::{self, Fault};
 
 use super::flags;
 use crate::shown;
+use crate::terminal::{self, CLEARED};
 
 pub(super) fn command() -> Command {
     Command::new("make-site")
@@ -33,12 +34,13 @@ pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let made = site_files::make(workload.files(), Path::new(dir), |progress| {
         // A line for each hundredth: files may be many, and terminals are slow.
         if is_seen && percent.replace(progress.percent()) != Some(progress.percent()) {
-            let _ = write!(io::stderr(), "\r\x1b[K{progress}");
+            let line = terminal::cut(&progress.to_string(), terminal::columns());
+            let _ = write!(io::stderr(), "{CLEARED}{line}");
         }
         ControlFlow::Continue(())
     });
     if is_seen {
-        let _ = write!(io::stderr(), "\r\x1b[K");
+        let _ = write!(io::stderr(), "{CLEARED}");
     }
     let made = made.map_err(|fault| match fault {
         Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
