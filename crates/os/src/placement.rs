@@ -11,6 +11,8 @@ use std::process::Command;
 use rustix::io::retry_on_intr;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 
+use crate::process;
+
 /// What a program joins before it starts; by default nothing but what its parent is in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
@@ -27,7 +29,8 @@ pub struct Placement {
 
 impl Placement {
     /// A command that runs there, in a process group of its own, and is killed when the calling
-    /// thread ends.
+    /// thread ends; it does not run if the calling process has ended meanwhile. It is for the
+    /// calling process to start.
     ///
     /// # Errors
     /// The namespace or a group is not there, or may not be joined. That a processor is not there
@@ -43,6 +46,7 @@ impl Placement {
         }
         let has_processors = !self.processors.is_empty();
         let is_urgent = self.is_urgent;
+        let parent = process::id();
         let join = move || {
             // What its parent reads from a descriptor has its usual effect on it.
             crate::signals::block_none()?;
@@ -62,6 +66,11 @@ impl Placement {
             }
             let with = Some(rustix::process::Signal::KILL);
             rustix::process::set_parent_process_death_signal(with)?;
+            if process::parent() != parent {
+                // It ended before that, and nobody is there to be told of an error.
+                // SAFETY: ends the process; runs no code of it.
+                unsafe { libc::_exit(1) }
+            }
             Ok(())
         };
         let mut command = Command::new(program);
