@@ -158,12 +158,14 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
 pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
     let Some(spread) = cell.spread(metric) else { return none() };
     let is_unstable = cell.factor(OF_CAPACITY) == Some(0.9) && cell.is_unstable();
-    let mark = match (cell.is_failed(), is_unstable) {
-        (true, _) => " ✗",
-        (false, true) => " ~",
-        (false, false) => "",
-    };
-    format!("{}{mark}", spread_text(&spread))
+    let mark = if is_unstable && !cell.is_failed() { " ~" } else { "" };
+    marked(format!("{}{mark}", spread_text(&spread)), cell.is_failed())
+}
+
+/// With a cross, where a server failed verification.
+#[must_use]
+pub fn marked(text: String, is_failed: bool) -> String {
+    if is_failed { text + " ✗" } else { text }
 }
 
 /// A median with its quartiles.

@@ -8,6 +8,7 @@ mod brecht04_specweb99;
 mod capacity;
 mod disk;
 mod flood;
+mod frame;
 mod idle;
 mod jaws97;
 mod jaws97_blackbox;

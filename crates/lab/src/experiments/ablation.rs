@@ -4,8 +4,8 @@
 //! with one of them turned off or set otherwise, under JAWS' own load. A saving that an
 //! architecture cannot have is not measured with it.
 
-use super::jaws97;
-use crate::claim::{self, Says};
+use super::{frame, jaws97};
+use crate::claim::Says;
 use crate::closed::Closed;
 use crate::curves;
 use crate::design::Plan;
@@ -86,12 +86,25 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     }]
 }
 
-/// Connections/s without a saving, as a share of those with all of them, and the spread of that.
-fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
-    let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
-    let (with, without) = (spread(&whole(of))?.median, spread(of)?);
-    let (low, high) = without.quartiles;
-    (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
+/// Connections/s without a saving, as a share of those with all of them, in percent, and the spread
+/// of that.
+struct Share {
+    percent: f64,
+    quartiles: (f64, f64),
+    /// Whether verification failed, with the saving or without it.
+    is_failed: bool,
+}
+
+fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<Share> {
+    let (whole, without) = (closed.at_most(known, &whole(of))?, closed.at_most(known, of)?);
+    let with = whole.spread(&metric::CONNECTIONS)?.median;
+    let spread = without.spread(&metric::CONNECTIONS)?;
+    let percent = |value: f64| 100.0 * value / with;
+    (with > 0.0).then(|| Share {
+        percent: percent(spread.median),
+        quartiles: (percent(spread.quartiles.0), percent(spread.quartiles.1)),
+        is_failed: whole.is_failed() || without.is_failed(),
+    })
 }
 
 /// Of each architecture, what costs most to do without.
@@ -99,8 +112,8 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
     let wholes = closed.subjects.iter().filter(|of| whole(of) == **of);
     let line = |of: &Subject| {
         let lost = |(saving, knob, value): &(&str, &str, &str)| {
-            let (share, _) = share(closed, known, &with_knob(of, knob, value))?;
-            Some((100.0 * (1.0 - share), String::from(*saving)))
+            let share = share(closed, known, &with_knob(of, knob, value))?;
+            (!share.is_failed).then(|| (100.0 - share.percent, String::from(*saving)))
         };
         let mut lost: Vec<(f64, String)> = SAVINGS.iter().filter_map(lost).collect();
         lost.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -122,11 +135,11 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
     };
     let compared = |(saving, paper): &(&str, &str)| {
         let (_, knob, value) = SAVINGS.iter().find(|(named, ..)| named == saving)?;
-        let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
         let without = with_knob(of, knob, value);
         let (a, b) = (format!("{of}"), format!("{without}"));
-        let sides = ((&*a, spread(of)), (&*b, spread(&without)));
-        Some(claim::compared(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
+        let cell = |of: &Subject| closed.at_most(known, of);
+        let sides = ((&*a, cell(of)), (&*b, cell(&without)));
+        Some(frame::beside(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
     };
     SAID.iter().filter_map(compared).collect()
 }
@@ -146,13 +159,9 @@ fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
         closed.subjects.iter().filter(|of| whole(of) == **of).cloned().collect();
     let series = wholes.iter().map(|of| {
         let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
-            let (y, spread) = share(closed, known, &with_knob(of, knob, value))?;
-            Some(Dot {
-                x: at as f64,
-                y: y * 100.0,
-                spread: (spread.0 * 100.0, spread.1 * 100.0),
-                mark: Mark::Plain,
-            })
+            let share = share(closed, known, &with_knob(of, knob, value))?;
+            let mark = if share.is_failed { Mark::Failed } else { Mark::Plain };
+            Some(Dot { x: at as f64, y: share.percent, spread: share.quartiles, mark })
         });
         Series { label: of.to_string(), points: dots.collect(), is_reference: false }
     });
@@ -184,10 +193,9 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
             let share = share(closed, known, &with_knob(of, knob, value));
             share.map_or_else(
                 || String::from("-"),
-                |(share, (low, high))| {
-                    let [share, low, high] =
-                        [share, low, high].map(|share| curves::number(share * 100.0));
-                    format!("{share} ({low} to {high})")
+                |Share { percent, quartiles: (low, high), is_failed }| {
+                    let [percent, low, high] = [percent, low, high].map(curves::number);
+                    curves::marked(format!("{percent} ({low} to {high})"), is_failed)
                 },
             )
         }));
@@ -197,6 +205,9 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
         title: String::from("Connections/s without each saving"),
         head,
         rows: rows.collect(),
-        notes: vec![String::from("Medians and quartiles of the repeats; - : it has no such knob.")],
+        notes: vec![String::from(
+            "Medians and quartiles of the repeats. - : it has no such knob, or was not measured. A \
+             cross marks what failed verification, with the saving or without it.",
+        )],
     }
 }

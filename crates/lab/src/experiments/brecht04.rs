@@ -7,13 +7,14 @@
 
 use load::workload::settings::Settings;
 
-use crate::claim::{self, Says};
+use super::frame;
+use crate::claim::Says;
 use crate::curves::{self, number};
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -169,12 +170,11 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
         let of = |it: (&str, &str)| {
             let server = SERVERS.iter().find(|server| server.name == it.0);
             let name = server.map_or(it.0, |server| server.paper);
-            let spread = at(design, known, it, claim.at).and_then(|cell| cell.judged(claim.metric));
-            (format!("{name}-{}", capital(it.1)), spread)
+            (format!("{name}-{}", capital(it.1)), at(design, known, it, claim.at))
         };
         let (a, b) = (of(claim.of), of(claim.to));
         let at = format!(" at {} of the capacity", claim.at);
-        claim::compared(
+        frame::beside(
             (claim.figure, claim.paper),
             claim.says,
             (claim.metric, &at),
@@ -325,18 +325,22 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         let Some(capacity) = design.capacity(known, of) else { continue };
         let same = design.subjects.iter().filter(|other| other.name == of.name);
         let replies = |of: &Subject| {
-            let curve = design.curve(known, of);
-            let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(most);
-            let median = curve.iter().find(at_most)?.judged(&metric::REPLIES)?.median;
-            Some((policy(of).unwrap_or_else(|| of.label()), median))
+            let cell = curves::at_multiple(design, known, of, most)?;
+            // Last, and without a figure: who failed verification.
+            let judged = cell.judged(&metric::REPLIES).map(|spread| spread.median);
+            let told = judged.or(cell.is_failed().then_some(f64::NEG_INFINITY))?;
+            Some((policy(of).unwrap_or_else(|| of.label()), told))
         };
         let mut kept: Vec<(String, f64)> = same.filter_map(replies).collect();
         kept.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let best = capacity.replies_per_s;
         let kept: Vec<String> = kept
             .iter()
-            .map(|(policy, replies)| {
-                format!("{policy} {} ({} %)", number(*replies), number(100.0 * replies / best))
+            .map(|(policy, replies)| match replies.is_finite() {
+                true => {
+                    format!("{policy} {} ({} %)", number(*replies), number(100.0 * replies / best))
+                }
+                false => format!("{policy} failed verification"),
             })
             .collect();
         if kept.is_empty() {
@@ -410,8 +414,8 @@ pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f6
     }
     let series = metric::DROP_CLASSES.iter().map(|class| {
         let dots = columns.iter().enumerate().filter_map(|(x, (_, cell))| {
-            let y = cell.judged(class)?.median;
-            Some(Dot { x: x as f64, y, spread: (y, y), mark: Mark::Plain })
+            let dot = cell.dot(x as f64, class)?;
+            Some(Dot { spread: (dot.y, dot.y), ..dot })
         });
         Series { label: class.label.into(), points: dots.collect(), is_reference: false }
     });

@@ -4,11 +4,12 @@
 //! share of the page cache included, to the same part of the set, whose pages are dropped before; a
 //! disk of today is slowed down so that it is as far behind its processor as theirs was.
 
-use crate::claim::{self, Says};
+use super::frame;
+use crate::claim::Says;
 use crate::curves::{self, number};
-use crate::design::{Design, OF_CAPACITY};
+use crate::design::{Design, RATE, SWEEP};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known, Spread};
+use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
@@ -120,26 +121,30 @@ pub(super) fn comparisons(
         };
         let side = |text: &str| {
             let (of, name) = names.iter().find(|(_, name)| name == text)?;
-            let spread = match claim.what {
-                What::Capacity => capacity(design, known, of),
-                What::At(metric, at) => {
-                    let curve = design.curve(known, of);
-                    let mut cells = curve.into_iter();
-                    let is_there = |cell: &&Cell<'_>| cell.factor(OF_CAPACITY) == Some(at);
-                    cells.find(is_there).and_then(|cell| cell.judged(metric))
-                }
+            let cell = match claim.what {
+                What::Capacity => at_capacity(design, known, of),
+                What::At(_, at) => curves::at_multiple(design, known, of, at),
             };
-            Some((name.clone(), spread))
+            Some((name.clone(), cell))
         };
         let (a, b) = (side(claim.of)?, side(claim.to)?);
         let of = (claim.figure, claim.paper);
-        Some(claim::compared(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
+        Some(frame::beside(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
     };
     claims.iter().filter_map(compared).collect()
 }
 
-fn capacity(design: &Design, known: &Known<'_>, of: &Subject) -> Option<Spread> {
-    Spread::of(vec![design.capacity(known, of)?.replies_per_s])
+/// The cell of a subject's sweep in which its capacity was found, with all of its repeats.
+fn at_capacity<'s, 'k>(
+    design: &Design,
+    known: &'s Known<'k>,
+    of: &Subject,
+) -> Option<&'s Cell<'k>> {
+    let found_at = design.capacity(known, of)?.found_at;
+    let of_it = |cell: &&Cell<'_>| {
+        cell.subject() == of && cell.factor(RATE) == Some(found_at) && cell.is_good()
+    };
+    known.cells(design.experiment, SWEEP).find(of_it)
 }
 
 /// All that is told.
@@ -207,11 +212,17 @@ fn question(design: &Design) -> Vec<String> {
 fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Vec<String> {
     let told = names.iter().filter_map(|(of, name)| {
         let capacity = design.capacity(known, of)?;
-        let curve = design.curve(known, of);
-        let most = curve.last().and_then(|cell| cell.judged(&metric::IO_WAIT));
-        let waits = most.map_or_else(String::new, |waits| {
-            format!(", waiting for the disk {} % of the time in overload", number(waits.median))
-        });
+        let most = design.multiples.last().copied()?;
+        let most = curves::at_multiple(design, known, of, most);
+        let waits = most.and_then(|cell| cell.judged(&metric::IO_WAIT));
+        let waits = match (waits, most.is_some_and(Cell::is_failed)) {
+            (_, true) => String::from("; it failed verification in overload"),
+            (Some(waits), _) => {
+                let percent = number(waits.median);
+                format!(", waiting for the disk {percent} % of the time in overload")
+            }
+            (None, false) => String::new(),
+        };
         Some((
             capacity.replies_per_s,
             format!("{name}: {} replies/s at its best{waits}.", number(capacity.replies_per_s)),

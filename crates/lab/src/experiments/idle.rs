@@ -142,6 +142,12 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
     let cells = curve(known, of);
     let (few, many) = (cells.first()?, cells.last()?);
+    if few.is_failed() || many.is_failed() {
+        let failed = if few.is_failed() { few } else { many };
+        let idle = curves::number(failed.factor(FACTOR)?);
+        let label = of.label();
+        return Some(format!("{label} failed verification beside {idle} idle connections."));
+    }
     let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
     let (without, with) = (median(few, &metric::CPU)?, median(many, &metric::CPU)?);
     let open = median(many, &metric::OPEN)

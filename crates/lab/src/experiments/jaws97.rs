@@ -1,6 +1,7 @@
 //! What the experiments of JAWS97 have in common: its load, its numbers of clients, its metrics.
 
-use crate::claim::{self, Says};
+use super::frame;
+use crate::claim::Says;
 use crate::closed::Closed;
 use crate::curves::{self, number};
 use crate::known::Known;
@@ -117,16 +118,15 @@ pub(super) fn comparisons(
                 At::Most => closed.clients.last(),
             };
             let cell = closed.at(known, &of, *clients?);
-            let spread = cell.and_then(|cell| cell.judged(claim.metric));
             let name = names.iter().find(|(named, _)| *named == text).map_or(text, |row| row.1);
             let many = clients.map_or(0, |many| *many);
             let one = if many == 1 { "client" } else { "clients" };
-            Some((format!("{name}, {many} {one}"), spread))
+            Some((format!("{name}, {many} {one}"), cell))
         };
         let (a, b) = (side(claim.of)?, side(claim.to)?);
         let of = (claim.figure, claim.paper);
         let sides = ((&*a.0, a.1), (&*b.0, b.1));
-        Some(claim::compared(of, claim.says, (claim.metric, ""), sides))
+        Some(frame::beside(of, claim.says, (claim.metric, ""), sides))
     };
     claims.iter().filter_map(compared).collect()
 }
@@ -134,25 +134,32 @@ pub(super) fn comparisons(
 /// Who has the most connections/s with the most clients, and how many all others have.
 pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Vec<String> {
     let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
+    let mut failed: Vec<String> = Vec::new();
     let mut told: Vec<(f64, String)> = told
         .filter_map(|(of, short)| {
             let cell = closed.at(known, of, *closed.clients.last()?)?;
-            let spread = cell.judged(&metric::CONNECTIONS)?;
             let text = of.to_string();
             let label = names.iter().find(|(named, _)| *named == text);
-            Some((spread.median, label.map_or(short, |(_, name)| (*name).into())))
+            let label = label.map_or(short, |(_, name)| (*name).into());
+            if cell.is_failed() {
+                failed.push(label);
+                return None;
+            }
+            Some((cell.judged(&metric::CONNECTIONS)?.median, label))
         })
         .collect();
     told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let (Some(most), Some((best, _))) = (closed.clients.last(), told.first()) else {
-        return Vec::new();
-    };
+    let Some(most) = closed.clients.last() else { return Vec::new() };
+    let failed = (!failed.is_empty())
+        .then(|| format!("With {most} clients these failed verification: {}.", failed.join("; ")));
+    let Some((best, _)) = told.first() else { return failed.into_iter().collect() };
     let share = |of: f64| number(100.0 * of / best);
     let told: Vec<String> = told
         .iter()
         .map(|(of, label)| format!("{label} {} ({} %)", number(*of), share(*of)))
         .collect();
-    vec![format!("Connections/s with {most} clients, the most first: {}.", told.join("; "))]
+    let line = format!("Connections/s with {most} clients, the most first: {}.", told.join("; "));
+    [line].into_iter().chain(failed).collect()
 }
 
 /// With names of the paper in place of knobs.

@@ -57,25 +57,37 @@ fn closed(setup: &Setup) -> Closed {
     }
 }
 
-/// A subject's calls, and how many requests it had.
-type Looked<'k> = (String, &'k Calls, u64);
+/// A subject's calls.
+struct Looked<'k> {
+    name: String,
+    calls: &'k Calls,
+    /// How many it had.
+    requests: u64,
+    is_failed: bool,
+}
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let closed = closed(setup);
     let (seen, excluded) = seen(EXPERIMENT.name, known);
     let calls: Vec<Looked<'_>> = seen
         .into_iter()
-        .filter_map(|(of, seen, point)| match seen {
-            Seen::Calls(calls) => Some((name(of), calls, requests(point))),
+        .filter_map(|looked| match looked.seen {
+            Seen::Calls(calls) => Some(Looked {
+                name: name(looked.of),
+                calls,
+                requests: requests(looked.point),
+                is_failed: looked.is_failed,
+            }),
             Seen::Shares(_) => None,
         })
         .collect();
-    let names = calls.iter().map(|(of, ..)| of.clone()).collect();
-    let mut series: Vec<Series> = Task::ALL
-        .iter()
-        .map(|task| stacked(task.title(), calls.iter().map(|(_, of, _)| share(of, &[*task]))))
-        .collect();
-    series.push(stacked("HTTP processing", calls.iter().map(|(_, of, _)| own_share(of))));
+    let names = calls.iter().map(|of| of.name.clone()).collect();
+    let of_all = |title: &str, value: &dyn Fn(&Calls) -> f64| {
+        stacked(title, calls.iter().map(|of| (value(of.calls), of.is_failed)))
+    };
+    let mut series: Vec<Series> =
+        Task::ALL.iter().map(|task| of_all(task.title(), &|of| share(of, &[*task]))).collect();
+    series.push(of_all("HTTP processing", &own_share));
     let title =
         "Time in system calls and in the server's own code (JAWS97 figures 6 to 10, 16, 17)";
     let mut question = jaws97::question(&closed);
@@ -215,7 +227,10 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
 
 /// What each spends most of its time on.
 fn answer(calls: &[Looked<'_>]) -> Vec<String> {
-    let told = calls.iter().map(|(of, calls, requests)| {
+    let told = calls.iter().map(|Looked { name: of, calls, requests, is_failed }| {
+        if *is_failed {
+            return format!("{of} failed verification: it tells nothing.");
+        }
         let network = share(calls, &[Task::Reading, Task::Writing]);
         let us = busy_us(calls) / (*requests).max(1) as f64;
         format!(
@@ -233,10 +248,10 @@ fn answer(calls: &[Looked<'_>]) -> Vec<String> {
 
 fn table(calls: &[Looked<'_>]) -> Table {
     let mut head = vec![String::from("for each request")];
-    head.extend(calls.iter().map(|(of, ..)| of.clone()));
+    head.extend(calls.iter().map(|of| curves::marked(of.name.clone(), of.is_failed)));
     let mut rows: Vec<Vec<String>> = Vec::new();
     for task in Task::ALL {
-        let of = |(_, calls, requests): &Looked<'_>| {
+        let of = |Looked { calls, requests, .. }: &Looked<'_>| {
             let call = calls.by_task.get(&task).copied().unwrap_or_default();
             let requests = (*requests).max(1) as f64;
             let (count, us) = (call.count as f64 / requests, call.busy_us as f64 / requests);
@@ -244,7 +259,7 @@ fn table(calls: &[Looked<'_>]) -> Table {
         };
         rows.push([task.title().into()].into_iter().chain(calls.iter().map(of)).collect());
     }
-    let user = |(_, calls, requests): &Looked<'_>| {
+    let user = |Looked { calls, requests, .. }: &Looked<'_>| {
         format!("({})", number(calls.user_us as f64 / (*requests).max(1) as f64))
     };
     rows.push(["its own code".into()].into_iter().chain(calls.iter().map(user)).collect());

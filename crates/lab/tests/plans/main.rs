@@ -3,5 +3,6 @@
 
 mod claims;
 mod designs;
+mod failed;
 mod model;
 mod searches;
