@@ -1,28 +1,34 @@
 //! Results as a page, and in short as lines of JSON.
 
 mod repeated;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use load::collector::times::Times;
 use serde::Serialize;
 
-use crate::curves::capital;
+use crate::curves::{capital, counted, lasting};
 use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
-use crate::page::{Page, Section};
+use crate::page::{Page, Section, Table};
 use crate::results::Results;
 use crate::setup::Setup;
 use crate::spec::Spec;
 use crate::subject::Kind;
 
+/// Results, and the directory that they are in.
+pub type Source<'r> = (&'r Path, &'r Results);
+
 /// The page of the results of one directory, or of several. Where two of them are of the same
 /// experiment with the same choices, it is also told whether they agree.
 #[must_use]
-pub fn page(all: &[Results]) -> Page {
+pub fn page(sources: &[Source<'_>]) -> Page {
+    let all: Vec<&Results> = sources.iter().map(|(_, results)| *results).collect();
     let mut sections: Vec<Section> = Vec::new();
-    for results in all {
+    for results in &all {
         for (setup, name) in asked(results) {
             let Some(experiment) = experiment(name) else { continue };
             let known = Known::of(&results.points);
@@ -36,7 +42,8 @@ pub fn page(all: &[Results]) -> Page {
             sections.extend(its);
         }
     }
-    sections.extend(repeated::sections(all));
+    sections.extend(repeated::sections(&all));
+    sections.iter_mut().for_each(without_what_is_empty);
     let title = match sections.as_slice() {
         [only] => {
             experiment(&only.name).map_or_else(|| only.title.clone(), |of| capital(of.question))
@@ -48,8 +55,8 @@ pub fn page(all: &[Results]) -> Page {
         [only] => std::mem::take(&mut only.answer),
         _ => Vec::new(),
     };
-    let summary = first.into_iter().chain(all.iter().flat_map(summary)).collect();
-    let facts = all.last().map_or_else(Vec::new, facts);
+    let summary = first.into_iter().chain(sources.iter().flat_map(summary)).collect();
+    let facts = all.last().map_or_else(Vec::new, |results| facts(results));
     Page { title, summary, sections, facts }
 }
 
@@ -59,8 +66,16 @@ fn asked(results: &Results) -> Vec<(&Setup, &str)> {
     run.experiments.iter().map(|name| (&run.setup, name.as_str())).collect()
 }
 
-/// When, how long, how much of it counts.
-fn summary(results: &Results) -> Vec<String> {
+/// Of a run that was stopped, or of a metric that a subject does not tell, there is nothing to see.
+fn without_what_is_empty(section: &mut Section) {
+    section.figures.retain(|figure| figure.series.iter().any(|of| !of.points.is_empty()));
+    section.tables.retain(|table| !table.rows.is_empty());
+    section.tables.iter_mut().for_each(Table::drop_empty_columns);
+}
+
+/// When, how long, how much of it counts, and what is missing.
+fn summary(source: &Source<'_>) -> Vec<String> {
+    let (_, results) = source;
     let (good, failed, invalid) =
         results.points.iter().fold((0, 0, 0), |(good, failed, invalid), of| match of.verdict {
             crate::point::Verdict::Good => (good + 1, failed, invalid),
@@ -70,10 +85,14 @@ fn summary(results: &Results) -> Vec<String> {
     let took_s: f64 = results.points.iter().map(|point| point.cost.whole_s).sum();
     let began = results.runs.first().map_or("", |run| run.began.as_str());
     let mut lines = vec![format!(
-        "Measured from {began} on, in {:.0} minutes: {good} points that count, {failed} at which a \
-         server failed verification, {invalid} that do not count.",
-        took_s / 60.0
+        "Measured from {began} on, in {}: {} that {}, {failed} at which a server failed \
+         verification, {invalid} that {} not count.",
+        lasting(took_s),
+        counted(good, "point"),
+        if good == 1 { "counts" } else { "count" },
+        if invalid == 1 { "does" } else { "do" }
     )];
+    lines.extend(whole::missing(source));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));

@@ -17,7 +17,7 @@ const METRICS: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::CPU];
 const SAME_SHARE: f64 = crate::known::UNSTABLE_SHARE;
 
 /// One for each pair of neighbours that are alike.
-pub(super) fn sections(all: &[Results]) -> Vec<Section> {
+pub(super) fn sections(all: &[&Results]) -> Vec<Section> {
     let mut sections = Vec::new();
     for pair in all.windows(2) {
         let [a, b] = pair else { continue };

@@ -5,4 +5,5 @@ mod claims;
 mod designs;
 mod failed;
 mod model;
+mod pages;
 mod searches;
