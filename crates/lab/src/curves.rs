@@ -276,7 +276,7 @@ fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
         } else {
             let rates = counted(sweep.len(), "rate");
             let why = sweep.iter().find_map(|cell| why(cell)).unwrap_or_default();
-            format!("none of {rates} could be measured and passed; {why}")
+            format!("of {rates} in its sweep none counts. The first: {why}")
         };
         Some(format!("{of} is in no figure, as its capacity could not be found: {why}"))
     };

@@ -66,8 +66,10 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
         };
         given_up += tries.filter(is_given_up).count();
     }
-    let tries = counted(known.attempts_max() as usize, "attempt");
-    (given_up > 0).then(|| {
-        format!("{} could not be measured: none of {tries} counts.", counted(given_up, "point"))
-    })
+    let why = match known.attempts_max() {
+        1 => String::from("the one attempt does not count"),
+        more => format!("none of {more} attempts counts"),
+    };
+    let points = counted(given_up, "point");
+    (given_up > 0).then(|| format!("{points} could not be measured: {why}."))
 }

@@ -93,8 +93,11 @@ fn a_command_that_names_its_directory_is_told_as_it_is() {
 fn who_has_no_capacity_is_named_with_the_reason() {
     let (noise, wrong) = (vec![String::from("steal")], vec![String::from("correct: wrong bytes")]);
     let rows = [
-        (Verdict::Invalid(noise), "could be measured and passed; invalid: steal"),
-        (Verdict::Failed(wrong), "could be measured and passed; failed: correct: wrong bytes"),
+        (Verdict::Invalid(noise), "in its sweep none counts. The first: invalid: steal"),
+        (
+            Verdict::Failed(wrong),
+            "in its sweep none counts. The first: failed: correct: wrong bytes",
+        ),
     ];
     for (verdict, why) in rows {
         let of = results(&["capacity"], usize::MAX, &|spec| {
@@ -102,7 +105,7 @@ fn who_has_no_capacity_is_named_with_the_reason() {
             if is_it { verdict.clone() } else { Verdict::Good }
         });
         let excluded = &of_one(&of).sections[0].excluded;
-        let begin = "mt is in no figure, as its capacity could not be found: none of ";
+        let begin = "mt is in no figure, as its capacity could not be found: of ";
         assert!(excluded[0].starts_with(begin) && excluded[0].ends_with(why), "{excluded:?}");
         assert!(excluded.iter().all(|line| !line.starts_with("sped")), "{excluded:?}");
     }
