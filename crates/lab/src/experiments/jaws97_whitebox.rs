@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// JAWS' baseline (3.2.1) and its optimised form, and who is compared with it.
-const SUBJECTS: [&str; 9] = [
+const SUBJECTS: [&str; 11] = [
     BASELINE,
     "mt",
     "sped",
@@ -37,6 +37,8 @@ const SUBJECTS: [&str; 9] = [
     "apache-event",
     "nginx",
     "lighttpd",
+    "h2o",
+    "caddy",
 ];
 
 const BASELINE: &str =

@@ -29,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// With poll, as the paper's servers have it, and as they are; and who joins where it is there.
-const SUBJECTS: [&str; 14] = [
+const SUBJECTS: [&str; 15] = [
     "sped:poller=poll",
     "sped",
     "sped:sendfile=off,small-file-kb=0",
@@ -44,6 +44,7 @@ const SUBJECTS: [&str; 14] = [
     "lighttpd",
     "h2o",
     "apache-event",
+    "caddy",
 ];
 
 /// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
@@ -199,7 +200,8 @@ fn table(shares: &[Told<'_>]) -> Table {
         head,
         rows,
         notes: vec![String::from(
-            "Context switches and the cache are the whole machine's, the lab's client included.",
+            "Context switches and the cache are the whole machine's, the lab's client included. \
+             User-level switches are seen by the server alone, and 0 where it does not tell them.",
         )],
     }
 }
