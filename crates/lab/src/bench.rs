@@ -169,22 +169,6 @@ impl Bench {
         point.profile = profile.map(|seen| seen.map_err(|failure| failure.to_string()));
         drop(idle);
         point.commands.load = ran.command;
-        point.verdict = match ran.results {
-            Ok(results) => {
-                let findings = gates::findings(&results, &limits(&results));
-                let verdict = Verdict::of_load(&findings);
-                let requests = results.requests.told_to(Digits::Two);
-                // A client is one of several addresses of one machine here, which tells nothing.
-                point.load = Some(Results { requests, clients: Vec::new(), ..results });
-                verdict
-            }
-            Err(why) => Verdict::Invalid(vec![why]),
-        };
-        if !running.is_alive() {
-            let died = format!("the server ended in mid-run: {}", running.last_words());
-            point.verdict = Verdict::Failed(vec![died]);
-            return Ok(());
-        }
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
         let mut complaints = complaints.unwrap_or_default();
         match watched {
@@ -193,8 +177,20 @@ impl Bench {
             Err(Failure::Machine(why)) => complaints.push(why),
             Err(other) => return Err(other),
         }
-        let verdict = std::mem::replace(&mut point.verdict, Verdict::Good);
-        point.verdict = verdict.and_invalid(complaints);
+        point.verdict = match ran.results {
+            Ok(results) => {
+                let findings = gates::findings(&results, &limits(&results));
+                let requests = results.requests.told_to(Digits::Two);
+                // A client is one of several addresses of one machine here, which tells nothing.
+                point.load = Some(Results { requests, clients: Vec::new(), ..results });
+                Verdict::of(&findings, complaints)
+            }
+            Err(why) => Verdict::Invalid([vec![why], complaints].concat()),
+        };
+        if !running.is_alive() {
+            let died = format!("the server ended in mid-run: {}", running.last_words());
+            point.verdict = Verdict::Failed(vec![died]);
+        }
         Ok(())
     }
 }

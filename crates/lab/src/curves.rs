@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use load::units::grouped;
 
 use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP};
-use crate::known::{Cell, Known, Spread};
+use crate::known::{Cell, Known, Spread, Stability};
 use crate::metric::{self, Metric};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
@@ -97,7 +97,7 @@ pub fn series(
 #[must_use]
 pub fn is_unstable(cells: &[&Cell<'_>]) -> bool {
     let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(0.9);
-    cells.iter().find(at_most).is_some_and(|cell| cell.is_unstable())
+    cells.iter().find(at_most).is_some_and(|cell| cell.stability() == Stability::Unstable)
 }
 
 /// A group of bars for each subject of a design: a metric at each multiple of its capacity.
@@ -148,7 +148,7 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
     let notes = vec![String::from(
         "Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
          verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % \
-         of the median apart.",
+         of the median apart; ? what has fewer than three repeats to tell that by.",
     )];
     Table { title: String::from("Capacity and load"), head, rows, notes }
 }
@@ -157,8 +157,12 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
 #[must_use]
 pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
     let Some(spread) = cell.spread(metric) else { return none() };
-    let is_unstable = cell.factor(OF_CAPACITY) == Some(0.9) && cell.is_unstable();
-    let mark = if is_unstable && !cell.is_failed() { " ~" } else { "" };
+    let judged = (cell.factor(OF_CAPACITY) == Some(0.9)).then(|| cell.stability());
+    let mark = match judged.filter(|_| !cell.is_failed()) {
+        Some(Stability::Unstable) => " ~",
+        Some(Stability::Unknown) => " ?",
+        Some(Stability::Stable) | None => "",
+    };
     marked(format!("{}{mark}", spread_text(&spread)), cell.is_failed())
 }
 
@@ -234,8 +238,8 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
             let kind = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
             *again.entry(kind.unwrap_or_default().trim()).or_default() += 1;
         }
-        let last = cell.invalid.last().filter(|_| cell.points().next().is_none());
-        lines.extend(last.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
+        let in_vain = cell.in_vain().into_iter();
+        lines.extend(in_vain.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
     }
     let times = |(why, count): (&str, usize)| match count {
         1 => format!("once {why}"),

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::known::{Cell, Known};
 use crate::metric::{GOODPUT, OFFERED};
+use crate::setup::WarmUp;
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -36,8 +37,11 @@ pub struct Design {
     pub sweep_repeats: u32,
     /// Of the rates.
     pub repeats: u32,
-    /// Whose capacity the rates of a subject are multiples of.
-    pub basis: fn(&Subject) -> Subject,
+    /// Rivals whose rates are multiples of another one's capacity, with that one: of which they
+    /// were made by knobs that are for an overload.
+    pub made_of: Vec<(Subject, Subject)>,
+    /// See [`filled`].
+    pub filling_max_s: f64,
 }
 
 /// What is to be done now, and what will be.
@@ -52,7 +56,7 @@ pub struct Plan {
 /// Capacity as a sweep found it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// The highest median of good replies in a second, of those that were asked for in it.
+    /// The highest median of good replies in a second, and no more than were asked for in it.
     pub replies_per_s: f64,
     /// As many sessions in a second as it answers. A server that keeps its capacity has the same
     /// reply rate at many higher ones.
@@ -87,9 +91,8 @@ impl Design {
     #[must_use]
     pub fn plan(&self, known: &Known<'_>) -> Plan {
         let mut specs: Vec<Spec> = self.bases().into_iter().map(|of| self.probe(of)).collect();
-        let sweep_s = self.of_points(self.sweep_s, self.sweep.len() * self.bases().len());
-        let rates = self.multiples.len() * self.subjects.len();
-        let rates_s = self.of_points(self.load.seconds, rates);
+        let sweep_s = self.of_sweep(self.sweep.len() * self.bases().len());
+        let rates_s = self.of_rates(self.subjects.len());
         if !are_over(known, &specs) {
             return Plan { specs, later_s: sweep_s + rates_s };
         }
@@ -101,6 +104,9 @@ impl Design {
             specs.extend(self.above(known, steps));
             specs.extend(self.below(known, steps));
         }
+        if are_over(known, &specs) {
+            specs.extend(self.again(known));
+        }
         if !are_over(known, &specs) {
             return Plan { specs, later_s: rates_s };
         }
@@ -111,15 +117,15 @@ impl Design {
     /// The capacity of a subject, as far as it is known.
     #[must_use]
     pub fn capacity(&self, known: &Known<'_>, of: &Subject) -> Option<Capacity> {
-        let of = (self.basis)(of);
-        let told =
-            self.cells_of_sweep(known, &of).filter(|cell| cell.is_good()).filter_map(|cell| {
-                let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
-                // What is more was asked for in the warm-up.
-                let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
-                let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
-                Some(Capacity { replies_per_s, rate: found_at * answered, found_at })
-            });
+        let of = self.basis(of);
+        let cells = self.cells_of_sweep(known, &of).filter(|cell| cell.is_good());
+        let told = cells.filter_map(|cell| {
+            let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
+            // What is more was asked for in the warm-up.
+            let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
+            let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
+            Some(Capacity { replies_per_s, rate: found_at * answered, found_at })
+        });
         told.max_by(|a, b| a.replies_per_s.total_cmp(&b.replies_per_s))
     }
 
@@ -140,15 +146,45 @@ impl Design {
         load.costs_s() * points as f64 * f64::from(self.repeats)
     }
 
+    /// About how long the rates of so many subjects take, with their repeats.
+    #[must_use]
+    pub fn of_rates(&self, subjects: usize) -> f64 {
+        let loads = self.multiples.iter().map(|multiple| self.at_multiple(*multiple).costs_s());
+        loads.sum::<f64>() * subjects as f64 * f64::from(self.repeats)
+    }
+
+    /// The same for so many points of the sweep, and for each subject's best one again.
+    fn of_sweep(&self, points: usize) -> f64 {
+        let again = self.bases().len() as f64 * f64::from(self.again_repeats());
+        let points = points as f64 * f64::from(self.sweep_repeats);
+        self.load_of_sweep().costs_s() * (points + again)
+    }
+
+    /// What is asked at a multiple of a capacity, without the rate.
+    fn at_multiple(&self, multiple: f64) -> Load {
+        filled(&self.load, multiple, self.filling_max_s)
+    }
+
+    fn load_of_sweep(&self) -> Load {
+        Load { seconds: self.sweep_s, ..self.load.clone() }
+    }
+
     /// Those whose capacity is looked for, each once.
     fn bases(&self) -> Vec<Subject> {
         let mut bases: Vec<Subject> = Vec::new();
-        for of in self.subjects.iter().map(self.basis) {
+        for of in self.subjects.iter().map(|of| self.basis(of)) {
             if !bases.contains(&of) {
                 bases.push(of);
             }
         }
         bases
+    }
+
+    /// Whose capacity the rates of a subject are multiples of.
+    #[must_use]
+    pub fn basis(&self, of: &Subject) -> Subject {
+        let made = self.made_of.iter().find(|(made, _)| made == of);
+        made.map_or_else(|| of.clone(), |(_, basis)| basis.clone())
     }
 
     fn probe(&self, of: Subject) -> Spec {
@@ -171,11 +207,15 @@ impl Design {
 
     /// So many steps above its end, of those whose best rate is the last.
     fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
-        let Some(&last) = self.sweep.last() else { return Vec::new() };
+        let (Some(&first), Some(&last)) = (self.sweep.first(), self.sweep.last()) else {
+            return Vec::new();
+        };
         let next = |of: &Subject| {
             let (_, highest) = self.of_probed(known, of, last * BEYOND.powi(steps - 1))?;
             let is_best = self.capacity(known, of)?.found_at >= highest;
-            is_best.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
+            // Who has too much all the way is best somewhere by chance.
+            let is_wanted = is_best && self.is_too_much(known, of, first) != Some(true);
+            is_wanted.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
         };
         self.swept(self.bases().iter().filter_map(next))
     }
@@ -185,14 +225,34 @@ impl Design {
     fn below(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
         let Some(&first) = self.sweep.first() else { return Vec::new() };
         let next = |of: &Subject| {
-            let (_, lowest) = self.of_probed(known, of, first / BEYOND.powi(steps - 1))?;
-            let mut cells = self.cells_of_sweep(known, of);
-            let cell = cells.find(|cell| cell.factor(RATE) == Some(lowest) && cell.is_good())?;
-            let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
-            let is_too_much = good < ANSWERED * offered;
-            is_too_much.then(|| self.of_probed(known, of, first / BEYOND.powi(steps)))?
+            let is_wanted = self.is_too_much(known, of, first / BEYOND.powi(steps - 1))?;
+            is_wanted.then(|| self.of_probed(known, of, first / BEYOND.powi(steps)))?
         };
         self.swept(self.bases().iter().filter_map(next))
+    }
+
+    /// What was best, again, as the highest of several medians is one that chance has raised: until
+    /// it has as many repeats as a rate has, and once at least. If another rate is the best one
+    /// then, that one too.
+    fn again(&self, known: &Known<'_>) -> Vec<Spec> {
+        let best = |of: Subject| Some((self.capacity(known, &of)?.found_at, of));
+        let best = self.bases().into_iter().filter_map(best).map(|(rate, of)| (of, rate));
+        let mut specs = repeated(&self.swept_once(best), self.again_repeats());
+        specs.iter_mut().for_each(|spec| spec.repeat += self.sweep_repeats);
+        specs
+    }
+
+    fn again_repeats(&self) -> u32 {
+        self.repeats.saturating_sub(self.sweep_repeats).max(1)
+    }
+
+    /// Whether this share of what the probe saw is more than it answers; `None`: it did not count.
+    fn is_too_much(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<bool> {
+        let (_, rate) = self.of_probed(known, of, share)?;
+        let mut cells = self.cells_of_sweep(known, of);
+        let cell = cells.find(|cell| cell.factor(RATE) == Some(rate) && cell.is_good())?;
+        let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
+        Some(good < ANSWERED * offered)
     }
 
     fn of_probed(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<(Subject, f64)> {
@@ -200,8 +260,13 @@ impl Design {
     }
 
     fn swept(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
-        let load = Load { seconds: self.sweep_s, ..self.load.clone() };
-        self.at_rates((SWEEP, &load, self.sweep_repeats), &wanted.collect::<Vec<_>>())
+        let once = self.swept_once(wanted);
+        repeated(&once, self.sweep_repeats)
+    }
+
+    fn swept_once(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
+        let load = self.load_of_sweep();
+        wanted.map(|(of, rate)| self.at_rate(SWEEP, of, &load, rate)).collect()
     }
 
     fn cells_of_sweep<'s, 'k>(
@@ -213,39 +278,24 @@ impl Design {
     }
 
     fn rates(&self, known: &Known<'_>) -> Vec<Spec> {
-        let mut wanted = Vec::new();
-        for multiple in self.multiples {
+        let mut once = Vec::new();
+        for &multiple in self.multiples {
+            let load = self.at_multiple(multiple);
             for of in &self.subjects {
                 let Some(capacity) = self.capacity(known, of) else { continue };
-                wanted.push((of.clone(), rounded(capacity.rate * multiple), *multiple));
+                let rate = rounded(capacity.rate * multiple);
+                let mut spec = self.at_rate(RATES, of.clone(), &load, rate);
+                spec.factors.insert(OF_CAPACITY.into(), multiple);
+                once.push(spec);
             }
         }
-        let of = |wanted: &[(Subject, f64, f64)]| {
-            let pairs = wanted.iter().map(|(of, rate, _)| (of.clone(), *rate));
-            self.at_rates((RATES, &self.load, self.repeats), &pairs.collect::<Vec<_>>())
-        };
-        let mut specs = of(&wanted);
-        for (spec, (_, _, multiple)) in specs.iter_mut().zip(wanted.iter().cycle()) {
-            spec.factors.insert(OF_CAPACITY.into(), *multiple);
-        }
-        specs
+        repeated(&once, self.repeats)
     }
 
-    /// Every repeat of all of them, before the next repeat of any.
-    fn at_rates(
-        &self,
-        (stage, load, repeats): (&str, &Load, u32),
-        wanted: &[(Subject, f64)],
-    ) -> Vec<Spec> {
-        let repeats = 0..repeats;
-        let each = repeats.flat_map(|repeat| wanted.iter().map(move |wanted| (repeat, wanted)));
-        let spec = |(repeat, (of, rate)): (u32, &(Subject, f64))| {
-            let load = load.with("rate", rate);
-            let mut spec = Spec { repeat, ..self.spec(stage, of.clone(), load) };
-            spec.factors.insert(RATE.into(), *rate);
-            spec
-        };
-        each.map(spec).collect()
+    fn at_rate(&self, stage: &str, of: Subject, load: &Load, rate: f64) -> Spec {
+        let mut spec = self.spec(stage, of, load.with("rate", rate));
+        spec.factors.insert(RATE.into(), rate);
+        spec
     }
 
     fn spec(&self, stage: &str, subject: Subject, load: Load) -> Spec {
@@ -271,8 +321,8 @@ impl Design {
             let all = load.requests.counts.total() as f64;
             (seconds > 0.0 && all > 0.0).then(|| replies / seconds * first / all)
         };
-        // The client is the limit of a closed loop at full speed, and may be: it is but a hint.
-        let points = cell.points().chain(cell.invalid.iter().copied());
+        // Those that do not count are a hint as well, the last one the best.
+        let points = cell.points().chain(cell.invalid.iter().rev().copied());
         points.filter_map(sessions).find(|sessions| *sessions > 0.0)
     }
 }
@@ -288,6 +338,30 @@ pub const RATE: &str = "rate";
 /// The same as a share of the capacity.
 pub const OF_CAPACITY: &str = "of_capacity";
 
+/// A load whose warm-up lasts until a server that is asked for more than it can do has as many
+/// clients waiting as it will ever have: of those that come at `multiple` times its capacity, a
+/// queue of first come, first served loses its first one after their patience, and all that comes
+/// then is what it will be after `multiple / (multiple - 1)` times of it. Until then an overload
+/// looks better than it is. No longer than `filling_max_s`: closer to the capacity it would take
+/// for ever.
+#[must_use]
+pub fn filled(load: &Load, multiple: f64, filling_max_s: f64) -> Load {
+    let patience_s = load.flags.get("patience").and_then(|text| text.parse::<f64>().ok());
+    let (WarmUp::Fixed(own_s), Some(patience_s)) = (load.warm_up, patience_s) else {
+        return load.clone();
+    };
+    let fills_s = if multiple > 1.0 { patience_s * multiple / (multiple - 1.0) } else { 0.0 };
+    // To a tenth, as it is told to people.
+    let fills_s = (fills_s.min(filling_max_s) * 10.0).round() / 10.0;
+    Load { warm_up: WarmUp::Fixed(own_s.max(fills_s)), ..load.clone() }
+}
+
+/// All of them, then all of them again.
+fn repeated(once: &[Spec], repeats: u32) -> Vec<Spec> {
+    let again = |repeat| once.iter().map(move |spec| Spec { repeat, ..spec.clone() });
+    (0..repeats).flat_map(again).collect()
+}
+
 /// Whether nothing more will come of any of them.
 #[must_use]
 pub fn are_over(known: &Known<'_>, specs: &[Spec]) -> bool {
@@ -297,12 +371,14 @@ pub fn are_over(known: &Known<'_>, specs: &[Spec]) -> bool {
 /// Whether nothing more will come of it.
 #[must_use]
 pub fn is_over(known: &Known<'_>, spec: &Spec) -> bool {
-    let attempts_max = if spec.stage == PROBE { 1 } else { known.attempts_max() };
-    known.attempts(spec).is_none_or(|attempts| attempts >= attempts_max)
+    // The client is the limit of a closed loop at full speed, and may be: a probe is but a hint.
+    let mut in_vain = known.cell(spec).into_iter().flat_map(|cell| cell.in_vain_of(spec.repeat));
+    let is_hint = spec.stage == PROBE && in_vain.any(|point| point.verdict.is_by_client());
+    is_hint || known.attempts(spec).is_none_or(|attempts| attempts >= known.attempts_max())
 }
 
 /// To three digits, which is finer than any repeat.
-fn rounded(rate: f64) -> f64 {
+pub(crate) fn rounded(rate: f64) -> f64 {
     let unit = 10_f64.powf((rate.max(1.0).log10() - 2.0).floor()).max(0.01);
     (rate / unit).round() * unit
 }

@@ -40,6 +40,17 @@ pub struct Spread {
     pub count: usize,
 }
 
+/// Whether a subject's repeats agree well enough to tell it from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stability {
+    /// They do.
+    Stable,
+    /// They differ by more than [`UNSTABLE_SHARE`].
+    Unstable,
+    /// There are fewer than [`REPEATS_JUDGED_MIN`].
+    Unknown,
+}
+
 /// So often is tried to measure what turns out invalid, unless the operator says otherwise: what
 /// disturbs a machine goes by, or is there to stay.
 pub const ATTEMPTS_MAX: u32 = 3;
@@ -47,6 +58,9 @@ pub const ATTEMPTS_MAX: u32 = 3;
 /// Beyond it, a subject's repeats at 0.9 of its capacity differ too much to be told from others':
 /// quartiles from each other, as a share of the median.
 pub const UNSTABLE_SHARE: f64 = 0.05;
+
+/// Quartiles of fewer are made of the median itself, and agree by chance.
+pub const REPEATS_JUDGED_MIN: usize = 3;
 
 impl<'k> Known<'k> {
     /// Of points, in the order in which they were measured.
@@ -105,8 +119,7 @@ impl<'k> Known<'k> {
         if cell.points.contains_key(&spec.repeat) {
             return None;
         }
-        let of_repeat = cell.invalid.iter().filter(|point| point.spec.repeat == spec.repeat);
-        Some(of_repeat.count() as u32)
+        Some(cell.in_vain_of(spec.repeat).count() as u32)
     }
 }
 
@@ -120,9 +133,22 @@ impl<'k> Cell<'k> {
         }
     }
 
+    /// Those of one repeat that do not count.
+    pub(crate) fn in_vain_of(&self, repeat: u32) -> impl Iterator<Item = &'k Point> {
+        self.invalid.iter().copied().filter(move |point| point.spec.repeat == repeat)
+    }
+
     /// Those that count, or that the server failed.
     pub fn points(&self) -> impl Iterator<Item = &'k Point> {
         self.points.values().copied()
+    }
+
+    /// Of each repeat that never came to count, what became of it last.
+    #[must_use]
+    pub fn in_vain(&self) -> Vec<&'k Point> {
+        let in_vain = self.invalid.iter().map(|point| (point.spec.repeat, *point));
+        let in_vain = in_vain.filter(|(repeat, _)| !self.points.contains_key(repeat));
+        in_vain.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
     /// What was measured.
@@ -143,10 +169,16 @@ impl<'k> Cell<'k> {
         !self.points.is_empty() && !self.is_failed()
     }
 
-    /// Whether its repeats differ too much ([`UNSTABLE_SHARE`]).
+    /// Whether its repeats agree.
     #[must_use]
-    pub fn is_unstable(&self) -> bool {
-        self.spread(&GOODPUT).is_some_and(|spread| spread.relative() > UNSTABLE_SHARE)
+    pub fn stability(&self) -> Stability {
+        match self.spread(&GOODPUT) {
+            Some(of) if of.count >= REPEATS_JUDGED_MIN => {
+                let is_unstable = of.relative() > UNSTABLE_SHARE;
+                if is_unstable { Stability::Unstable } else { Stability::Stable }
+            }
+            _ => Stability::Unknown,
+        }
     }
 
     /// Of a metric, over all repeats that tell it.

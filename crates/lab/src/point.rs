@@ -85,36 +85,37 @@ pub struct Commands {
 const OF_CLIENT: [&str; 6] =
     ["measured", "schedule-lag", "late-starts", "client-cpu", "descriptors", "not-started"];
 
+/// The gate that fails whoever answers wrongly. Late clients do not make wrong replies; timeouts
+/// they do, so that those are a server's only where nothing else was disturbed.
+const CORRECT: &str = "correct";
+
 impl Verdict {
-    /// By what the gates of a load found.
+    /// By what the gates of a load found, and by what disturbed the machine meanwhile, in words.
     #[must_use]
-    pub fn of_load(findings: &[Finding]) -> Self {
+    pub fn of(findings: &[Finding], disturbed: Vec<String>) -> Self {
         let failing = findings.iter().filter(|finding| finding.verdict == gates::Verdict::Fails);
+        let (client, server): (Vec<&Finding>, Vec<&Finding>) =
+            failing.partition(|finding| OF_CLIENT.contains(&finding.gate));
+        let is_wrong = server.iter().any(|finding| finding.gate == CORRECT);
         // What to do about it is for whoever calls the generator himself.
         let found = |words: &str| String::from(words.split(": ").next().unwrap_or_default());
         let words = |finding: &Finding| format!("{}: {}", finding.gate, found(&finding.words));
-        let (client, server): (Vec<&Finding>, Vec<&Finding>) =
-            failing.partition(|finding| OF_CLIENT.contains(&finding.gate));
-        match (client.is_empty(), server.is_empty()) {
-            // A server that answers wrongly is found out, however late the client was.
-            (_, false) => Self::Failed(server.into_iter().map(words).collect()),
-            (false, true) => Self::Invalid(client.into_iter().map(words).collect()),
-            (true, true) => Self::Good,
+        let invalid: Vec<String> = client.into_iter().map(words).chain(disturbed).collect();
+        match (is_wrong, invalid.is_empty(), server.is_empty()) {
+            (true, _, _) | (false, true, false) => {
+                Self::Failed(server.into_iter().map(words).collect())
+            }
+            (false, false, _) => Self::Invalid(invalid),
+            (false, true, true) => Self::Good,
         }
     }
 
-    /// With what else makes a measurement invalid.
+    /// Whether nothing but the client's own limits is in the way: another try would be the same.
     #[must_use]
-    pub fn and_invalid(self, why: Vec<String>) -> Self {
-        match self {
-            _ if why.is_empty() => self,
-            Self::Failed(_) => self,
-            Self::Good => Self::Invalid(why),
-            Self::Invalid(mut all) => {
-                all.extend(why);
-                Self::Invalid(all)
-            }
-        }
+    pub fn is_by_client(&self) -> bool {
+        let is_gate =
+            |words: &String| words.split(':').next().is_some_and(|gate| OF_CLIENT.contains(&gate));
+        matches!(self, Self::Invalid(why) if why.iter().all(is_gate))
     }
 
     /// Whether the server passed.
@@ -183,5 +184,36 @@ impl Point {
     #[must_use]
     pub fn drops(&self) -> Option<&Classes> {
         self.vitals.as_ref()?.queues.classes.as_ref().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_failed_by_wrong_replies_and_by_timeouts_that_nobody_else_made() {
+        let rows: [(&[&str], &[&str], &str); 9] = [
+            (&[], &[], "good"),
+            (&["correct"], &[], "failed: correct: found"),
+            (&["even-timeouts"], &[], "failed: even-timeouts: found"),
+            (&["client-cpu"], &[], "invalid: client-cpu: found"),
+            (&[], &["steal"], "invalid: steal"),
+            (&["client-cpu", "correct"], &["steal"], "failed: correct: found"),
+            (&["schedule-lag", "even-timeouts"], &[], "invalid: schedule-lag: found"),
+            (&["timeouts"], &["steal"], "invalid: steal"),
+            (&["late-starts"], &["steal"], "invalid: late-starts: found; steal"),
+        ];
+        for (gates, disturbed, expected) in rows {
+            let finding = |gate: &&'static str| Finding {
+                gate,
+                verdict: gates::Verdict::Fails,
+                words: String::from("found: and what to do"),
+            };
+            let findings: Vec<Finding> = gates.iter().map(finding).collect();
+            let disturbed = disturbed.iter().map(ToString::to_string).collect();
+            let told = Verdict::of(&findings, disturbed).to_string();
+            assert_eq!(told, expected, "{gates:?}");
+        }
     }
 }

@@ -39,12 +39,17 @@ pub enum WarmUp {
     /// The same load for so many seconds, and on without a gap.
     Fixed(f64),
     /// The same load, a second at a time, until two of them in a row have replies that differ by
-    /// less than [`STEADY_SHARE`]; so many seconds at most.
+    /// less than [`STEADY_SHARE`], so many seconds at most; then for as long again, and on without
+    /// a gap.
     Steady(u32),
 }
 
 /// Two seconds of an unchanging server differ by less, where they have some thousand replies.
 pub const STEADY_SHARE: f64 = 0.05;
+
+/// Of clients that wait one second, all that come at 1.5 times the capacity or more have settled by
+/// then, and at 1.1 times of it a third of the way is gone.
+const FILLING_MAX_S: f64 = 3.0;
 
 /// Of a paper's point (Brecht04 5, Pariag07 3.2).
 pub const PAPER_SECONDS: f64 = 120.0;
@@ -60,6 +65,15 @@ impl Setup {
     #[must_use]
     pub fn repeats(&self, own: u32) -> u32 {
         self.repeats.unwrap_or(own)
+    }
+
+    /// The longest warm-up that an overload is given to fill its queues: see
+    /// [`filled`](crate::design::filled). None where the operator says his own warm-up, and in the
+    /// papers' minutes.
+    #[must_use]
+    pub fn filling_max_s(&self) -> f64 {
+        let is_own = self.warm_up.is_none() && !self.is_paper;
+        if is_own { FILLING_MAX_S } else { 0.0 }
     }
 
     /// What comes before, where an experiment has its own.

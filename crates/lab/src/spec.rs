@@ -60,11 +60,11 @@ impl Load {
     pub fn costs_s(&self) -> f64 {
         /// The machines, the server's start and its end, and the last replies.
         const BESIDE_S: f64 = 0.7;
-        /// Of those that [`WarmUp::Steady`] allows.
+        /// Of those that [`WarmUp::Steady`] allows; as many follow within the load.
         const STEADY_S: f64 = 3.0;
         let warm_up = match self.warm_up {
             WarmUp::Fixed(seconds) => seconds,
-            WarmUp::Steady(most) => STEADY_S.min(f64::from(most)),
+            WarmUp::Steady(most) => 2.0 * STEADY_S.min(f64::from(most)),
         };
         self.seconds + warm_up + BESIDE_S
     }

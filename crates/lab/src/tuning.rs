@@ -4,14 +4,15 @@
 //!
 //! The paper measures the whole product; here half of it leaves each round (successive halving:
 //! Jamieson and Talwalkar, AISTATS 2016), so that those who may be best are measured longest. A
-//! configuration that fails verification at any rate leaves at once. Those that are left at the end
-//! are measured again, interleaved, with repeats: the best is found by other figures than those
-//! that it was chosen by.
+//! configuration that fails verification at any rate leaves at once; one of which a rate could not
+//! be measured, as the machine was disturbed at every try, can neither win a round nor lose it.
+//! Those that are left at the end are measured again, interleaved, with repeats: the best is found
+//! by other figures than those that it was chosen by.
 
 use std::collections::BTreeMap;
 
-use crate::design::{Plan, RATE, are_over};
-use crate::known::{Cell, Known};
+use crate::design::{OF_CAPACITY, Plan, RATE, are_over, filled, rounded};
+use crate::known::{Cell, Known, Spread};
 use crate::metric::GOODPUT;
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
@@ -30,8 +31,12 @@ pub struct Tuning {
     pub load: Load,
     /// On which machines.
     pub layout: Layout,
-    /// Sessions in a second, each of which counts the same.
-    pub rates: Vec<f64>,
+    /// Sessions in a second that it answers untuned.
+    pub capacity: f64,
+    /// It is asked for these multiples of that, each of which counts the same.
+    pub multiples: &'static [f64],
+    /// See [`filled`].
+    pub filling_max_s: f64,
     /// So many are left at the end.
     pub finalists: usize,
     /// Whether a finer grid is laid around the best, and how often the finalists are measured
@@ -40,25 +45,32 @@ pub struct Tuning {
 }
 
 /// No point of a round is longer: what still differs by then, repeats tell.
-const SECONDS_MAX: f64 = 8.0;
+const SECONDS_MAX: f64 = 4.0;
 
-/// More rounds would halve more configurations than a search could ever have.
-const ROUNDS_MAX: usize = 16;
+/// A round's outcome.
+struct Round {
+    /// With the good replies in a second, the best first.
+    scored: Vec<(Subject, Spread)>,
+    /// Those of which a rate could not be measured.
+    unknown: Vec<Subject>,
+}
 
 impl Tuning {
     /// What is to be measured next, given what is known.
     #[must_use]
     pub fn plan(&self, known: &Known<'_>) -> Plan {
-        let (mut plan, alive) = self.halve(known);
-        let Some(mut alive) = alive.filter(|_| self.repeats > 0) else { return plan };
+        let (mut plan, last) = self.halve(known);
+        let Some(last) = last.filter(|_| self.repeats > 0) else { return plan };
+        let mut alive = last.alive();
         let near = self.around(alive.first());
         let seconds = SECONDS_MAX.min(self.load.seconds * 2.0);
         plan.specs.extend(self.round(NEAR, &near, seconds, 1));
         if !are_over(known, &plan.specs) {
-            plan.later_s = self.later_s(0, ROUNDS_MAX);
+            plan.later_s = self.finals_s();
             return plan;
         }
-        alive.extend(self.ranked(known, NEAR, near).into_iter().take(1));
+        let best = self.outcome(known, NEAR, near).scored.into_iter().next();
+        alive.extend(best.map(|(of, _)| of));
         if !alive.contains(&self.of) {
             // What it is by default is always a rival.
             alive.push(self.of.clone());
@@ -71,39 +83,66 @@ impl Tuning {
     /// Those who are left after all rounds, the best first; `None` before that is known.
     #[must_use]
     pub fn survivors(&self, known: &Known<'_>) -> Option<Vec<Subject>> {
-        self.halve(known).1
+        let scored = self.halve(known).1?.scored;
+        Some(scored.into_iter().map(|(of, _)| of).collect())
     }
 
     /// The rounds that can be said by now and, if these are all over, who is left.
-    fn halve(&self, known: &Known<'_>) -> (Plan, Option<Vec<Subject>>) {
+    fn halve(&self, known: &Known<'_>) -> (Plan, Option<Round>) {
         let mut specs = Vec::new();
-        let mut alive = self.product();
-        for round in 0..ROUNDS_MAX {
+        let mut last = Round { scored: Vec::new(), unknown: self.product() };
+        let halves = self.halves(last.unknown.len());
+        for (round, half) in halves.iter().enumerate() {
+            let alive = last.alive();
             if alive.len() <= self.finalists && round > 0 {
                 break;
             }
             let stage = format!("round {}", round + 1);
             specs.extend(self.round(&stage, &alive, self.seconds(round), 1));
             if !are_over(known, &specs) {
-                return (Plan { specs, later_s: self.later_s(alive.len(), round) }, None);
+                let later_s = self.later_s(&halves, round) + self.finals_s();
+                return (Plan { specs, later_s }, None);
             }
-            let half = alive.len().div_ceil(2).max(self.finalists);
-            alive = self.ranked(known, &stage, alive);
-            alive.truncate(half);
+            last = self.outcome(known, &stage, alive);
+            last.scored.truncate(*half);
         }
-        (Plan { specs, later_s: 0.0 }, Some(alive))
+        (Plan { specs, later_s: 0.0 }, Some(last))
     }
 
-    /// The finalists with their scores, the best first; none before they are known.
+    /// How many are left behind each round: at least one is measured, if only to see who fails.
+    fn halves(&self, all: usize) -> Vec<usize> {
+        let half = |of: &usize| of.div_ceil(2).max(self.finalists);
+        let next = |of: &usize| (*of > self.finalists).then(|| half(of));
+        std::iter::successors(Some(half(&all)), next).collect()
+    }
+
+    /// The finalists with the spread of their scores over the repeats, the best first; none before
+    /// they are known.
     #[must_use]
-    pub fn finalists(&self, known: &Known<'_>) -> Vec<(Subject, f64)> {
+    pub fn finalists(&self, known: &Known<'_>) -> Vec<(Subject, Spread)> {
+        self.outcome(known, FINAL, self.in_final(known)).scored
+    }
+
+    /// Finalists of which no repeat is whole, as the machine was disturbed.
+    #[must_use]
+    pub fn unknown(&self, known: &Known<'_>) -> Vec<Subject> {
+        self.outcome(known, FINAL, self.in_final(known)).unknown
+    }
+
+    fn in_final(&self, known: &Known<'_>) -> Vec<Subject> {
+        let untuned = |of: &Subject| {
+            let mut of = of.clone();
+            of.knobs.retain(|knob, _| self.grid.iter().all(|(tuned, _)| tuned != knob));
+            of
+        };
+        let own = untuned(&self.of);
         let mut subjects: Vec<Subject> = Vec::new();
         for cell in known.cells(&self.experiment, FINAL) {
-            if cell.subject().name == self.of.name && !subjects.contains(cell.subject()) {
+            if untuned(cell.subject()) == own && !subjects.contains(cell.subject()) {
                 subjects.push(cell.subject().clone());
             }
         }
-        self.scored(known, FINAL, subjects)
+        subjects
     }
 
     /// The cell of a finalist at one of the rates.
@@ -112,9 +151,10 @@ impl Tuning {
         &self,
         known: &'s Known<'k>,
         of: &Subject,
-        rate: f64,
+        multiple: f64,
     ) -> Option<&'s Cell<'k>> {
-        let is_it = |cell: &&Cell<'_>| cell.subject() == of && cell.factor(RATE) == Some(rate);
+        let is_it =
+            |cell: &&Cell<'_>| cell.subject() == of && cell.factor(OF_CAPACITY) == Some(multiple);
         known.cells(&self.experiment, FINAL).find(is_it)
     }
 
@@ -153,17 +193,19 @@ impl Tuning {
     }
 
     fn round(&self, stage: &str, alive: &[Subject], seconds: f64, repeats: u32) -> Vec<Spec> {
-        let load = Load { seconds, ..self.load.clone() };
         let mut specs = Vec::new();
         for repeat in 0..repeats {
-            for rate in &self.rates {
+            for &multiple in self.multiples {
+                let rate = rounded(self.capacity * multiple);
+                let load = self.at_multiple(multiple, seconds).with("rate", rate);
+                let factors = [(RATE, rate), (OF_CAPACITY, multiple)];
                 specs.extend(alive.iter().map(|of| Spec {
                     experiment: self.experiment.clone(),
                     stage: stage.into(),
                     subject: of.clone(),
-                    load: load.with("rate", rate),
+                    load: load.clone(),
                     layout: self.layout.clone(),
-                    factors: BTreeMap::from([(RATE.into(), *rate)]),
+                    factors: factors.map(|(name, value)| (name.into(), value)).into(),
                     repeat,
                     profile: None,
                 }));
@@ -172,53 +214,68 @@ impl Tuning {
         specs
     }
 
-    /// The best first; without those that failed at any rate.
-    fn ranked(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Vec<Subject> {
-        self.scored(known, stage, subjects).into_iter().map(|(of, _)| of).collect()
-    }
-
-    /// With the mean, over all rates, of the median of good replies in a second.
-    fn scored(
-        &self,
-        known: &Known<'_>,
-        stage: &str,
-        subjects: Vec<Subject>,
-    ) -> Vec<(Subject, f64)> {
-        let score = |of: Subject| {
+    /// The score of a repeat is the mean over all loads of its good replies in a second.
+    fn outcome(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Round {
+        let mut outcome = Round { scored: Vec::new(), unknown: Vec::new() };
+        for of in subjects {
             let is_of = |cell: &&Cell<'_>| *cell.subject() == of;
             let cells: Vec<&Cell<'_>> =
                 known.cells(&self.experiment, stage).filter(is_of).collect();
-            let good: Vec<f64> = cells
-                .iter()
-                .filter(|cell| cell.is_good())
-                .filter_map(|cell| Some(cell.spread(&GOODPUT)?.median))
-                .collect();
-            let is_whole = good.len() == self.rates.len() && cells.len() == good.len();
-            is_whole.then(|| (of, good.iter().sum::<f64>() / good.len() as f64))
-        };
-        let mut scored: Vec<(Subject, f64)> = subjects.into_iter().filter_map(score).collect();
-        scored.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        scored
+            if cells.iter().any(|cell| cell.is_failed()) {
+                continue;
+            }
+            let mut repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for point in cells.iter().flat_map(|cell| cell.points()) {
+                let good = (GOODPUT.of)(point).unwrap_or_default();
+                repeats.entry(point.spec.repeat).or_default().push(good);
+            }
+            let loads = self.multiples.len();
+            let whole = repeats.into_values().filter(|good| good.len() == loads);
+            let means = whole.map(|good| good.iter().sum::<f64>() / loads as f64);
+            match Spread::of(means.collect()) {
+                Some(score) => outcome.scored.push((of, score)),
+                None => outcome.unknown.push(of),
+            }
+        }
+        outcome.scored.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
+        outcome
+    }
+
+    fn at_multiple(&self, multiple: f64, seconds: f64) -> Load {
+        Load { seconds, ..filled(&self.load, multiple, self.filling_max_s) }
     }
 
     fn seconds(&self, round: usize) -> f64 {
         (self.load.seconds * 2_f64.powi(round as i32)).min(SECONDS_MAX)
     }
 
-    /// About how long takes what follows a round of so many.
-    fn later_s(&self, alive: usize, round: usize) -> f64 {
-        let cost = |seconds| Load { seconds, ..self.load.clone() }.costs_s();
-        let rates = self.rates.len() as f64;
-        let (mut left, mut sum) = (alive.div_ceil(2), 0.0);
-        for round in round + 1..ROUNDS_MAX {
-            if left <= self.finalists {
-                break;
-            }
-            sum += cost(self.seconds(round)) * left as f64 * rates;
-            left = left.div_ceil(2);
+    /// About how long one of them takes at all loads.
+    fn costs_s(&self, seconds: f64) -> f64 {
+        self.multiples.iter().map(|multiple| self.at_multiple(*multiple, seconds).costs_s()).sum()
+    }
+
+    /// About how long take the rounds behind one, if nobody fails.
+    fn later_s(&self, halves: &[usize], round: usize) -> f64 {
+        let of = |round: usize| self.costs_s(self.seconds(round)) * halves[round - 1] as f64;
+        (round + 1..halves.len()).map(of).sum()
+    }
+
+    /// About how long takes what follows all rounds.
+    fn finals_s(&self) -> f64 {
+        if self.repeats == 0 {
+            return 0.0;
         }
-        let finals = cost(SECONDS_MAX.min(self.load.seconds * 4.0)) * rates;
-        sum + finals * (self.finalists + 2) as f64 * f64::from(self.repeats)
+        let near = 2.0 * self.grid.len() as f64;
+        let finals = (self.finalists + 2) as f64 * f64::from(self.repeats);
+        near * self.costs_s(SECONDS_MAX.min(self.load.seconds * 2.0))
+            + finals * self.costs_s(SECONDS_MAX.min(self.load.seconds * 4.0))
+    }
+}
+
+impl Round {
+    /// Who goes on.
+    fn alive(&self) -> Vec<Subject> {
+        self.scored.iter().map(|(of, _)| of).chain(&self.unknown).cloned().collect()
     }
 }
 

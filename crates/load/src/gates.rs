@@ -37,6 +37,10 @@ impl Default for Limits {
 /// Of timeouts and of replies that broke off, by how much the share of one size may exceed that of
 /// all (Pariag07 3.4).
 const UNEVEN_MAX: f64 = 0.02;
+/// And by so many standard errors of it: of a hundred requests a share differs from the mean by
+/// more than two hundredths by chance alone. Of the paper's points, which last 120 s, they are less
+/// than a hundredth.
+const ERRORS: f64 = 3.0;
 /// The share of timeouts, at most, of all requests (Pariag07 3.4).
 const TIMEOUTS_MAX: f64 = 0.10;
 /// The same of one client's requests for one size (Pariag07 3.4).
@@ -308,20 +312,23 @@ fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
         return (Verdict::Holds, String::from("no request timed out or was broken off"));
     }
     let mean = all.ratio();
+    let allowed = |of: u64| UNEVEN_MAX + ERRORS * (mean * (1.0 - mean) / of as f64).sqrt();
+    let above = |of: Share| of.ratio() - mean - allowed(of.of);
     let shares = results.kinds.iter().map(|of| (of.kind, unserved(&of.detail.counts)));
-    let Some((kind, most)) = worst(shares) else {
+    let Some((kind, most)) = worst(shares, above) else {
         return (Verdict::Told, too_few("size"));
     };
-    let told = format!("{} time out or break off for {}", named(results, kind), units::share(most));
+    let is = most.ratio();
+    let told = format!("{} time out or break off for {}", named(results, kind), units::share(is));
     let mean_told = units::share(mean);
-    if most - mean <= UNEVEN_MAX {
+    if above(most) <= 0.0 {
         let words = format!(
             "{told}, the mean is {mean_told}; no size of {REQUESTS_JUDGED_MIN} requests or more is \
              worse"
         );
         return (Verdict::Holds, words);
     }
-    let (above, allowed) = (units::points(most - mean), units::points(UNEVEN_MAX));
+    let (above, allowed) = (units::points(is - mean), units::points(allowed(most.of)));
     let words = format!(
         "{told}, {above} above the mean of {mean_told} where {allowed} are allowed: the server is \
          fast at the cost of these files; do not compare it at this rate"
@@ -355,9 +362,10 @@ fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
         let kinds = results.kinds.iter().zip(&of.kinds);
         kinds.map(move |(kind, &share)| ((client, kind.kind), share))
     });
-    let Some(((client, kind), share)) = worst(of_clients) else {
+    let Some(((client, kind), share)) = worst(of_clients, Share::ratio) else {
         return (Verdict::Told, too_few("size of a client"));
     };
+    let share = share.ratio();
     let what = format!("most time out for client {client} and {}:", named(results, kind));
     if results.patience != Some(PAPER_PATIENCE) {
         return (Verdict::Told, format!("{what} {}; {}", units::share(share), unjudged()));
@@ -371,11 +379,13 @@ fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
     )
 }
 
-/// The greatest share of those that have enough requests, the first if there are several.
-fn worst<K>(shares: impl Iterator<Item = (K, Share)>) -> Option<(K, f64)> {
+/// The worst share of those that have enough requests, the first if there are several.
+fn worst<K>(
+    shares: impl Iterator<Item = (K, Share)>,
+    how: impl Fn(Share) -> f64,
+) -> Option<(K, Share)> {
     let judged = shares.filter(|(_, share)| share.of >= REQUESTS_JUDGED_MIN);
-    let shares = judged.map(|(key, share)| (key, share.ratio()));
-    shares.reduce(|most, next| if next.1 > most.1 { next } else { most })
+    judged.reduce(|most, next| if how(next.1) > how(most.1) { next } else { most })
 }
 
 fn at_most(what: &str, is: f64, most: f64, mend: &str) -> (Verdict, String) {

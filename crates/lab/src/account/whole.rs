@@ -5,6 +5,7 @@ use crate::curves::{counted, lasting};
 use crate::design::PROBE;
 use crate::experiment::experiment;
 use crate::known::Known;
+use crate::point::Point;
 use crate::schedule;
 use crate::subject::quoted;
 
@@ -57,14 +58,11 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
     let known = Known::of(&results.points).tried(setup.attempts);
     let mut given_up = 0;
     for cell in known.all().iter().filter(|cell| cell.spec.stage != PROBE) {
-        let mut repeats: Vec<u32> = cell.invalid.iter().map(|point| point.spec.repeat).collect();
-        repeats.sort_unstable();
-        let tries = repeats.chunk_by(|a, b| a == b);
-        let is_given_up = |tries: &&[u32]| {
-            let is_known = cell.points().any(|point| point.spec.repeat == tries[0]);
-            !is_known && tries.len() as u32 >= known.attempts_max()
+        let is_given_up = |point: &&&Point| {
+            let tries = cell.in_vain_of(point.spec.repeat).count();
+            tries as u32 >= known.attempts_max()
         };
-        given_up += tries.filter(is_given_up).count();
+        given_up += cell.in_vain().iter().filter(is_given_up).count();
     }
     let why = match known.attempts_max() {
         1 => String::from("the one attempt does not count"),

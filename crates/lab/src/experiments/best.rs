@@ -51,9 +51,12 @@ const GRIDS: [(&str, Grid); 4] = [
 /// By knob, its values.
 type Grid = &'static [(&'static str, &'static [&'static str])];
 
-fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
+/// With what searches found, each with what it was made of.
+fn design(setup: &Setup, tuned: Vec<(Subject, Subject)>) -> Design {
     let mut subjects = setup.subjects(&SUBJECTS);
-    subjects.extend(tuned);
+    let found = tuned.iter().map(|(best, _)| best).filter(|best| !subjects.contains(best));
+    let found: Vec<Subject> = found.cloned().collect();
+    subjects.extend(found);
     Design {
         experiment: EXPERIMENT.name,
         subjects,
@@ -62,56 +65,47 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[0.9, 2.0],
-        sweep_repeats: setup.repeats(2),
+        sweep_repeats: 1,
         repeats: setup.repeats(3),
-        basis: untuned,
+        made_of: tuned,
+        filling_max_s: setup.filling_max_s(),
     }
 }
 
-/// The one that a tuned one was made of.
-fn untuned(of: &Subject) -> Subject {
-    let is_tried = |knob: &str| {
-        let mut grids = GRIDS.iter().filter(|(name, _)| *name == of.name);
-        grids.any(|(_, grid)| grid.iter().any(|(tried, _)| *tried == knob))
-    };
-    let mut of = of.clone();
-    of.knobs.retain(|knob, _| !is_tried(knob));
-    of
-}
-
-/// The searches that can begin: of those whose capacity is known.
+/// The searches that can begin: of those whose capacity is known and who have no value of their own
+/// of what is tried.
 fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
-    let of = |(name, grid): &(&str, Grid)| {
-        let subject = Subject { name: String::from(*name), knobs: Default::default() };
-        let capacity = design.capacity(known, &subject)?;
+    let of = |of: &Subject| {
+        let (_, grid) = GRIDS.iter().find(|(name, _)| *name == of.name)?;
+        let is_free = grid.iter().all(|(knob, _)| !of.knobs.contains_key(*knob));
+        let capacity = design.capacity(known, of).filter(|_| is_free)?;
         let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
-        let load = Load { seconds: setup.seconds(1.0), ..design.load.clone() };
         Some(Tuning {
             experiment: EXPERIMENT.name.into(),
-            of: subject,
+            of: of.clone(),
             grid: grid.iter().map(|(knob, all)| (String::from(*knob), values(all))).collect(),
-            load,
+            load: Load { seconds: setup.seconds(1.0), ..design.load.clone() },
             layout: design.layout.clone(),
-            rates: vec![(capacity.rate * 2.0).round()],
+            capacity: capacity.rate,
+            multiples: &[2.0],
+            filling_max_s: design.filling_max_s,
             finalists: 1,
             repeats: 0,
         })
     };
-    let is_asked = |of: &Tuning| design.subjects.contains(&of.of);
-    GRIDS.iter().filter_map(of).filter(is_asked).collect()
+    design.subjects.iter().filter_map(of).collect()
 }
 
-fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Subject> {
-    let survivors = tunings(setup, design, known);
-    survivors.iter().filter_map(|of| of.survivors(known)?.into_iter().next()).collect()
+fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<(Subject, Subject)> {
+    let best = |of: &Tuning| Some((of.survivors(known)?.into_iter().next()?, of.of.clone()));
+    tunings(setup, design, known).iter().filter_map(best).collect()
 }
 
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = self::design(setup, Vec::new());
     let sweep = Design { multiples: &[], ..design.clone() };
     let mut plan = sweep.plan(known);
-    let rates = design.multiples.len() * (design.subjects.len() + GRIDS.len());
-    let rates_s = design.of_points(design.load.seconds, rates);
+    let rates_s = design.of_rates(design.subjects.len() + GRIDS.len());
     if !are_over(known, &plan.specs) {
         plan.later_s += rates_s + TUNING_S;
         return plan;
@@ -133,8 +127,8 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
 const TUNING_S: f64 = 80.0;
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let untuned = design(setup, Vec::new());
-    let design = design(setup, tuned(setup, &untuned, known));
+    let asked = design(setup, Vec::new());
+    let design = design(setup, tuned(setup, &asked, known));
     vec![Section {
         name: EXPERIMENT.name.into(),
         title: String::from("Which server, which knobs, and what a flood does"),

@@ -92,7 +92,9 @@ pub(super) fn design(
     quota_percent: u32,
 ) -> Design {
     let own = || servers().flat_map(|of| of.limits.iter().map(|limit| of.with(limit)));
-    let subjects = if setup.subjects.is_empty() { own().collect() } else { setup.subjects.clone() };
+    let subjects: Vec<Subject> =
+        if setup.subjects.is_empty() { own().collect() } else { setup.subjects.clone() };
+    let made_of = subjects.iter().map(|of| (of.clone(), basis(of))).collect();
     Design {
         experiment,
         subjects,
@@ -108,7 +110,8 @@ pub(super) fn design(
         multiples: MULTIPLES,
         sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
-        basis,
+        made_of,
+        filling_max_s: setup.filling_max_s(),
     }
 }
 
@@ -346,7 +349,7 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         if kept.is_empty() {
             continue;
         }
-        let original = policy(&(design.basis)(of)).unwrap_or_else(|| of.label());
+        let original = policy(&design.basis(of)).unwrap_or_else(|| of.label());
         lines.push(format!(
             "{original} answers {} replies/s at its best. Asked for {most} times as much: {}.",
             number(best),

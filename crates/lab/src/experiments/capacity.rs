@@ -32,7 +32,8 @@ fn design(setup: &Setup) -> Design {
         multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
         sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: setup.filling_max_s(),
     }
 }
 

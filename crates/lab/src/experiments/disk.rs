@@ -85,7 +85,8 @@ pub(super) fn design(
         multiples,
         sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(2),
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: setup.filling_max_s(),
     }
 }
 

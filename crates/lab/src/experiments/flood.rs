@@ -13,9 +13,9 @@ use crate::testbed::Layout;
 /// can ask for more than twice of what the server can do.
 const QUOTA_PERCENT: u32 = 25;
 
-/// As long as clients wait: until then those who came first are still to be answered, and an
-/// overload looks better than it is.
-const WARM_UP_S: f64 = 1.0;
+/// Until a server has started its threads and has the file in memory. Of an overload it is longer:
+/// [`Design::filling_max_s`].
+const WARM_UP_S: f64 = 0.5;
 
 /// New clients that ask for one small file each, and wait one second.
 pub(super) fn load(setup: &Setup, seconds: f64) -> Load {

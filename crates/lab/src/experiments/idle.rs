@@ -56,7 +56,8 @@ fn design(setup: &Setup) -> Design {
         multiples: &[],
         sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: setup.filling_max_s(),
     }
 }
 

@@ -95,7 +95,8 @@ fn design(setup: &Setup) -> Design {
         multiples: AT,
         sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(1),
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: setup.filling_max_s(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which knobs are best for one server here? (Pariag07 3.3.)
 //!
-//! The cross product of connections and workers and, where they apply, cache size or accept-limit,
-//! by [`Tuning`]; under the workload and at the loads that the server is to be good at: 0.9, 1.25
-//! and 2.0 of the capacity that it has untuned.
+//! The cross product of connections, workers, backlog and, where they apply, cache size or
+//! accept-limit, by [`Tuning`]; under the workload and at the loads that the server is to be good
+//! at: 0.9 and 2.0 of the capacity that it has untuned.
 
 use super::flood;
 use crate::curves::{self, number};
@@ -11,26 +11,25 @@ use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
 use crate::page::{Section, Table};
-use crate::setup::{Setup, WarmUp};
+use crate::setup::Setup;
 use crate::spec::Load;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::tuning::Tuning;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "tune",
     paper: "Pariag07 3.3",
-    question: "which connections, workers and accept-limit are best for one server here?",
+    question: "which connections, workers, backlog and accept-limit or cache size are best here?",
     plan,
     sections,
 };
 
-/// By subject: connections, workers, and what else its paper tunes. Small enough for twenty
-/// minutes.
+/// By subject: connections and workers. Small enough for twenty minutes with what is tuned beside.
 const GRIDS: [(&str, Grid); 9] = [
-    ("sped", &[CONNECTIONS, PROCESSES, BACKLOG, ACCEPT_LIMIT]),
-    ("amped", &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG, ACCEPT_LIMIT]),
-    ("mt", &[("threads", &["16", "64", "256", "1024"]), BACKLOG, ("accept-limit", &["1", "4"])]),
-    ("proactor", &[CONNECTIONS, PROCESSES, BACKLOG, ACCEPT_LIMIT]),
+    ("sped", &[CONNECTIONS, ("processes", &["1", "2", "4"]), BACKLOG]),
+    ("amped", &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG]),
+    ("mt", &[("threads", &["16", "64", "256", "1024"]), BACKLOG]),
+    ("proactor", &[CONNECTIONS, ("processes", &["1", "2", "4"]), BACKLOG]),
     ("nginx", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
     ("lighttpd", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
     ("h2o", &[PEER_CONNECTIONS, PEER_WORKERS]),
@@ -38,14 +37,26 @@ const GRIDS: [(&str, Grid); 9] = [
     ("apache-prefork", &[("workers", &["16", "64", "256"]), BACKLOG]),
 ];
 
-type Grid = &'static [(&'static str, &'static [&'static str])];
+type Grid = &'static [Knob];
 
-const CONNECTIONS: (&str, &[&str]) = ("connections-max", &["1000", "10000"]);
-const PEER_CONNECTIONS: (&str, &[&str]) = ("connections", &["1000", "4000"]);
-const PEER_WORKERS: (&str, &[&str]) = ("workers", &["1", "2", "4"]);
-const PROCESSES: (&str, &[&str]) = ("processes", &["1", "2", "4"]);
-const BACKLOG: (&str, &[&str]) = ("backlog", &["32", "128", "1024"]);
-const ACCEPT_LIMIT: (&str, &[&str]) = ("accept-limit", &["1", "16", "inf"]);
+/// With the values that are tried.
+type Knob = (&'static str, &'static [&'static str]);
+
+const CONNECTIONS: Knob = ("connections-max", &["1000", "10000"]);
+const PEER_CONNECTIONS: Knob = ("connections", &["1000", "4000"]);
+const PEER_WORKERS: Knob = ("workers", &["1", "2", "4"]);
+const BACKLOG: Knob = ("backlog", &["64", "1024"]);
+
+/// What Weir's architectures are tuned in beside: where all clients ask for one small file, how
+/// many are accepted at a time; else how much is kept in memory.
+const OF_ONE_FILE: Knob = ("accept-limit", &["1", "16", "inf"]);
+const OF_MANY_FILES: Knob = ("cache-mb", &["4", "64", "512"]);
+
+fn beside(of: &Subject, load: &Load) -> Option<Knob> {
+    let is_one = load.workload == "one-packet";
+    let of_load = if is_one { OF_ONE_FILE } else { OF_MANY_FILES };
+    matches!(of.kind(), Ok(Kind::Weir(_))).then_some(of_load)
+}
 
 fn design(setup: &Setup) -> Design {
     Design {
@@ -58,7 +69,8 @@ fn design(setup: &Setup) -> Design {
         multiples: &[],
         sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: setup.filling_max_s(),
     }
 }
 
@@ -66,20 +78,18 @@ fn design(setup: &Setup) -> Design {
 fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
     let of = |of: &Subject| {
         let (_, grid) = GRIDS.iter().find(|(name, _)| *name == of.name)?;
-        let rate = design.capacity(known, of)?.rate;
+        let capacity = design.capacity(known, of)?.rate;
+        let grid = grid.iter().copied().chain(beside(of, &design.load));
         let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
-        let load = Load {
-            warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
-            seconds: setup.seconds(0.6),
-            ..design.load.clone()
-        };
         Some(Tuning {
             experiment: EXPERIMENT.name.into(),
             of: of.clone(),
-            grid: grid.iter().map(|(knob, all)| (String::from(*knob), values(all))).collect(),
-            load,
+            grid: grid.map(|(knob, all)| (String::from(knob), values(all))).collect(),
+            load: design.load.clone(),
             layout: design.layout.clone(),
-            rates: [0.9, 1.25, 2.0].map(|share| (rate * share).round()).into(),
+            capacity,
+            multiples: &MULTIPLES,
+            filling_max_s: design.filling_max_s,
             finalists: 4,
             repeats: setup.repeats(3),
         })
@@ -97,6 +107,9 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     tunings(setup, &design, known).iter().fold(plan, |plan, of| of.plan(known).after(plan))
 }
 
+/// Where a server has nearly enough to do, and where it has twice as much.
+const MULTIPLES: [f64; 2] = [0.9, 2.0];
+
 /// About how long one search takes.
 const TUNING_S: f64 = 900.0;
 
@@ -105,18 +118,13 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let tunings = tunings(setup, &design, known);
     let mut answer = Vec::new();
     for tuning in &tunings {
-        let finalists = tuning.finalists(known);
-        let (Some((best, score)), Some((_, own))) =
-            (finalists.first(), finalists.iter().find(|(of, _)| *of == tuning.of))
-        else {
-            continue;
-        };
-        answer.push(format!(
-            "{}: best with {best}: {} good replies/s over all loads, {} % more than untuned.",
-            tuning.of,
-            number(*score),
-            number((score / own - 1.0) * 100.0)
-        ));
+        answer.extend(winner(tuning, known));
+        for of in tuning.unknown(known) {
+            answer.push(format!(
+                "{of} could not be measured at every load, as the machine was disturbed: it may be \
+                 better, or worse."
+            ));
+        }
     }
     vec![Section {
         name: EXPERIMENT.name.into(),
@@ -131,14 +139,33 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     }]
 }
 
+/// The best of those who were measured; none, where there is nobody to be better than.
+fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
+    let finalists = tuning.finalists(known);
+    let [(best, score), _, ..] = finalists.as_slice() else { return None };
+    let mut words = format!(
+        "{}: best with {best}: {} good replies/s over all loads",
+        tuning.of,
+        curves::spread_text(score)
+    );
+    if let Some((_, own)) = finalists.iter().find(|(of, _)| *of == tuning.of && of != best) {
+        let (is_more, gain) =
+            (score.quartiles.0 > own.quartiles.1, (score.median / own.median - 1.0) * 100.0);
+        let gain = format!(", {} % more than untuned", number(gain));
+        words +=
+            if is_more { &gain } else { ", which repeats do not tell from what it is untuned" };
+    }
+    Some(words + ".")
+}
+
 fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
     let mut head =
         vec![String::from("finalist"), String::from("good replies/s, mean of all loads")];
-    head.extend(tuning.rates.iter().map(|rate| format!("at {} sessions/s", number(*rate))));
+    head.extend(tuning.multiples.iter().map(|of| format!("at {of} of its capacity")));
     let rows = tuning.finalists(known).into_iter().map(|(of, score)| {
-        let mut row = vec![of.to_string(), number(score)];
-        row.extend(tuning.rates.iter().map(|rate| {
-            let cell = tuning.final_cell(known, &of, *rate);
+        let mut row = vec![of.to_string(), curves::spread_text(&score)];
+        row.extend(tuning.multiples.iter().map(|multiple| {
+            let cell = tuning.final_cell(known, &of, *multiple);
             cell.map_or_else(|| String::from("-"), |cell| curves::told(cell, &metric::GOODPUT))
         }));
         row
@@ -162,7 +189,9 @@ mod tests {
     fn every_value_of_a_grid_is_one_that_its_subject_takes() {
         for (name, grid) in GRIDS {
             let subject: Subject = name.parse().expect("a subject");
-            for (knob, values) in grid {
+            let besides = [OF_ONE_FILE, OF_MANY_FILES];
+            let besides = besides.iter().filter(|_| matches!(subject.kind(), Ok(Kind::Weir(_))));
+            for (knob, values) in grid.iter().chain(besides) {
                 for value in *values {
                     assert_eq!(with_knob(&subject, knob, value).judge(), Ok(()), "{name} {knob}");
                 }

@@ -1,13 +1,13 @@
 //! Capacities and rates.
 
 use lab::Failure;
-use lab::design::{Design, OF_CAPACITY, PROBE, RATES};
+use lab::design::{Design, OF_CAPACITY, PROBE, RATE, RATES, SWEEP, filled};
 use lab::experiment::{Experiment, experiment};
 use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};
 use lab::schedule::{self, missing};
-use lab::setup::Setup;
-use lab::spec::Spec;
+use lab::setup::{Setup, WarmUp};
+use lab::spec::{Load, Spec};
 use proptest::prelude::*;
 
 use super::model::{Server, point};
@@ -102,6 +102,93 @@ fn gives_up(setup: &Setup, attempts_max: u32) {
     }
 }
 
+/// Also where others of the same measurement count, so that a median of few is not taken for one of
+/// all.
+#[test]
+fn a_repeat_that_never_counts_is_told() {
+    let setup = setup(&["sped"]);
+    let mut points = Vec::new();
+    let mut measure = |spec: &Spec, attempt| {
+        let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
+        if spec.factors.get(OF_CAPACITY) == Some(&2.0) && spec.repeat == 1 {
+            point.verdict = Verdict::Invalid(vec![String::from("steal")]);
+        }
+        Ok(point)
+    };
+    schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ()).expect("a run");
+    let sections = (capacity().sections)(&setup, &Known::of(&points));
+    let excluded = &sections[0].excluded;
+    let is_it = |line: &&String| line.ends_with("repeat 1: invalid: steal");
+    assert_eq!(excluded.iter().filter(is_it).count(), 1, "{excluded:?}");
+}
+
+/// A probe whose client was the limit would be so again; one that was disturbed is tried again.
+#[test]
+fn a_probe_is_tried_again_unless_its_client_was_the_limit() {
+    for (why, expected) in [("client-cpu: 99 %", 1), ("steal", 2)] {
+        let mut points = Vec::new();
+        let mut measure = |spec: &Spec, attempt| {
+            let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
+            if spec.stage == PROBE && attempt == 0 {
+                point.verdict = Verdict::Invalid(vec![String::from(why)]);
+            }
+            Ok(point)
+        };
+        let setup = setup(&["sped"]);
+        schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ()).expect("run");
+        let probes = points.iter().filter(|point| point.spec.stage == PROBE).count();
+        assert_eq!(probes, expected, "{why}");
+        assert_eq!(rates(&points, "sped").len(), 9, "{why}");
+    }
+}
+
+/// One point of many is better by chance; measured again it is not.
+#[test]
+fn what_was_best_by_chance_is_measured_again() {
+    let setup = Setup { repeats: Some(1), ..setup(&["sped"]) };
+    let points = performed(capacity(), &setup, &|spec, rate| {
+        let chance = if spec.stage == SWEEP && spec.repeat == 0 { 1.0 } else { 0.9 };
+        rate.map_or(1_000.0, |rate| rate.min(1_000.0 * chance))
+    });
+    let again = points.iter().filter(|point| point.spec.stage == SWEEP && point.spec.repeat > 0);
+    assert!(again.count() >= 1);
+    let (_, best) = rates(&points, "sped")[4];
+    assert!((930.0..=970.0).contains(&best), "{best}: between the two that were seen of it");
+}
+
+/// Its best rate is one by chance, and may be the last one.
+#[test]
+fn who_has_too_much_at_every_rate_is_not_asked_for_more() {
+    let setup = setup(&["sped"]);
+    let points = performed(capacity(), &setup, &|spec, rate| match rate {
+        None => 4_000.0,
+        Some(rate) => rate.min(1_000.0 + spec.load.flags["rate"].len() as f64 + rate / 100.0),
+    });
+    let swept = points.iter().filter(|point| point.spec.stage == SWEEP);
+    let asked = swept.map(|point| point.spec.factors[RATE]).fold(0.0, f64::max);
+    assert!(asked <= 4_000.0 * 1.15 + 10.0, "{asked}");
+}
+
+#[test]
+fn an_overload_is_measured_when_its_queues_are_full() {
+    let flags = [("patience", "1")].map(|(name, value)| (name.into(), String::from(value)));
+    let load = |warm_up| Load {
+        workload: String::from("one-packet"),
+        seconds: 1.0,
+        warm_up,
+        flags: flags.clone().into(),
+        idle_connections: 0,
+    };
+    // A multiple, the longest, and what comes of a warm-up of half a second.
+    let rows =
+        [(0.9, 3.0, 0.5), (1.0, 3.0, 0.5), (2.0, 3.0, 2.0), (1.1, 3.0, 3.0), (2.0, 0.0, 0.5)];
+    for (multiple, most_s, expected) in rows {
+        let filled = filled(&load(WarmUp::Fixed(0.5)), multiple, most_s);
+        assert_eq!(filled.warm_up, WarmUp::Fixed(expected), "{multiple} {most_s}");
+    }
+    assert_eq!(filled(&load(WarmUp::Steady(9)), 2.0, 3.0).warm_up, WarmUp::Steady(9));
+}
+
 #[test]
 fn a_server_that_does_not_answer_is_left_out() {
     let setup = setup(&["sped", "mt"]);
@@ -192,7 +279,8 @@ fn a_design_knows_no_capacity_before_its_sweep() {
         multiples: &[1.0],
         sweep_repeats: 1,
         repeats: 1,
-        basis: Clone::clone,
+        made_of: Vec::new(),
+        filling_max_s: 3.0,
     };
     assert_eq!(design.capacity(&known, &design.subjects[0]), None);
     assert!(design.curve(&known, &design.subjects[0]).is_empty());

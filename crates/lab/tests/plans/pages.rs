@@ -58,23 +58,21 @@ fn a_page_says_what_is_missing_and_how_to_go_on() {
     let whole = results(&["capacity"], usize::MAX, &good).points.len();
     let stopped = |told: &str| {
         let go_on = "To go on: weir lab run capacity --dir 'a place'";
-        vec![format!("This is not whole. Of capacity {told}."), String::from(go_on)]
+        vec![format!("This is not whole. Of capacity {told}"), String::from(go_on)]
     };
     let rows = [
-        (
-            1,
-            stopped(
-                "1 point is missing, and others that depend on what comes out. That takes about 2 minutes",
-            ),
-        ),
-        (whole - 2, stopped("2 points are missing. That takes about 7 seconds")),
+        (1, stopped("1 point is missing, and others that depend on what comes out.")),
+        (whole - 2, stopped("2 points are missing")),
         (usize::MAX, Vec::new()),
     ];
     for (points_max, expected) in rows {
         let results = results(&["capacity"], points_max, &good);
         let summary = of_one(&results).summary;
         let at = summary.iter().position(|line| line.starts_with("Measured from"));
-        assert_eq!(summary[at.expect("a summary") + 1..], expected, "{points_max}");
+        // How long it takes is the experiment's to say.
+        let told = summary[at.expect("a summary") + 1..].iter();
+        let told: Vec<&str> = told.map(|line| line.split(". That takes").next().unwrap()).collect();
+        assert_eq!(told, expected, "{points_max}");
     }
 }
 

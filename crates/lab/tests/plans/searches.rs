@@ -29,7 +29,9 @@ fn tuning() -> Tuning {
             idle_connections: 0,
         },
         layout: Layout::default(),
-        rates: vec![1_000.0, 4_000.0],
+        capacity: 1_000.0,
+        multiples: &[1.0, 4.0],
+        filling_max_s: 0.0,
         finalists: 2,
         repeats: 3,
     }
@@ -46,7 +48,10 @@ fn server(spec: &Spec, rate: Option<f64>, processes: f64) -> f64 {
     (3_000.0 / (1.0 + off)).min(rate.unwrap_or(f64::MAX))
 }
 
-fn performed(tuning: &Tuning, processes: f64, fails: &dyn Fn(&Spec) -> bool) -> Vec<Point> {
+/// What becomes of a point beside what the formula says.
+type Fate<'f> = &'f dyn Fn(&Spec) -> Verdict;
+
+fn performed(tuning: &Tuning, processes: f64, fate: Fate<'_>) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     loop {
         let known = Known::of(&points);
@@ -58,9 +63,7 @@ fn performed(tuning: &Tuning, processes: f64, fails: &dyn Fn(&Spec) -> bool) -> 
         }
         for spec in left {
             let mut point = point(&spec, 0, &|spec, rate| server(spec, rate, processes));
-            if fails(&spec) {
-                point.verdict = Verdict::Failed(vec![String::from("wrong bytes")]);
-            }
+            point.verdict = fate(&spec);
             points.push(point);
         }
     }
@@ -78,25 +81,25 @@ fn the_best_of_a_grid_is_found_and_what_lies_beside_it() {
         // Between two values of the grid: the finer one has it.
         (8.0, "sped:connections-max=1000,processes=8"),
     ] {
-        let points = performed(&tuning(), processes, &|_| false);
+        let points = performed(&tuning(), processes, &|_| Verdict::Good);
         assert_eq!(best(&tuning(), &points), expected);
     }
 }
 
 #[test]
 fn what_fails_at_any_rate_is_never_the_best() {
-    let fails = |spec: &Spec| {
-        spec.subject.knobs.get("processes").is_some_and(|value| value == "4")
-            && spec.load.flags["rate"] == "4000"
+    let fate = |spec: &Spec| match has_processes(spec, "4") && spec.load.flags["rate"] == "4000" {
+        true => Verdict::Failed(vec![String::from("wrong bytes")]),
+        false => Verdict::Good,
     };
-    let points = performed(&tuning(), 4.0, &fails);
+    let points = performed(&tuning(), 4.0, &fate);
     let told = best(&tuning(), &points);
     assert!(told.starts_with("sped:connections-max=1000") && !told.ends_with("=4"), "{told}");
 }
 
 #[test]
 fn half_of_them_leave_each_round_and_rounds_double() {
-    let points = performed(&tuning(), 4.0, &|_| false);
+    let points = performed(&tuning(), 4.0, &|_| Verdict::Good);
     let of = |stage: &str| {
         let of_it: Vec<&Point> = points.iter().filter(|point| point.spec.stage == stage).collect();
         (of_it.len(), of_it.first().map(|point| point.spec.load.seconds))
@@ -107,4 +110,38 @@ fn half_of_them_leave_each_round_and_rounds_double() {
     assert_eq!(of("round 4"), (0, None));
     // The finalists, the best one beside them, and what it is untuned.
     assert_eq!(of("final"), (4 * 2 * 3, Some(4.0)));
+}
+
+fn has_processes(spec: &Spec, count: &str) -> bool {
+    spec.subject.knobs.get("processes").is_some_and(|value| value == count)
+}
+
+fn disturbed() -> Verdict {
+    Verdict::Invalid(vec![String::from("steal")])
+}
+
+/// A machine that is disturbed whenever the best one is asked for much, until the finals.
+#[test]
+fn who_could_not_be_measured_leaves_no_round() {
+    let fate = |spec: &Spec| {
+        let is_hit = has_processes(spec, "4") && spec.load.flags["rate"] == "4000";
+        if is_hit && spec.stage != "final" { disturbed() } else { Verdict::Good }
+    };
+    let points = performed(&tuning(), 4.0, &fate);
+    assert_eq!(best(&tuning(), &points), "sped:connections-max=1000,processes=4");
+}
+
+/// And one that could not be measured in the finals either is told, and is not the best.
+#[test]
+fn who_was_never_measured_is_told() {
+    let fate = |spec: &Spec| match has_processes(spec, "4") {
+        true => disturbed(),
+        false => Verdict::Good,
+    };
+    let points = performed(&tuning(), 4.0, &fate);
+    let known = Known::of(&points);
+    assert!(!best(&tuning(), &points).ends_with("=4"));
+    let unknown = tuning().unknown(&known);
+    assert!(unknown.iter().any(|of| of.to_string() == "sped:connections-max=1000,processes=4"));
+    assert!(tuning().survivors(&known).expect("an end").iter().all(|of| !unknown.contains(of)));
 }

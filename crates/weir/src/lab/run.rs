@@ -144,5 +144,6 @@ fn is_sound(points: &[Point]) -> bool {
         };
         cell.spec.stage == PROBE && all.iter().any(led_to)
     };
-    all.iter().filter(|cell| !is_hint(cell)).all(Cell::is_good)
+    let is_whole = |cell: &Cell<'_>| cell.is_good() && cell.in_vain().is_empty();
+    all.iter().filter(|cell| !is_hint(cell)).all(is_whole)
 }
