@@ -17,7 +17,7 @@ pub use self::client::Ran;
 use self::client::{Client, Moment};
 use self::sites::Sites;
 use crate::Failure;
-use crate::point::{Point, Verdict};
+use crate::point::{InMemory, Point, Verdict};
 use crate::profile::Profiler;
 use crate::spec::{Load, Spec};
 use crate::subject::{Running, Start};
@@ -73,6 +73,8 @@ impl Bench {
         let mut point = Point::begun(&self.run, spec, attempt);
         let testbed = machines(spec, &site)?;
         point.testbed = testbed.facts.clone();
+        let limit_bytes = spec.layout.memory_bytes;
+        let before = limit_bytes.map(|_| share(&site)).transpose()?;
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
@@ -107,10 +109,14 @@ impl Bench {
             );
             point.testbed.insert(String::from("delay"), told);
         }
-        if spec.layout.memory_bytes.is_some() {
+        if let (Some(limit_bytes), Some(before)) = (limit_bytes, before) {
             let Share { bytes, cached_bytes, .. } = share(&site)?;
-            let told = format!("{cached_bytes} bytes of {bytes} in memory at the end");
-            point.testbed.insert(String::from("site"), told);
+            let (before_bytes, after_bytes) = (before.cached_bytes, cached_bytes);
+            let site = InMemory { bytes, before_bytes, after_bytes };
+            point.site = Some(site);
+            if let Some(why) = site.complaint(limit_bytes).filter(|_| point.verdict.is_good()) {
+                point.verdict = Verdict::Invalid(vec![why]);
+            }
         }
         drop(testbed);
         point.cost.whole_s = began.elapsed().as_secs_f64();

@@ -6,12 +6,13 @@
 
 use super::frame;
 use crate::claim::Says;
-use crate::curves::{self, number};
+use crate::curves::{self, counted, number};
 use crate::design::{Design, RATE, SWEEP};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::{Comparison, Figure, Section};
+use crate::point::InMemory;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -84,7 +85,7 @@ pub(super) fn design(
         sweep: &[0.6, 0.8, 1.0],
         multiples,
         sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(2),
+        repeats: setup.repeats(3),
         made_of: Vec::new(),
         filling_max_s: setup.filling_max_s(),
     }
@@ -156,7 +157,7 @@ pub(super) fn section(
     names: &[(Subject, String)],
     claims: &[Claim],
 ) -> Section {
-    let metrics: [&Metric; 8] = [
+    let metrics: [&Metric; 10] = [
         &metric::REPLIES,
         &metric::SERVER_MBIT,
         &metric::RESPONSE,
@@ -164,12 +165,14 @@ pub(super) fn section(
         &metric::BLOCKED,
         &metric::IO_PRESSURE,
         &metric::GROUP_CACHE,
+        &metric::SITE_BEFORE,
+        &metric::SITE_AFTER,
         &metric::OPEN,
     ];
     Section {
         name: of.name.into(),
         title: format!("{title} (Pariag07)"),
-        question: question(design),
+        question: question(design, known),
         answer: answer(design, known, names),
         comparisons: comparisons(design, known, names, claims),
         figures: Vec::new(),
@@ -179,7 +182,7 @@ pub(super) fn section(
     }
 }
 
-fn question(design: &Design) -> Vec<String> {
+fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
     let dirs = design.load.flags.get("dirs").and_then(|dirs| dirs.parse::<u64>().ok());
     let bytes = dirs.unwrap_or_default() * DIR_BYTES;
     let limits = match (design.layout.memory_bytes, design.layout.disk_bytes_per_s) {
@@ -194,7 +197,7 @@ fn question(design: &Design) -> Vec<String> {
     let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
         format!(" Users think {scale} times as long as the paper's.")
     });
-    vec![
+    let mut lines = vec![
         format!(
             "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds five \
              eighths, as in the paper (3.2 GB and 2 GB). {limits}{think}",
@@ -206,7 +209,39 @@ fn question(design: &Design) -> Vec<String> {
              in loads, and how much of the files was in the server's share of the page cache. The \
              last column tells how many connections were open: a limit above that is none.",
         ),
-    ]
+        format!(
+            "Each rate is measured {}, and so is the best rate of each sweep, which is the capacity.",
+            if design.repeats == 1 {
+                String::from("once")
+            } else {
+                counted(design.repeats as usize, "time")
+            }
+        ),
+    ];
+    lines.extend(in_memory(design, known));
+    lines
+}
+
+/// Whether the files were on the disk before, and no more of them in memory than the limit lets in.
+fn in_memory(design: &Design, known: &Known<'_>) -> Option<String> {
+    let of = |cell: &&Cell<'_>| cell.spec.experiment == design.experiment;
+    let cells = known.all().iter().filter(of);
+    let sites: Vec<InMemory> =
+        cells.flat_map(Cell::points).filter_map(|point| point.site).collect();
+    let bytes = sites.first()?.bytes.max(1);
+    let percent = |bytes_here: u64| number(100.0 * bytes_here as f64 / bytes as f64);
+    let before = sites.iter().map(|site| site.before_bytes).max()?;
+    let after = || sites.iter().map(|site| site.after_bytes);
+    let limit = design.layout.memory_bytes?;
+    Some(format!(
+        "cachestat tells how much of the files was in memory: {} % at most before a server was \
+         started, and {} to {} % when it had ended, of the {} % that its limit lets in. A point at \
+         which more than 1 % is there before, or more than the limit in the end, does not count.",
+        percent(before),
+        percent(after().min()?),
+        percent(after().max()?),
+        percent(limit),
+    ))
 }
 
 /// The capacities, the greatest first.

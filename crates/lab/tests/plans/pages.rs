@@ -61,7 +61,7 @@ fn a_page_says_what_is_missing_and_how_to_go_on() {
         vec![format!("This is not whole. Of capacity {told}"), String::from(go_on)]
     };
     let rows = [
-        (1, stopped("1 point is missing, and others that depend on what comes out.")),
+        (1, stopped("1 point is missing, and others that depend on what comes out")),
         (whole - 2, stopped("2 points are missing")),
         (usize::MAX, Vec::new()),
     ];
