@@ -74,15 +74,17 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         "Every architecture is measured as it is, and with one saving taken away.",
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("What each saving is worth (JAWS97 4)"),
         question,
         answer: answer(&closed, known),
         comparisons: comparisons(&closed, known),
         figures: vec![figure(&closed, known)],
         tables: vec![table(&closed, known)],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+        ..frame::section(
+            &EXPERIMENT,
+            "What each saving is worth (JAWS97 4)",
+            known,
+            &closed.subjects,
+        )
     }]
 }
 

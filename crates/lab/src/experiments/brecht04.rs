@@ -18,7 +18,6 @@ use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::Subject;
-use crate::testbed::Layout;
 use crate::tuning::with_knob;
 
 /// One of the paper's servers.
@@ -98,12 +97,7 @@ pub(super) fn design(
     Design {
         experiment,
         subjects,
-        layout: Layout {
-            is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent(quota_percent),
-            round_trip_ms: setup.round_trip_ms,
-            ..Layout::default()
-        },
+        layout: frame::layout(setup, quota_percent),
         sweep_s: load.seconds,
         load,
         sweep: &[0.8, 1.0, 1.2],
@@ -225,15 +219,17 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
         }));
     }
     Section {
-        name: part.experiment.name.into(),
-        title: format!("{} (Brecht04)", part.title),
         question: question(design),
         answer: answer(design, known),
         comparisons: comparisons(design, known, part.claims),
         figures,
         tables: vec![equation_1(design, known)],
-        excluded: curves::excluded(known, part.experiment.name),
-        commands: curves::commands(known, part.experiment.name, &design.subjects),
+        ..frame::section(
+            part.experiment,
+            format!("{} (Brecht04)", part.title),
+            known,
+            &design.subjects,
+        )
     }
 }
 

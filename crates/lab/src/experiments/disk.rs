@@ -76,11 +76,9 @@ pub(super) fn design(
         sweep_s: load.seconds,
         load,
         layout: Layout {
-            is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent(QUOTA_PERCENT),
             memory_bytes: (!setup.is_loopback).then_some(memory as u64),
             disk_bytes_per_s: (!setup.is_loopback).then_some(DISK_BYTES_PER_S),
-            round_trip_ms: setup.round_trip_ms,
+            ..frame::layout(setup, QUOTA_PERCENT)
         },
         sweep: &[0.6, 0.8, 1.0],
         multiples,
@@ -170,15 +168,11 @@ pub(super) fn section(
         &metric::OPEN,
     ];
     Section {
-        name: of.name.into(),
-        title: format!("{title} (Pariag07)"),
         question: question(design, known),
         answer: answer(design, known, names),
         comparisons: comparisons(design, known, names, claims),
-        figures: Vec::new(),
         tables: vec![curves::table(design, known, &metrics)],
-        excluded: curves::excluded(known, of.name),
-        commands: curves::commands(known, of.name, &design.subjects),
+        ..frame::section(of, format!("{title} (Pariag07)"), known, &design.subjects)
     }
 }
 
@@ -277,13 +271,9 @@ pub(super) fn figure(
     (name, title): (&str, &str),
     metric: &Metric,
 ) -> Figure {
-    let mut figure = curves::over_rates(design, known, name, metric);
-    let labels = curves::labels(&design.subjects);
-    for series in &mut figure.series {
-        let place = labels.iter().position(|label| *label == series.label);
-        let of = place.map(|place| &design.subjects[place]);
-        let name = names.iter().find(|(subject, _)| Some(subject) == of);
-        series.label = name.map_or_else(|| series.label.clone(), |(_, name)| name.clone());
-    }
+    let figure = curves::over_rates(design, known, name, metric);
+    let figure = frame::named(figure, &design.subjects, |of| {
+        names.iter().find(|(subject, _)| subject == of).map(|(_, name)| name.clone())
+    });
     Figure { title: title.into(), ..figure }
 }

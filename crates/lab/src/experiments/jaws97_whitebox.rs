@@ -4,7 +4,8 @@
 //! Seen from the kernel, so that it is the same for every server: calls by the tasks of JAWS97
 //! table 2. No event may be lost; a profile that lost one is left out.
 
-use super::jaws97::{self, At, Claim};
+use super::frame;
+use super::jaws97::{self, At, BASELINE, Claim};
 use super::whitebox::{seen, share_figure, stacked};
 use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
@@ -40,9 +41,6 @@ const SUBJECTS: [&str; 11] = [
     "h2o",
     "caddy",
 ];
-
-const BASELINE: &str =
-    "mt:cache-locks=1,date-cache=off,gather=off,head-cache=off,threads=20,threads-min=20";
 
 const NAMES: [(&str, &str); 2] = [(BASELINE, "mt as JAWS' baseline"), ("mt", "mt optimised")];
 
@@ -102,15 +100,18 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          notification here.",
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("System calls by what they are for (JAWS97)"),
         question,
         answer: answer(&calls),
         comparisons: comparisons(&closed, known),
         figures: vec![share_figure("time", title, names, series)],
         tables: vec![table(&calls)],
         excluded,
-        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+        ..frame::section(
+            &EXPERIMENT,
+            "System calls by what they are for (JAWS97)",
+            known,
+            &closed.subjects,
+        )
     }]
 }
 

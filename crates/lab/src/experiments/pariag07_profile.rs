@@ -128,8 +128,6 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     });
     let title = "Where the processor's time goes (Pariag07 table 1)";
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: title.into(),
         question: vec![format!(
             "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
              Which function runs on the server's processors is looked at 1,997 times a second. The \
@@ -143,7 +141,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         figures: vec![share_figure("shares", title, names, series.collect())],
         tables: vec![table(&shares)],
         excluded,
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, title, known, &design.subjects)
     }]
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::flood;
+use super::frame;
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -227,15 +228,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         part_s(setup)
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("A flood that comes and goes"),
         question,
         answer,
-        comparisons: Vec::new(),
         figures: vec![figure],
         tables: vec![table],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, "A flood that comes and goes", known, &design.subjects)
     }]
 }
 
