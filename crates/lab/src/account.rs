@@ -26,9 +26,8 @@ pub type Source<'r> = (&'r Path, &'r Results);
 /// experiment with the same choices, it is also told whether they agree.
 #[must_use]
 pub fn page(sources: &[Source<'_>]) -> Page {
-    let all: Vec<&Results> = sources.iter().map(|(_, results)| *results).collect();
     let mut sections = all_sections(sources);
-    sections.extend(repeated::sections(&all));
+    sections.extend(repeated::sections(sources));
     sections.iter_mut().for_each(without_what_is_empty);
     let title = match sections.as_slice() {
         [only] => {

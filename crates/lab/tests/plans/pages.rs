@@ -130,3 +130,34 @@ fn columns_of_which_nothing_is_known_are_left_out() {
     let stopped = of_one(&results(&["capacity"], 1, &|_| Verdict::Good));
     assert!(stopped.sections[0].tables.is_empty() && stopped.sections[0].figures.is_empty());
 }
+
+#[test]
+fn two_runs_are_compared_by_their_capacities_and_loads() {
+    let good = |_: &Spec| Verdict::Good;
+    let (one, mut other) =
+        (results(&["capacity"], usize::MAX, &good), results(&["capacity"], usize::MAX, &good));
+    let answer = |other: &Results| {
+        let page = page(&[(Path::new("a"), &one), (Path::new("b"), other)]);
+        page.sections.last().expect("what both times have").answer.clone()
+    };
+    let same = answer(&other);
+    assert!(
+        same[1].starts_with("Of the capacities these differ most: ")
+            && same[1].ends_with(" 0 % apart."),
+        "{same:?}"
+    );
+    assert_eq!(same.len(), 2, "{same:?}");
+    // A tenth less in all of the second one's sweeps.
+    for point in &mut other.points {
+        let load = point.load.as_mut().filter(|_| point.spec.stage == SWEEP);
+        load.into_iter().for_each(|load| load.flow.goodput = load.flow.goodput * 9 / 10);
+    }
+    let less = answer(&other);
+    assert!(less[2].starts_with("Those that do not agree, the furthest first: "), "{less:?}");
+    assert!(
+        less[2].contains(
+            " capacity, good replies: 900 (900 to 900) and 810 (810 to 810) replies/s, 10.0 % apart"
+        ),
+        "{less:?}"
+    );
+}
