@@ -58,11 +58,11 @@ fn a_page_says_what_is_missing_and_how_to_go_on() {
     let whole = results(&["capacity"], usize::MAX, &good).points.len();
     let stopped = |told: &str| {
         let go_on = "To go on: weir lab run capacity --dir 'a place'";
-        vec![format!("This is not whole. Of capacity {told}"), String::from(go_on)]
+        vec![format!("This is not whole: {told}"), String::from(go_on)]
     };
     let rows = [
-        (1, stopped("1 point is missing, and others that depend on what comes out")),
-        (whole - 2, stopped("2 points are missing")),
+        (1, stopped("1 point of capacity is missing, and others that depend on what comes out")),
+        (whole - 2, stopped("2 points of capacity are missing")),
         (usize::MAX, Vec::new()),
     ];
     for (points_max, expected) in rows {
