@@ -10,7 +10,7 @@ use crate::closed::Closed;
 use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Known, Spread};
 use crate::metric;
 use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::Setup;
@@ -88,11 +88,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     }]
 }
 
-/// Connections/s without a saving, as a share of those with all of them, in percent, and the spread
-/// of that.
+/// Connections/s without a saving, as a share of those with all of them.
 struct Share {
-    percent: f64,
-    quartiles: (f64, f64),
+    percent: Spread,
     /// Whether verification failed, with the saving or without it.
     is_failed: bool,
 }
@@ -103,8 +101,11 @@ fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<Share> {
     let spread = without.spread(&metric::CONNECTIONS)?;
     let percent = |value: f64| 100.0 * value / with;
     (with > 0.0).then(|| Share {
-        percent: percent(spread.median),
-        quartiles: (percent(spread.quartiles.0), percent(spread.quartiles.1)),
+        percent: Spread {
+            median: percent(spread.median),
+            quartiles: (percent(spread.quartiles.0), percent(spread.quartiles.1)),
+            count: spread.count,
+        },
         is_failed: whole.is_failed() || without.is_failed(),
     })
 }
@@ -115,7 +116,7 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
     let line = |of: &Subject| {
         let lost = |(saving, knob, value): &(&str, &str, &str)| {
             let share = share(closed, known, &with_knob(of, knob, value))?;
-            (!share.is_failed).then(|| (100.0 - share.percent, String::from(*saving)))
+            (!share.is_failed).then(|| (100.0 - share.percent.median, String::from(*saving)))
         };
         let mut lost: Vec<(f64, String)> = SAVINGS.iter().filter_map(lost).collect();
         lost.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -163,7 +164,8 @@ fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
         let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
             let share = share(closed, known, &with_knob(of, knob, value))?;
             let mark = if share.is_failed { Mark::Failed } else { Mark::Plain };
-            Some(Dot { x: at as f64, y: share.percent, spread: share.quartiles, mark })
+            let Spread { median, quartiles, .. } = share.percent;
+            Some(Dot { x: at as f64, y: median, spread: quartiles, mark })
         });
         Series { label: of.to_string(), points: dots.collect(), is_reference: false }
     });
@@ -195,10 +197,7 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
             let share = share(closed, known, &with_knob(of, knob, value));
             share.map_or_else(
                 || String::from("-"),
-                |Share { percent, quartiles: (low, high), is_failed }| {
-                    let [percent, low, high] = [percent, low, high].map(curves::number);
-                    curves::marked(format!("{percent} ({low} to {high})"), is_failed)
-                },
+                |share| curves::marked(curves::spread_text(&share.percent), share.is_failed),
             )
         }));
         row
