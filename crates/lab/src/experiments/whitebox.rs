@@ -49,7 +49,8 @@ pub(super) fn how_often(repeats: u32) -> String {
         more => format!("{more} times, of which figures and tables have the first"),
     };
     format!(
-        "Each server is looked at {often}. Where two were looked at less than three times, what differs by less than 5 % is left open."
+        "Each server is looked at {often}. Where two were looked at less than three times, what \
+         differs by less than 5 % is left open."
     )
 }
 
