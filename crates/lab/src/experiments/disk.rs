@@ -65,7 +65,7 @@ pub(super) fn design(
         idle_connections: 0,
     };
     let load = load.with("dirs", dirs).with("patience", if setup.is_paper { 15 } else { 5 });
-    // Some of the bytes: a client that looks at all of them would be the limit.
+    // The contents of some replies: a client that looks at all of them would be the limit.
     let load = load.with("verified", 0.05);
     // Shorter thoughts: as many sessions at a time in a run of seconds as theirs had in minutes.
     let load = if setup.is_paper { load } else { load.with("think-scale", 0.1) };

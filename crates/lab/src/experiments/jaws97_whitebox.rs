@@ -6,7 +6,7 @@
 
 use super::frame;
 use super::jaws97::{self, At, BASELINE, Claim};
-use super::whitebox::{seen, share_figure, stacked};
+use super::whitebox::{how_often, seen, share_figure, stacked};
 use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
 use crate::curves::{self, number};
@@ -100,6 +100,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          ring's calls hand in reading, writing and file operations together, and are event \
          notification here.",
     ));
+    question.push(how_often(closed.repeats));
     vec![Section {
         question,
         answer: answer(&calls),

@@ -82,6 +82,12 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          and {} here.",
         30 * thousand(setup)
     ));
+    if servers::registry::architecture("symped").is_none() {
+        section.question.push(String::from(
+            "This build has no SYMPED. Copies of sped, which share nothing but the listening \
+             socket, stand for it.",
+        ));
+    }
     let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
     section.figures = vec![
         figure(

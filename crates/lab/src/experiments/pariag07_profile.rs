@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::frame;
-use super::whitebox::{seen, share_figure, stacked};
+use super::whitebox::{how_often, seen, share_figure, stacked};
 use crate::claim::Says;
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, RATES};
@@ -129,14 +129,17 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     });
     let title = "Where the processor's time goes (Pariag07 table 1)";
     vec![Section {
-        question: vec![format!(
-            "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
+        question: vec![
+            format!(
+                "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
              Which function runs on the server's processors is looked at 1,997 times a second. The \
              paper has 12,000 requests/s, which was its peak with the profiler's overhead, an \
              Ethernet card of 2006 (e1000) in place of a virtual device, and a set of files larger \
              than its memory.",
-            AT[0]
-        )],
+                AT[0]
+            ),
+            how_often(design.repeats),
+        ],
         answer: answer(&shares),
         comparisons: comparisons(&design, known),
         figures: vec![share_figure("shares", title, names, series.collect())],

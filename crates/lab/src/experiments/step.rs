@@ -1,7 +1,7 @@
 //! What does a sudden flood do, and how long after it is all as before?
 //!
 //! A quiet time at half of the capacity, then twice of it, then half again: how many are answered
-//! in each tenth of a second. No paper of ours has it; operators live through it.
+//! in each fifth of a second. No paper of ours has it; operators live through it.
 
 use std::collections::BTreeMap;
 
