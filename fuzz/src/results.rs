@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use lab::account;
 use lab::results::{Line, Results};
 
@@ -20,7 +22,8 @@ pub fn results(data: &[u8]) {
     assert_eq!(texts(&again), texts(&results));
     // Measured twice, as far as a page can know.
     let both = [results, again];
-    assert!(!account::page(&both).title.is_empty());
+    let sources = [(Path::new("one"), &both[0]), (Path::new("two"), &both[1])];
+    assert!(!account::page(&sources).title.is_empty());
     let points: usize = both.iter().map(|of| of.points.len()).sum();
     assert!(account::cells(&both).lines().count() <= points);
 }

@@ -1,42 +1,34 @@
 //! Results as a page, and in short as lines of JSON.
 
+mod facts;
 mod repeated;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use load::collector::times::Times;
 use serde::Serialize;
 
-use crate::curves::capital;
+use crate::curves::{capital, counted, lasting};
 use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
-use crate::page::{Page, Section};
+use crate::page::{Page, Section, Table};
 use crate::results::{Results, Run};
 use crate::setup::Setup;
 use crate::spec::Spec;
-use crate::subject::Kind;
+
+/// Results, and the directory that they are in.
+pub type Source<'r> = (&'r Path, &'r Results);
 
 /// The page of the results of one directory, or of several. Where two of them are of the same
 /// experiment with the same choices, it is also told whether they agree.
 #[must_use]
-pub fn page(all: &[Results]) -> Page {
-    let mut sections: Vec<Section> = Vec::new();
-    for results in all {
-        for (setup, name) in asked(results) {
-            let Some(experiment) = experiment(name) else { continue };
-            let known = Known::of(&results.points);
-            let mut its = (experiment.sections)(setup, &known);
-            let began = results.runs.first().map_or("", |run| run.began.as_str());
-            for section in &mut its {
-                if sections.iter().any(|other| other.title == section.title) {
-                    section.title = format!("{} (from {began} on)", section.title);
-                }
-            }
-            sections.extend(its);
-        }
-    }
-    sections.extend(repeated::sections(all));
+pub fn page(sources: &[Source<'_>]) -> Page {
+    let mut sections = all_sections(sources);
+    sections.extend(repeated::sections(sources));
+    sections.iter_mut().for_each(without_what_is_empty);
     let title = match sections.as_slice() {
         [only] => {
             experiment(&only.name).map_or_else(|| only.title.clone(), |of| capital(of.question))
@@ -48,9 +40,30 @@ pub fn page(all: &[Results]) -> Page {
         [only] => std::mem::take(&mut only.answer),
         _ => Vec::new(),
     };
-    let summary = first.into_iter().chain(all.iter().flat_map(summary)).collect();
-    let facts = all.last().map_or_else(Vec::new, facts);
-    Page { title, summary, sections, facts }
+    let summary = first
+        .into_iter()
+        .chain(sources.iter().flat_map(|of| summary(of, sources.len() > 1)))
+        .collect();
+    Page { title, summary, sections, facts: facts::facts(sources) }
+}
+
+/// Those of all experiments; where several have the same title, with their directories.
+fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
+    let mut told: Vec<(&Path, Section)> = Vec::new();
+    for (dir, results) in sources {
+        let known = Known::of(&results.points);
+        for (setup, name) in asked(results) {
+            let Some(experiment) = experiment(name) else { continue };
+            told.extend((experiment.sections)(setup, &known).into_iter().map(|of| (*dir, of)));
+        }
+    }
+    let titles: Vec<String> = told.iter().map(|(_, section)| section.title.clone()).collect();
+    let named = |(dir, section): (&Path, Section)| {
+        let is_one = titles.iter().filter(|title| **title == section.title).count() == 1;
+        let title = format!("{} ({})", section.title, dir.display());
+        if is_one { section } else { Section { title, ..section } }
+    };
+    told.into_iter().map(named).collect()
 }
 
 /// What the runs of a directory were to answer: its experiments, which are the same in all of them.
@@ -59,8 +72,16 @@ fn asked(results: &Results) -> Vec<(&Setup, &str)> {
     run.experiments.iter().map(|name| (&run.setup, name.as_str())).collect()
 }
 
-/// When, how long, how much of it counts.
-fn summary(results: &Results) -> Vec<String> {
+/// Of a run that was stopped, or of a metric that a subject does not tell, there is nothing to see.
+fn without_what_is_empty(section: &mut Section) {
+    section.figures.retain(|figure| figure.series.iter().any(|of| !of.points.is_empty()));
+    section.tables.retain(|table| !table.rows.is_empty());
+    section.tables.iter_mut().for_each(Table::drop_empty_columns);
+}
+
+/// When, how long, how much of it counts, and what is missing.
+fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
+    let (dir, results) = source;
     let (good, failed, invalid) =
         results.points.iter().fold((0, 0, 0), |(good, failed, invalid), of| match of.verdict {
             crate::point::Verdict::Good => (good + 1, failed, invalid),
@@ -69,11 +90,19 @@ fn summary(results: &Results) -> Vec<String> {
         });
     let took_s: f64 = results.points.iter().map(|point| point.cost.whole_s).sum();
     let began = results.runs.first().map_or("", |run| run.began.as_str());
+    let began = match is_of_several {
+        true => format!("{began} on ({})", dir.display()),
+        false => format!("{began} on"),
+    };
     let mut lines = vec![format!(
-        "Measured from {began} on, in {:.0} minutes: {good} points that count, {failed} at which a \
-         server failed verification, {invalid} that do not count.",
-        took_s / 60.0
+        "Measured from {began}, in {}: {} that {}, {failed} at which a server failed \
+         verification, {invalid} that {} not count.",
+        lasting(took_s),
+        counted(good, "point"),
+        if good == 1 { "counts" } else { "count" },
+        if invalid == 1 { "does" } else { "do" }
     )];
+    lines.extend(whole::missing(source));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
@@ -83,31 +112,6 @@ fn summary(results: &Results) -> Vec<String> {
         lines.push(format!("Measured by {count} builds of Weir, which may differ."));
     }
     lines
-}
-
-fn facts(results: &Results) -> Vec<(String, BTreeMap<String, String>)> {
-    let Some(run) = results.runs.last() else { return Vec::new() };
-    let mut facts = vec![
-        (String::from("The machine"), run.machine.clone()),
-        (String::from("Versions"), run.versions.clone()),
-    ];
-    if let Some(point) = results.points.last() {
-        facts.push((String::from("Server's and client's hosts"), point.testbed.clone()));
-    }
-    let command = BTreeMap::from([(String::from("command"), run.command.clone())]);
-    facts.push((String::from("How to do it again"), command));
-    let mut peers: Vec<&str> = Vec::new();
-    for point in &results.points {
-        let subject = &point.spec.subject;
-        let Ok(Kind::Peer(peer)) = subject.kind() else { continue };
-        if !peers.contains(&peer.name) {
-            peers.push(peer.name);
-            let tuning =
-                peer.tuning.iter().map(|(key, why)| (String::from(*key), String::from(*why)));
-            facts.push((format!("How {} is set, and why", peer.name), tuning.collect()));
-        }
-    }
-    facts
 }
 
 /// One line for each measurement, with all of its repeats together: what a page is drawn of, in

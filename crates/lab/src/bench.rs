@@ -20,7 +20,7 @@ use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
-use crate::point::{Point, Verdict};
+use crate::point::{InMemory, Point, Verdict};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
@@ -80,6 +80,8 @@ impl Bench {
         let mut point = Point::begun(&self.run, spec, attempt);
         let testbed = machines(spec, &site)?;
         point.testbed = testbed.facts.clone();
+        let limit_bytes = spec.layout.memory_bytes;
+        let before = limit_bytes.map(|_| share(&site)).transpose()?;
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
@@ -117,10 +119,14 @@ impl Bench {
             );
             point.testbed.insert(String::from("delay"), told);
         }
-        if spec.layout.memory_bytes.is_some() {
+        if let (Some(limit_bytes), Some(before)) = (limit_bytes, before) {
             let Share { bytes, cached_bytes, .. } = share(&site)?;
-            let told = format!("{cached_bytes} bytes of {bytes} in memory at the end");
-            point.testbed.insert(String::from("site"), told);
+            let (before_bytes, after_bytes) = (before.cached_bytes, cached_bytes);
+            let site = InMemory { bytes, before_bytes, after_bytes };
+            point.site = Some(site);
+            if let Some(why) = site.complaint(limit_bytes).filter(|_| point.verdict.is_good()) {
+                point.verdict = Verdict::Invalid(vec![why]);
+            }
         }
         drop(testbed);
         // A point of two programs is one of neither.

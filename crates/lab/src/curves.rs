@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use load::units::grouped;
 
-use crate::design::{Design, OF_CAPACITY, RATE};
+use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP};
 use crate::known::{Cell, Known, Spread, Stability};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Figure, Mark, Series, Shape, Table};
+use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
 use crate::subject::Subject;
 
@@ -158,13 +158,18 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
 pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
     let Some(spread) = cell.spread(metric) else { return none() };
     let judged = (cell.factor(OF_CAPACITY) == Some(0.9)).then(|| cell.stability());
-    let mark = match (cell.is_failed(), judged) {
-        (true, _) => " ✗",
-        (false, Some(Stability::Unstable)) => " ~",
-        (false, Some(Stability::Unknown)) => " ?",
-        (false, Some(Stability::Stable) | None) => "",
+    let mark = match judged.filter(|_| !cell.is_failed()) {
+        Some(Stability::Unstable) => " ~",
+        Some(Stability::Unknown) => " ?",
+        Some(Stability::Stable) | None => "",
     };
-    format!("{}{mark}", spread_text(&spread))
+    marked(format!("{}{mark}", spread_text(&spread)), cell.is_failed())
+}
+
+/// With a cross, where a server failed verification.
+#[must_use]
+pub fn marked(text: String, is_failed: bool) -> String {
+    if is_failed { text + " ✗" } else { text }
 }
 
 /// A median with its quartiles.
@@ -193,9 +198,21 @@ pub fn number(value: f64) -> String {
     format!("{sign}{}", grouped(text))
 }
 
-/// What stands where nothing is known.
 fn none() -> String {
-    String::from("-")
+    String::from(NONE)
+}
+
+/// So many of them: `1 point`, `2 points`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let count_text = grouped(&count.to_string());
+    if count == 1 { format!("1 {what}") } else { format!("{count_text} {what}s") }
+}
+
+/// A time in words.
+pub(crate) fn lasting(seconds: f64) -> String {
+    let (minutes, seconds) = ((seconds / 60.0).round(), seconds.round());
+    let (count, what) = if seconds < 60.0 { (seconds, "second") } else { (minutes, "minute") };
+    counted(count as usize, what)
 }
 
 /// With a capital letter at its begin.
@@ -209,7 +226,7 @@ pub(crate) fn capital(text: &str) -> String {
 #[must_use]
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
-    let mut lines = Vec::new();
+    let mut lines = without_capacity(known, experiment);
     let mut again: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         for point in cell.points().filter(|point| !point.verdict.is_good()) {
@@ -224,12 +241,50 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
         let in_vain = cell.in_vain().into_iter();
         lines.extend(in_vain.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
     }
-    let times = |(why, count): (&str, usize)| format!("{count} times {why}");
+    let times = |(why, count): (&str, usize)| match count {
+        1 => format!("once {why}"),
+        2 => format!("twice {why}"),
+        _ => format!("{count} times {why}"),
+    };
     let again: Vec<String> = again.into_iter().map(times).collect();
     if !again.is_empty() {
         lines.push(format!("did not count: {}", again.join(", ")));
     }
     lines
+}
+
+/// Those that are in no figure, as their capacity could not be found, and why.
+fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
+    let line = |probe: &Cell<'_>| {
+        let of = probe.subject();
+        let sweep: Vec<&Cell<'_>> =
+            known.cells(experiment, SWEEP).filter(|cell| cell.subject() == of).collect();
+        if sweep.iter().any(|cell| cell.is_good()) {
+            return None;
+        }
+        let why = |cell: &Cell<'_>| {
+            let mut points = cell.invalid.iter().copied().chain(cell.points());
+            points.find(|point| !point.verdict.is_good()).map(|point| point.verdict.to_string())
+        };
+        let why = if sweep.is_empty() {
+            let mut points = probe.points().chain(probe.invalid.iter().copied());
+            let is_answered = |point: &crate::point::Point| {
+                point.load.as_ref().is_some_and(|load| load.flow.goodput > 0)
+            };
+            // Then a sweep will come.
+            if points.any(is_answered) {
+                return None;
+            }
+            let why = why(probe);
+            why.unwrap_or_else(|| String::from("not one good reply was seen"))
+        } else {
+            let rates = counted(sweep.len(), "rate");
+            let why = sweep.iter().find_map(|cell| why(cell)).unwrap_or_default();
+            format!("of {rates} in its sweep none counts. The first: {why}")
+        };
+        Some(format!("{of} is in no figure, as its capacity could not be found: {why}"))
+    };
+    known.cells(experiment, PROBE).filter_map(line).collect()
 }
 
 /// What a point is, in a few words.
@@ -278,6 +333,22 @@ mod tests {
         ];
         for (value, expected) in rows {
             assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_told_in_words() {
+        let rows = [
+            (0.2, "0 seconds"),
+            (1.0, "1 second"),
+            (59.0, "59 seconds"),
+            (60.0, "1 minute"),
+            (89.0, "1 minute"),
+            (660.0, "11 minutes"),
+            (90_000.0, "1,500 minutes"),
+        ];
+        for (seconds, expected) in rows {
+            assert_eq!(lasting(seconds), expected);
         }
     }
 }

@@ -8,10 +8,13 @@ mod brecht04_specweb99;
 mod capacity;
 mod disk;
 mod flood;
+mod frame;
 mod idle;
 mod jaws97;
 mod jaws97_blackbox;
-mod jaws97_variants;
+mod jaws97_cache;
+mod jaws97_protocol;
+mod jaws97_threads;
 mod jaws97_whitebox;
 mod pariag07_architectures;
 mod pariag07_processes;
@@ -37,7 +40,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,
     jaws97_whitebox::EXPERIMENT,
-    jaws97_variants::PROTOCOL,
-    jaws97_variants::THREADS,
-    jaws97_variants::CACHE,
+    jaws97_protocol::EXPERIMENT,
+    jaws97_threads::EXPERIMENT,
+    jaws97_cache::EXPERIMENT,
 ];

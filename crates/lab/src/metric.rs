@@ -178,8 +178,21 @@ pub const GROUP_CACHE: Metric = metric("the server's page cache", "MB", |point| 
     Some(point.vitals.as_ref()?.memory.group_page_cache_bytes? as f64 / 1e6)
 });
 
+/// Of the site's files, what was in memory before the server was started (cachestat), where its
+/// memory is limited.
+pub const SITE_BEFORE: Metric = metric("the site in memory before", "%", |point| {
+    let site = point.site?;
+    Some(100.0 * site.before_bytes as f64 / site.bytes.max(1) as f64)
+});
+
+/// The same when it had ended.
+pub const SITE_AFTER: Metric = metric("the site in memory at the end", "%", |point| {
+    let site = point.site?;
+    Some(100.0 * site.after_bytes as f64 / site.bytes.max(1) as f64)
+});
+
 /// All that files tell.
-pub const ALL: [&Metric; 24] = [
+pub const ALL: [&Metric; 26] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -204,4 +217,6 @@ pub const ALL: [&Metric; 24] = [
     &BLOCKED,
     &IO_PRESSURE,
     &GROUP_CACHE,
+    &SITE_BEFORE,
+    &SITE_AFTER,
 ];

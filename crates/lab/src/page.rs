@@ -151,3 +151,24 @@ pub struct Table {
     /// Under it.
     pub notes: Vec<String>,
 }
+
+impl Table {
+    /// Without the columns in which nothing is known of any row; the first one stays.
+    pub fn drop_empty_columns(&mut self) {
+        let is_told = |cell: &String| !cell.is_empty() && cell != NONE;
+        let is_kept: Vec<bool> = (0..self.head.len())
+            .map(|column| {
+                column == 0 || self.rows.iter().any(|row| row.get(column).is_some_and(is_told))
+            })
+            .collect();
+        let keep = |cells: &mut Vec<String>| {
+            let mut kept = is_kept.iter();
+            cells.retain(|_| *kept.next().unwrap_or(&true));
+        };
+        keep(&mut self.head);
+        self.rows.iter_mut().for_each(keep);
+    }
+}
+
+/// What stands in a cell of which nothing is known.
+pub const NONE: &str = "-";

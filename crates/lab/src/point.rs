@@ -34,6 +34,8 @@ pub struct Point {
     pub commands: Commands,
     /// Of the machines.
     pub testbed: BTreeMap<String, String>,
+    /// Of the site, where the server's memory is limited.
+    pub site: Option<InMemory>,
     /// What the clients saw; none if there was no measurement.
     pub load: Option<Results>,
     /// What the server counted meanwhile, by its own names; of Weir alone.
@@ -57,6 +59,43 @@ pub enum Verdict {
     Failed(Vec<String>),
     /// It does not tell what it should: the client or somebody else's work was the limit.
     Invalid(Vec<String>),
+}
+
+/// How much of a site's files was in the page cache, by cachestat(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InMemory {
+    /// All of its files.
+    pub bytes: u64,
+    /// Of them, before the server was started.
+    pub before_bytes: u64,
+    /// And when it had ended.
+    pub after_bytes: u64,
+}
+
+impl InMemory {
+    /// Why a measurement does not count in which a server with so much memory was to read from the
+    /// disk: others had read the files before, or held more of them than the server could.
+    #[must_use]
+    pub fn complaint(&self, limit_bytes: u64) -> Option<String> {
+        /// Pages that somebody was just reading stay.
+        const BEFORE_SHARE: f64 = 0.01;
+        let share = |bytes: u64| bytes as f64 / self.bytes.max(1) as f64;
+        let percent = |bytes: u64| 100.0 * share(bytes);
+        if share(self.before_bytes) > BEFORE_SHARE {
+            return Some(format!(
+                "{:.1} % of the site was in memory before; {:.0} % is too much",
+                percent(self.before_bytes),
+                100.0 * BEFORE_SHARE
+            ));
+        }
+        (self.after_bytes > limit_bytes).then(|| {
+            format!(
+                "{:.1} % of the site was in memory at the end; the server's limit is {:.1} %",
+                percent(self.after_bytes),
+                percent(limit_bytes)
+            )
+        })
+    }
 }
 
 /// Where a point's time went, in seconds.
@@ -159,6 +198,7 @@ impl Point {
             cost: Cost::default(),
             commands: Commands::default(),
             testbed: BTreeMap::new(),
+            site: None,
             load: None,
             counters: BTreeMap::new(),
             vitals: None,
@@ -214,6 +254,23 @@ mod tests {
             let disturbed = disturbed.iter().map(ToString::to_string).collect();
             let told = Verdict::of(&findings, disturbed).to_string();
             assert_eq!(told, expected, "{gates:?}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_in_memory_are_not_on_the_disk() {
+        let rows = [
+            ((0, 0), None),
+            ((10, 600), None),
+            ((11, 500), Some("1.1 % of the site was in memory before; 1 % is too much")),
+            (
+                (0, 601),
+                Some("60.1 % of the site was in memory at the end; the server's limit is 60.0 %"),
+            ),
+        ];
+        for ((before_bytes, after_bytes), expected) in rows {
+            let site = InMemory { bytes: 1000, before_bytes, after_bytes };
+            assert_eq!(site.complaint(600).as_deref(), expected, "{site:?}");
         }
     }
 }

@@ -1,27 +1,30 @@
 //! Whether an experiment that was done again agrees with itself, within the spread that it tells.
 
-use crate::closed::CLIENTS;
-use crate::curves::{self, name};
-use crate::design::{OF_CAPACITY, SWEEP};
-use crate::experiment::experiment;
+use std::collections::BTreeMap;
+
+use super::Source;
+use crate::curves::{self, name, number};
+use crate::design::{OF_CAPACITY, PROBE, RATE, SWEEP};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{Section, Table};
-use crate::results::Results;
 
-/// What is compared.
+/// What is compared at each load.
 const METRICS: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::CPU];
 
 /// Of the median: two medians that are nearer are the same, however small their own spread is. It
 /// is the spread from which on a subject is unstable.
 const SAME_SHARE: f64 = crate::known::UNSTABLE_SHARE;
 
+/// So many disagreements are told in words; the table has all.
+const TOLD_MAX: usize = 5;
+
 /// One for each pair of neighbours that are alike.
-pub(super) fn sections(all: &[Results]) -> Vec<Section> {
+pub(super) fn sections(sources: &[Source<'_>]) -> Vec<Section> {
     let mut sections = Vec::new();
-    for pair in all.windows(2) {
+    for pair in sources.windows(2) {
         let [a, b] = pair else { continue };
-        let (Some(of_a), Some(of_b)) = (a.runs.first(), b.runs.first()) else { continue };
+        let (Some(of_a), Some(of_b)) = (a.1.runs.first(), b.1.runs.first()) else { continue };
         if of_a.setup != of_b.setup {
             continue;
         }
@@ -31,64 +34,166 @@ pub(super) fn sections(all: &[Results]) -> Vec<Section> {
     sections
 }
 
-fn section(experiment_name: &str, a: &Results, b: &Results) -> Section {
-    let (known_a, known_b) = (Known::of(&a.points), Known::of(&b.points));
-    let is_compared = |cell: &&Cell<'_>| {
-        cell.spec.experiment == experiment_name && cell.spec.stage != SWEEP && cell.is_good()
-    };
-    let mut rows = Vec::new();
-    let (mut same, mut whole) = (0, 0);
-    for cell in known_a.all().iter().filter(is_compared) {
-        let mut others = known_b.all().iter().filter(is_compared);
-        let Some(other) = others.find(|other| is_alike(cell, other)) else { continue };
-        for of in METRICS {
-            let (Some(a), Some(b)) = (cell.spread(of), other.spread(of)) else { continue };
-            let is_same = agree(&a, &b);
-            whole += 1;
-            same += usize::from(is_same);
-            rows.push(vec![
-                what(cell),
-                of.heading(),
-                curves::spread_text(&a),
-                curves::spread_text(&b),
-                String::from(if is_same { "yes" } else { "no" }),
-            ]);
-        }
-    }
-    let title = experiment(experiment_name).map_or(experiment_name, |of| of.name);
+fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
+    let (known_a, known_b) = (Known::of(&a.1.points), Known::of(&b.1.points));
+    let capacities = capacities(experiment, &known_a, &known_b);
+    let loads = loads(experiment, &known_a, &known_b);
+    let rows = || capacities.iter().chain(&loads);
+    let [first, second] =
+        [("first", a), ("second", b)].map(|(which, of)| format!("{which} ({})", of.0.display()));
+    let head = ["what", "figure"].map(String::from).into_iter().chain([first, second]);
     Section {
-        name: format!("{experiment_name}-repeated"),
-        title: format!("{title}, done twice"),
+        name: format!("{experiment}-repeated"),
+        title: format!("{experiment}, done twice"),
         question: vec![format!(
-            "Both times agree where their quartiles overlap, or their medians differ by less than \
-             {:.0} %.",
+            "Both times agree where their quartiles overlap, or their medians are not more than \
+             {:.0} % apart, of the greater one. Loads are multiples of what each time was the \
+             capacity: where capacities differ, so do the rates behind them.",
             SAME_SHARE * 100.0
         )],
-        answer: vec![format!("{same} of {whole} figures agree.")],
+        answer: answer(&capacities, &loads),
         tables: vec![Table {
             title: String::from("Both times"),
-            head: ["what", "figure", "first", "second", "agree"].map(String::from).into(),
-            rows,
+            head: head.chain(["apart, %", "agree"].map(String::from)).collect(),
+            rows: rows().map(Pair::row).collect(),
             notes: Vec::new(),
         }],
         ..Section::default()
     }
 }
 
+/// A figure of both times.
+struct Pair {
+    what: String,
+    of: &'static Metric,
+    a: Spread,
+    b: Spread,
+}
+
+impl Pair {
+    /// Of the greater median, in percent.
+    fn apart(&self) -> f64 {
+        100.0 * apart(&self.a, &self.b)
+    }
+
+    fn agree(&self) -> bool {
+        overlap(&self.a, &self.b) || apart(&self.a, &self.b) <= SAME_SHARE
+    }
+
+    fn row(&self) -> Vec<String> {
+        let agree = match (overlap(&self.a, &self.b), self.agree()) {
+            (true, _) => String::from("yes, their quartiles overlap"),
+            (false, true) => format!("yes, within {:.0} %", SAME_SHARE * 100.0),
+            (false, false) => String::from("no"),
+        };
+        let both = [&self.a, &self.b].map(curves::spread_text);
+        let what = [self.what.clone(), self.of.heading()].into_iter();
+        what.chain(both).chain([number(self.apart()), agree]).collect()
+    }
+
+    fn line(&self) -> String {
+        let [a, b] = [&self.a, &self.b].map(curves::spread_text);
+        let Metric { label, unit, .. } = self.of;
+        format!("{}, {label}: {a} and {b} {unit}, {} % apart", self.what, number(self.apart()))
+    }
+}
+
+/// Of each subject that was looked for in both.
+fn capacities(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
+    let probed = known_a.cells(experiment, PROBE).map(Cell::subject);
+    let pair = |of| {
+        let best = |known: &Known<'_>| {
+            let cells = known.cells(experiment, SWEEP).filter(|cell| cell.subject() == of);
+            let asked = |cell: &Cell<'_>| Some(cell.spread(&metric::OFFERED)?.median);
+            // What is more was asked for in the warm-up.
+            let told = cells.filter_map(|cell| {
+                let good = cell.judged(&metric::GOODPUT)?;
+                Some((good.median.min(asked(cell)?), good))
+            });
+            told.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, spread)| spread)
+        };
+        let (a, b) = (best(known_a)?, best(known_b)?);
+        Some(Pair { what: format!("{of} capacity"), of: &metric::GOODPUT, a, b })
+    };
+    probed.filter_map(pair).collect()
+}
+
+/// Of all that was asked at the same load in both.
+fn loads(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
+    let is_compared = |cell: &&Cell<'_>| {
+        let is_of_capacity = [PROBE, SWEEP].contains(&&*cell.spec.stage);
+        // Rounds of a search are hints: what came of them is asked again at multiples.
+        let is_hint = cell.factor(RATE).is_some() && cell.factor(OF_CAPACITY).is_none();
+        cell.spec.experiment == experiment && !is_of_capacity && !is_hint && cell.is_good()
+    };
+    let only = |known: &'_ Known<'_>, cell: &Cell<'_>| -> Option<usize> {
+        let all = known.all().iter().enumerate().filter(|(_, other)| is_compared(other));
+        let mut alike = all.filter(|(_, other)| is_alike(cell, other)).map(|(at, _)| at);
+        let first = alike.next()?;
+        alike.next().is_none().then_some(first)
+    };
+    let mut pairs = Vec::new();
+    for cell in known_a.all().iter().filter(is_compared) {
+        let (Some(_), Some(other)) = (only(known_a, cell), only(known_b, cell)) else { continue };
+        let other = &known_b.all()[other];
+        pairs.extend(METRICS.iter().filter_map(|of| {
+            let (a, b) = (cell.spread(of)?, other.spread(of)?);
+            Some(Pair { what: what(cell), of, a, b })
+        }));
+    }
+    pairs
+}
+
 /// Whether both are the same question: rates are multiples of what each time was the capacity.
 fn is_alike(a: &Cell<'_>, b: &Cell<'_>) -> bool {
-    let factors = |cell: &Cell<'_>| [cell.factor(OF_CAPACITY), cell.factor(CLIENTS)];
     let is_same = a.spec.stage == b.spec.stage && a.subject() == b.subject();
-    is_same && factors(a) == factors(b) && factors(a) != [None, None]
+    is_same && factors(a) == factors(b)
 }
 
-fn agree(a: &Spread, b: &Spread) -> bool {
-    let overlap = a.quartiles.0 <= b.quartiles.1 && b.quartiles.0 <= a.quartiles.1;
-    overlap || (a.median - b.median).abs() <= SAME_SHARE * a.median.max(b.median)
+/// What varies, but for the rate.
+fn factors(cell: &Cell<'_>) -> BTreeMap<String, f64> {
+    let mut factors = cell.spec.factors.clone();
+    factors.remove(RATE);
+    factors
 }
 
+fn answer(capacities: &[Pair], loads: &[Pair]) -> Vec<String> {
+    let all = || capacities.iter().chain(loads);
+    let same = all().filter(|pair| pair.agree()).count();
+    let mut lines = vec![format!("{same} of {} figures agree.", all().count())];
+    let furthest = |pairs: &mut dyn Iterator<Item = &Pair>| {
+        let mut pairs: Vec<String> = {
+            let mut pairs: Vec<&Pair> = pairs.collect();
+            pairs.sort_by(|a, b| b.apart().total_cmp(&a.apart()));
+            pairs.into_iter().map(Pair::line).collect()
+        };
+        pairs.truncate(TOLD_MAX);
+        pairs
+    };
+    if let Some(line) = furthest(&mut capacities.iter()).first() {
+        lines.push(format!("Of the capacities these differ most: {line}."));
+    }
+    let apart = furthest(&mut all().filter(|pair| !pair.agree()));
+    if !apart.is_empty() {
+        lines.push(format!("Those that do not agree, the furthest first: {}.", apart.join("; ")));
+    }
+    lines
+}
+
+fn overlap(a: &Spread, b: &Spread) -> bool {
+    a.quartiles.0 <= b.quartiles.1 && b.quartiles.0 <= a.quartiles.1
+}
+
+/// As a share of the greater median.
+fn apart(a: &Spread, b: &Spread) -> f64 {
+    let most = a.median.max(b.median);
+    if most > 0.0 { (a.median - b.median).abs() / most } else { 0.0 }
+}
+
+/// The load, without the rate, which differs.
 fn what(cell: &Cell<'_>) -> String {
-    let text = name(cell.spec);
+    let spec = crate::spec::Spec { factors: factors(cell), ..cell.spec.clone() };
+    let text = name(&spec);
     text.split(", repeat").next().unwrap_or(&text).into()
 }
 
@@ -107,7 +212,8 @@ mod tests {
             (of(0.0, 0.0, 0.0), of(0.0, 0.0, 0.0), true),
         ];
         for (a, b, expected) in rows {
-            assert_eq!((agree(&a, &b), agree(&b, &a)), (expected, expected), "{a:?} {b:?}");
+            let agree = |a, b| Pair { what: String::new(), of: &metric::GOODPUT, a, b }.agree();
+            assert_eq!((agree(a, b), agree(b, a)), (expected, expected), "{a:?} {b:?}");
         }
     }
 }

@@ -4,13 +4,13 @@
 //! with one of them turned off or set otherwise, under JAWS' own load. A saving that an
 //! architecture cannot have is not measured with it.
 
-use super::jaws97;
-use crate::claim::{self, Says};
+use super::{frame, jaws97};
+use crate::claim::Says;
 use crate::closed::Closed;
 use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Known, Spread};
 use crate::metric;
 use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::Setup;
@@ -75,24 +75,40 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         "Every architecture is measured as it is, and with one saving taken away.",
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("What each saving is worth (JAWS97 4)"),
         question,
         answer: answer(&closed, known),
         comparisons: comparisons(&closed, known),
         figures: vec![figure(&closed, known)],
         tables: vec![table(&closed, known)],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+        ..frame::section(
+            &EXPERIMENT,
+            "What each saving is worth (JAWS97 4)",
+            known,
+            &closed.subjects,
+        )
     }]
 }
 
-/// Connections/s without a saving, as a share of those with all of them, and the spread of that.
-fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<(f64, (f64, f64))> {
-    let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
-    let (with, without) = (spread(&whole(of))?.median, spread(of)?);
-    let (low, high) = without.quartiles;
-    (with > 0.0).then(|| (without.median / with, (low / with, high / with)))
+/// Connections/s without a saving, as a share of those with all of them.
+struct Share {
+    percent: Spread,
+    /// Whether verification failed, with the saving or without it.
+    is_failed: bool,
+}
+
+fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<Share> {
+    let (whole, without) = (closed.at_most(known, &whole(of))?, closed.at_most(known, of)?);
+    let with = whole.spread(&metric::CONNECTIONS)?.median;
+    let spread = without.spread(&metric::CONNECTIONS)?;
+    let percent = |value: f64| 100.0 * value / with;
+    (with > 0.0).then(|| Share {
+        percent: Spread {
+            median: percent(spread.median),
+            quartiles: (percent(spread.quartiles.0), percent(spread.quartiles.1)),
+            count: spread.count,
+        },
+        is_failed: whole.is_failed() || without.is_failed(),
+    })
 }
 
 /// Of each architecture, what costs most to do without.
@@ -100,8 +116,8 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
     let wholes = closed.subjects.iter().filter(|of| whole(of) == **of);
     let line = |of: &Subject| {
         let lost = |(saving, knob, value): &(&str, &str, &str)| {
-            let (share, _) = share(closed, known, &with_knob(of, knob, value))?;
-            Some((100.0 * (1.0 - share), String::from(*saving)))
+            let share = share(closed, known, &with_knob(of, knob, value))?;
+            (!share.is_failed).then(|| (100.0 - share.percent.median, String::from(*saving)))
         };
         let mut lost: Vec<(f64, String)> = SAVINGS.iter().filter_map(lost).collect();
         lost.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -123,11 +139,11 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
     };
     let compared = |(saving, paper): &(&str, &str)| {
         let (_, knob, value) = SAVINGS.iter().find(|(named, ..)| named == saving)?;
-        let spread = |of: &Subject| closed.at_most(known, of)?.judged(&metric::CONNECTIONS);
         let without = with_knob(of, knob, value);
         let (a, b) = (format!("{of}"), format!("{without}"));
-        let sides = ((&*a, spread(of)), (&*b, spread(&without)));
-        Some(claim::compared(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
+        let cell = |of: &Subject| closed.at_most(known, of);
+        let sides = ((&*a, cell(of)), (&*b, cell(&without)));
+        Some(frame::beside(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
     };
     SAID.iter().filter_map(compared).collect()
 }
@@ -147,13 +163,10 @@ fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
         closed.subjects.iter().filter(|of| whole(of) == **of).cloned().collect();
     let series = wholes.iter().map(|of| {
         let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
-            let (y, spread) = share(closed, known, &with_knob(of, knob, value))?;
-            Some(Dot {
-                x: at as f64,
-                y: y * 100.0,
-                spread: (spread.0 * 100.0, spread.1 * 100.0),
-                mark: Mark::Plain,
-            })
+            let share = share(closed, known, &with_knob(of, knob, value))?;
+            let mark = if share.is_failed { Mark::Failed } else { Mark::Plain };
+            let Spread { median, quartiles, .. } = share.percent;
+            Some(Dot { x: at as f64, y: median, spread: quartiles, mark })
         });
         Series { label: of.to_string(), points: dots.collect(), is_reference: false }
     });
@@ -185,11 +198,7 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
             let share = share(closed, known, &with_knob(of, knob, value));
             share.map_or_else(
                 || String::from("-"),
-                |(share, (low, high))| {
-                    let [share, low, high] =
-                        [share, low, high].map(|share| curves::number(share * 100.0));
-                    format!("{share} ({low} to {high})")
-                },
+                |share| curves::marked(curves::spread_text(&share.percent), share.is_failed),
             )
         }));
         row
@@ -198,6 +207,9 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
         title: String::from("Connections/s without each saving"),
         head,
         rows: rows.collect(),
-        notes: vec![String::from("Medians and quartiles of the repeats; - : it has no such knob.")],
+        notes: vec![String::from(
+            "Medians and quartiles of the repeats. - : it has no such knob, or was not measured. A \
+             cross marks what failed verification, with the saving or without it.",
+        )],
     }
 }

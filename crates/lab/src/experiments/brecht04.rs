@@ -7,17 +7,17 @@
 
 use load::workload::settings::Settings;
 
-use crate::claim::{self, Says};
+use super::frame;
+use crate::claim::Says;
 use crate::curves::{self, number};
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::Subject;
-use crate::testbed::Layout;
 use crate::tuning::with_knob;
 
 /// One of the paper's servers.
@@ -58,9 +58,9 @@ const BACKLOG: &str = "128";
 
 const LIMIT: &str = "accept-limit";
 
-/// Of the capacity: idle, around the peak, and up to the paper's 30,000 requests/s, which were some
+/// Of the capacity: nearly idle, around the peak, and up to the paper's 30,000 requests/s, which were some
 /// 1.4 times the peak of the one-packet workload and twice that of the other.
-pub(super) const MULTIPLES: &[f64] = &[0.7, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
+pub(super) const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
 
 /// A server of the paper, where this build has it.
 fn servers() -> impl Iterator<Item = &'static Server> {
@@ -97,12 +97,7 @@ pub(super) fn design(
     Design {
         experiment,
         subjects,
-        layout: Layout {
-            is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent(quota_percent),
-            round_trip_ms: setup.round_trip_ms,
-            ..Layout::default()
-        },
+        layout: frame::layout(setup, quota_percent),
         sweep_s: load.seconds,
         load,
         sweep: &[0.8, 1.0, 1.2],
@@ -172,12 +167,11 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
         let of = |it: (&str, &str)| {
             let server = SERVERS.iter().find(|server| server.name == it.0);
             let name = server.map_or(it.0, |server| server.paper);
-            let spread = at(design, known, it, claim.at).and_then(|cell| cell.judged(claim.metric));
-            (format!("{name}-{}", capital(it.1)), spread)
+            (format!("{name}-{}", capital(it.1)), at(design, known, it, claim.at))
         };
         let (a, b) = (of(claim.of), of(claim.to));
         let at = format!(" at {} of the capacity", claim.at);
-        claim::compared(
+        frame::beside(
             (claim.figure, claim.paper),
             claim.says,
             (claim.metric, &at),
@@ -225,15 +219,17 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
         }));
     }
     Section {
-        name: part.experiment.name.into(),
-        title: format!("{} (Brecht04)", part.title),
         question: question(design),
         answer: answer(design, known),
         comparisons: comparisons(design, known, part.claims),
         figures,
         tables: vec![equation_1(design, known)],
-        excluded: curves::excluded(known, part.experiment.name),
-        commands: curves::commands(known, part.experiment.name, &design.subjects),
+        ..frame::section(
+            part.experiment,
+            format!("{} (Brecht04)", part.title),
+            known,
+            &design.subjects,
+        )
     }
 }
 
@@ -328,18 +324,22 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         let Some(capacity) = design.capacity(known, of) else { continue };
         let same = design.subjects.iter().filter(|other| other.name == of.name);
         let replies = |of: &Subject| {
-            let curve = design.curve(known, of);
-            let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(most);
-            let median = curve.iter().find(at_most)?.judged(&metric::REPLIES)?.median;
-            Some((policy(of).unwrap_or_else(|| of.label()), median))
+            let cell = curves::at_multiple(design, known, of, most)?;
+            // Last, and without a figure: who failed verification.
+            let judged = cell.judged(&metric::REPLIES).map(|spread| spread.median);
+            let told = judged.or(cell.is_failed().then_some(f64::NEG_INFINITY))?;
+            Some((policy(of).unwrap_or_else(|| of.label()), told))
         };
         let mut kept: Vec<(String, f64)> = same.filter_map(replies).collect();
         kept.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let best = capacity.replies_per_s;
         let kept: Vec<String> = kept
             .iter()
-            .map(|(policy, replies)| {
-                format!("{policy} {} ({} %)", number(*replies), number(100.0 * replies / best))
+            .map(|(policy, replies)| match replies.is_finite() {
+                true => {
+                    format!("{policy} {} ({} %)", number(*replies), number(100.0 * replies / best))
+                }
+                false => format!("{policy} failed verification"),
             })
             .collect();
         if kept.is_empty() {
@@ -413,8 +413,8 @@ pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f6
     }
     let series = metric::DROP_CLASSES.iter().map(|class| {
         let dots = columns.iter().enumerate().filter_map(|(x, (_, cell))| {
-            let y = cell.judged(class)?.median;
-            Some(Dot { x: x as f64, y, spread: (y, y), mark: Mark::Plain })
+            let dot = cell.dot(x as f64, class)?;
+            Some(Dot { spread: (dot.y, dot.y), ..dot })
         });
         Series { label: class.label.into(), points: dots.collect(), is_reference: false }
     });

@@ -50,7 +50,7 @@ fn design(setup: &Setup) -> Design {
     };
     // Sessions of this paper do not think (Pariag07 3.2 brought that in).
     let load = load.with("dirs", DIRS).with("think", "none");
-    // Some of the bytes: a client that looks at all of them would be the limit.
+    // The contents of some replies: a client that looks at all of them would be the limit.
     let load = load.with("verified", 0.05);
     let patience = if setup.is_paper { 15 } else { 1 };
     brecht04::design(EXPERIMENT.name, setup, load.with("patience", patience), QUOTA_PERCENT)

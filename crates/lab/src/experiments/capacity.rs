@@ -5,6 +5,7 @@
 //! Pariag07 draw the same). With clients that wait one second, as people do in a flash crowd.
 
 use super::flood;
+use super::frame;
 use crate::curves;
 use crate::design::{Design, Plan};
 use crate::experiment::Experiment;
@@ -45,17 +46,13 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("Capacity, and what comes beyond"),
         question: flood::question(&design),
         answer: flood::answer(&design, known),
-        comparisons: Vec::new(),
         figures: vec![
             curves::over_rates(&design, known, "goodput", &metric::GOODPUT),
             curves::over_capacity(&design, known, "p99", &metric::P99),
         ],
         tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, "Capacity, and what comes beyond", known, &design.subjects)
     }]
 }

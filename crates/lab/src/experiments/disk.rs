@@ -4,13 +4,15 @@
 //! share of the page cache included, to the same part of the set, whose pages are dropped before; a
 //! disk of today is slowed down so that it is as far behind its processor as theirs was.
 
-use crate::claim::{self, Says};
-use crate::curves::{self, number};
-use crate::design::{Design, OF_CAPACITY};
+use super::frame;
+use crate::claim::Says;
+use crate::curves::{self, counted, number};
+use crate::design::{Design, RATE, SWEEP};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known, Spread};
+use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::{Comparison, Figure, Section};
+use crate::point::InMemory;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -63,7 +65,7 @@ pub(super) fn design(
         idle_connections: 0,
     };
     let load = load.with("dirs", dirs).with("patience", if setup.is_paper { 15 } else { 5 });
-    // Some of the bytes: a client that looks at all of them would be the limit.
+    // The contents of some replies: a client that looks at all of them would be the limit.
     let load = load.with("verified", 0.05);
     // Shorter thoughts: as many sessions at a time in a run of seconds as theirs had in minutes.
     let load = if setup.is_paper { load } else { load.with("think-scale", 0.1) };
@@ -74,16 +76,14 @@ pub(super) fn design(
         sweep_s: load.seconds,
         load,
         layout: Layout {
-            is_loopback: setup.is_loopback,
-            quota_percent: setup.quota_percent(QUOTA_PERCENT),
             memory_bytes: (!setup.is_loopback).then_some(memory as u64),
             disk_bytes_per_s: (!setup.is_loopback).then_some(DISK_BYTES_PER_S),
-            round_trip_ms: setup.round_trip_ms,
+            ..frame::layout(setup, QUOTA_PERCENT)
         },
         sweep: &[0.6, 0.8, 1.0],
         multiples,
         sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(2),
+        repeats: setup.repeats(3),
         made_of: Vec::new(),
         filling_max_s: setup.filling_max_s(),
     }
@@ -121,26 +121,30 @@ pub(super) fn comparisons(
         };
         let side = |text: &str| {
             let (of, name) = names.iter().find(|(_, name)| name == text)?;
-            let spread = match claim.what {
-                What::Capacity => capacity(design, known, of),
-                What::At(metric, at) => {
-                    let curve = design.curve(known, of);
-                    let mut cells = curve.into_iter();
-                    let is_there = |cell: &&Cell<'_>| cell.factor(OF_CAPACITY) == Some(at);
-                    cells.find(is_there).and_then(|cell| cell.judged(metric))
-                }
+            let cell = match claim.what {
+                What::Capacity => at_capacity(design, known, of),
+                What::At(_, at) => curves::at_multiple(design, known, of, at),
             };
-            Some((name.clone(), spread))
+            Some((name.clone(), cell))
         };
         let (a, b) = (side(claim.of)?, side(claim.to)?);
         let of = (claim.figure, claim.paper);
-        Some(claim::compared(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
+        Some(frame::beside(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
     };
     claims.iter().filter_map(compared).collect()
 }
 
-fn capacity(design: &Design, known: &Known<'_>, of: &Subject) -> Option<Spread> {
-    Spread::of(vec![design.capacity(known, of)?.replies_per_s])
+/// The cell of a subject's sweep in which its capacity was found, with all of its repeats.
+fn at_capacity<'s, 'k>(
+    design: &Design,
+    known: &'s Known<'k>,
+    of: &Subject,
+) -> Option<&'s Cell<'k>> {
+    let found_at = design.capacity(known, of)?.found_at;
+    let of_it = |cell: &&Cell<'_>| {
+        cell.subject() == of && cell.factor(RATE) == Some(found_at) && cell.is_good()
+    };
+    known.cells(design.experiment, SWEEP).find(of_it)
 }
 
 /// All that is told.
@@ -151,7 +155,7 @@ pub(super) fn section(
     names: &[(Subject, String)],
     claims: &[Claim],
 ) -> Section {
-    let metrics: [&Metric; 8] = [
+    let metrics: [&Metric; 10] = [
         &metric::REPLIES,
         &metric::SERVER_MBIT,
         &metric::RESPONSE,
@@ -159,22 +163,20 @@ pub(super) fn section(
         &metric::BLOCKED,
         &metric::IO_PRESSURE,
         &metric::GROUP_CACHE,
+        &metric::SITE_BEFORE,
+        &metric::SITE_AFTER,
         &metric::OPEN,
     ];
     Section {
-        name: of.name.into(),
-        title: format!("{title} (Pariag07)"),
-        question: question(design),
+        question: question(design, known),
         answer: answer(design, known, names),
         comparisons: comparisons(design, known, names, claims),
-        figures: Vec::new(),
         tables: vec![curves::table(design, known, &metrics)],
-        excluded: curves::excluded(known, of.name),
-        commands: curves::commands(known, of.name, &design.subjects),
+        ..frame::section(of, format!("{title} (Pariag07)"), known, &design.subjects)
     }
 }
 
-fn question(design: &Design) -> Vec<String> {
+fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
     let dirs = design.load.flags.get("dirs").and_then(|dirs| dirs.parse::<u64>().ok());
     let bytes = dirs.unwrap_or_default() * DIR_BYTES;
     let limits = match (design.layout.memory_bytes, design.layout.disk_bytes_per_s) {
@@ -189,7 +191,7 @@ fn question(design: &Design) -> Vec<String> {
     let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
         format!(" Users think {scale} times as long as the paper's.")
     });
-    vec![
+    let mut lines = vec![
         format!(
             "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds five \
              eighths, as in the paper (3.2 GB and 2 GB). {limits}{think}",
@@ -201,18 +203,56 @@ fn question(design: &Design) -> Vec<String> {
              in loads, and how much of the files was in the server's share of the page cache. The \
              last column tells how many connections were open: a limit above that is none.",
         ),
-    ]
+        format!(
+            "Each rate is measured {}, and so is the best rate of each sweep, which is the capacity.",
+            if design.repeats == 1 {
+                String::from("once")
+            } else {
+                counted(design.repeats as usize, "time")
+            }
+        ),
+    ];
+    lines.extend(in_memory(design, known));
+    lines
+}
+
+/// Whether the files were on the disk before, and no more of them in memory than the limit lets in.
+fn in_memory(design: &Design, known: &Known<'_>) -> Option<String> {
+    let of = |cell: &&Cell<'_>| cell.spec.experiment == design.experiment;
+    let cells = known.all().iter().filter(of);
+    let sites: Vec<InMemory> =
+        cells.flat_map(Cell::points).filter_map(|point| point.site).collect();
+    let bytes = sites.first()?.bytes.max(1);
+    let percent = |bytes_here: u64| number(100.0 * bytes_here as f64 / bytes as f64);
+    let before = sites.iter().map(|site| site.before_bytes).max()?;
+    let after = || sites.iter().map(|site| site.after_bytes);
+    let limit = design.layout.memory_bytes?;
+    Some(format!(
+        "cachestat tells how much of the files was in memory: {} % at most before a server was \
+         started, and {} to {} % when it had ended, of the {} % that its limit lets in. A point at \
+         which more than 1 % is there before, or more than the limit in the end, does not count.",
+        percent(before),
+        percent(after().min()?),
+        percent(after().max()?),
+        percent(limit),
+    ))
 }
 
 /// The capacities, the greatest first.
 fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Vec<String> {
     let told = names.iter().filter_map(|(of, name)| {
         let capacity = design.capacity(known, of)?;
-        let curve = design.curve(known, of);
-        let most = curve.last().and_then(|cell| cell.judged(&metric::IO_WAIT));
-        let waits = most.map_or_else(String::new, |waits| {
-            format!(", waiting for the disk {} % of the time in overload", number(waits.median))
-        });
+        let most = design.multiples.last().copied()?;
+        let most = curves::at_multiple(design, known, of, most);
+        let waits = most.and_then(|cell| cell.judged(&metric::IO_WAIT));
+        let waits = match (waits, most.is_some_and(Cell::is_failed)) {
+            (_, true) => String::from("; it failed verification in overload"),
+            (Some(waits), _) => {
+                let percent = number(waits.median);
+                format!(", waiting for the disk {percent} % of the time in overload")
+            }
+            (None, false) => String::new(),
+        };
         Some((
             capacity.replies_per_s,
             format!("{name}: {} replies/s at its best{waits}.", number(capacity.replies_per_s)),
@@ -231,13 +271,9 @@ pub(super) fn figure(
     (name, title): (&str, &str),
     metric: &Metric,
 ) -> Figure {
-    let mut figure = curves::over_rates(design, known, name, metric);
-    let labels = curves::labels(&design.subjects);
-    for series in &mut figure.series {
-        let place = labels.iter().position(|label| *label == series.label);
-        let of = place.map(|place| &design.subjects[place]);
-        let name = names.iter().find(|(subject, _)| Some(subject) == of);
-        series.label = name.map_or_else(|| series.label.clone(), |(_, name)| name.clone());
-    }
+    let figure = curves::over_rates(design, known, name, metric);
+    let figure = frame::named(figure, &design.subjects, |of| {
+        names.iter().find(|(subject, _)| subject == of).map(|(_, name)| name.clone())
+    });
     Figure { title: title.into(), ..figure }
 }

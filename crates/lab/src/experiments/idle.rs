@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::flood;
+use super::frame;
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -124,19 +125,15 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          that a server that closed them is found out.",
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("Connections that do nothing"),
         question,
         answer: design.subjects.iter().filter_map(|of| answer(known, of)).collect(),
-        comparisons: Vec::new(),
         figures: vec![
             figure("cpu", &metric::CPU),
             figure("p99", &metric::P99),
             figure("goodput", &metric::GOODPUT),
         ],
         tables: vec![table(&design, known)],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, "Connections that do nothing", known, &design.subjects)
     }]
 }
 
@@ -144,6 +141,12 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
     let cells = curve(known, of);
     let (few, many) = (cells.first()?, cells.last()?);
+    if few.is_failed() || many.is_failed() {
+        let failed = if few.is_failed() { few } else { many };
+        let idle = curves::number(failed.factor(FACTOR)?);
+        let label = of.label();
+        return Some(format!("{label} failed verification beside {idle} idle connections."));
+    }
     let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
     let (without, with) = (median(few, &metric::CPU)?, median(many, &metric::CPU)?);
     let open = median(many, &metric::OPEN)

@@ -1,11 +1,14 @@
 //! What the experiments of JAWS97 have in common: its load, its numbers of clients, its metrics.
 
-use crate::claim::{self, Says};
+use super::frame;
+use crate::claim::Says;
 use crate::closed::Closed;
 use crate::curves::{self, number};
+use crate::design::Plan;
+use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric::{self, Metric};
-use crate::page::{Comparison, Figure};
+use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -24,8 +27,8 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
     Closed {
         experiment,
         subjects,
-        // All lengths are verified; to look at each byte of 62 KB a reply would make the client
-        // the limit.
+        // All lengths are verified, and the contents of some replies: to look at each byte of 62 KB
+        // a reply would make the client the limit.
         load: load.with("keeps", "request").with("verified", 0.05),
         layout: super::flood::layout(setup),
         clients: if setup.is_paper { &PAPER_CLIENTS[..] } else { &CLIENTS[..] }.into(),
@@ -57,6 +60,57 @@ pub(super) fn question(closed: &Closed) -> Vec<String> {
          never ask for more than the server can do.{quota} The paper's network, ATM of 155 Mbit/s, \
          was a limit that a pair of virtual devices is not."
     )]
+}
+
+/// JAWS' baseline (3.2.1): 20 threads, one lock for the whole cache, and heads and dates made anew
+/// for each reply.
+pub(super) const BASELINE: &str =
+    "mt:cache-locks=1,date-cache=off,gather=off,head-cache=off,threads=20,threads-min=20";
+
+/// The same pool with what JAWS saves of protocol processing.
+pub(super) const SAVING: &str = "mt:cache-locks=1,threads=20,threads-min=20";
+
+/// Something that JAWS was measured with and without.
+pub(super) struct Variants {
+    pub(super) experiment: &'static Experiment,
+    pub(super) title: &'static str,
+    /// The first of its four figures.
+    pub(super) number: &'static str,
+    /// Each with its name in the paper's terms.
+    pub(super) subjects: &'static [(&'static str, &'static str)],
+    pub(super) claims: &'static [Claim],
+}
+
+impl Variants {
+    pub(super) fn plan(&self, setup: &Setup) -> Plan {
+        self.closed(setup).plan()
+    }
+
+    fn closed(&self, setup: &Setup) -> Closed {
+        let is_there = |text: &&str| text.parse::<Subject>().is_ok_and(|of| of.judge().is_ok());
+        let own: Vec<&str> = self.subjects.iter().map(|row| row.0).filter(is_there).collect();
+        closed(self.experiment.name, setup, setup.subjects(&own))
+    }
+
+    pub(super) fn section(&self, setup: &Setup, known: &Known<'_>) -> Section {
+        let closed = self.closed(setup);
+        let figures = black_box(&closed, known, &[self.number]);
+        let title = format!("{} (JAWS97)", self.title);
+        let in_terms_of_paper = |figure| {
+            frame::named(figure, &closed.subjects, |of| {
+                let text = of.to_string();
+                let row = self.subjects.iter().find(|(named, _)| *named == text);
+                row.map(|(_, name)| String::from(*name))
+            })
+        };
+        Section {
+            question: question(&closed),
+            answer: answer(&closed, known, self.subjects),
+            comparisons: comparisons(&closed, known, self.subjects, self.claims),
+            figures: figures.into_iter().map(in_terms_of_paper).collect(),
+            ..frame::section(self.experiment, title, known, &closed.subjects)
+        }
+    }
 }
 
 /// The four figures of its black box (2.3), by their names there, and by their numbers if it has
@@ -117,16 +171,15 @@ pub(super) fn comparisons(
                 At::Most => closed.clients.last(),
             };
             let cell = closed.at(known, &of, *clients?);
-            let spread = cell.and_then(|cell| cell.judged(claim.metric));
             let name = names.iter().find(|(named, _)| *named == text).map_or(text, |row| row.1);
             let many = clients.map_or(0, |many| *many);
             let one = if many == 1 { "client" } else { "clients" };
-            Some((format!("{name}, {many} {one}"), spread))
+            Some((format!("{name}, {many} {one}"), cell))
         };
         let (a, b) = (side(claim.of)?, side(claim.to)?);
         let of = (claim.figure, claim.paper);
         let sides = ((&*a.0, a.1), (&*b.0, b.1));
-        Some(claim::compared(of, claim.says, (claim.metric, ""), sides))
+        Some(frame::beside(of, claim.says, (claim.metric, ""), sides))
     };
     claims.iter().filter_map(compared).collect()
 }
@@ -134,41 +187,30 @@ pub(super) fn comparisons(
 /// Who has the most connections/s with the most clients, and how many all others have.
 pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Vec<String> {
     let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
+    let mut failed: Vec<String> = Vec::new();
     let mut told: Vec<(f64, String)> = told
         .filter_map(|(of, short)| {
             let cell = closed.at(known, of, *closed.clients.last()?)?;
-            let spread = cell.judged(&metric::CONNECTIONS)?;
             let text = of.to_string();
             let label = names.iter().find(|(named, _)| *named == text);
-            Some((spread.median, label.map_or(short, |(_, name)| (*name).into())))
+            let label = label.map_or(short, |(_, name)| (*name).into());
+            if cell.is_failed() {
+                failed.push(label);
+                return None;
+            }
+            Some((cell.judged(&metric::CONNECTIONS)?.median, label))
         })
         .collect();
     told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let (Some(most), Some((best, _))) = (closed.clients.last(), told.first()) else {
-        return Vec::new();
-    };
+    let Some(most) = closed.clients.last() else { return Vec::new() };
+    let failed = (!failed.is_empty())
+        .then(|| format!("With {most} clients these failed verification: {}.", failed.join("; ")));
+    let Some((best, _)) = told.first() else { return failed.into_iter().collect() };
     let share = |of: f64| number(100.0 * of / best);
     let told: Vec<String> = told
         .iter()
         .map(|(of, label)| format!("{label} {} ({} %)", number(*of), share(*of)))
         .collect();
-    vec![format!("Connections/s with {most} clients, the most first: {}.", told.join("; "))]
-}
-
-/// With names of the paper in place of knobs.
-pub(super) fn named(
-    mut figures: Vec<Figure>,
-    closed: &Closed,
-    names: &[(&str, &str)],
-) -> Vec<Figure> {
-    let labels = curves::labels(&closed.subjects);
-    for series in figures.iter_mut().flat_map(|figure| &mut figure.series) {
-        let of = labels.iter().position(|label| *label == series.label);
-        let text = of.map(|at| closed.subjects[at].to_string());
-        let name = names.iter().find(|(named, _)| text.as_deref() == Some(*named));
-        if let Some((_, name)) = name {
-            series.label = (*name).into();
-        }
-    }
-    figures
+    let line = format!("Connections/s with {most} clients, the most first: {}.", told.join("; "));
+    [line].into_iter().chain(failed).collect()
 }

@@ -6,10 +6,10 @@
 //! with processes, Apache with threads and events, nginx and lighttpd as Zeus' heirs, and `mt`,
 //! which is JAWS' thread pool.
 
+use super::frame;
 use super::jaws97::{self, At, Claim};
 use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
-use crate::curves;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
@@ -51,15 +51,16 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          of JAWS' classes: there is nothing to measure.",
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("Servers by the number of clients (JAWS97)"),
         question,
         answer: jaws97::answer(&closed, known, &[]),
         comparisons: jaws97::comparisons(&closed, known, &[], &CLAIMS),
         figures: jaws97::black_box(&closed, known, &NUMBERS),
-        tables: Vec::new(),
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+        ..frame::section(
+            &EXPERIMENT,
+            "Servers by the number of clients (JAWS97)",
+            known,
+            &closed.subjects,
+        )
     }]
 }
 

@@ -4,8 +4,9 @@
 //! Seen from the kernel, so that it is the same for every server: calls by the tasks of JAWS97
 //! table 2. No event may be lost; a profile that lost one is left out.
 
-use super::jaws97::{self, At, Claim};
-use super::whitebox::{seen, share_figure, stacked};
+use super::frame;
+use super::jaws97::{self, At, BASELINE, Claim};
+use super::whitebox::{how_often, seen, share_figure, stacked};
 use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
 use crate::curves::{self, number};
@@ -28,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// JAWS' baseline (3.2.1) and its optimised form, and who is compared with it.
-const SUBJECTS: [&str; 9] = [
+const SUBJECTS: [&str; 11] = [
     BASELINE,
     "mt",
     "sped",
@@ -38,10 +39,9 @@ const SUBJECTS: [&str; 9] = [
     "apache-event",
     "nginx",
     "lighttpd",
+    "h2o",
+    "caddy",
 ];
-
-const BASELINE: &str =
-    "mt:cache-locks=1,date-cache=off,gather=off,head-cache=off,threads=20,threads-min=20";
 
 const NAMES: [(&str, &str); 2] = [(BASELINE, "mt as JAWS' baseline"), ("mt", "mt optimised")];
 
@@ -58,25 +58,37 @@ fn closed(setup: &Setup) -> Closed {
     }
 }
 
-/// A subject's calls, and how many requests it had.
-type Looked<'k> = (String, &'k Calls, u64);
+/// A subject's calls.
+struct Looked<'k> {
+    name: String,
+    calls: &'k Calls,
+    /// How many it had.
+    requests: u64,
+    is_failed: bool,
+}
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let closed = closed(setup);
     let (seen, excluded) = seen(EXPERIMENT.name, known);
     let calls: Vec<Looked<'_>> = seen
         .into_iter()
-        .filter_map(|(of, seen, point)| match seen {
-            Seen::Calls(calls) => Some((name(of), calls, requests(point))),
+        .filter_map(|looked| match looked.seen {
+            Seen::Calls(calls) => Some(Looked {
+                name: name(looked.of),
+                calls,
+                requests: requests(looked.point),
+                is_failed: looked.is_failed,
+            }),
             Seen::Shares(_) => None,
         })
         .collect();
-    let names = calls.iter().map(|(of, ..)| of.clone()).collect();
-    let mut series: Vec<Series> = Task::ALL
-        .iter()
-        .map(|task| stacked(task.title(), calls.iter().map(|(_, of, _)| share(of, &[*task]))))
-        .collect();
-    series.push(stacked("HTTP processing", calls.iter().map(|(_, of, _)| own_share(of))));
+    let names = calls.iter().map(|of| of.name.clone()).collect();
+    let of_all = |title: &str, value: &dyn Fn(&Calls) -> f64| {
+        stacked(title, calls.iter().map(|of| (value(of.calls), of.is_failed)))
+    };
+    let mut series: Vec<Series> =
+        Task::ALL.iter().map(|task| of_all(task.title(), &|of| share(of, &[*task]))).collect();
+    series.push(of_all("HTTP processing", &own_share));
     let title =
         "Time in system calls and in the server's own code (JAWS97 figures 6 to 10, 16, 17)";
     let mut question = jaws97::question(&closed);
@@ -88,16 +100,20 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          ring's calls hand in reading, writing and file operations together, and are event \
          notification here.",
     ));
+    question.push(how_often(closed.repeats));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("System calls by what they are for (JAWS97)"),
         question,
         answer: answer(&calls),
         comparisons: comparisons(&closed, known),
         figures: vec![share_figure("time", title, names, series)],
         tables: vec![table(&calls)],
         excluded,
-        commands: curves::commands(known, EXPERIMENT.name, &closed.subjects),
+        ..frame::section(
+            &EXPERIMENT,
+            "System calls by what they are for (JAWS97)",
+            known,
+            &closed.subjects,
+        )
     }]
 }
 
@@ -216,7 +232,10 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
 
 /// What each spends most of its time on.
 fn answer(calls: &[Looked<'_>]) -> Vec<String> {
-    let told = calls.iter().map(|(of, calls, requests)| {
+    let told = calls.iter().map(|Looked { name: of, calls, requests, is_failed }| {
+        if *is_failed {
+            return format!("{of} failed verification: it tells nothing.");
+        }
         let network = share(calls, &[Task::Reading, Task::Writing]);
         let us = busy_us(calls) / (*requests).max(1) as f64;
         format!(
@@ -234,10 +253,10 @@ fn answer(calls: &[Looked<'_>]) -> Vec<String> {
 
 fn table(calls: &[Looked<'_>]) -> Table {
     let mut head = vec![String::from("for each request")];
-    head.extend(calls.iter().map(|(of, ..)| of.clone()));
+    head.extend(calls.iter().map(|of| curves::marked(of.name.clone(), of.is_failed)));
     let mut rows: Vec<Vec<String>> = Vec::new();
     for task in Task::ALL {
-        let of = |(_, calls, requests): &Looked<'_>| {
+        let of = |Looked { calls, requests, .. }: &Looked<'_>| {
             let call = calls.by_task.get(&task).copied().unwrap_or_default();
             let requests = (*requests).max(1) as f64;
             let (count, us) = (call.count as f64 / requests, call.busy_us as f64 / requests);
@@ -245,7 +264,7 @@ fn table(calls: &[Looked<'_>]) -> Table {
         };
         rows.push([task.title().into()].into_iter().chain(calls.iter().map(of)).collect());
     }
-    let user = |(_, calls, requests): &Looked<'_>| {
+    let user = |Looked { calls, requests, .. }: &Looked<'_>| {
         format!("({})", number(calls.user_us as f64 / (*requests).max(1) as f64))
     };
     rows.push(["its own code".into()].into_iter().chain(calls.iter().map(user)).collect());

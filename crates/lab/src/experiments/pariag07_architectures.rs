@@ -37,7 +37,8 @@ const SERVERS: [(&str, &str); 10] = [
     ("nginx", "nginx"),
 ];
 
-const MULTIPLES: &[f64] = &[0.5, 0.9, 1.0, 1.5, 2.0];
+/// Of the capacity: nearly idle, around the peak, and beyond.
+const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.5, 2.0];
 
 fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let of = |of: Subject| {

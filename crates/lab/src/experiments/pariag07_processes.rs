@@ -39,7 +39,8 @@ const CONFIGURATIONS: [(&str, u32, u32); 6] = [
 const THOUSAND: u32 = 50;
 const THOUSAND_OF_PAPER: u32 = 500;
 
-const MULTIPLES: &[f64] = &[0.5, 0.9, 1.0, 1.5, 2.0];
+/// Of the capacity: nearly idle, around the peak, and beyond.
+const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.5, 2.0];
 
 fn thousand(setup: &Setup) -> u32 {
     if setup.is_paper { THOUSAND_OF_PAPER } else { THOUSAND }
@@ -81,6 +82,12 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          and {} here.",
         30 * thousand(setup)
     ));
+    if servers::registry::architecture("symped").is_none() {
+        section.question.push(String::from(
+            "This build has no SYMPED. Copies of sped, which share nothing but the listening \
+             socket, stand for it.",
+        ));
+    }
     let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
     section.figures = vec![
         figure(

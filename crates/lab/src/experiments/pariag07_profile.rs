@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::whitebox::{seen, share_figure, stacked};
-use crate::claim::{self, Says};
+use super::frame;
+use super::whitebox::{how_often, seen, share_figure, stacked};
+use crate::claim::Says;
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::Known;
 use crate::metric::Metric;
 use crate::page::{Comparison, Section, Series, Table};
 use crate::point::Point;
@@ -29,7 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// With poll, as the paper's servers have it, and as they are; and who joins where it is there.
-const SUBJECTS: [&str; 14] = [
+const SUBJECTS: [&str; 15] = [
     "sped:poller=poll",
     "sped",
     "sped:sendfile=off,small-file-kb=0",
@@ -44,6 +45,7 @@ const SUBJECTS: [&str; 14] = [
     "lighttpd",
     "h2o",
     "apache-event",
+    "caddy",
 ];
 
 /// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
@@ -111,47 +113,55 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
     let (seen, excluded) = seen(EXPERIMENT.name, known);
-    let shares: Vec<(String, &Shares)> = seen
+    let shares: Vec<Told<'_>> = seen
         .into_iter()
-        .filter_map(|(of, seen, _)| match seen {
-            Seen::Shares(shares) => Some((of.label(), shares)),
+        .filter_map(|looked| match looked.seen {
+            Seen::Shares(shares) => Some((looked.of.label(), shares, looked.is_failed)),
             Seen::Calls(_) => None,
         })
         .collect();
-    let names = shares.iter().map(|(of, _)| of.clone());
+    let names = shares.iter().map(|(of, ..)| of.clone());
     let names = names.chain(PAPER.iter().map(|(name, ..)| String::from(*name))).collect();
     let series = Part::ALL.iter().enumerate().map(|(at, part)| -> Series {
-        let here = shares.iter().map(|(_, shares)| percent(part, shares));
-        stacked(part.title(), here.chain(PAPER.iter().map(move |(_, column, _)| column[at])))
+        let here = shares.iter().map(|(_, shares, is_failed)| (percent(part, shares), *is_failed));
+        let there = PAPER.iter().map(move |(_, column, _)| (column[at], false));
+        stacked(part.title(), here.chain(there))
     });
     let title = "Where the processor's time goes (Pariag07 table 1)";
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: title.into(),
-        question: vec![format!(
-            "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
+        question: vec![
+            format!(
+                "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
              Which function runs on the server's processors is looked at 1,997 times a second. The \
              paper has 12,000 requests/s, which was its peak with the profiler's overhead, an \
              Ethernet card of 2006 (e1000) in place of a virtual device, and a set of files larger \
              than its memory.",
-            AT[0]
-        )],
+                AT[0]
+            ),
+            how_often(design.repeats),
+        ],
         answer: answer(&shares),
         comparisons: comparisons(&design, known),
         figures: vec![share_figure("shares", title, names, series.collect())],
         tables: vec![table(&shares)],
         excluded,
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, title, known, &design.subjects)
     }]
 }
+
+/// A subject, its shares, and whether it failed verification.
+type Told<'k> = (String, &'k Shares, bool);
 
 fn percent(part: &Part, shares: &Shares) -> f64 {
     shares.percent.get(part).copied().unwrap_or(0.0)
 }
 
-/// The two greatest parts of each.
-fn answer(shares: &[(String, &Shares)]) -> Vec<String> {
-    let told = shares.iter().map(|(of, shares)| {
+/// The three greatest parts of each.
+fn answer(shares: &[Told<'_>]) -> Vec<String> {
+    let told = shares.iter().map(|(of, shares, is_failed)| {
+        if *is_failed {
+            return format!("{of} failed verification: it tells nothing.");
+        }
         let mut parts: Vec<(&Part, f64)> =
             Part::ALL.iter().map(|part| (part, percent(part, shares))).collect();
         parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -165,12 +175,12 @@ fn answer(shares: &[(String, &Shares)]) -> Vec<String> {
     told.collect()
 }
 
-fn table(shares: &[(String, &Shares)]) -> Table {
+fn table(shares: &[Told<'_>]) -> Table {
     let mut head = vec![String::from("% of the time in which something ran")];
-    head.extend(shares.iter().map(|(of, _)| of.clone()));
+    head.extend(shares.iter().map(|(of, _, is_failed)| curves::marked(of.clone(), *is_failed)));
     head.extend(PAPER.iter().map(|(name, ..)| String::from(*name)));
     let row = |title: &str, here: &dyn Fn(&Shares) -> f64, there: [f64; PAPER.len()]| {
-        let here = shares.iter().map(|(_, shares)| number(here(shares)));
+        let here = shares.iter().map(|(_, shares, _)| number(here(shares)));
         let values: Vec<String> = here.chain(there.map(number)).collect();
         [String::from(title)].into_iter().chain(values).collect::<Vec<String>>()
     };
@@ -193,7 +203,8 @@ fn table(shares: &[(String, &Shares)]) -> Table {
         head,
         rows,
         notes: vec![String::from(
-            "Context switches and the cache are the whole machine's, the lab's client included.",
+            "Context switches and the cache are the whole machine's, the lab's client included. \
+             User-level switches are seen by the server alone, and 0 where it does not tell them.",
         )],
     }
 }
@@ -257,12 +268,11 @@ fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
         let side = |text: &str| {
             let of: Subject = text.parse().ok()?;
             let of = design.subjects.iter().find(|subject| **subject == of)?;
-            let cell: Option<&Cell<'_>> = design.curve(known, of).into_iter().next();
-            Some((of.label(), cell.and_then(|cell| cell.judged(metric))))
+            Some((of.label(), curves::at_multiple(design, known, of, AT[0])))
         };
         let (a, b) = (side(more)?, side(less)?);
         let of = ("Pariag07 table 1", *paper);
-        Some(claim::compared(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1))))
+        Some(frame::beside(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1))))
     };
     CLAIMS.iter().filter_map(compared).collect()
 }

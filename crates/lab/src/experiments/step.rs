@@ -1,11 +1,12 @@
 //! What does a sudden flood do, and how long after it is all as before?
 //!
 //! A quiet time at half of the capacity, then twice of it, then half again: how many are answered
-//! in each tenth of a second. No paper of ours has it; operators live through it.
+//! in each fifth of a second. No paper of ours has it; operators live through it.
 
 use std::collections::BTreeMap;
 
 use super::flood;
+use super::frame;
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -96,6 +97,8 @@ struct Told {
     parts: [Spread; 3],
     /// From the flood's end until it answers all that is asked again; none: not in this run.
     recovers_s: Vec<Option<f64>>,
+    /// Verification, in any of its runs.
+    is_failed: bool,
 }
 
 /// All that is asked for, but for what comes late into an interval.
@@ -134,13 +137,15 @@ fn told(
         behind.clone().find(|(_, y)| *y >= quiet).map(|(at, _)| at - 2.0 * part)
     };
     // One run as it was: a median of several would smooth what is asked about.
-    let dot = |&(x, y): &(f64, f64)| Dot { x, y, spread: (y, y), mark: Mark::Plain };
+    let mark = if cell.is_failed() { Mark::Failed } else { Mark::Plain };
+    let dot = |&(x, y): &(f64, f64)| Dot { x, y, spread: (y, y), mark };
     let points = runs.first()?.iter().map(dot).collect();
     Some(Told {
         series: Series { label: label.clone(), points, is_reference: false },
         label,
         parts: [spread(0.0)?, spread(part)?, spread(2.0 * part)?],
         recovers_s: runs.iter().map(recovers).collect(),
+        is_failed: cell.is_failed(),
     })
 }
 
@@ -156,6 +161,9 @@ impl Told {
     }
 
     fn line(&self) -> String {
+        if self.is_failed {
+            return format!("{} failed verification: it tells nothing.", self.label);
+        }
         let [before, flood, behind] = self.parts.map(|part| curves::number(part.median));
         format!(
             "{}: {before} % of its capacity before the flood, {flood} % in it, {behind} % behind \
@@ -168,8 +176,9 @@ impl Told {
     fn row(&self) -> Vec<String> {
         let seconds = |of: &Option<f64>| of.map_or_else(|| String::from("-"), curves::number);
         let recovers: Vec<String> = self.recovers_s.iter().map(seconds).collect();
-        let parts = self.parts.iter().map(curves::spread_text);
-        [self.label.clone()].into_iter().chain(parts).chain([recovers.join(", ")]).collect()
+        let parts = self.parts.iter().map(curves::spread_text).chain([recovers.join(", ")]);
+        let parts = parts.map(|text| curves::marked(text, self.is_failed));
+        [self.label.clone()].into_iter().chain(parts).collect()
     }
 }
 
@@ -180,7 +189,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut all: Vec<Told> = of.filter_map(|of| told(setup, &design, known, of)).collect();
     let answer = {
         let mut order: Vec<&Told> = all.iter().collect();
-        order.sort_by(|a, b| b.parts[1].median.total_cmp(&a.parts[1].median));
+        // Those that failed are last.
+        let key = |of: &Told| if of.is_failed { f64::NEG_INFINITY } else { of.parts[1].median };
+        order.sort_by(|a, b| key(b).total_cmp(&key(a)));
         order.into_iter().map(Told::line).collect()
     };
     let head = [
@@ -194,7 +205,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         title: String::from("Good replies before, in and behind the flood"),
         head: head.map(String::from).into(),
         rows: all.iter().map(Told::row).collect(),
-        notes: vec![String::from("- : not in the time that was measured.")],
+        notes: vec![String::from(
+            "- : not in the time that was measured. A cross marks what failed verification.",
+        )],
     };
     let series = all.drain(..).map(|told| told.series).chain([asked(part_s(setup))]);
     let figure = Figure {
@@ -216,15 +229,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         part_s(setup)
     ));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("A flood that comes and goes"),
         question,
         answer,
-        comparisons: Vec::new(),
         figures: vec![figure],
         tables: vec![table],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, "A flood that comes and goes", known, &design.subjects)
     }]
 }
 

@@ -7,21 +7,30 @@ use crate::point::Point;
 use crate::profile::Seen;
 use crate::subject::Subject;
 
-/// A subject, what was seen of it, and the point at which it was.
-pub(super) type Looked<'k> = (&'k Subject, &'k Seen, &'k Point);
+/// What was seen of a subject.
+pub(super) struct Looked<'k> {
+    pub(super) of: &'k Subject,
+    pub(super) seen: &'k Seen,
+    /// At which it was.
+    pub(super) point: &'k Point,
+    /// Whether the server failed verification in this measurement.
+    pub(super) is_failed: bool,
+}
 
-/// The profiles that count, the first of each subject, and why others do not.
+/// The profiles that are whole, the first of each subject, and why others are not.
 pub(super) fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>, Vec<String>) {
     let mut seen: Vec<Looked<'k>> = Vec::new();
     let mut excluded = curves::excluded(known, experiment);
     let is_of =
         |cell: &&Cell<'_>| cell.spec.experiment == experiment && cell.spec.profile.is_some();
-    for point in known.all().iter().filter(is_of).flat_map(Cell::points) {
+    let cells = known.all().iter().filter(is_of);
+    for (cell, point) in cells.flat_map(|cell| cell.points().map(move |point| (cell, point))) {
         let of = &point.spec.subject;
         match &point.profile {
             Some(Ok(profile)) if profile.is_valid() => {
-                if !seen.iter().any(|(other, ..)| *other == of) {
-                    seen.push((of, &profile.seen, point));
+                if !seen.iter().any(|other| other.of == of) {
+                    let is_failed = cell.is_failed();
+                    seen.push(Looked { of, seen: &profile.seen, point, is_failed });
                 }
             }
             Some(Ok(profile)) => excluded.push(format!("{of}: {}", profile.faults.join("; "))),
@@ -32,8 +41,25 @@ pub(super) fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>,
     (seen, excluded)
 }
 
-pub(super) fn stacked(label: &str, values: impl Iterator<Item = f64>) -> Series {
-    let dot = |(at, y): (usize, f64)| Dot { x: at as f64, y, spread: (y, y), mark: Mark::Plain };
+/// How often each server is looked at, and what becomes of small differences
+/// ([`crate::claim::judged`]).
+pub(super) fn how_often(repeats: u32) -> String {
+    let often = match repeats {
+        1 => String::from("once"),
+        more => format!("{more} times, of which figures and tables have the first"),
+    };
+    format!(
+        "Each server is looked at {often}. Where two were looked at less than three times, what \
+         differs by less than 5 % is left open."
+    )
+}
+
+/// One part of all columns; beside each value, whether its server failed verification.
+pub(super) fn stacked(label: &str, values: impl Iterator<Item = (f64, bool)>) -> Series {
+    let dot = |(at, (y, is_failed)): (usize, (f64, bool))| {
+        let mark = if is_failed { Mark::Failed } else { Mark::Plain };
+        Dot { x: at as f64, y, spread: (y, y), mark }
+    };
     Series {
         label: label.into(),
         points: values.enumerate().map(dot).collect(),

@@ -3,5 +3,7 @@
 
 mod claims;
 mod designs;
+mod failed;
 mod model;
+mod pages;
 mod searches;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
+use lab::Failure;
+use lab::account::{self, Source};
 use lab::results::Results;
-use lab::{Failure, account};
 
 use crate::shown;
 
@@ -33,13 +34,19 @@ pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         all.push(results);
     }
     let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
-    write(&all, &out)?;
+    let sources: Vec<Source<'_>> = dirs.iter().map(PathBuf::as_path).zip(&all).collect();
+    write_of(&sources, &all, &out)?;
     Ok(shown(&format!("{}\n", out.join("index.html").display())))
 }
 
-/// The page, its figures, and what they are drawn of.
-pub(super) fn write(all: &[Results], out: &Path) -> Result<(), Failure> {
-    lab::report::write(&account::page(all), out)?;
+/// The page, its figures, and what they are drawn of, of a run whose directory it is.
+pub(super) fn write(all: &[Results], dir: &Path) -> Result<(), Failure> {
+    let sources: Vec<Source<'_>> = all.iter().map(|results| (dir, results)).collect();
+    write_of(&sources, all, dir)
+}
+
+fn write_of(sources: &[Source<'_>], all: &[Results], out: &Path) -> Result<(), Failure> {
+    lab::report::write(&account::page(sources), out)?;
     let path = out.join(CELLS);
     std::fs::write(&path, account::cells(all))
         .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))

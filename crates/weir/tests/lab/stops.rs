@@ -35,6 +35,8 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     let told = "weir: stopped; what was measured is kept";
     assert_eq!(stopped.errors.lines().last(), Some(told), "{}", stopped.errors);
     assert!(lab.page().contains("Measured from"));
+    let (whole, how) = ("This is not whole: ", "To go on: weir lab run ");
+    assert!(lab.page().contains(whole) && lab.page().contains(how), "{}", lab.page());
     let before = lab.results();
     assert!(!before.points.is_empty() && !lab.has_scratch());
     others_are_refused(&lab, &before);
@@ -44,6 +46,7 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     drop(file);
     let went_on = lab.run(&arguments);
     assert!(matches!(went_on.status, Some(0 | 1)), "{:?}: {}", went_on.status, went_on.errors);
+    assert!(!lab.page().contains(whole));
     let after = lab.results();
     assert_eq!((before.runs.len(), after.runs.len()), (1, 2));
     assert_eq!(after.points[..before.points.len()], before.points);

@@ -166,11 +166,15 @@ fn stack(
                 let base = (middle.0, middle.1 + NUMBER_SIZE * 0.35);
                 canvas.text(&numbers::short(value), base, hand);
             }
-            match dot.mark {
-                Mark::Plain => {}
-                Mark::Unstable => palette::unstable(canvas, middle, palette::INK),
-                Mark::Failed => palette::failed(canvas, middle),
+            if dot.mark == Mark::Unstable {
+                palette::unstable(canvas, middle, palette::INK);
             }
         }
+    }
+    // Once, at its end, as at that of a bar: it is one server that failed, and a cross in each part
+    // would hide the numbers.
+    let parts = figure.series.iter().flat_map(|series| at(series, x));
+    if parts.into_iter().any(|dot| dot.mark == Mark::Failed) {
+        palette::failed(canvas, (middle, frame.y(up.place(ground))));
     }
 }

@@ -1,0 +1,44 @@
+//! What are locks of single entries worth in a cache that threads share? (JAWS97 figure 15.)
+
+use super::jaws97::{At, Claim, SAVING, Variants};
+use crate::claim::Says::More;
+use crate::experiment::Experiment;
+use crate::metric;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "jaws97-cache",
+    paper: "JAWS97 figure 15",
+    question: "what are locks of single entries worth in a cache that threads share?",
+    ignores: &[],
+    plan: |setup, _| VARIANTS.plan(setup),
+    sections: |setup, known| {
+        let mut section = VARIANTS.section(setup, known);
+        section.question.push(String::from(
+            "A lock is felt when threads run at the same time: the paper's machine had two \
+             processors. Where the server has one, a thread seldom finds a lock taken, and no \
+             difference is to be expected.",
+        ));
+        vec![section]
+    },
+};
+
+const VARIANTS: Variants = Variants {
+    experiment: &EXPERIMENT,
+    title: "Locks of the file cache",
+    number: "figure 15",
+    subjects: &[
+        (SAVING, "one lock"),
+        ("mt:cache-locks=16,threads=20,threads-min=20", "16 locks"),
+        (MANY_LOCKS, "256 locks"),
+    ],
+    claims: &[Claim {
+        figure: "JAWS97 figure 15",
+        paper: "locks of single entries give up to 40 % more throughput than one of the whole",
+        of: (MANY_LOCKS, At::Most),
+        to: (SAVING, At::Most),
+        says: More,
+        metric: &metric::SERVER_MBIT,
+    }],
+};
+
+const MANY_LOCKS: &str = "mt:cache-locks=256,threads=20,threads-min=20";

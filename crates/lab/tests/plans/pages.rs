@@ -1,0 +1,163 @@
+//! What the page of results says of them as a whole.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lab::Failure;
+use lab::account::page;
+use lab::design::SWEEP;
+use lab::experiment::experiment;
+use lab::page::Page;
+use lab::point::{Point, Verdict};
+use lab::results::{Results, Run, SCHEMA};
+use lab::schedule;
+use lab::setup::Setup;
+use lab::spec::Spec;
+
+use super::model::point;
+
+fn run(experiments: &[&str], setup: &Setup) -> Run {
+    Run {
+        schema: SCHEMA,
+        run: String::from("of a test"),
+        began: String::from("2026-11-21T08:00:00Z"),
+        experiments: experiments.iter().map(ToString::to_string).collect(),
+        setup: setup.clone(),
+        command: format!("weir lab run {}", experiments.join(" ")),
+        machine: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        missing: Vec::new(),
+    }
+}
+
+/// Of a run that is stopped behind so many points, of each of which is judged.
+fn results(experiments: &[&str], points_max: usize, judge: &dyn Fn(&Spec) -> Verdict) -> Results {
+    let subjects = ["sped", "mt"].map(|text| text.parse().expect("a subject"));
+    let setup = Setup { subjects: subjects.into(), repeats: Some(1), ..Setup::default() };
+    let of: Vec<_> =
+        experiments.iter().map(|name| experiment(name).expect("an experiment")).collect();
+    let mut points: Vec<Point> = Vec::new();
+    let mut left = points_max;
+    let mut measure = |spec: &Spec, attempt| {
+        left = left.checked_sub(1).ok_or(Failure::Stopped)?;
+        let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(900.0).min(900.0));
+        point.verdict = judge(spec);
+        Ok(point)
+    };
+    let _ = schedule::run(&of, &setup, &mut points, &mut measure, &mut |_| ());
+    Results { runs: vec![run(experiments, &setup)], points }
+}
+
+fn of_one(results: &Results) -> Page {
+    page(&[(Path::new("a place"), results)])
+}
+
+#[test]
+fn a_page_says_what_is_missing_and_how_to_go_on() {
+    let good = |_: &Spec| Verdict::Good;
+    let whole = results(&["capacity"], usize::MAX, &good).points.len();
+    let stopped = |told: &str| {
+        let go_on = "To go on: weir lab run capacity --dir 'a place'";
+        vec![format!("This is not whole: {told}"), String::from(go_on)]
+    };
+    let rows = [
+        (1, stopped("1 point of capacity is missing, and others that depend on what comes out")),
+        (whole - 2, stopped("2 points of capacity are missing")),
+        (usize::MAX, Vec::new()),
+    ];
+    for (points_max, expected) in rows {
+        let results = results(&["capacity"], points_max, &good);
+        let summary = of_one(&results).summary;
+        let at = summary.iter().position(|line| line.starts_with("Measured from"));
+        // How long it takes is the experiment's to say.
+        let told = summary[at.expect("a summary") + 1..].iter();
+        let told: Vec<&str> = told.map(|line| line.split(". That takes").next().unwrap()).collect();
+        assert_eq!(told, expected, "{points_max}");
+    }
+}
+
+#[test]
+fn a_command_that_names_its_directory_is_told_as_it_is() {
+    for (flag, expected) in [(" --dir x", true), (" --dir=x", true), (" --dirs 3", false)] {
+        let mut stopped = results(&["capacity"], 1, &|_| Verdict::Good);
+        stopped.runs[0].command += flag;
+        let summary = of_one(&stopped).summary;
+        let line = summary.last().expect("a line");
+        assert_eq!(line.ends_with(flag), expected, "{line}");
+    }
+}
+
+#[test]
+fn who_has_no_capacity_is_named_with_the_reason() {
+    let (noise, wrong) = (vec![String::from("steal")], vec![String::from("correct: wrong bytes")]);
+    let rows = [
+        (Verdict::Invalid(noise), "in its sweep none counts. The first: invalid: steal"),
+        (
+            Verdict::Failed(wrong),
+            "in its sweep none counts. The first: failed: correct: wrong bytes",
+        ),
+    ];
+    for (verdict, why) in rows {
+        let of = results(&["capacity"], usize::MAX, &|spec| {
+            let is_it = spec.stage == SWEEP && spec.subject.name == "mt";
+            if is_it { verdict.clone() } else { Verdict::Good }
+        });
+        let excluded = &of_one(&of).sections[0].excluded;
+        let begin = "mt is in no figure, as its capacity could not be found: of ";
+        assert!(excluded[0].starts_with(begin) && excluded[0].ends_with(why), "{excluded:?}");
+        assert!(excluded.iter().all(|line| !line.starts_with("sped")), "{excluded:?}");
+    }
+}
+
+#[test]
+fn what_never_counted_is_missing() {
+    let of = results(&["capacity"], usize::MAX, &|spec| match spec.factors.get("of_capacity") {
+        Some(2.0) => Verdict::Invalid(vec![String::from("steal")]),
+        _ => Verdict::Good,
+    });
+    let summary = of_one(&of).summary;
+    let told = "2 points could not be measured: none of 3 attempts counts.";
+    assert_eq!(summary.last().map(String::as_str), Some(told));
+}
+
+#[test]
+fn columns_of_which_nothing_is_known_are_left_out() {
+    let page = of_one(&results(&["capacity"], usize::MAX, &|_| Verdict::Good));
+    let table = &page.sections[0].tables[0];
+    // A formula has no processors.
+    assert!(table.head.iter().all(|head| !head.contains("processor")), "{:?}", table.head);
+    assert!(table.rows.iter().all(|row| row.len() == table.head.len()));
+    let stopped = of_one(&results(&["capacity"], 1, &|_| Verdict::Good));
+    assert!(stopped.sections[0].tables.is_empty() && stopped.sections[0].figures.is_empty());
+}
+
+#[test]
+fn two_runs_are_compared_by_their_capacities_and_loads() {
+    let good = |_: &Spec| Verdict::Good;
+    let (one, mut other) =
+        (results(&["capacity"], usize::MAX, &good), results(&["capacity"], usize::MAX, &good));
+    let answer = |other: &Results| {
+        let page = page(&[(Path::new("a"), &one), (Path::new("b"), other)]);
+        page.sections.last().expect("what both times have").answer.clone()
+    };
+    let same = answer(&other);
+    assert!(
+        same[1].starts_with("Of the capacities these differ most: ")
+            && same[1].ends_with(" 0 % apart."),
+        "{same:?}"
+    );
+    assert_eq!(same.len(), 2, "{same:?}");
+    // A tenth less in all of the second one's sweeps.
+    for point in &mut other.points {
+        let load = point.load.as_mut().filter(|_| point.spec.stage == SWEEP);
+        load.into_iter().for_each(|load| load.flow.goodput = load.flow.goodput * 9 / 10);
+    }
+    let less = answer(&other);
+    assert!(less[2].starts_with("Those that do not agree, the furthest first: "), "{less:?}");
+    assert!(
+        less[2].contains(
+            " capacity, good replies: 900 (900 to 900) and 810 (810 to 810) replies/s, 10.0 % apart"
+        ),
+        "{less:?}"
+    );
+}
