@@ -15,7 +15,7 @@ use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Page, Section, Table};
-use crate::results::Results;
+use crate::results::{Results, Run};
 use crate::setup::Setup;
 use crate::spec::Spec;
 
@@ -106,6 +106,11 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
+    let builds: BTreeSet<_> = results.runs.iter().map(Run::executable).collect();
+    if builds.len() > 1 {
+        let count = builds.len();
+        lines.push(format!("Measured by {count} builds of Weir, which may differ."));
+    }
     lines
 }
 

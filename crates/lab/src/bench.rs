@@ -1,6 +1,7 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
 mod client;
+mod scratch;
 mod sites;
 
 use std::collections::BTreeMap;
@@ -15,19 +16,22 @@ use os::{Signal, Signals};
 
 pub use self::client::Ran;
 use self::client::{Client, Moment};
+use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
+use crate::executable::Executable;
 use crate::point::{InMemory, Point, Verdict};
 use crate::profile::Profiler;
+use crate::room;
 use crate::spec::{Load, Spec};
-use crate::subject::{Running, Start};
+use crate::subject::{Launch, Running, Start};
 use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
 pub struct Bench {
     /// Of this program: it makes the load, and serves.
-    executable: PathBuf,
+    executable: Executable,
     /// Names the run.
     run: String,
     sites: Sites,
@@ -42,20 +46,22 @@ impl Bench {
     /// Sites are kept in `sites` from one run to the next; `scratch` is emptied for each point.
     ///
     /// # Errors
-    /// The directories cannot be made, or signals not be taken.
+    /// What stands in the place of `scratch` is not a lab's, or signals cannot be taken.
     pub fn new(
-        executable: &Path,
+        executable: Executable,
         run: &str,
         sites: &Path,
         scratch: &Path,
     ) -> Result<Self, Failure> {
+        let scratch =
+            std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
+        Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
         Ok(Self {
-            executable: executable.into(),
+            executable,
             run: run.into(),
             sites: Sites::new(sites),
-            scratch: std::path::absolute(scratch)
-                .map_err(|e| Failure::machine(scratch.display(), e))?,
+            scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
         })
     }
@@ -66,8 +72,9 @@ impl Bench {
     /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
-        self.may_go_on()?;
-        let site = self.sites.of(&spec.load)?;
+        may_go_on(&self.signals)?;
+        self.executable.check()?;
+        let site = self.sites.of(&spec.load, &mut || may_go_on(&self.signals))?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
         let mut point = Point::begun(&self.run, spec, attempt);
@@ -78,28 +85,31 @@ impl Bench {
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
-            executable: &self.executable,
+            executable: self.executable.path(),
             host: &testbed.server,
             address,
             site: &site,
-            scratch: &scratch.0,
+            scratch: scratch.path(),
         };
         match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 point.cost.start_s = began.elapsed().as_secs_f64();
-                point.commands.server = self.shown(&running.launch().to_string(), &site);
+                point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 let client = Client {
-                    executable: &self.executable,
+                    executable: self.executable.path(),
                     testbed: &testbed,
                     address,
-                    scratch: &scratch.0,
+                    scratch: scratch.path(),
                     signals: &self.signals,
                 };
                 self.perform(&client, &running, &mut point)?;
                 running.stop();
             }
             // A server that does not start is told in its curve's place.
-            Err(Failure::Machine(why)) => point.verdict = Verdict::Failed(vec![why]),
+            Err(Failure::Machine(why)) => {
+                room::check(scratch.path())?;
+                point.verdict = Verdict::Failed(vec![why]);
+            }
             Err(other) => return Err(other),
         }
         if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
@@ -119,25 +129,16 @@ impl Bench {
             }
         }
         drop(testbed);
+        // A point of two programs is one of neither.
+        self.executable.check()?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }
 
-    /// Nothing new is begun for somebody who wants it to end.
-    fn may_go_on(&self) -> Result<(), Failure> {
-        loop {
-            match self.signals.next().map_err(|error| Failure::machine("signals", error))? {
-                Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
-                Some(_) => {}
-                None => return Ok(()),
-            }
-        }
-    }
-
     /// Without what is this run's alone.
-    fn shown(&self, command: &str, site: &Path) -> String {
-        let names = [(site, "SITE"), (&*self.scratch, "SCRATCH"), (&*self.executable, "weir")];
-        names.iter().fold(String::from(command), |text, (path, name)| {
+    fn shown(&self, launch: &Launch, site: &Path, scratch: &Path) -> String {
+        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.path(), "weir")];
+        names.iter().fold(launch.to_string(), |text, (path, name)| {
             text.replace(&path.display().to_string(), name)
         })
     }
@@ -171,8 +172,10 @@ impl Bench {
             }
         })?;
         point.cost.load_s = began.elapsed().as_secs_f64();
-        let profile = profiler.map(|profiler| profiler?.finish(&running.pids()));
-        point.profile = profile.map(|seen| seen.map_err(|failure| failure.to_string()));
+        point.profile = match profiler.map(|profiler| profiler?.finish(&running.pids())) {
+            Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
+            seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
+        };
         drop(idle);
         point.commands.load = ran.command;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
@@ -191,13 +194,27 @@ impl Bench {
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
                 Verdict::of(&findings, complaints)
             }
-            Err(why) => Verdict::Invalid([vec![why], complaints].concat()),
+            Err(why) => {
+                room::check(client.scratch)?;
+                Verdict::Invalid([vec![why], complaints].concat())
+            }
         };
         if !running.is_alive() {
             let died = format!("the server ended in mid-run: {}", running.last_words());
             point.verdict = Verdict::Failed(vec![died]);
         }
         Ok(())
+    }
+}
+
+/// Nothing new is begun for somebody who wants it to end.
+fn may_go_on(signals: &Signals) -> Result<(), Failure> {
+    loop {
+        match signals.next().map_err(|error| Failure::machine("signals", error))? {
+            Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
+            Some(_) => {}
+            None => return Ok(()),
+        }
     }
 }
 
@@ -221,9 +238,10 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         drop_pages(site)?;
         testbed.throttle(site)?;
     }
-    // Its place in the queue of its processor is no part of what is measured. The quota of the
-    // server is one of tasks that are not urgent.
-    testbed.client.placement.is_urgent = !spec.layout.is_loopback;
+    // The quota of the server is one of tasks that are not urgent.
+    if !spec.layout.is_loopback {
+        testbed.prefer_client();
+    }
     Ok(testbed)
 }
 
@@ -278,30 +296,6 @@ fn watch(running: &Running, testbed: &Testbed) -> Watch {
     Watch {
         server: side(&testbed.server, running.pids()),
         client: side(&testbed.client, vec![os::process::id()]),
-    }
-}
-
-/// An empty directory that is gone with this.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(at: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::machine(at.display(), error);
-        match std::fs::remove_dir_all(at) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(error));
-            }
-            _ => {}
-        }
-        std::fs::create_dir_all(at).map_err(failed)?;
-        Ok(Self(at.into()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left is emptied by the next point.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! A profile in which anything was lost does not count, and says so.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,14 @@ pub enum Kind {
     Calls,
     /// Where the processor's time goes, by the categories of Pariag07 table 1.
     Shares,
+}
+
+/// Names of the tools that are installed here, with their versions.
+#[must_use]
+pub fn versions() -> BTreeMap<String, String> {
+    let tools = [calls::BPFTRACE, shares::PERF];
+    let told = tools.iter().filter_map(|tool| Some((tool.name.into(), tool.version().ok()?)));
+    told.collect()
 }
 
 /// Who is looked at, and how.

@@ -27,6 +27,9 @@ pub enum Line {
     Point(Box<Point>),
 }
 
+/// Among [`Run::versions`]: see [`Executable::hash`](crate::executable::Executable::hash).
+pub const EXECUTABLE: &str = "executable";
+
 /// What stands in the key `line`.
 const RUN: &str = "run";
 const POINT: &str = "point";
@@ -69,10 +72,25 @@ pub struct Run {
     pub command: String,
     /// See [`load::machine::facts`].
     pub machine: BTreeMap<String, String>,
-    /// Of this program, and of every subject that says its own.
+    /// Of this program, of the tools that look inside, and of every subject that says its own;
+    /// and by the name [`EXECUTABLE`] what tells this program from all others.
     pub versions: BTreeMap<String, String>,
     /// What could not be had, in a line each: a peer that is not installed.
     pub missing: Vec<String>,
+}
+
+impl Run {
+    /// Whether the points of two belong together: the same was asked, with the same choices.
+    #[must_use]
+    pub fn asks_as(&self, other: &Self) -> bool {
+        self.setup == other.setup && self.experiments == other.experiments
+    }
+
+    /// What tells the program that measured; `None`: it did not say.
+    #[must_use]
+    pub fn executable(&self) -> Option<&str> {
+        self.versions.get(EXECUTABLE).map(String::as_str)
+    }
 }
 
 /// All lines of a file.

@@ -21,6 +21,7 @@ use servers::registry::{self, Architecture};
 use crate::Failure;
 use crate::floors::{self, Floor};
 use crate::testbed::Host;
+use crate::unknown::unknown;
 
 pub use knob::{Knob, Takes};
 pub use own::COMMAND;
@@ -89,7 +90,6 @@ impl fmt::Display for Launch {
     }
 }
 
-/// One word of a shell's.
 /// A word as a shell takes it.
 #[must_use]
 pub fn quoted(word: &str) -> String {
@@ -194,25 +194,6 @@ impl Subject {
         let knobs: Vec<_> = knobs.collect();
         format!("{}{}", self.name, knobs.join(","))
     }
-}
-
-/// What to say of a name that is not known: what was probably meant, or all there are.
-fn unknown<'n>(what: &str, name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    /// Longer than any name; bounds the work.
-    const MEANT_MAX: usize = 40;
-    let known: Vec<&str> = known.into_iter().collect();
-    let meant = name.replace('_', "-").to_lowercase();
-    let distance = |known: &&&str| strsim::osa_distance(&meant, known);
-    let near = known
-        .iter()
-        .min_by_key(distance)
-        .filter(|near| meant.len() <= MEANT_MAX && distance(near) <= (near.len() / 3).max(1));
-    let mend = match near {
-        Some(near) => format!("did you mean {near}?"),
-        None if known.is_empty() => String::from("it has none"),
-        None => format!("there are {}", known.join(", ")),
-    };
-    format!("{name}: no such {what}; {mend}")
 }
 
 impl FromStr for Subject {

@@ -143,6 +143,21 @@ impl Testbed {
         self.carrier.as_ref().map(Carrier::carried)
     }
 
+    /// Has the client run before all other tasks: its place in the queue of a processor is no part
+    /// of what is measured. Where the kernel refuses, it waits like them, which is told as a fact.
+    pub fn prefer_client(&mut self) {
+        let allowed = os::placement::may_be_urgent();
+        self.client.placement.is_urgent = allowed.is_ok();
+        let fact = match allowed {
+            Ok(()) => String::from("before all other tasks (SCHED_FIFO)"),
+            Err(error) => format!(
+                "that of all tasks, as SCHED_FIFO is refused ({error}; CAP_SYS_NICE): it is late \
+                 when others want its processor"
+            ),
+        };
+        self.facts.insert(String::from("client's priority"), fact);
+    }
+
     /// Has the server read no more from the disk that holds this directory than the layout allows.
     /// Where that says nothing, it does nothing.
     ///

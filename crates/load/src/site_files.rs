@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -47,14 +48,21 @@ pub enum Fault {
     },
     /// The machine's, or the operator's: this cannot be written.
     Write(PathBuf, io::Error),
+    /// Nobody's: whoever was told wanted no more.
+    Stopped,
 }
 
 /// Makes all `files` beneath `dir`, which is made where it is missing, and tells after each of them
-/// how far it is. Whatever else is in `dir` stays there.
+/// how far it is, until who is told wants no more. Whatever else is in `dir` stays there.
 ///
 /// # Errors
-/// The content of the files is not known, a target is no plain path, or the system refuses.
-pub fn make(files: &Files, dir: &Path, mut tell: impl FnMut(Progress)) -> Result<Progress, Fault> {
+/// The content of the files is not known, a target is no plain path, or the system refuses; or it
+/// was stopped.
+pub fn make(
+    files: &Files,
+    dir: &Path,
+    mut tell: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Progress, Fault> {
     let sizes: Option<u64> = files.iter().map(|(_, file)| file.bytes).sum();
     let bytes_all = sizes.filter(|_| files.is_made).ok_or(Fault::Unknown)?;
     // Before anything is written, so that nothing is left of what cannot be made whole.
@@ -80,7 +88,9 @@ pub fn make(files: &Files, dir: &Path, mut tell: impl FnMut(Progress)) -> Result
         }
         progress.files += 1;
         progress.bytes += bytes;
-        tell(progress);
+        if tell(progress).is_break() {
+            return Err(Fault::Stopped);
+        }
     }
     Ok(progress)
 }
@@ -163,6 +173,7 @@ impl fmt::Display for Fault {
                 write!(f, "or take fewer files")
             }
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            Self::Stopped => f.write_str("stopped; what was made is kept"),
         }
     }
 }
@@ -192,7 +203,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let dir = dir.path().join("site");
         let mut told = Vec::new();
-        let made = make(&three(), &dir, |progress| told.push(progress.percent()));
+        let made = make(&three(), &dir, |progress| {
+            told.push(progress.percent());
+            ControlFlow::Continue(())
+        });
         let all = Progress { files: 3, files_all: 3, bytes: 301_000, bytes_all: 301_000, kept: 0 };
         assert_eq!(made.expect("there is room"), all);
         assert_eq!(told, [0, 0, 100]);
@@ -205,7 +219,7 @@ mod tests {
         fs::write(dir.join("b/c/3"), "short").expect("written");
         fs::write(dir.join("a/1"), [7_u8; 1_000]).expect("written");
         fs::remove_file(dir.join("a/2")).expect("removed");
-        let made = make(&three(), &dir, |_| ()).expect("there is room");
+        let made = make(&three(), &dir, |_| ControlFlow::Continue(())).expect("there is room");
         assert_eq!(made, Progress { kept: 1, ..all });
         assert_eq!(read(&dir, "b/c/3").len(), 300_000);
         assert_eq!(read(&dir, "a/1"), [7; 1_000]);
@@ -213,11 +227,24 @@ mod tests {
     }
 
     #[test]
+    fn who_wants_no_more_gets_no_more() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut left = 2;
+        let stopped = make(&three(), dir.path(), |_| {
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(stopped, Err(Fault::Stopped)), "{stopped:?}");
+        assert_eq!(read(dir.path(), "a/1").len(), 1_000);
+        assert!(!dir.path().join("b").exists());
+    }
+
+    #[test]
     fn escapes_are_undone_as_servers_do() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = "/%C3%A9%20x/a%3Fb%25";
         let files = Files::new(vec![files::File::sized(target, 10)], true);
-        make(&files, dir.path(), |_| ()).expect("there is room");
+        make(&files, dir.path(), |_| ControlFlow::Continue(())).expect("there is room");
         let mut expected = Vec::new();
         content(target, 10, |piece| expected.extend_from_slice(piece));
         assert_eq!(read(dir.path(), "\u{e9} x/a?b%"), expected, "by the name that asks for it");
@@ -257,7 +284,8 @@ mod tests {
             (three(), "file", "cannot write DIR/file/a: Not a directory"),
         ];
         for (files, below, expected) in rows {
-            let told = make(&files, &path.join(below), |_| ()).expect_err("it cannot be made");
+            let told = make(&files, &path.join(below), |_| ControlFlow::Continue(()))
+                .expect_err("it cannot be made");
             let told = told.to_string().replace(&path.display().to_string(), "DIR");
             assert!(told.starts_with(expected) && !told.contains('\n'), "{told}");
         }

@@ -36,6 +36,7 @@ pub mod socket_diag;
 mod spare;
 mod stat;
 mod stranger;
+pub mod terminal;
 pub mod thread;
 pub mod tun;
 pub mod users;

@@ -11,6 +11,8 @@ use std::process::Command;
 use rustix::io::retry_on_intr;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 
+use crate::process;
+
 /// What a program joins before it starts; by default nothing but what its parent is in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
@@ -27,7 +29,8 @@ pub struct Placement {
 
 impl Placement {
     /// A command that runs there, in a process group of its own, and is killed when the calling
-    /// thread ends.
+    /// thread ends; it does not run if the calling process has ended meanwhile. It is for the
+    /// calling process to start.
     ///
     /// # Errors
     /// The namespace or a group is not there, or may not be joined. That a processor is not there
@@ -43,6 +46,7 @@ impl Placement {
         }
         let has_processors = !self.processors.is_empty();
         let is_urgent = self.is_urgent;
+        let parent = process::id();
         let join = move || {
             // What its parent reads from a descriptor has its usual effect on it.
             crate::signals::block_none()?;
@@ -58,14 +62,15 @@ impl Placement {
                 sched_setaffinity(None, &processors)?;
             }
             if is_urgent {
-                let first = libc::sched_param { sched_priority: 1 };
-                // SAFETY: the kernel reads one structure, which lives during the call.
-                if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) } < 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                be_urgent()?;
             }
             let with = Some(rustix::process::Signal::KILL);
             rustix::process::set_parent_process_death_signal(with)?;
+            if process::parent() != parent {
+                // It ended before that, and nobody is there to be told of an error.
+                // SAFETY: ends the process; runs no code of it.
+                unsafe { libc::_exit(1) }
+            }
             Ok(())
         };
         let mut command = Command::new(program);
@@ -77,8 +82,30 @@ impl Placement {
     }
 }
 
+/// Whether a program may be urgent that runs where this one does: tried by a thread.
+///
+/// # Errors
+/// It may not (CAP_SYS_NICE, or a control group without time for such tasks), or there can be no
+/// thread.
+pub fn may_be_urgent() -> io::Result<()> {
+    let thread = std::thread::Builder::new().spawn(be_urgent)?;
+    thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// The calling thread, and what it starts from then on.
+fn be_urgent() -> io::Result<()> {
+    let first = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads one structure, which lives during the call.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -88,6 +115,26 @@ mod tests {
         let status = String::from_utf8(out.stdout).unwrap();
         let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));
         assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
+    }
+
+    #[test]
+    fn who_may_be_urgent_is() {
+        let policy = |stat: &str| {
+            let fields = stat.rsplit(')').next().unwrap_or_default();
+            fields.split_whitespace().nth(38).map(String::from)
+        };
+        let placement = Placement { is_urgent: true, ..Placement::default() };
+        let out = placement.command("cat").unwrap().arg("/proc/self/stat").output();
+        match may_be_urgent() {
+            Ok(()) => {
+                let stat = String::from_utf8(out.unwrap().stdout).unwrap();
+                assert_eq!(policy(&stat).as_deref(), Some("1"), "{stat}");
+            }
+            Err(refused) => assert_eq!(out.unwrap_err().kind(), refused.kind()),
+        }
+        // It was tried by a thread that is gone.
+        let own = fs::read_to_string("/proc/thread-self/stat").unwrap();
+        assert_eq!(policy(&own).as_deref(), Some("0"), "{own}");
     }
 
     #[test]

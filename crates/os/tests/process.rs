@@ -2,16 +2,20 @@
 
 mod alone;
 
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::SeqCst;
 
 use measure::Duration;
+use os::placement::Placement;
 use os::process::{self, Exit, Fork, Pid};
 use os::{SharedWords, Signal, Signals, Wake};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 const SIGKILL: i32 = 9;
@@ -25,6 +29,7 @@ fn main() {
         ("a_child_knows_who_it_is", a_child_knows_who_it_is),
         ("a_child_dies_with_its_parent", a_child_dies_with_its_parent),
         ("a_child_whose_parent_is_gone_ends_itself", a_child_whose_parent_is_gone_ends_itself),
+        ("a_program_whose_parent_is_gone_does_not_run", a_program_without_a_parent_does_not_run),
         ("a_parent_may_be_a_child_too", a_parent_may_be_a_child_too),
         ("what_was_printed_is_written_once", what_was_printed_is_written_once),
         ("ends_are_told_in_words", ends_are_told_in_words),
@@ -191,6 +196,35 @@ fn a_child_whose_parent_is_gone_ends_itself() {
     gone.tell();
     assert_eq!(ours.read(&mut [0]).unwrap(), 0);
     assert_eq!(words[0].load(SeqCst), 0, "it went on");
+}
+
+/// On its way to the program it joins two groups: pipes, of which the second has no room until its
+/// parent is gone.
+fn a_program_without_a_parent_does_not_run() {
+    let home = tempfile::tempdir().unwrap();
+    let groups = ["told", "waits"].map(|name| home.path().join(name));
+    let mut pipes = groups.each_ref().map(|group| {
+        fs::create_dir(group).unwrap();
+        let path = group.join("cgroup.procs");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).open(&path).unwrap()
+    });
+    let size = fcntl_getpipe_size(&pipes[1]).unwrap();
+    pipes[1].write_all(&vec![0; size]).unwrap();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let out = Stdio::from(OwnedFd::from(theirs));
+    let middle = child(|| {
+        let placement = Placement { groups: groups.to_vec(), ..Placement::default() };
+        let mut command = placement.command("echo").unwrap();
+        let _ = command.arg("it ran").stdout(out).spawn();
+    });
+    pipes[0].read_exact(&mut [0]).unwrap();
+    end(middle);
+    pipes[1].read_exact(&mut vec![0; size]).unwrap();
+    let mut said = String::new();
+    ours.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "");
 }
 
 /// Having forked says nothing about one's own parent.

@@ -9,7 +9,7 @@ mod testbed;
 
 use std::process::ExitCode;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use lab::Failure;
 use lab::knobs::KNOBS;
 use lab::setup::Setup;
@@ -31,7 +31,7 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Operator(what) => usage(&what),
-        Failure::Machine(what) => machine(&what),
+        Failure::Machine(what) | Failure::Full(what) => machine(&what),
         Failure::Stopped => {
             crate::complain(&failure.to_string());
             ExitCode::from(STOPPED)
@@ -74,7 +74,7 @@ fn of_run() -> impl Iterator<Item = Arg> {
         let default = (knob.show)(&Setup::default());
         let help = format!("{} [default: {default}]", knob.reason);
         let arg = Arg::new(knob.name).long(knob.name).value_name(knob.value);
-        let arg = arg.help(help).help_heading(knob.group).action(clap::ArgAction::Append);
+        let arg = arg.help(help).help_heading(knob.group).action(ArgAction::Append);
         if knob.value == "on|off" {
             arg.num_args(0..=1).require_equals(false).default_missing_value("on")
         } else {
@@ -89,8 +89,15 @@ fn of_run() -> impl Iterator<Item = Arg> {
         "Where the files that are served are made, and kept for the next run \
          [default: weir-lab/sites]",
     );
-    knobs.chain([dir, sites])
+    let other_build = Arg::new(OTHER_BUILD).long(OTHER_BUILD).action(ArgAction::SetTrue).help(
+        "Go on with results that another build of this program has measured; without it that is \
+         refused, as they may be of another server",
+    );
+    knobs.chain([dir, sites, other_build])
 }
+
+/// Whether results may be of several builds.
+const OTHER_BUILD: &str = "other-build";
 
 /// What was chosen.
 fn setup(flags: &ArgMatches) -> Result<Setup, Failure> {

@@ -6,6 +6,7 @@ mod completions;
 mod lab;
 mod load;
 mod serve;
+mod terminal;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;

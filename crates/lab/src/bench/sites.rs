@@ -1,6 +1,7 @@
 //! The files that are served: made once for each workload, and kept.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use load::site_files::{self, Fault};
@@ -23,17 +24,31 @@ impl Sites {
         Self { dir: dir.into(), made: BTreeMap::new() }
     }
 
-    /// Where the files of a load are; they are made if they are not there.
-    pub(super) fn of(&mut self, load: &Load) -> Result<PathBuf, Failure> {
+    /// Where the files of a load are; they are made if they are not there, as long as `may_go_on`
+    /// says so.
+    pub(super) fn of(
+        &mut self,
+        load: &Load,
+        may_go_on: &mut dyn FnMut() -> Result<(), Failure>,
+    ) -> Result<PathBuf, Failure> {
         let (name, workload) = named(load)?;
         if let Some(dir) = self.made.get(&name) {
             return Ok(dir.clone());
         }
         let dir = std::path::absolute(self.dir.join(&name));
         let dir = dir.map_err(|error| Failure::machine(self.dir.display(), error))?;
-        site_files::make(workload.files(), &dir, |_| {}).map_err(|fault| match fault {
+        // Asked after each file: there may be gigabytes of them.
+        let mut asked = Ok(());
+        let made = site_files::make(workload.files(), &dir, |_| {
+            asked = may_go_on();
+            if asked.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        asked?;
+        made.map_err(|fault| match fault {
             Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
-            Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+            Fault::Full { .. } => Failure::Full(fault.to_string()),
+            Fault::Write(..) => Failure::Machine(fault.to_string()),
+            Fault::Stopped => Failure::Stopped,
         })?;
         self.made.insert(name, dir.clone());
         Ok(dir)

@@ -21,6 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "ablation",
     paper: "JAWS97 4",
     question: "what is each saving of JAWS worth in each architecture?",
+    ignores: &[],
     plan,
     sections,
 };

@@ -21,6 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "best",
     paper: "",
     question: "which server and which knobs are best here, and what happens at twice the load?",
+    ignores: &[],
     plan,
     sections,
 };

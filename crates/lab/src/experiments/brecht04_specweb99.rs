@@ -18,6 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "brecht04-specweb99",
     paper: "Brecht04 figures 2 to 7, 14 and 17",
     question: "and how many if each of them has more to ask?",
+    ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

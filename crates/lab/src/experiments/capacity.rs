@@ -18,6 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "capacity",
     paper: "",
     question: "what can each server do, and what does it do when it is asked for more?",
+    ignores: &[],
     plan,
     sections,
 };

@@ -22,6 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "idle",
     paper: "",
     question: "what do connections cost that are open and do nothing?",
+    ignores: &[],
     plan,
     sections,
 };

@@ -9,6 +9,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-cache",
     paper: "JAWS97 figure 15",
     question: "what are locks of single entries worth in a cache that threads share?",
+    ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);

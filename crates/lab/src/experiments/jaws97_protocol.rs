@@ -11,6 +11,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-protocol",
     paper: "JAWS97 figure 12",
     question: "what are cached heads, a cached date and gather-write worth?",
+    ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| vec![VARIANTS.section(setup, known)],
 };

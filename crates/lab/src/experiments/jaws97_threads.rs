@@ -12,6 +12,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-threads",
     paper: "JAWS97 figures 13 and 14",
     question: "how many threads should a pool have?",
+    ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);

@@ -18,6 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-architectures",
     paper: "Pariag07 figures 7 and 8",
     question: "which architecture is best when the files are on the disk?",
+    ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

@@ -18,6 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-processes",
     paper: "Pariag07 figure 4",
     question: "how many processes does a loop need whose files are on the disk?",
+    ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

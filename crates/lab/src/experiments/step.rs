@@ -20,6 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "step",
     paper: "",
     question: "what does a sudden flood do, and how long after it is all as before?",
+    ignores: &[],
     plan,
     sections,
 };

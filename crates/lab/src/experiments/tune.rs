@@ -20,6 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "tune",
     paper: "Pariag07 3.3",
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
+    ignores: &[],
     plan,
     sections,
 };

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::tool::{self, Running, Scratch};
 use super::{Profile, Seen, Target, Task};
 use crate::Failure;
+use crate::program::Program;
 use crate::vitals;
 
 /// What a server's processes did, all together.
@@ -58,12 +59,20 @@ pub(super) struct Tracer {
 /// have one each, and half as many again. When they do not suffice, the profile says so.
 const TABLE_ENTRIES: &str = "16384";
 
+pub(super) const BPFTRACE: Program = Program {
+    name: "bpftrace",
+    file: "bpftrace",
+    package: "bpftrace",
+    version: "--version",
+    elsewhere: &[],
+};
+
 /// Where the kernel's trace points are listed, where that is mounted.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Tracer {
     pub(super) fn start(target: &Target) -> Result<Self, Failure> {
-        tool::installed("bpftrace", "bpftrace")?;
+        BPFTRACE.found()?;
         let pids = vitals::family(&target.pids)?;
         let file = Scratch::new(&target.directory, "calls.bt");
         let path = file.path();

@@ -18,7 +18,8 @@ use super::symbols::{Part, part};
 use super::tool::{self, Running, Scratch};
 use super::{Profile, Seen, Target};
 use crate::Failure;
-use crate::vitals;
+use crate::program::Program;
+use crate::{room, vitals};
 
 /// Of the server's processors.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -54,6 +55,14 @@ pub struct Share {
     pub percent: f64,
 }
 
+pub(super) const PERF: Program = Program {
+    name: "perf",
+    file: "perf",
+    package: "linux-perf",
+    version: "--version",
+    elsewhere: &[],
+};
+
 /// perf at work.
 #[derive(Debug)]
 pub(super) struct Recorder {
@@ -76,7 +85,7 @@ const TOP: usize = 40;
 
 impl Recorder {
     pub(super) fn start(target: &Target) -> Result<Self, Failure> {
-        tool::installed("perf", "linux-perf")?;
+        PERF.found()?;
         let pids = vitals::family(&target.pids)?;
         let data = Scratch::new(&target.directory, "shares.data");
         let pipe = || io::pipe().map_err(|e| Failure::machine("perf", e));
@@ -104,6 +113,7 @@ impl Recorder {
         let window_us = os::clock::monotonic().since(self.since).as_micros() as u64;
         let (switches, page_cache_bytes) = vitals::switches_and_cache()?;
         self.running.interrupt()?;
+        room::check(&self.target.directory)?;
         let mut ours: BTreeSet<u32> = self.pids.into_iter().collect();
         ours.extend(vitals::family(pids)?);
         let read = |arguments: &[&str]| -> Result<String, Failure> {
@@ -114,7 +124,8 @@ impl Recorder {
                 true => Ok(String::from_utf8_lossy(&out.stdout).into_owned()),
                 false => {
                     let said = String::from_utf8_lossy(&out.stderr);
-                    Err(Failure::machine("perf", said.lines().last().unwrap_or("failed")))
+                    let last = said.lines().last().unwrap_or("failed");
+                    Err(Failure::Machine(format!("perf: {last}")))
                 }
             }
         };

@@ -32,14 +32,6 @@ const QUOTED_LINES: usize = 2;
 /// bpftrace complains that it may not raise this limit; kernels since 5.11 do not apply it to it.
 const HARMLESS: &str = "RLIMIT_MEMLOCK";
 
-/// Whether there is a program of this name, as a shell looks for it.
-pub(super) fn installed(name: &str, package: &str) -> Result<(), Failure> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|directory| directory.join(name).is_file());
-    let mend = || Failure::Machine(format!("{name} is not installed: apt-get install {package}"));
-    is_there.then_some(()).ok_or_else(mend)
-}
-
 /// A command that is ended with the calling thread.
 pub(super) fn command(target: &Target, program: &str) -> Result<Command, Failure> {
     let processors = target.own_processors.clone();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::unknown;
 use crate::Failure;
+use crate::unknown::unknown;
 
 /// One of them.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ mod nginx;
 mod setup;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use super::{Knob, Launch, Start};
 use crate::Failure;
+use crate::program::Program;
 
 use setup::Setup;
 
@@ -43,7 +43,7 @@ pub const PEERS: &[Peer] =
     &[nginx::NGINX, lighttpd::LIGHTTPD, h2o::H2O, apache::EVENT, apache::PREFORK, caddy::CADDY];
 
 /// Where servers are, though the path of many users has it not.
-const SYSTEM_PLACES: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+const SYSTEM_PLACES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 pub(super) fn launch(
     peer: &Peer,
@@ -60,13 +60,7 @@ impl Peer {
     /// # Errors
     /// It is not installed: a line that says how to.
     pub fn found(&self) -> Result<PathBuf, Failure> {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let places = path.split(':').chain(SYSTEM_PLACES.split(':'));
-        let files = places.map(|place| Path::new(place).join(self.program));
-        files.into_iter().find(|file| file.is_file()).ok_or_else(|| {
-            let Self { name, package, .. } = self;
-            Failure::Machine(format!("{name} is not installed: apt-get install {package}"))
-        })
+        self.as_program().found()
     }
 
     /// What it says of itself: `1.22.1`.
@@ -74,42 +68,18 @@ impl Peer {
     /// # Errors
     /// It is not installed, or does not say.
     pub fn version(&self) -> Result<String, Failure> {
-        let program = self.found()?;
-        let fault = |error| Failure::machine(program.display(), error);
-        let said = Command::new(&program).arg(self.version).output().map_err(fault)?;
-        let said = [said.stdout, said.stderr].concat();
-        number(&String::from_utf8_lossy(&said)).ok_or_else(|| {
-            Failure::Machine(format!("{} {} says no version", program.display(), self.version))
-        })
+        self.as_program().version()
     }
-}
 
-/// The first number with a dot in it.
-fn number(said: &str) -> Option<String> {
-    let parts = said.split(|c: char| !c.is_ascii_digit() && c != '.');
-    let mut numbers = parts.map(|part| part.trim_matches('.')).filter(|part| part.contains('.'));
-    numbers.next().map(String::from)
+    fn as_program(&self) -> Program {
+        let &Self { name, package, program: file, version, .. } = self;
+        Program { name, file, package, version, elsewhere: &SYSTEM_PLACES }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_are_read_of_what_programs_say() {
-        let rows = [
-            ("nginx version: nginx/1.22.1\n", Some("1.22.1")),
-            ("lighttpd/1.4.69 (ssl) - a light and fast webserver\n", Some("1.4.69")),
-            ("h2o version 2.2.5\nOpenSSL: OpenSSL 3.0.19 27 Jan 2026\n", Some("2.2.5")),
-            ("Server version: Apache/2.4.71 (Debian)\n", Some("2.4.71")),
-            ("v2.6.2 h1:wKoFIxpmOJLGl3QXoo6PNbYvGW4xLEgo32GPBEjWL8o=\n", Some("2.6.2")),
-            ("2.6.2\n", Some("2.6.2")),
-            ("no such option.\n", None),
-        ];
-        for (said, expected) in rows {
-            assert_eq!(number(said).as_deref(), expected, "{said}");
-        }
-    }
 
     #[test]
     fn peers_and_their_knobs_have_names_of_their_own() {

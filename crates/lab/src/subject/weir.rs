@@ -13,8 +13,9 @@ use servers::knobs::{self, KNOBS};
 use servers::registry::Architecture;
 use servers::settings::Settings;
 
-use super::{Launch, Start, unknown};
+use super::{Launch, Start};
 use crate::Failure;
+use crate::unknown::unknown;
 
 /// Knobs that are the lab's to turn.
 const TAKEN: [&str; 3] = ["architecture", "listen", "admin"];

@@ -295,7 +295,7 @@ fn refused(file: &Path, error: &io::Error) -> Failure {
             "{file}: {error}: as long as this group has processes of its own, groups in it limit \
              nothing; leave the server's limits out, or move them into another group"
         )),
-        _ => Failure::machine(file, error),
+        _ => Failure::Machine(format!("{file}: {error}")),
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Need {
     Memory,
     /// Control groups for disks.
     Disk,
+    /// Tasks that run before all others: for a client that is never late.
+    Priority,
     /// How much of a file is in memory (cachestat(2)).
     PageCounts,
 }
@@ -88,6 +90,14 @@ pub fn lacks() -> Vec<Lack> {
         );
     }
     groups(&mut lacks, &Roots::here());
+    if is_root()
+        && let Err(error) = os::placement::may_be_urgent()
+    {
+        lacks.add(
+            Need::Priority,
+            format!("no SCHED_FIFO ({error}): the client is late when others want its processor"),
+        );
+    }
     let counted = File::open("/proc/self/exe").and_then(|file| os::page_cache::cached_bytes(&file));
     if counted.is_err_and(|error| error.kind() == io::ErrorKind::Unsupported) {
         lacks.add(

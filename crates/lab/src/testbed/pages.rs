@@ -49,25 +49,25 @@ fn for_each_file(
     directory: &Path,
     work: &mut dyn FnMut(&File) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut open = vec![fs::read_dir(directory).map_err(|e| failed(directory, &e))?];
+    let mut open = vec![fs::read_dir(directory).map_err(|e| failed(directory, e))?];
     while let Some(entries) = open.last_mut() {
         let Some(entry) = entries.next() else {
             open.pop();
             continue;
         };
-        let entry = entry.map_err(|error| failed(directory, &error))?;
+        let entry = entry.map_err(|error| failed(directory, error))?;
         let path = entry.path();
-        let kind = entry.file_type().map_err(|error| failed(&path, &error))?;
+        let kind = entry.file_type().map_err(|error| failed(&path, error))?;
         if kind.is_dir() && open.len() < DEPTH_MAX {
-            open.push(fs::read_dir(&path).map_err(|error| failed(&path, &error))?);
+            open.push(fs::read_dir(&path).map_err(|error| failed(&path, error))?);
         } else if kind.is_file() {
             let file = File::open(&path);
-            file.and_then(|file| work(&file)).map_err(|error| failed(&path, &error))?;
+            file.and_then(|file| work(&file)).map_err(|error| failed(&path, error))?;
         }
     }
     Ok(())
 }
 
-fn failed(path: &Path, error: &io::Error) -> Failure {
+fn failed(path: &Path, error: io::Error) -> Failure {
     Failure::machine(path.display(), error)
 }

@@ -216,7 +216,8 @@ b - - [01/Jul/1995:00:00:20 +0000] \"GET /unknown HTTP/1.0\" 304 -
         assert_eq!((made.tally().kept, made.tally().not_made), (4, 3));
         assert!(made.notes().is_some_and(|notes| notes.contains("3 more left out: their size")));
         let dir = tempfile::tempdir().unwrap();
-        let progress = crate::site_files::make(made.files(), dir.path(), |_| ()).unwrap();
+        let go_on = |_| std::ops::ControlFlow::Continue(());
+        let progress = crate::site_files::make(made.files(), dir.path(), go_on).unwrap();
         assert_eq!((progress.files, progress.bytes), (3, 700));
         assert!(dir.path().join("docs/caf\u{e9}.html").is_file());
 

@@ -6,8 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use lab::curves;
 use lab::schedule::News;
 
-/// Back to the beginning of a line that is empty (ECMA-48: CR, EL).
-const CLEARED: &str = "\r\x1b[K";
+use crate::terminal::{self, CLEARED, cut};
 
 pub(super) struct Progress {
     is_seen: bool,
@@ -28,7 +27,7 @@ impl Progress {
                     spec.experiment,
                     curves::name(spec)
                 );
-                self.show(&format!("{CLEARED}{}", cut(&line, COLUMNS)));
+                self.show(&format!("{CLEARED}{}", cut(&line, terminal::columns())));
             }
             News::Ended(point) if !point.verdict.is_good() => {
                 let cleared = if self.is_seen { CLEARED } else { "" };
@@ -52,31 +51,5 @@ impl Progress {
     }
 }
 
-/// A line that breaks cannot be written over.
-const COLUMNS: usize = 110;
-
 /// Of a line that stays: whatever else there is to say of a point stands on the page.
 const LINE_COLUMNS: usize = 200;
-
-/// As one line of so many columns at most.
-fn cut(line: &str, columns: usize) -> String {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
-    if line.chars().count() <= columns {
-        return line.chars().map(shown).collect();
-    }
-    line.chars().map(shown).take(columns - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_have_an_end() {
-        for (line, expected) in
-            [("", ""), ("abcd", "abcd"), ("abcde", "abc…"), ("µµµµ", "µµµµ"), ("a\nb\x1b", "a b ")]
-        {
-            assert_eq!(cut(line, 4), expected, "{line:?}");
-        }
-    }
-}

@@ -1,17 +1,21 @@
 //! Experiments, from flags to a page.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
 use lab::Failure;
 use lab::bench::Bench;
 use lab::design::PROBE;
-use lab::experiment::{Experiment, experiment};
+use lab::executable::Executable;
+use lab::experiment::{self, Experiment};
+use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
 use lab::point::Point;
-use lab::results::{Line, Log, Run, SCHEMA};
+use lab::profile;
+use lab::results::{EXECUTABLE, Line, Log, Results, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
@@ -19,7 +23,7 @@ use lab::subject::{self, Kind, quoted};
 use lab::testbed;
 
 use super::progress::Progress;
-use super::{report, setup};
+use super::{OTHER_BUILD, report, setup};
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
@@ -39,18 +43,16 @@ pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    let experiments = names.iter().map(|name| {
-        let unknown = || format!("{name}: there is no such experiment; see weir lab list");
-        experiment(name).ok_or_else(|| Failure::Operator(unknown()))
-    });
-    let experiments: Vec<&Experiment> = experiments.collect::<Result<_, _>>()?;
+    let experiments: Vec<&Experiment> =
+        names.iter().map(|name| experiment::named(name)).collect::<Result<_, _>>()?;
+    let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
+    experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
     let now = lab::now();
     let own_dir = PathBuf::from("weir-lab").join(now.replace(':', ""));
     let dir = directory(flags, "dir", own_dir)?;
     let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
-    let run = begun(names, setup(flags)?)?;
-    let executable =
-        std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
+    let executable = Executable::own()?;
+    let run = begun(names, setup(flags)?, &executable)?;
     // Before anything is made of what this machine will refuse.
     for experiment in &experiments {
         for spec in schedule::missing(experiment, &run.setup, &[]).0 {
@@ -58,16 +60,10 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     }
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
+    // Before anything is written beside what may be somebody's.
+    let mut bench = Bench::new(executable, &run.run, &sites, &dir.join("scratch"))?;
     let (mut log, mut results) = Log::open(&dir)?;
-    let is_other =
-        |before: &Run| before.setup != run.setup || before.experiments != run.experiments;
-    if results.runs.iter().any(is_other) {
-        return Err(Failure::Operator(format!(
-            "{}: its results are of other experiments or other choices; take another --dir",
-            dir.display()
-        )));
-    }
-    let mut bench = Bench::new(&executable, &run.run, &sites, &dir.join("scratch"))?;
+    judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
     log.add(&Line::Run(Box::new(run.clone())))?;
     let setup = run.setup.clone();
     results.runs.push(run);
@@ -90,18 +86,44 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Whether a run may go on where others were.
+fn judge(dir: &Path, results: &Results, run: &Run, may_differ: bool) -> Result<(), Failure> {
+    let refused = |why: &str| Err(Failure::Operator(format!("{}: {why}", dir.display())));
+    if results.runs.iter().any(|before| !before.asks_as(run)) {
+        return refused(
+            "its results are of other experiments or other choices; take another --dir",
+        );
+    }
+    let is_known = results.runs.iter().any(|before| before.executable() == run.executable());
+    if results.runs.is_empty() || is_known || may_differ {
+        return Ok(());
+    }
+    refused(
+        "its results were measured by another build of this program; take another --dir, or say \
+         --other-build if both are the same server",
+    )
+}
+
 /// Where something goes.
 fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Failure> {
     match flags.get_one::<String>(name).map(String::as_str) {
         None => Ok(own),
         Some("") => Err(Failure::Operator(format!("--{name}: has to be the name of a directory"))),
-        Some(given) => Ok(PathBuf::from(given)),
+        Some(given) => match std::fs::metadata(given) {
+            Err(error) if error.kind() != ErrorKind::NotADirectory => Ok(PathBuf::from(given)),
+            Ok(there) if there.is_dir() => Ok(PathBuf::from(given)),
+            _ => Err(Failure::Operator(format!(
+                "--{name} {given}: there is a file; take the name of a directory"
+            ))),
+        },
     }
 }
 
 /// What is said of a run before its first point.
-fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
+fn begun(names: &[&str], mut setup: Setup, executable: &Executable) -> Result<Run, Failure> {
     let mut versions = load::machine::versions();
+    versions.extend(profile::versions());
+    versions.insert(EXECUTABLE.into(), executable.hash().into());
     let mut missing = Vec::new();
     for (name, kind) in subject::all() {
         let Kind::Peer(peer) = kind else { continue };

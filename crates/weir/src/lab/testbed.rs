@@ -1,11 +1,12 @@
 //! `weir lab testbed`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command as Program, ExitCode};
 
 use clap::{Arg, ArgMatches, Command};
-use lab::Failure;
 use lab::testbed::{Layout, by_hand};
+use lab::{Failure, unknown};
 
 use crate::shown;
 
@@ -26,26 +27,40 @@ pub(super) fn command() -> Command {
         .subcommand(up)
         .subcommand(Command::new("down").about("Removes what the lab has made, and nothing else"))
         .subcommand(Command::new("status").about("What there is, and what this kernel lacks"))
-        .subcommand(
-            Command::new(CARRY).hide(true).arg(Arg::new("name")).arg(Arg::new("round-trip-ms")),
-        )
+        // One of its own, which is nobody's to type: neither help nor completions are to know it.
+        .allow_external_subcommands(true)
 }
 
-/// What [`by_hand::up`] starts for a delay.
+/// What [`by_hand::up`] starts for a delay, with a name and a round trip in milliseconds.
 const CARRY: &str = "carry";
 
 pub(super) fn testbed(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let lines = match flags.subcommand() {
         Some(("up", flags)) => up(flags)?,
         Some(("down", _)) => by_hand::down()?,
-        Some((CARRY, flags)) => {
-            let name = flags.get_one::<String>("name").map_or("", String::as_str);
-            by_hand::carry(name, number(flags, "round-trip-ms")?.unwrap_or_default())?;
+        Some(("status", _)) | None => by_hand::status(),
+        Some((word, rest)) => {
+            carry(word, rest)?;
             Vec::new()
         }
-        _ => by_hand::status(),
     };
     Ok(shown(&lines.iter().map(|line| format!("{line}\n")).collect::<String>()))
+}
+
+/// Ends when the testbed is taken down.
+fn carry(word: &str, rest: &ArgMatches) -> Result<(), Failure> {
+    let rest: Vec<String> = rest
+        .get_many::<OsString>("")
+        .into_iter()
+        .flatten()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match (word, rest.as_slice()) {
+        (CARRY, [name, round_trip_ms]) => {
+            by_hand::carry(name, round_trip_ms.parse().unwrap_or_default())
+        }
+        _ => Err(Failure::Operator(unknown("word", word, ["up", "down", "status"]))),
+    }
 }
 
 fn up(flags: &ArgMatches) -> Result<Vec<String>, Failure> {

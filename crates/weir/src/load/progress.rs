@@ -7,11 +7,7 @@ use load::report::summary;
 use load::run::{News, Standing};
 use measure::Duration;
 
-/// Narrower than any terminal; a line that breaks cannot be written over.
-const COLUMNS: usize = 79;
-
-/// Back to the beginning of a line that is empty (ECMA-48: CR, EL).
-const CLEARED: &str = "\r\x1b[K";
+use crate::terminal::{self, CLEARED};
 
 pub(super) struct Progress<'p> {
     plan: &'p Plan,
@@ -49,7 +45,7 @@ impl<'p> Progress<'p> {
             interval,
             open: usize::try_from(standing.open).unwrap_or(usize::MAX),
         };
-        self.show(&format!("{CLEARED}{}", summary::progress(&progress, COLUMNS)));
+        self.show(&format!("{CLEARED}{}", summary::progress(&progress, terminal::columns())));
     }
 
     /// The line is to be somebody else's.

@@ -1,6 +1,7 @@
 //! `weir load make-site`: the files that a workload asks for, for the server that is measured.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,6 +11,7 @@ use load::site_files::{self, Fault};
 
 use super::flags;
 use crate::shown;
+use crate::terminal::{self, CLEARED};
 
 pub(super) fn command() -> Command {
     Command::new("make-site")
@@ -32,15 +34,19 @@ pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let made = site_files::make(workload.files(), Path::new(dir), |progress| {
         // A line for each hundredth: files may be many, and terminals are slow.
         if is_seen && percent.replace(progress.percent()) != Some(progress.percent()) {
-            let _ = write!(io::stderr(), "\r\x1b[K{progress}");
+            let line = terminal::cut(&progress.to_string(), terminal::columns());
+            let _ = write!(io::stderr(), "{CLEARED}{line}");
         }
+        ControlFlow::Continue(())
     });
     if is_seen {
-        let _ = write!(io::stderr(), "\r\x1b[K");
+        let _ = write!(io::stderr(), "{CLEARED}");
     }
     let made = made.map_err(|fault| match fault {
         Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
-        Fault::Full { .. } | Fault::Write(..) => Failure::Machine(fault.to_string()),
+        Fault::Full { .. } | Fault::Write(..) | Fault::Stopped => {
+            Failure::Machine(fault.to_string())
+        }
     })?;
     Ok(shown(&format!("{dir}: {made}, {} of which were there before\n", made.kept)))
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use lab::results::{Results, Run};
@@ -16,8 +17,15 @@ const MACHINE: i32 = 3;
 
 #[test]
 fn wrong_usage_is_one_line_that_names_the_mend() {
-    let rows: [(&[&str], &str); 13] = [
-        (&["lab", "run", "capcity"], "capcity: there is no such experiment; see weir lab list"),
+    let rows: [(&[&str], &str); 17] = [
+        (&["lab", "run", "capcity"], "capcity: no such experiment; did you mean capacity?"),
+        (&["lab", "run", "all"], "all: no such experiment; there are best, capacity, "),
+        (
+            &["lab", "run", "capacity", "pariag07-processes", "--workload", "webstone"],
+            "--workload: pariag07-processes has its own; it is for best, capacity, ",
+        ),
+        (&["lab", "testbed"], "requires a subcommand but one was not provided [subcommands: up, "),
+        (&["lab", "testbed", "dwon"], "dwon: no such word; did you mean down?"),
         (&["lab", "run"], "<NAME>...; see weir lab --help"),
         (&["lab", "--subject", "ngnix"], "ngnix: no such subject; did you mean nginx?"),
         (&["lab", "tune", "--subject", "sped:backlgo=1"], "did you mean backlog?"),
@@ -37,9 +45,37 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         assert_eq!(refused.status, Some(USAGE), "{arguments:?}: {}", refused.errors);
         assert!(refused.errors.contains(told), "{arguments:?}: {}", refused.errors);
         assert!(refused.errors.starts_with("weir: "), "{}", refused.errors);
+        assert!(!refused.errors.contains("carry"), "{}", refused.errors);
         assert_eq!(refused.errors.lines().count(), 1, "{}", refused.errors);
         assert_eq!(refused.output, "", "{arguments:?}");
         is_empty(&lab);
+    }
+}
+
+/// What somebody keeps where results are to go is not removed, and nothing is put beside it.
+#[test]
+fn what_is_not_the_labs_stays() {
+    const FILE: &str = "there is a file; take the name of a directory";
+    let rows: [(&str, &[&str], &str); 4] = [
+        ("results/scratch/thesis.tex", &[], "scratch: a lab removes what is there, and this was"),
+        ("results/scratch", &[], "move it away, or take another --dir"),
+        ("results", &[], FILE),
+        ("sites", &["--sites", "sites/of/mine"], FILE),
+    ];
+    for (file, arguments, told) in rows {
+        let lab = Lab::new();
+        let kept = lab.home().join(file);
+        fs::create_dir_all(kept.parent().expect("above it")).expect("directories");
+        fs::write(&kept, "of years").expect("a file");
+        let mut command = weir(&["lab", "run", "capacity", "--loopback", "--dir", "results"]);
+        let refused = ended(command.args(arguments).current_dir(lab.home()));
+        assert_eq!(refused.status, Some(USAGE), "{file}: {}", refused.errors);
+        assert!(refused.errors.contains(told), "{file}: {}", refused.errors);
+        assert_eq!(refused.errors.lines().count(), 1, "{file}: {}", refused.errors);
+        assert_eq!(fs::read_to_string(&kept).expect("a file"), "of years");
+        let of_its = |path: &Path| fs::read_dir(path).map_or(0, Iterator::count);
+        let (home, results) = (of_its(lab.home()), of_its(&lab.dir()));
+        assert!(home == 1 && results <= 1, "{file}: something was made");
     }
 }
 
@@ -112,7 +148,8 @@ fn a_full_disk_ends_a_run_with_a_line() {
     }
     let lab = Lab::new();
     fs::create_dir(lab.dir()).expect("a directory");
-    for (size, is_begun) in [("4k", false), ("64k", true)] {
+    // For a line of results; for what a load tells beside that; for some points.
+    for (size, is_begun) in [("4k", false), ("64k", false), ("256k", true)] {
         // Of this command alone, and gone with it; what is on it is taken out at the end.
         let script = "mount -t tmpfs -o size=$0 none \"$1\" && { shift; \"$@\"; status=$?; \
                       cp \"$KEPT\"/results.jsonl \"$KEPT\"/../kept.jsonl; ls -A \"$KEPT\" >&2; \

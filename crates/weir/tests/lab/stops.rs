@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use lab::results::{FILE, Results};
@@ -58,6 +58,29 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     assert_eq!(lab.results().points, after.points);
 }
 
+/// Gigabytes are heard through, so that nobody has to wait for all of them.
+#[test]
+fn a_stop_is_heard_while_a_site_is_made() {
+    let lab = Lab::new();
+    let mut command = weir(&["lab", "run", "pariag07-processes", "--paper", "--loopback"]);
+    command.args(["--subject", "sped"]).args(lab.own_places());
+    let mut making = Started::new(&lab, command);
+    let site = lab.home().join("sites");
+    let made = || fs::read_dir(&site).is_ok_and(|mut all| all.next().is_some());
+    assert!(await_true(PATIENCE, made), "no site: {}", making.said());
+    send(making.child.id(), Signal::INT);
+    assert_eq!(making.end().status, Some(STOPPED));
+    let files = files_in(&site);
+    // Of 680 directories with 36 each.
+    assert!((1..24_480).contains(&files), "{files}");
+    assert!(lab.results().points.is_empty() && !lab.has_scratch());
+}
+
+fn files_in(dir: &Path) -> usize {
+    let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry"));
+    entries.map(|of| if of.path().is_dir() { files_in(&of.path()) } else { 1 }).sum()
+}
+
 /// Of the same directory.
 fn others_are_refused(lab: &Lab, before: &Results) {
     let rows: [&[&str]; 3] = [
@@ -74,6 +97,45 @@ fn others_are_refused(lab: &Lab, before: &Results) {
         assert_eq!((refused.status, refused.errors), (Some(2), told), "{arguments:?}");
     }
     assert_eq!(lab.results(), *before);
+}
+
+/// Servers and loads are started from the program's own file.
+#[test]
+fn a_run_is_of_one_build() {
+    let (lab, arguments) = (Lab::new(), [&["step", "--subject", "sped"][..], &BRIEF].concat());
+    let (program, other) = (lab.home().join("weir"), lab.home().join("other"));
+    for path in [&program, &other] {
+        fs::copy(super::executable(), path).expect("a copy");
+    }
+    let mut file = OpenOptions::new().append(true).open(&other).expect("a program");
+    file.write_all(b"\0").expect("room for a byte that nothing reads");
+    drop(file);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["lab", "run"]).args(arguments).arg("--loopback").args(lab.places());
+        command
+    };
+    let mut first = Started::new(&lab, run(&arguments));
+    first.await_points(1);
+    fs::rename(&other, &program).expect("installed");
+    let replaced = first.end();
+    assert_eq!(replaced.status, Some(2), "{}", replaced.errors);
+    let told = "is another program than the one that began";
+    assert!(replaced.errors.contains(told), "{}", replaced.errors);
+    assert!(lab.page().contains("Measured from") && !lab.has_scratch());
+    let before = lab.results();
+    let refused = ended(&mut run(&arguments));
+    assert_eq!(refused.status, Some(2), "{}", refused.errors);
+    assert!(refused.errors.contains("by another build of this program"), "{}", refused.errors);
+    assert_eq!(lab.results(), before);
+    let went_on = ended(run(&arguments).arg("--other-build"));
+    assert!(matches!(went_on.status, Some(0 | 1)), "{:?}: {}", went_on.status, went_on.errors);
+    assert!(lab.page().contains("Measured by 2 builds of Weir"), "{}", lab.page());
+    // Both have been let in.
+    let again = ended(&mut run(&arguments));
+    assert_eq!(again.status, went_on.status, "{}", again.errors);
+    let ran = lab.run(&arguments);
+    assert_eq!(ran.status, went_on.status, "{}", ran.errors);
 }
 
 #[test]
@@ -172,6 +234,29 @@ fn hosts_of_a_run_that_was_killed_are_removed_by_the_next() {
     send(next.child.id(), Signal::INT);
     assert_eq!(next.end().status, Some(STOPPED));
     assert!(places(next.child.id()).is_empty() && !lab.has_scratch());
+}
+
+/// As in a container whose root may not have everything.
+#[test]
+fn a_client_that_may_not_be_first_is_told() {
+    if !has_hosts() {
+        return;
+    }
+    const FACT: &str = "client's priority";
+    let lab = Lab::new();
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]).arg(super::executable());
+    command.args(["lab", "run", "capacity", "--subject", "sped", "--quota", "50"]);
+    let ran = ended(command.args(BRIEF).args(lab.places()));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let told = "that of all tasks, as SCHED_FIFO is refused (Operation not permitted";
+    let results = lab.results();
+    assert!(!results.points.is_empty());
+    for point in &results.points {
+        assert!(point.testbed[FACT].starts_with(told), "{:?}", point.testbed);
+        assert!(point.load.is_some(), "{}", point.verdict);
+    }
+    assert!(lab.page().contains(FACT) && lab.page().contains(told), "{}", lab.page());
 }
 
 fn on_hosts(lab: &Lab, how_long: &[&str]) -> Command {

@@ -1,0 +1,84 @@
+//! Programs of others, as they are installed here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Failure;
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program {
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// What it is called on the disk.
+    pub(crate) file: &'static str,
+    /// What `apt-get install` takes.
+    pub(crate) package: &'static str,
+    /// What it is told to say its version.
+    pub(crate) version: &'static str,
+    /// Where else it is looked for.
+    pub(crate) elsewhere: &'static [&'static str],
+}
+
+impl Program {
+    /// Where it is: looked for as a shell does, and elsewhere.
+    ///
+    /// # Errors
+    /// It is not installed: a line that says how to.
+    pub(crate) fn found(&self) -> Result<PathBuf, Failure> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).filter(|place| !place.as_os_str().is_empty());
+        let places = places.chain(self.elsewhere.iter().map(PathBuf::from));
+        let mut files = places.map(|place| place.join(self.file));
+        files.find(|file| file.is_file()).ok_or_else(|| {
+            let Self { name, package, .. } = self;
+            Failure::Machine(format!("{name} is not installed: apt-get install {package}"))
+        })
+    }
+
+    /// What it says of itself: `1.22.1`.
+    ///
+    /// # Errors
+    /// It is not installed, or does not say.
+    pub(crate) fn version(&self) -> Result<String, Failure> {
+        said(&self.found()?, self.version)
+    }
+}
+
+fn said(program: &Path, flag: &str) -> Result<String, Failure> {
+    let fault = |error| Failure::machine(program.display(), error);
+    let said = Command::new(program).arg(flag).output().map_err(fault)?;
+    let said = [said.stdout, said.stderr].concat();
+    number(&String::from_utf8_lossy(&said))
+        .ok_or_else(|| Failure::Machine(format!("{} {flag} says no version", program.display())))
+}
+
+/// The first number with a dot in it.
+fn number(said: &str) -> Option<String> {
+    let parts = said.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut numbers = parts.map(|part| part.trim_matches('.')).filter(|part| part.contains('.'));
+    numbers.next().map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_of_what_programs_say() {
+        let rows = [
+            ("nginx version: nginx/1.22.1\n", Some("1.22.1")),
+            ("lighttpd/1.4.69 (ssl) - a light and fast webserver\n", Some("1.4.69")),
+            ("h2o version 2.2.5\nOpenSSL: OpenSSL 3.0.19 27 Jan 2026\n", Some("2.2.5")),
+            ("Server version: Apache/2.4.71 (Debian)\n", Some("2.4.71")),
+            ("v2.6.2 h1:wKoFIxpmOJLGl3QXoo6PNbYvGW4xLEgo32GPBEjWL8o=\n", Some("2.6.2")),
+            ("2.6.2\n", Some("2.6.2")),
+            ("bpftrace v0.17.0\n", Some("0.17.0")),
+            ("perf version 6.1.158\n", Some("6.1.158")),
+            ("no such option.\n", None),
+        ];
+        for (said, expected) in rows {
+            assert_eq!(number(said).as_deref(), expected, "{said}");
+        }
+    }
+}
