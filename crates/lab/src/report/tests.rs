@@ -156,7 +156,9 @@ fn a_disk_that_takes_nothing_is_named() {
     ];
     for (to, named) in rows {
         let failed = write(&Page::default(), &to);
-        let Err(Failure::Machine(what)) = failed else { panic!("{failed:?}") };
+        let Err(Failure::Machine(what) | Failure::Full(what)) = failed else {
+            panic!("{failed:?}")
+        };
         assert!(what.starts_with(&format!("{}: ", named.display())), "{what}");
     }
 }
