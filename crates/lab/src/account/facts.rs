@@ -1,5 +1,5 @@
-//! Under which conditions all was measured. Where directories, runs or experiments differ in them, it
-//! is told which is which.
+//! Under which conditions all was measured. Where directories, runs or experiments differ in them,
+//! it is told which is which.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -48,8 +48,8 @@ fn to_come((dir, results): &Source<'_>) -> Vec<String> {
     lines
 }
 
-/// More of them nobody can choose (see [`crate::knobs`]): a file that has them was made by hand, and
-/// all of their points together might be more than there is memory.
+/// More of them nobody can choose (see [`crate::knobs`]): a file that has them was made by hand,
+/// and all of their points together might be more than there is memory.
 const REPEATS_MAX: u32 = 1000;
 
 /// What was tried as often as it may be, and never counted.

@@ -58,8 +58,8 @@ const BACKLOG: &str = "128";
 
 const LIMIT: &str = "accept-limit";
 
-/// Of the capacity: nearly idle, around the peak, and up to the paper's 30,000 requests/s, which were some
-/// 1.4 times the peak of the one-packet workload and twice that of the other.
+/// Of the capacity: nearly idle, around the peak, and up to the paper's 30,000 requests/s, which
+/// were some 1.4 times the peak of the one-packet workload and twice that of the other.
 pub(super) const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
 
 /// A server of the paper, where this build has it.

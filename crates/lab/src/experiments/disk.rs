@@ -204,7 +204,8 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
              last column tells how many connections were open: a limit above that is none.",
         ),
         format!(
-            "Each rate is measured {}, and so is the best rate of each sweep, which is the capacity.",
+            "Each rate is measured {}, and so is the best rate of each sweep, which is the \
+             capacity.",
             if design.repeats == 1 {
                 String::from("once")
             } else {

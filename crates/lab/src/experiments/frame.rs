@@ -26,7 +26,8 @@ pub(super) fn section(
     }
 }
 
-/// Machines of which the server's processes have so much of one processor, or what the operator says.
+/// Machines of which the server's processes have so much of one processor, or what the operator
+/// says.
 pub(super) fn layout(setup: &Setup, quota_percent: u32) -> Layout {
     Layout {
         is_loopback: setup.is_loopback,

@@ -131,11 +131,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![Section {
         question: vec![
             format!(
-                "Sessions of SPECweb99's files, which are in memory, at {} of each server's capacity. \
-             Which function runs on the server's processors is looked at 1,997 times a second. The \
-             paper has 12,000 requests/s, which was its peak with the profiler's overhead, an \
-             Ethernet card of 2006 (e1000) in place of a virtual device, and a set of files larger \
-             than its memory.",
+                "Sessions of SPECweb99's files, which are in memory, at {} of each server's \
+                 capacity. Which function runs on the server's processors is looked at 1,997 times \
+                 a second. The paper has 12,000 requests/s, which was its peak with the profiler's \
+                 overhead, an Ethernet card of 2006 (e1000) in place of a virtual device, and a \
+                 set of files larger than its memory.",
                 AT[0]
             ),
             how_often(design.repeats),

@@ -260,7 +260,8 @@ fn wrong_servers_are_found_out() {
         assert!(page.contains(&failed), "{names:?}: {page}");
         let told = ways.iter().map(|(_, why)| why).collect::<BTreeSet<_>>();
         let told: usize = told.into_iter().map(|why| page.matches(why).count()).sum();
-        assert_eq!(told, results.points.len(), "{names:?}: {page}");
+        // Each point, and each server that is in no figure therefore.
+        assert_eq!(told, results.points.len() + ways.len(), "{names:?}: {page}");
         assert!(!lab.has_scratch());
     }
 }
@@ -288,8 +289,13 @@ fn a_server_that_drops_large_files_is_found_out() {
         if dropped.map(|of| of.detail.counts.total()).max() < Some(50) {
             continue;
         }
+        let whys = match &point.verdict {
+            Verdict::Failed(whys) => whys,
+            // On a machine that has other work, timeouts are nobody's fault.
+            Verdict::Invalid(_) => continue,
+            Verdict::Good => panic!("{}", point.verdict),
+        };
         judged += 1;
-        let Verdict::Failed(whys) = &point.verdict else { panic!("{}", point.verdict) };
         assert!(whys.iter().any(|said| said.starts_with("even-timeouts: ")), "{whys:?}");
     }
     println!("{judged} points could be judged");
