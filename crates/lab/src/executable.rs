@@ -42,10 +42,18 @@ impl Executable {
     /// It cannot be read, or is not there any more.
     pub fn own() -> Result<Self, Failure> {
         let path = std::env::current_exe().map_err(|e| Failure::machine("this program", e))?;
-        let (hash, seen) = read(Path::new(THIS)).map_err(|e| Failure::machine(THIS, e))?;
-        let mut own = Self { path, hash, seen };
+        let mut own = Self { path, ..Self::at(Path::new(THIS))? };
         own.check()?;
         Ok(own)
+    }
+
+    /// Another one, for whoever is not `weir` himself.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn at(path: &Path) -> Result<Self, Failure> {
+        let (hash, seen) = read(path).map_err(|error| Failure::machine(path.display(), error))?;
+        Ok(Self { path: path.into(), hash, seen })
     }
 
     /// Where it is.
@@ -128,10 +136,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("program");
         fs::write(&path, "abc").unwrap();
-        let (hash, seen) = read(&path).unwrap();
+        let mut executable = Executable::at(&path).unwrap();
         // As b2sum -l 256 has it.
-        assert_eq!(hash, "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
-        let mut executable = Executable { path: path.clone(), hash, seen };
+        let hash = "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319";
+        assert_eq!(executable.hash(), hash);
         executable.check().unwrap();
         let other = home.path().join("other");
         for (content, is_same) in [("abc", true), ("abd", false), ("abcabc", false), ("abc", true)]

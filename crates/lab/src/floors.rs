@@ -3,6 +3,7 @@
 //! of a request nothing is looked at but whether it says `close`.
 
 mod completion;
+mod epoll;
 mod readiness;
 mod sendfile;
 

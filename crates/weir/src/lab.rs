@@ -14,6 +14,7 @@ use lab::Failure;
 use lab::knobs::KNOBS;
 use lab::setup::Setup;
 
+use crate::flags::of_table;
 use crate::{machine, usage};
 
 /// Ended by the operator, as shells tell a process that ^C has ended.
@@ -70,16 +71,13 @@ pub(crate) fn command() -> Command {
 
 /// What every run takes: the table of knobs, and where it keeps what.
 fn of_run() -> impl Iterator<Item = Arg> {
-    let knobs = KNOBS.iter().map(|knob| {
-        let default = (knob.show)(&Setup::default());
-        let help = format!("{} [default: {default}]", knob.reason);
-        let arg = Arg::new(knob.name).long(knob.name).value_name(knob.value);
-        let arg = arg.help(help).help_heading(knob.group).action(ArgAction::Append);
-        if knob.value == "on|off" {
-            arg.num_args(0..=1).require_equals(false).default_missing_value("on")
-        } else {
-            arg.allow_hyphen_values(true)
+    let knobs = of_table(KNOBS, Setup::default(), |_| String::new());
+    let knobs = knobs.zip(KNOBS).map(|(arg, knob)| {
+        let arg = arg.action(ArgAction::Append);
+        if knob.value != "on|off" {
+            return arg;
         }
+        arg.allow_hyphen_values(false).num_args(0..=1).default_missing_value("on")
     });
     let dir = Arg::new("dir").long("dir").value_name("DIR").help(
         "Where results and the page go; what is there already is not measured again \

@@ -3,6 +3,7 @@
 
 mod check;
 mod completions;
+mod flags;
 mod lab;
 mod load;
 mod serve;
@@ -11,7 +12,7 @@ mod terminal;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{Arg, Command};
+use clap::Command;
 
 /// Wrong usage or configuration.
 const USAGE: u8 = 2;
@@ -44,12 +45,6 @@ fn command() -> Command {
         .subcommand(lab::command())
         .subcommand(check::command())
         .subcommand(completions::command())
-}
-
-/// A flag as the table of knobs describes it.
-fn flag(knob: &'static servers::knobs::Knob, default: String) -> Arg {
-    let help = format!("{} [default: {default}]", knob.reason);
-    Arg::new(knob.name).long(knob.name).value_name(knob.value).help(help).allow_hyphen_values(true)
 }
 
 /// What was asked for is out.

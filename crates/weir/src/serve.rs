@@ -14,7 +14,8 @@ use servers::settings::Settings;
 use servers::{Failure, Program};
 
 use crate::check::lines;
-use crate::{flag, machine, usage};
+use crate::flags::flag;
+use crate::{machine, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     if flags.get_flag("list-architectures") {
@@ -41,7 +42,8 @@ pub(crate) fn command() -> Command {
     let defaults = Settings::default();
     let knobs = KNOBS.iter().map(|knob| {
         let action = if knob.is_list() { ArgAction::Append } else { ArgAction::Set };
-        flag(knob, (knob.show)(&defaults)).action(action)
+        let help = format!("{} [default: {}]", knob.reason, (knob.show)(&defaults));
+        flag(knob.name, knob.value, help).action(action)
     });
     let switch = |name, help| Arg::new(name).long(name).help(help).action(ArgAction::SetTrue);
     Command::new("serve")

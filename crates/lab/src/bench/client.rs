@@ -1,5 +1,6 @@
 //! The client's side: `weir load`, as anybody could call it, on the client's machine.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -11,12 +12,13 @@ use load::report::json;
 use measure::Duration;
 use os::{Signal, Signals};
 
+use super::sites;
 use crate::Failure;
 use crate::profile::Target;
 use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
 use crate::subject::Running;
-use crate::testbed::Testbed;
+use crate::testbed::{Host, Testbed};
 use crate::vitals::{self, Side};
 
 /// Whoever asks.
@@ -135,19 +137,20 @@ impl Client<'_> {
         if load.idle_connections == 0 {
             return Ok(Idle(None));
         }
-        let count = load.idle_connections;
-        let idle = Load { idle_connections: 0, flags: Default::default(), ..load.clone() }
-            .with("clients", count)
-            .with("keeps", "client")
-            .with("rest", DAY_S)
-            .with("patience", "none");
-        let child = self.start(&self.arguments(&idle, 0.0, DAY_S), &self.scratch.join("idle"))?;
-        let held = Idle(Some(child));
-        let side =
-            Side { namespace: self.testbed.client.placement.namespace.clone(), ..Side::default() };
+        let namespace = |host: &Host| host.placement.namespace.clone();
+        let side = Side { namespace: namespace(&self.testbed.client), ..Side::default() };
+        // Where both ends are in one place, each is a connection of its own.
+        let is_shared = side.namespace == namespace(&self.testbed.server);
+        let more = u64::from(load.idle_connections) * if is_shared { 2 } else { 1 };
+        let count = vitals::open_connections(&side)? + more;
+        let log = self.scratch.join("idle.wsesslog");
+        std::fs::write(&log, session(&sites::target(load)?))
+            .map_err(|error| Failure::machine(log.display(), error))?;
+        let arguments = self.arguments(&idle(load, &log), 0.0, DAY_S);
+        let held = Idle(Some(self.start(&arguments, &self.scratch.join("idle"))?));
         let end = Instant::now() + HELD_WITHIN;
         // How many there were is told by the point: a server may have its reasons to refuse some.
-        while vitals::open_connections(&side)? < u64::from(count) && Instant::now() < end {
+        while vitals::open_connections(&side)? < count && Instant::now() < end {
             let failed = |error| Failure::machine("signals", error);
             let signal = self.signals.wait(Some(HELD_LOOK)).map_err(failed)?;
             if matches!(signal, Some(Signal::Int | Signal::Term)) {
@@ -240,6 +243,22 @@ impl Client<'_> {
     }
 }
 
+/// What opens the idle connections of a load: sessions that ask for one of its files, and for
+/// nothing more that day. Clients who rest so long would begin in the middle of their rests.
+fn idle(load: &Load, session: &Path) -> Load {
+    let alone = Load { idle_connections: 0, flags: BTreeMap::new(), ..load.clone() };
+    let workload = format!("wsesslog:{}", session.display());
+    Load { workload, ..alone }
+        .with("clients", load.idle_connections)
+        .with("keeps", "session")
+        .with("patience", "none")
+}
+
+/// As httperf's sessions are written.
+fn session(target: &str) -> String {
+    format!("{target} think={DAY_S}\n{target}\n")
+}
+
 /// As short as `weir load` takes them.
 fn sources(addresses: &[IpAddr]) -> String {
     let number = |address: &IpAddr| match address {
@@ -269,6 +288,35 @@ impl Drop for Idle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn idle_connections_ask_for_files_that_are_there() {
+        let rows = [
+            ("one-packet", &[][..], "/one-packet.html"),
+            (
+                "specweb99",
+                &[("dirs", "1"), ("rate", "900")],
+                "/specweb99/file_set/dir00000/class0_0",
+            ),
+        ];
+        for (workload, flags, target) in rows {
+            let flags = flags.iter().map(|(name, value)| (String::from(*name), (*value).into()));
+            let load = Load {
+                workload: workload.into(),
+                seconds: 1.0,
+                warm_up: WarmUp::Fixed(0.5),
+                flags: flags.collect(),
+                idle_connections: 250,
+            };
+            assert_eq!(sites::target(&load).unwrap(), target);
+            let idle = idle(&load, Path::new("/tmp/session"));
+            let flags: Vec<_> =
+                idle.flags.iter().map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(flags, [("clients", "250"), ("keeps", "session"), ("patience", "none")]);
+            assert_eq!(idle.workload, "wsesslog:/tmp/session");
+        }
+        assert_eq!(session("/a"), "/a think=86400\n/a\n");
+    }
 
     #[test]
     fn sources_are_told_in_short() {

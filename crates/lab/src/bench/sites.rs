@@ -58,6 +58,13 @@ impl Sites {
 /// What users do between two requests changes no file.
 const PAUSES: [&str; 2] = ["think", "think-scale"];
 
+/// One of the files that a load asks for.
+pub(super) fn target(load: &Load) -> Result<String, Failure> {
+    let (name, workload) = named(load)?;
+    let mut targets = workload.files().iter().map(|(_, file)| file.target.to_string());
+    targets.next().ok_or_else(|| Failure::Operator(format!("{name}: it asks for nothing")))
+}
+
 /// The workload, and a name of its files.
 fn named(load: &Load) -> Result<(String, Box<dyn Workload + Send>), Failure> {
     let row = workload::named(&load.workload);

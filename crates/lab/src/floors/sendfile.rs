@@ -3,17 +3,10 @@
 use std::convert::Infallible;
 use std::io::{self, ErrorKind};
 
-use os::poller::{Event, Interest, Mechanism};
-use os::{Blocking, Listener, Poller, Socket};
+use os::poller::Event;
+use os::{Listener, Socket};
 
-use super::Served;
-
-/// The listening socket's; those of connections are their descriptors.
-const LISTENER: u64 = u64::MAX;
-/// Taken from the kernel at a time.
-const EVENTS_MAX: usize = 1024;
-/// Larger than any request.
-const BUFFER_BYTES: usize = 64 << 10;
+use super::{Served, epoll};
 
 struct Connection {
     socket: Socket,
@@ -30,31 +23,11 @@ enum State {
 }
 
 pub(super) fn run(listener: Listener, served: Served) -> io::Result<Infallible> {
-    let mut connections: Vec<Option<Connection>> = Vec::new();
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut poller = Poller::new(Mechanism::Epoll, EVENTS_MAX)?;
-    poller.add_level(&listener, LISTENER)?;
-    loop {
-        poller.wait(None)?;
-        for at in 0..poller.events().len() {
-            let event = poller.events()[at];
-            if event.token == LISTENER {
-                while let Ok(socket) = listener.accept(Blocking::No) {
-                    let slot = socket.id() as usize;
-                    poller.add(&socket, slot as u64, Interest::BOTH)?;
-                    connections.resize_with(connections.len().max(slot + 1), || None);
-                    connections[slot] = Some(Connection { socket, state: State::Waits });
-                }
-                continue;
-            }
-            let slot = &mut connections[event.token as usize];
-            if let Some(connection) = slot
-                && !connection.work(event, &mut buffer, &served)
-            {
-                *slot = None;
-            }
-        }
-    }
+    epoll::serve(
+        &listener,
+        |socket| Connection { socket, state: State::Waits },
+        |connection, event, buffer| connection.work(event, buffer, &served),
+    )
 }
 
 impl Connection {

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use os::NetCounts;
 use os::socket_diag::Listening;
 use serde::{Deserialize, Serialize};
 
-use super::{Side, Watch, columns};
+use super::{Side, Watch};
 use crate::Failure;
 
 /// Of the server's network namespace, between two readings. Where both sides are in one, as on a
@@ -91,15 +92,15 @@ const NAMES: [(&str, &str); 8] = [
 
 impl Counters {
     pub(super) fn read(watch: &Watch) -> Result<Self, Failure> {
-        let (text, listening) = look(&watch.server, || {
+        let (counts, listening) = look(&watch.server, || {
             let listening = os::socket_diag::listening();
-            Ok((counters()?, listening.map_err(|e| e.to_string())))
+            Ok((NetCounts::read()?, listening.map_err(|e| e.to_string())))
         })?;
-        let client = look(&watch.client, counters)?;
+        let client = look(&watch.client, NetCounts::read)?;
         Ok(Self {
-            named: NAMES.map(|(group, name)| columns::counter(&text, group, name)),
-            open: columns::counter(&text, "Tcp", "CurrEstab"),
-            client_syn_retransmissions: columns::counter(&client, "TcpExt", "TCPSynRetrans"),
+            named: NAMES.map(|(group, name)| count(&counts, group, name)),
+            open: count(&counts, "Tcp", "CurrEstab"),
+            client_syn_retransmissions: count(&client, "TcpExt", "TCPSynRetrans"),
             listening: listening
                 .map(|all| all.into_iter().map(|one| (one.inode, one)).collect())
                 .map_err(|e| format!("the kernel does not tell of listening sockets: {e}")),
@@ -171,7 +172,7 @@ fn classes(sockets: u64, counts: [u64; 3], deferred: u64) -> Result<Classes, Str
 
 /// Connections that are open now on a side's machine (Tcp CurrEstab).
 pub(super) fn open(side: &Side) -> Result<u64, Failure> {
-    look(side, || Ok(columns::counter(&counters()?, "Tcp", "CurrEstab")))
+    look(side, || Ok(count(&NetCounts::read()?, "Tcp", "CurrEstab")))
 }
 
 /// What is seen in a side's network namespace.
@@ -184,10 +185,9 @@ fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Resu
     })
 }
 
-/// The files with the calling thread's namespace's counters, one after the other.
-fn counters() -> io::Result<String> {
-    let read = |name| std::fs::read_to_string(format!("/proc/thread-self/net/{name}"));
-    Ok(read("netstat")? + &read("snmp")?)
+/// 0 for what this kernel does not count.
+fn count(counts: &NetCounts, group: &str, name: &str) -> u64 {
+    counts.of(group, name).unwrap_or(0)
 }
 
 #[cfg(test)]

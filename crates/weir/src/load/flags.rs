@@ -8,9 +8,7 @@ use load::knobs::KNOBS;
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::workload::{self, named};
 
-fn flag(name: &'static str, value: &'static str, help: String) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
-}
+use crate::flags::{flag, of_table};
 
 /// What a run can be told.
 pub(super) fn run() -> impl Iterator<Item = Arg> {
@@ -22,19 +20,6 @@ pub(super) fn of_workloads() -> impl Iterator<Item = Arg> {
     of_table(WORKLOAD_KNOBS, Settings::default(), |name| {
         let takers = workload::WORKLOADS.iter().filter(|row| row.knobs.contains(&name));
         format!("of {}: ", takers.map(|row| row.name).collect::<Vec<_>>().join(", "))
-    })
-}
-
-/// A flag for each of a table; `whose` says what is to stand before a knob's reason.
-fn of_table<C: 'static>(
-    table: &'static [Knob<C>],
-    defaults: C,
-    whose: fn(&str) -> String,
-) -> impl Iterator<Item = Arg> {
-    table.iter().map(move |knob| {
-        let Knob { name, group, value, reason, show, .. } = knob;
-        let help = format!("{}{reason} [default: {}]", whose(name), show(&defaults));
-        flag(name, value, help).help_heading(*group)
     })
 }
 

@@ -1,14 +1,19 @@
 //! `weir lab` as somebody types it, and what it leaves behind: files, words, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use lab::bench::Bench;
+use lab::executable::Executable;
 use lab::known::Known;
 use lab::point::{Point, Verdict};
 use lab::results::Results;
+use lab::setup::WarmUp;
+use lab::spec::{Load, Spec};
+use lab::testbed::Layout;
 use tempfile::TempDir;
 
 use super::support::server::{example, run};
@@ -196,6 +201,34 @@ fn is_page_whole(lab: &Lab, results: &Results) {
         assert_eq!(told["spec"]["subject"], "sped:backlog=64");
         assert_eq!(told["invalid"], cell.invalid.len(), "{line}");
     }
+}
+
+/// On a loopback both ends of each are seen.
+#[test]
+fn idle_connections_are_there_when_the_load_begins() {
+    const IDLE: u32 = 250;
+    let lab = Lab::new();
+    let weir = Executable::at(super::executable()).expect("a program");
+    let mut bench = Bench::new(weir, "of a test", &sites(), &lab.home().join("scratch"));
+    let spec = Spec {
+        experiment: String::from("idle"),
+        stage: String::from("idle"),
+        subject: super::subject("sped"),
+        load: Load {
+            workload: String::from("one-packet"),
+            seconds: 0.2,
+            warm_up: WarmUp::Fixed(0.0),
+            flags: BTreeMap::from([(String::from("rate"), String::from("50"))]),
+            idle_connections: IDLE,
+        },
+        layout: Layout { is_loopback: true, ..Layout::default() },
+        factors: BTreeMap::new(),
+        repeat: 0,
+        profile: None,
+    };
+    let point = bench.as_mut().expect("a place").measure(&spec, 0).expect("a point");
+    let queues = point.vitals.expect("vitals").queues;
+    assert!(queues.open >= 2 * u64::from(IDLE), "{queues:?}");
 }
 
 #[test]
