@@ -139,7 +139,8 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
         let capacity = design.capacity(known, of);
         let capacity = capacity.map_or_else(none, |capacity| number(capacity.replies_per_s));
         for &multiple in design.multiples {
-            let Some(cell) = at_multiple(design, known, of, multiple) else { continue };
+            let cell = at_multiple(design, known, of, multiple);
+            let Some(cell) = cell.filter(|cell| is_known(cell)) else { continue };
             let mut row = vec![of.to_string(), capacity.clone(), multiple.to_string()];
             row.extend(metrics.iter().map(|metric| told(cell, metric)));
             rows.push(row);
@@ -151,6 +152,12 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
          of the median apart; ? what has fewer than three repeats to tell that by.",
     )];
     Table { title: String::from("Capacity and load"), head, rows, notes }
+}
+
+/// Whether anything is known of it: a point that counts, or that the server failed.
+#[must_use]
+pub fn is_known(cell: &Cell<'_>) -> bool {
+    cell.points().next().is_some()
 }
 
 /// A cell of a table.

@@ -384,7 +384,7 @@ fn equation_1(design: &Design, known: &Known<'_>) -> Table {
     Table {
         title: String::from("Equation 1, getevents calls, and drops by class"),
         head,
-        rows: cells.map(row).collect(),
+        rows: cells.filter(|cell| curves::is_known(cell)).map(row).collect(),
         notes: vec![
             String::from(
                 "Equation 1: accept rate = N_phases x C_avg / time, by the server's counters; \

@@ -166,7 +166,8 @@ fn table(design: &Design, known: &Known<'_>) -> Table {
     let metrics = [&metric::OPEN, &metric::GOODPUT, &metric::P50, &metric::P99, &metric::CPU];
     let mut head = vec![String::from("subject"), String::from("idle connections")];
     head.extend(metrics.iter().map(|metric| metric.heading()));
-    let rows = design.subjects.iter().flat_map(|of| curve(known, of)).map(|cell| {
+    let cells = design.subjects.iter().flat_map(|of| curve(known, of));
+    let rows = cells.filter(|cell| curves::is_known(cell)).map(|cell| {
         let idle = curves::number(cell.factor(FACTOR).unwrap_or_default());
         let mut row = vec![cell.subject().to_string(), idle];
         row.extend(metrics.iter().map(|metric| curves::told(cell, metric)));

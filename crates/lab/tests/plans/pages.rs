@@ -118,6 +118,8 @@ fn what_never_counted_is_missing() {
     let summary = of_one(&of).summary;
     let told = "2 points could not be measured: none of 3 attempts counts.";
     assert_eq!(summary.last().map(String::as_str), Some(told));
+    let table = &of_one(&of).sections[0].tables[0];
+    assert!(table.rows.iter().all(|row| row[2] != "2"), "{:?}", table.rows);
 }
 
 #[test]
