@@ -148,7 +148,7 @@ fn a_full_disk_ends_a_run_with_a_line() {
     }
     let lab = Lab::new();
     fs::create_dir(lab.dir()).expect("a directory");
-    // For a line of results; for little of what a load tells, or a point or two of a machine so busy
+    // For a line of results; for less than a load tells, or a point or two of a machine so busy
     // that there is little to tell; for some points.
     for (size, is_begun) in [("4k", Some(false)), ("64k", None), ("256k", Some(true))] {
         // Of this command alone, and gone with it; what is on it is taken out at the end.
