@@ -82,13 +82,14 @@ pub enum Verdict {
 type Gate = fn(&Results, &Limits) -> (Verdict, String);
 
 /// In the order in which they are told: what the generator did, then what the server did.
-const GATES: [(&str, Gate); 10] = [
+const GATES: [(&str, Gate); 11] = [
     ("measured", measured),
     ("schedule-lag", schedule_lag),
     ("late-starts", late_starts),
     ("client-cpu", client_cpu),
     ("descriptors", descriptors),
     ("not-started", not_started),
+    ("answered", answered),
     ("correct", correct),
     ("even-timeouts", even_timeouts),
     ("timeouts", timeouts),
@@ -242,17 +243,34 @@ fn not_started(results: &Results, limits: &Limits) -> (Verdict, String) {
     )
 }
 
+fn answered(results: &Results, _: &Limits) -> (Verdict, String) {
+    let counts = &results.requests.counts;
+    match (replies(counts), counts.total()) {
+        (0, 1..) => {
+            let mend =
+                "is the server there, and does it speak HTTP? The outcomes say how it failed";
+            (Verdict::Fails, format!("no reply came whole: {mend}"))
+        }
+        (came, _) => (Verdict::Holds, format!("{} replies came", units::count(came))),
+    }
+}
+
+/// All that came, right or wrong. A reset may be the kernel's, of a server that had no time to read
+/// on; a reply that is ended in good order is one that the server takes for whole.
+fn replies(counts: &Counts) -> u64 {
+    let malformed = counts.of(Outcome::Malformed);
+    let cut = counts.of(Outcome::Ended(Step::Reply));
+    counts.replies().saturating_add(malformed).saturating_add(cut)
+}
+
 fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     let counts = &results.requests.counts;
     let (wrong, malformed) = (counts.of(Outcome::Wrong), counts.of(Outcome::Malformed));
-    // A reset may be the kernel's, of a server that had no time to read on; a reply that is ended
-    // in good order is one that the server takes for whole.
     let cut = counts.of(Outcome::Ended(Step::Reply));
-    let all = counts.replies().saturating_add(malformed).saturating_add(cut);
+    let all = replies(counts);
     let replies = units::count(all);
-    if all == 0 && counts.total() > 0 {
-        let mend = "is the server there, and does it speak HTTP? The outcomes say how it failed";
-        return (Verdict::Fails, format!("no reply came whole: {mend}"));
+    if all == 0 {
+        return (Verdict::Told, String::from("there was no reply to look at"));
     }
     let (shed, others): (Vec<_>, Vec<_>) =
         counts.statuses().partition(|(status, _)| SHED.contains(status));
@@ -274,7 +292,7 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
         let mend = "the server does not serve this workload; compare its files with the workload's";
         return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
     }
-    if counts.of(Outcome::Good) == 0 && all > 0 {
+    if counts.of(Outcome::Good) == 0 {
         let mend = "nothing of the server was measured; lower the rate";
         return (Verdict::Fails, format!("each of {replies} replies shed load: {mend}"));
     }

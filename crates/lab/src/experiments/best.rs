@@ -52,12 +52,14 @@ const GRIDS: [(&str, Grid); 4] = [
 /// By knob, its values.
 type Grid = &'static [(&'static str, &'static [&'static str])];
 
-/// With what searches found, each with what it was made of.
-fn design(setup: &Setup, tuned: Vec<(Subject, Subject)>) -> Design {
+/// With what searches found: each has a capacity of its own.
+fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
     let mut subjects = setup.subjects(&SUBJECTS);
-    let found = tuned.iter().map(|(best, _)| best).filter(|best| !subjects.contains(best));
-    let found: Vec<Subject> = found.cloned().collect();
-    subjects.extend(found);
+    for of in tuned {
+        if !subjects.contains(&of) {
+            subjects.push(of);
+        }
+    }
     Design {
         experiment: EXPERIMENT.name,
         subjects,
@@ -68,7 +70,7 @@ fn design(setup: &Setup, tuned: Vec<(Subject, Subject)>) -> Design {
         multiples: &[0.9, 2.0],
         sweep_repeats: 1,
         repeats: setup.repeats(3),
-        made_of: tuned,
+        made_of: Vec::new(),
         filling_max_s: setup.filling_max_s(),
     }
 }
@@ -97,8 +99,8 @@ fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
     design.subjects.iter().filter_map(of).collect()
 }
 
-fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<(Subject, Subject)> {
-    let best = |of: &Tuning| Some((of.survivors(known)?.into_iter().next()?, of.of.clone()));
+fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Subject> {
+    let best = |of: &Tuning| of.survivors(known)?.into_iter().next();
     tunings(setup, design, known).iter().filter_map(best).collect()
 }
 
@@ -106,7 +108,7 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = self::design(setup, Vec::new());
     let sweep = Design { multiples: &[], ..design.clone() };
     let mut plan = sweep.plan(known);
-    let rates_s = design.of_rates(design.subjects.len() + GRIDS.len());
+    let rates_s = TUNED_S + design.of_rates(design.subjects.len() + GRIDS.len());
     if !are_over(known, &plan.specs) {
         plan.later_s += rates_s + TUNING_S;
         return plan;
@@ -124,8 +126,9 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     self::design(setup, tuned).plan(known).after(plan)
 }
 
-/// About how long the searches take.
-const TUNING_S: f64 = 80.0;
+/// About how long the searches take, and the sweeps of what they find.
+const TUNING_S: f64 = 100.0;
+const TUNED_S: f64 = 60.0;
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let asked = design(setup, Vec::new());

@@ -210,7 +210,7 @@ const ROWS: [(&str, Change, Verdict, &str); 29] = [
          workload's",
     ),
     (
-        "correct",
+        "answered",
         |_, record| record.outcome = Outcome::Refused,
         Verdict::Fails,
         "no reply came whole: is the server there, and does it speak HTTP? The outcomes say \
