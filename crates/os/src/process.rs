@@ -112,6 +112,40 @@ pub fn wait_any_exited() -> io::Result<Option<(Pid, Exit)>> {
     }
 }
 
+/// Buries a child that has ended; it may be another's, or still there.
+///
+/// # Errors
+/// None that is known.
+pub fn wait_exited(pid: Pid) -> io::Result<()> {
+    match retry_on_intr(|| rustix::process::waitpid(Some(pid.0), WaitOptions::NOHANG)) {
+        Ok(_) | Err(Errno::CHILD) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Buries all children of a group that have ended; the group is named by its first process.
+///
+/// # Errors
+/// None that is known.
+pub fn wait_group_exited(leader: Pid) -> io::Result<()> {
+    loop {
+        match retry_on_intr(|| rustix::process::waitpgid(leader.0, WaitOptions::NOHANG)) {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(Errno::CHILD) => return Ok(()),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// From now on this process is the parent of all that descend from it and whose own parent has
+/// ended (PR_SET_CHILD_SUBREAPER), and has to bury them.
+///
+/// # Errors
+/// None that is known.
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
 /// Ends a process at once (SIGKILL), unless it has ended.
 ///
 /// # Errors

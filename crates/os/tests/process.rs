@@ -34,6 +34,7 @@ fn main() {
         ("what_was_printed_is_written_once", what_was_printed_is_written_once),
         ("ends_are_told_in_words", ends_are_told_in_words),
         ("a_group_ends_as_a_whole", a_group_ends_as_a_whole),
+        ("orphans_are_adopted_and_buried", orphans_are_adopted_and_buried),
         ("another_process_is_asked_how_long_it_has_run", another_process_is_asked),
         // The last: their threads may take a moment longer to vanish than to be joined.
         ("a_process_with_threads_does_not_fork", a_process_with_threads_does_not_fork),
@@ -53,6 +54,28 @@ fn a_process_knows_how_long_it_has_run() {
     });
     let seen = seen.join().unwrap();
     assert!(process::cpu_time() >= seen && seen > ours);
+}
+
+/// Two whose parent ends before it has looked at them.
+fn orphans_are_adopted_and_buried() {
+    process::adopt_orphans().unwrap();
+    let mut sh = Command::new("/bin/sh");
+    let mut parent = sh.args(["-c", "true & true & exit"]).process_group(0).spawn().unwrap();
+    let group = parent.id();
+    assert!(parent.wait().unwrap().success());
+    let raw = rustix::process::Pid::from_raw(group.cast_signed());
+    let orphans = || WaitId::Pgid(raw);
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    // One of them first, whichever has ended, then what is left of the group.
+    let seen = waitid(orphans(), ended).unwrap();
+    assert!(seen.is_some());
+    while waitid(orphans(), ended).is_ok() {
+        process::wait_group_exited(Pid::new(group).unwrap()).unwrap();
+    }
+    // Nobody is there, which is no failure.
+    process::wait_group_exited(Pid::new(group).unwrap()).unwrap();
+    process::wait_exited(Pid::new(group).unwrap()).unwrap();
+    assert_eq!(process::wait_any_exited().unwrap(), None);
 }
 
 fn another_process_is_asked() {

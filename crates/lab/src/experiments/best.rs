@@ -5,7 +5,7 @@
 //! architectures, with a few values of the knobs that matter then, beside other servers. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
-use super::flood;
+use super::{flood, frame};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -134,21 +134,19 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let asked = design(setup, Vec::new());
     let design = design(setup, tuned(setup, &asked, known));
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("Which server, which knobs, and what a flood does"),
         question: flood::question(&design),
         answer: answer(&design, known),
-        comparisons: Vec::new(),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
             curves::bars(&design, known, "p99", &metric::P99),
             curves::bars(&design, known, "processor", &metric::CPU),
         ],
         tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, TITLE, known, &design.subjects)
     }]
 }
+
+const TITLE: &str = "Which server, which knobs, and what a flood does";
 
 /// Who is best, first in a sentence, then each in a line.
 fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! What experiments about floods have in common: the load, the machines, and what is said of them.
 
+use super::frame;
 use crate::curves::number;
 use crate::design::{Design, OF_CAPACITY};
 use crate::known::{Cell, Known};
@@ -30,12 +31,7 @@ pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
 }
 
 pub(super) fn layout(setup: &Setup) -> Layout {
-    Layout {
-        is_loopback: setup.is_loopback,
-        quota_percent: setup.quota_percent(QUOTA_PERCENT),
-        round_trip_ms: setup.round_trip_ms,
-        ..Layout::default()
-    }
+    frame::layout(setup, QUOTA_PERCENT)
 }
 
 /// What was asked, and how.
@@ -55,7 +51,8 @@ pub(super) fn question(design: &Design) -> Vec<String> {
         ),
         String::from(
             "A server's capacity is the highest median of good replies in a second of a sweep. \
-             Then it is asked for multiples of its own capacity.",
+             Then it is asked for multiples of its own capacity. It may answer more than its \
+             capacity there: of what comes in larger batches each reply costs less.",
         ),
     ]
 }

@@ -4,7 +4,7 @@
 //! accept-limit, by [`Tuning`]; under the workload and at the loads that the server is to be good
 //! at: 0.9 and 2.0 of the capacity that it has untuned.
 
-use super::flood;
+use super::{flood, frame};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -122,21 +122,16 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer.extend(winner(tuning, known));
         for of in tuning.unknown(known) {
             answer.push(format!(
-                "{of} could not be measured at every load, as the machine was disturbed: it may be \
-                 better, or worse."
+                "{of} was not measured at every load, as no try of one counted: it may be better, \
+                 or worse."
             ));
         }
     }
     vec![Section {
-        name: EXPERIMENT.name.into(),
-        title: String::from("The best knobs"),
         question: flood::question(&design),
         answer,
-        comparisons: Vec::new(),
-        figures: Vec::new(),
         tables: tunings.iter().map(|of| table(of, known)).collect(),
-        excluded: curves::excluded(known, EXPERIMENT.name),
-        commands: curves::commands(known, EXPERIMENT.name, &design.subjects),
+        ..frame::section(&EXPERIMENT, "The best knobs", known, &design.subjects)
     }]
 }
 

@@ -219,6 +219,11 @@ impl Drop for Running {
         for child in [Some(&mut self.child), self.leash.as_mut()].into_iter().flatten() {
             await_true(KILL_PATIENCE, || child.try_wait().transpose());
         }
+        // Those whose own parent did not look: whoever buries them is told what they have used.
+        let _ = process::wait_group_exited(self.leader);
+        for stray in strays.iter().filter_map(|stray| Pid::new(stray.pid)) {
+            let _ = process::wait_exited(stray);
+        }
     }
 }
 
