@@ -11,6 +11,7 @@ use load::collector::times::Times;
 use serde::Serialize;
 
 use crate::curves::{capital, counted, lasting};
+use crate::design::{PROBE, SWEEP};
 use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
@@ -18,6 +19,7 @@ use crate::page::{Page, Section, Table};
 use crate::results::{Results, Run};
 use crate::setup::Setup;
 use crate::spec::Spec;
+use crate::tuning;
 
 /// Results, and the directory that they are in.
 pub type Source<'r> = (&'r Path, &'r Results);
@@ -129,7 +131,7 @@ pub fn cells(all: &[Results]) -> String {
         is_failed: bool,
         /// Median, and the quartiles.
         metrics: BTreeMap<String, (f64, f64, f64)>,
-        /// Of good replies of all repeats.
+        /// Of good replies of all repeats; of what only led to other measurements none.
         response_times: Option<Times>,
     }
     let mut text = String::new();
@@ -141,7 +143,7 @@ pub fn cells(all: &[Results]) -> String {
             invalid: cell.invalid.len(),
             is_failed: cell.is_failed(),
             metrics: metrics(cell),
-            response_times: together(cell),
+            response_times: together(cell).filter(|_| !is_on_the_way(&cell.spec.stage)),
         };
         text.push_str(&serde_json::to_string(&line).expect("text for keys, and values"));
         text.push('\n');
@@ -152,9 +154,19 @@ pub fn cells(all: &[Results]) -> String {
 fn metrics(cell: &Cell<'_>) -> BTreeMap<String, (f64, f64, f64)> {
     let told = metric::ALL.iter().filter_map(|metric| {
         let Spread { median, quartiles: (low, high), .. } = cell.spread(metric)?;
-        Some((metric.heading(), (median, low, high)))
+        Some((metric.heading(), (short(median), short(low), short(high))))
     });
     told.collect()
+}
+
+/// To six digits, which no two repeats have in common.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// Whether a stage is there to find what is to be measured.
+fn is_on_the_way(stage: &str) -> bool {
+    stage == PROBE || stage == SWEEP || tuning::is_round(stage)
 }
 
 fn together(cell: &Cell<'_>) -> Option<Times> {

@@ -57,9 +57,9 @@ impl Bench {
             std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
         Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
-        // A server's processes that nobody looks at when they end are buried here, when its point is
-        // over: by whoever starts all others, that would be at some later one, where all that they
-        // have used would seem to be somebody else's work.
+        // A server's processes that nobody looks at when they end are buried here, when its point
+        // is over: by whoever starts all others, that would be at some later one, where all that
+        // they have used would seem to be somebody else's work.
         os::process::adopt_orphans().map_err(|e| Failure::machine("this process", e))?;
         Ok(Self {
             executable,

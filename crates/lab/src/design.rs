@@ -68,7 +68,7 @@ pub struct Capacity {
 /// Clients of the probe: more than any subject works on at a time, and few enough to be answered.
 const PROBE_CLIENTS: u32 = 64;
 
-/// Where a sweep's last rate is its best one, it goes on upwards by this factor, so often; and
+/// Where a sweep's last rate is answered, it goes on upwards by this factor, so often; and
 /// downwards, where its first one is too much.
 const BEYOND: f64 = 1.2;
 const BEYOND_MAX: i32 = 3;
@@ -205,16 +205,14 @@ impl Design {
         self.swept(each.filter_map(|(of, multiple)| self.of_probed(known, of, *multiple)))
     }
 
-    /// So many steps above its end, of those whose best rate is the last.
+    /// So many steps above its end, of those who answer all of the highest rate.
     fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
-        let (Some(&first), Some(&last)) = (self.sweep.first(), self.sweep.last()) else {
-            return Vec::new();
-        };
+        let Some(&last) = self.sweep.last() else { return Vec::new() };
         let next = |of: &Subject| {
-            let (_, highest) = self.of_probed(known, of, last * BEYOND.powi(steps - 1))?;
-            let is_best = self.capacity(known, of)?.found_at >= highest;
-            // Who has too much all the way is best somewhere by chance.
-            let is_wanted = is_best && self.is_too_much(known, of, first) != Some(true);
+            // What is answered beyond that is no capacity: of a second or two it may well be more,
+            // from a queue that is not full yet.
+            let share = last * BEYOND.powi(steps - 1);
+            let is_wanted = !self.is_too_much(known, of, share)?;
             is_wanted.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
         };
         self.swept(self.bases().iter().filter_map(next))

@@ -97,7 +97,7 @@ impl Tuning {
             if alive.len() <= self.finalists && round > 0 {
                 break;
             }
-            let stage = format!("round {}", round + 1);
+            let stage = format!("{ROUND}{}", round + 1);
             specs.extend(self.round(&stage, &alive, self.seconds(round), 1));
             if !are_over(known, &specs) {
                 let later_s = self.later_s(&halves, round) + self.finals_s();
@@ -287,6 +287,13 @@ pub fn with_knob(of: &Subject, knob: &str, value: &str) -> Subject {
     of
 }
 
+/// Whether a stage, as it stands in [`Spec::stage`], is one that others leave.
+#[must_use]
+pub fn is_round(stage: &str) -> bool {
+    stage.starts_with(ROUND) || stage == NEAR
+}
+
 /// Stages, as they stand in [`Spec::stage`].
+const ROUND: &str = "round ";
 const NEAR: &str = "near the best";
 const FINAL: &str = "final";

@@ -1,10 +1,11 @@
 //! What experiments about floods have in common: the load, the machines, and what is said of them.
 
 use super::frame;
-use crate::curves::number;
+use crate::curves::{self, number};
 use crate::design::{Design, OF_CAPACITY};
 use crate::known::{Cell, Known};
-use crate::metric;
+use crate::metric::{self, Metric};
+use crate::page::Table;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -55,6 +56,29 @@ pub(super) fn question(design: &Design) -> Vec<String> {
              capacity there: of what comes in larger batches each reply costs less.",
         ),
     ]
+}
+
+/// What came out at the highest load, a row for each subject, those that keep most first.
+pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
+    let most = design.multiples.last().copied().unwrap_or(1.0);
+    let row = |of: &Subject| {
+        let capacity = design.capacity(known, of)?.replies_per_s;
+        let cell = curves::at_multiple(design, known, of, most)?;
+        let good = cell.spread(&metric::GOODPUT)?.median;
+        let share = number(100.0 * good / capacity);
+        let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
+        Some((good, [vec![of.to_string(), number(capacity), share], told.into()].concat()))
+    };
+    let mut rows: Vec<_> = design.subjects.iter().filter_map(row).collect();
+    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
+    let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
+    Table {
+        title: format!("Asked for {most} times as much as it can do"),
+        head: head.into_iter().chain(metrics).collect(),
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
+        notes: Vec::new(),
+    }
 }
 
 /// What came out, for each subject in a line, those that keep most first.

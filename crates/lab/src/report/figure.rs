@@ -292,9 +292,14 @@ impl Names {
             let most = lines.iter().map(Vec::len).max().unwrap_or(0);
             return Self { lines, are_turned: false, height: most as f64 * STEP * LEADING };
         }
-        let lines: Vec<_> =
-            columns.iter().map(|(_, name)| vec![words::cut(name, STEP, TURNED_MAX)]).collect();
-        let widths = lines.iter().map(|lines| canvas::text_width(&lines[0], STEP) * words::SLACK);
+        let lines_max = (slot / (STEP * LEADING)).floor().max(1.0) as usize;
+        let turned = |(_, name): &(f64, String)| {
+            let whole = words::wrapped_whole(name, STEP, TURNED_MAX, lines_max);
+            whole.unwrap_or_else(|| vec![words::cut(name, STEP, TURNED_MAX)])
+        };
+        let lines: Vec<_> = columns.iter().map(turned).collect();
+        let widths =
+            lines.iter().flatten().map(|line| canvas::text_width(line, STEP) * words::SLACK);
         let height = widths.fold(0.0, f64::max) + GAP;
         Self { lines, are_turned: true, height }
     }
@@ -307,10 +312,13 @@ impl Names {
         for (column, lines) in self.lines.iter().enumerate().step_by(every) {
             let x = frame.x((column as f64 + 0.5) * slot);
             let mut y = frame.bottom + TICK;
+            // The middle of all its lines is that of the column.
+            let mut across = x + STEP * 0.35 - (lines.len() - 1) as f64 * STEP * LEADING / 2.0;
             for line in lines {
                 if self.are_turned {
                     let hand = Hand { is_turned: true, anchor: Anchor::End, ..hand(STEP, INK) };
-                    canvas.text(line, (x + STEP * 0.35, y), hand);
+                    canvas.text(line, (across, y), hand);
+                    across += STEP * LEADING;
                 } else {
                     y += STEP * LEADING;
                     canvas.text(line, (x, y - STEP * 0.2), hand(STEP, INK));
