@@ -53,8 +53,8 @@ pub fn page(sources: &[Source<'_>]) -> Page {
 fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
     let mut told: Vec<(&Path, Section)> = Vec::new();
     for (dir, results) in sources {
-        let known = Known::of(&results.points);
         for (setup, name) in asked(results) {
+            let known = Known::of(&results.points).tried(setup.attempts);
             let Some(experiment) = experiment(name) else { continue };
             told.extend((experiment.sections)(setup, &known).into_iter().map(|of| (*dir, of)));
         }

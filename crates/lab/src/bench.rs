@@ -196,7 +196,7 @@ impl Bench {
                 let requests = results.requests.told_to(Digits::Two);
                 // A client is one of several addresses of one machine here, which tells nothing.
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
-                Verdict::of(&findings, complaints)
+                Verdict::of(&findings, point.spec.is_flood(), complaints)
             }
             Err(why) => {
                 room::check(client.scratch)?;

@@ -146,11 +146,7 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
             rows.push(row);
         }
     }
-    let notes = vec![String::from(
-        "Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
-         verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % \
-         of the median apart; ? what has fewer than three repeats to tell that by.",
-    )];
+    let notes = vec![MARKS.into()];
     Table { title: String::from("Capacity and load"), head, rows, notes }
 }
 
@@ -159,6 +155,12 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
 pub fn is_known(cell: &Cell<'_>) -> bool {
     cell.points().next().is_some()
 }
+
+/// What stands beside a table of [`told`] cells.
+pub const MARKS: &str = "\
+    Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
+    verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
+    the median apart; ? what has fewer than three repeats to tell that by.";
 
 /// A cell of a table.
 #[must_use]

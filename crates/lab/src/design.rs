@@ -124,7 +124,9 @@ impl Design {
             // What is more was asked for in the warm-up.
             let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
             let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
-            Some(Capacity { replies_per_s, rate: found_at * answered, found_at })
+            let capacity = Capacity { replies_per_s, rate: found_at * answered, found_at };
+            // There is no multiple of nothing.
+            (replies_per_s > 0.0).then_some(capacity)
         });
         told.max_by(|a, b| a.replies_per_s.total_cmp(&b.replies_per_s))
     }
@@ -244,13 +246,14 @@ impl Design {
         self.repeats.saturating_sub(self.sweep_repeats).max(1)
     }
 
-    /// Whether this share of what the probe saw is more than it answers; `None`: it did not count.
+    /// Whether this share of what the probe saw is more than it answers, or answers evenly; `None`:
+    /// it did not count.
     fn is_too_much(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<bool> {
         let (_, rate) = self.of_probed(known, of, share)?;
         let mut cells = self.cells_of_sweep(known, of);
-        let cell = cells.find(|cell| cell.factor(RATE) == Some(rate) && cell.is_good())?;
+        let cell = cells.find(|cell| cell.factor(RATE) == Some(rate))?;
         let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
-        Some(good < ANSWERED * offered)
+        Some(good < ANSWERED * offered || cell.is_failed())
     }
 
     fn of_probed(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<(Subject, f64)> {

@@ -124,20 +124,22 @@ pub struct Commands {
 const OF_CLIENT: [&str; 6] =
     ["measured", "schedule-lag", "late-starts", "client-cpu", "descriptors", "not-started"];
 
-/// What this gate finds is a figure here, and no fault: a server that is flooded may answer nobody
-/// in time.
-const ANSWERED: &str = "answered";
+/// What these gates find in a flood is a figure, and no fault: who is asked for more than he can do
+/// leaves some, or all, without an answer in time.
+const OF_CALM: [&str; 3] = ["answered", "timeouts", "client-timeouts"];
 
 /// The gate that fails whoever answers wrongly. Late clients do not make wrong replies; timeouts
 /// they do, so that those are a server's only where nothing else was disturbed.
 const CORRECT: &str = "correct";
 
 impl Verdict {
-    /// By what the gates of a load found, and by what disturbed the machine meanwhile, in words.
+    /// By what the gates of a load found, which may be a flood ([`Spec::is_flood`]), and by what
+    /// disturbed the machine meanwhile, in words.
     #[must_use]
-    pub fn of(findings: &[Finding], disturbed: Vec<String>) -> Self {
+    pub fn of(findings: &[Finding], is_flood: bool, disturbed: Vec<String>) -> Self {
         let is_failing = |finding: &&Finding| {
-            finding.verdict == gates::Verdict::Fails && finding.gate != ANSWERED
+            let is_judged = !is_flood || !OF_CALM.contains(&finding.gate);
+            finding.verdict == gates::Verdict::Fails && is_judged
         };
         let failing = findings.iter().filter(is_failing);
         let (client, server): (Vec<&Finding>, Vec<&Finding>) =
@@ -240,9 +242,9 @@ mod tests {
 
     #[test]
     fn a_server_is_failed_by_wrong_replies_and_by_timeouts_that_nobody_else_made() {
-        let rows: [(&[&str], &[&str], &str); 10] = [
+        let calm: [(&[&str], &[&str], &str); 10] = [
             (&[], &[], "good"),
-            (&["answered"], &[], "good"),
+            (&["answered"], &[], "failed: answered: found"),
             (&["correct"], &[], "failed: correct: found"),
             (&["even-timeouts"], &[], "failed: even-timeouts: found"),
             (&["client-cpu"], &[], "invalid: client-cpu: found"),
@@ -252,7 +254,14 @@ mod tests {
             (&["timeouts"], &["steal"], "invalid: steal"),
             (&["late-starts"], &["steal"], "invalid: late-starts: found; steal"),
         ];
-        for (gates, disturbed, expected) in rows {
+        let flood: [(&[&str], &[&str], &str); 4] = [
+            (&["answered"], &[], "good"),
+            (&["timeouts", "client-timeouts"], &[], "good"),
+            (&["even-timeouts", "timeouts"], &[], "failed: even-timeouts: found"),
+            (&["correct"], &[], "failed: correct: found"),
+        ];
+        let rows = calm.map(|row| (row, false)).into_iter().chain(flood.map(|row| (row, true)));
+        for ((gates, disturbed, expected), is_flood) in rows {
             let finding = |gate: &&'static str| Finding {
                 gate,
                 verdict: gates::Verdict::Fails,
@@ -260,8 +269,8 @@ mod tests {
             };
             let findings: Vec<Finding> = gates.iter().map(finding).collect();
             let disturbed = disturbed.iter().map(ToString::to_string).collect();
-            let told = Verdict::of(&findings, disturbed).to_string();
-            assert_eq!(told, expected, "{gates:?}");
+            let told = Verdict::of(&findings, is_flood, disturbed).to_string();
+            assert_eq!(told, expected, "{gates:?} {is_flood}");
         }
     }
 

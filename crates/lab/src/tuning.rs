@@ -6,8 +6,9 @@
 //! Jamieson and Talwalkar, AISTATS 2016), so that those who may be best are measured longest. A
 //! configuration that fails verification at any rate leaves at once; one of which a rate could not
 //! be measured, as the machine was disturbed at every try, can neither win a round nor lose it.
-//! Those that are left at the end are measured again, interleaved, with repeats: the best is found
-//! by other figures than those that it was chosen by.
+//! Those that are left at the end are measured again, interleaved, with repeats. What the best of
+//! them brings is told by a last comparison with what it is untuned, of nothing that it was chosen
+//! by: the highest of several is one that chance has raised.
 
 use std::collections::BTreeMap;
 
@@ -44,8 +45,27 @@ pub struct Tuning {
     pub repeats: u32,
 }
 
-/// No point of a round is longer: what still differs by then, repeats tell.
+/// No point of a round is longer, unless the first ones are: what still differs by then, repeats
+/// tell.
 const SECONDS_MAX: f64 = 4.0;
+
+/// Rounds are left out, and the finalists are the best so far, where a search would take longer:
+/// the twenty minutes that somebody may wait for an answer, less the sweep before it.
+const SEARCH_MAX_S: f64 = 1_080.0;
+
+/// More repeats of the last comparison than of the finals: there are two, and all is told by them.
+const MORE_REPEATS: u32 = 2;
+
+/// What the best of a search brings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gain {
+    /// Who it is.
+    pub best: Subject,
+    /// Its score, and what it is untuned; by other figures than those it was chosen by.
+    pub scores: (Spread, Spread),
+    /// Whether each repeat of it is better than each of the other one.
+    pub is_more: bool,
+}
 
 /// A round's outcome.
 struct Round {
@@ -62,9 +82,8 @@ impl Tuning {
         let (mut plan, last) = self.halve(known);
         let Some(last) = last.filter(|_| self.repeats > 0) else { return plan };
         let mut alive = last.alive();
-        let near = self.around(alive.first());
-        let seconds = SECONDS_MAX.min(self.load.seconds * 2.0);
-        plan.specs.extend(self.round(NEAR, &near, seconds, 1));
+        let near = self.around(last.scored.first().map(|(of, _)| of));
+        plan.specs.extend(self.round(NEAR, &near, self.seconds(1), 1));
         if !are_over(known, &plan.specs) {
             plan.later_s = self.finals_s();
             return plan;
@@ -75,9 +94,35 @@ impl Tuning {
             // What it is by default is always a rival.
             alive.push(self.of.clone());
         }
-        let seconds = SECONDS_MAX.min(self.load.seconds * 4.0);
-        plan.specs.extend(self.round(FINAL, &alive, seconds, self.repeats));
+        plan.specs.extend(self.round(FINAL, &alive, self.seconds(2), self.repeats));
+        if !are_over(known, &plan.specs) {
+            plan.later_s = self.last_s();
+            return plan;
+        }
+        if let Some(best) = self.best(known) {
+            let both = [best, self.of.clone()];
+            let repeats = self.repeats + MORE_REPEATS;
+            plan.specs.extend(self.round(LAST, &both, self.seconds(2), repeats));
+        }
         plan
+    }
+
+    /// Of the finalists, if it is another one than what was there untuned.
+    fn best(&self, known: &Known<'_>) -> Option<Subject> {
+        let (best, _) = self.finalists(known).into_iter().next()?;
+        (best != self.of).then_some(best)
+    }
+
+    /// What the best one brings; `None` as long as that was not measured, or where it is what was
+    /// there untuned.
+    #[must_use]
+    pub fn gain(&self, known: &Known<'_>) -> Option<Gain> {
+        let best = self.best(known)?;
+        let [with, without] = [&best, &self.of].map(|of| self.scores(known, LAST, of));
+        let scores = (Spread::of(with.clone())?, Spread::of(without.clone())?);
+        let lowest = with.into_iter().fold(f64::INFINITY, f64::min);
+        let is_more = without.into_iter().all(|score| score < lowest);
+        Some(Gain { best, scores, is_more })
     }
 
     /// Those who are left after all rounds, the best first; `None` before that is known.
@@ -94,7 +139,12 @@ impl Tuning {
         let halves = self.halves(last.unknown.len());
         for (round, half) in halves.iter().enumerate() {
             let alive = last.alive();
-            if alive.len() <= self.finalists && round > 0 {
+            let is_late = self.took_s(known, round)
+                + self.costs_s(self.seconds(round)) * alive.len() as f64
+                + self.finals_s()
+                > SEARCH_MAX_S;
+            if round > 0 && (alive.len() <= self.finalists || is_late) {
+                last.scored.truncate(self.finalists);
                 break;
             }
             let stage = format!("{ROUND}{}", round + 1);
@@ -214,7 +264,20 @@ impl Tuning {
         specs
     }
 
-    /// The score of a repeat is the mean over all loads of its good replies in a second.
+    /// Of each repeat that was measured at every load, its score: the mean over all of them of good
+    /// replies in a second.
+    fn scores(&self, known: &Known<'_>, stage: &str, of: &Subject) -> Vec<f64> {
+        let cells = known.cells(&self.experiment, stage).filter(|cell| cell.subject() == of);
+        let mut repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for point in cells.flat_map(Cell::points) {
+            let good = (GOODPUT.of)(point).unwrap_or_default();
+            repeats.entry(point.spec.repeat).or_default().push(good);
+        }
+        let loads = self.multiples.len();
+        let whole = repeats.into_values().filter(|good| good.len() == loads);
+        whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()
+    }
+
     fn outcome(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Round {
         let mut outcome = Round { scored: Vec::new(), unknown: Vec::new() };
         for of in subjects {
@@ -224,15 +287,7 @@ impl Tuning {
             if cells.iter().any(|cell| cell.is_failed()) {
                 continue;
             }
-            let mut repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-            for point in cells.iter().flat_map(|cell| cell.points()) {
-                let good = (GOODPUT.of)(point).unwrap_or_default();
-                repeats.entry(point.spec.repeat).or_default().push(good);
-            }
-            let loads = self.multiples.len();
-            let whole = repeats.into_values().filter(|good| good.len() == loads);
-            let means = whole.map(|good| good.iter().sum::<f64>() / loads as f64);
-            match Spread::of(means.collect()) {
+            match Spread::of(self.scores(known, stage, &of)) {
                 Some(score) => outcome.scored.push((of, score)),
                 None => outcome.unknown.push(of),
             }
@@ -246,7 +301,8 @@ impl Tuning {
     }
 
     fn seconds(&self, round: usize) -> f64 {
-        (self.load.seconds * 2_f64.powi(round as i32)).min(SECONDS_MAX)
+        let most = SECONDS_MAX.max(self.load.seconds);
+        (self.load.seconds * 2_f64.powi(round as i32)).min(most)
     }
 
     /// About how long one of them takes at all loads.
@@ -267,8 +323,24 @@ impl Tuning {
         }
         let near = 2.0 * self.grid.len() as f64;
         let finals = (self.finalists + 2) as f64 * f64::from(self.repeats);
-        near * self.costs_s(SECONDS_MAX.min(self.load.seconds * 2.0))
-            + finals * self.costs_s(SECONDS_MAX.min(self.load.seconds * 4.0))
+        near * self.costs_s(self.seconds(1))
+            + finals * self.costs_s(self.seconds(2))
+            + self.last_s()
+    }
+
+    /// About how long takes the last comparison.
+    fn last_s(&self) -> f64 {
+        2.0 * f64::from(self.repeats + MORE_REPEATS) * self.costs_s(self.seconds(2))
+    }
+
+    /// How long the rounds before one have taken, with all that did not count.
+    fn took_s(&self, known: &Known<'_>, round: usize) -> f64 {
+        let stages = (0..round).map(|round| format!("{ROUND}{}", round + 1));
+        let cells =
+            stages.flat_map(|stage| known.cells(&self.experiment, &stage).collect::<Vec<_>>());
+        let of_it = cells.filter(|cell| cell.subject().name == self.of.name);
+        let points = of_it.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
+        points.map(|point| point.cost.whole_s).sum()
     }
 }
 
@@ -297,3 +369,4 @@ pub fn is_round(stage: &str) -> bool {
 const ROUND: &str = "round ";
 const NEAR: &str = "near the best";
 const FINAL: &str = "final";
+const LAST: &str = "best and untuned";

@@ -57,7 +57,7 @@ pub(crate) fn command() -> Command {
         .subcommand(testbed::command())
         .subcommand(
             Command::new("tune")
-                .about("Looks for the best knobs of a server, in twenty minutes at most")
+                .about("Looks for the best knobs of a server, in some twenty minutes")
                 .args(of_run()),
         )
         .args_conflicts_with_subcommands(true)

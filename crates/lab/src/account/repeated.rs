@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Source;
 use crate::curves::{self, name, number};
-use crate::design::{OF_CAPACITY, PROBE, RATE, SWEEP};
+use crate::design::{PROBE, RATE, SWEEP};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{Section, Table};
@@ -121,10 +121,9 @@ fn capacities(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec
 /// Of all that was asked at the same load in both.
 fn loads(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
     let is_compared = |cell: &&Cell<'_>| {
-        let is_of_capacity = [PROBE, SWEEP].contains(&&*cell.spec.stage);
         // Rounds of a search are hints: what came of them is asked again at multiples.
-        let is_hint = cell.factor(RATE).is_some() && cell.factor(OF_CAPACITY).is_none();
-        cell.spec.experiment == experiment && !is_of_capacity && !is_hint && cell.is_good()
+        let is_compared = !super::is_on_the_way(&cell.spec.stage);
+        cell.spec.experiment == experiment && is_compared && cell.is_good()
     };
     let only = |known: &'_ Known<'_>, cell: &Cell<'_>| -> Option<usize> {
         let all = known.all().iter().enumerate().filter(|(_, other)| is_compared(other));

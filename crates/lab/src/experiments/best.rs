@@ -9,7 +9,7 @@ use super::{flood, frame};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Cell, Known};
 use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
@@ -150,36 +150,60 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 
 const TITLE: &str = "Which server, which knobs, and what a flood does";
 
-/// Who is best, in a sentence each.
+/// Who is best, of Weir's and of the others, and who failed.
 fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
-    let at_twice = |of: &&Subject| {
-        // Who fails at any load is not the best at another (Pariag07 3.4).
-        if design.curve(known, of).iter().any(|cell| cell.is_failed()) {
-            return None;
-        }
-        let cell = curves::at_multiple(design, known, of, 2.0)?;
-        Some((cell.spread(&metric::GOODPUT)?.median, cell.spread(&metric::P99)?.median))
-    };
     let is_server = |of: &&Subject| !matches!(of.kind(), Ok(Kind::Floor(_)));
+    let is_weir = |of: &&Subject| matches!(of.kind(), Ok(Kind::Weir(_)));
     let servers = || design.subjects.iter().filter(is_server);
-    let best = |of: &dyn Fn(&Subject) -> bool| {
-        let all = servers().filter(|subject| of(subject));
-        let told = all.filter_map(|subject| Some((subject, at_twice(&subject)?)));
-        told.max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))
-    };
-    let is_weir = |of: &Subject| matches!(of.kind(), Ok(Kind::Weir(_)));
-    let sentence = |who: &str, (of, (good, p99)): (&Subject, (f64, f64))| {
-        let capacity = design.capacity(known, of).map_or(0.0, |capacity| capacity.replies_per_s);
-        format!(
-            "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a \
-             second in time, {} % of its capacity, 99 of 100 of them within {} ms.",
-            number(good),
-            number(100.0 * good / capacity),
-            number(p99)
-        )
-    };
+    let of = |who: &str, of: Vec<&Subject>| best(design, known, who, &of);
     let mut lines = Vec::new();
-    lines.extend(best(&is_weir).map(|found| sentence("the best of Weir's", found)));
-    lines.extend(best(&|of| !is_weir(of)).map(|found| sentence("the best of the others", found)));
+    lines.extend(of("the best of Weir's", servers().filter(is_weir).collect()));
+    lines.extend(of("the best of the others", servers().filter(|of| !is_weir(of)).collect()));
+    let failed = servers().filter(|of| is_failed(design, known, of)).map(ToString::to_string);
+    let failed: Vec<String> = failed.collect();
+    if !failed.is_empty() {
+        lines.push(format!("Who failed verification is none of these: {}.", failed.join(", ")));
+    }
     lines
+}
+
+/// Who fails at any load is not the best at another (Pariag07 3.4).
+fn is_failed(design: &Design, known: &Known<'_>, of: &Subject) -> bool {
+    design.curve(known, of).iter().any(|cell| cell.is_failed())
+}
+
+/// Who answers most at twice the load, with those who may be as good: whose best repeat is better
+/// than its worst one.
+fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Option<String> {
+    let good = |of: &&&Subject| !is_failed(design, known, of);
+    let at_twice = |of| Some((of, curves::at_multiple(design, known, of, 2.0)?));
+    let told: Vec<(&Subject, &Cell<'_>)> =
+        all.iter().filter(good).copied().filter_map(at_twice).collect();
+    let median = |cell: &Cell<'_>| cell.spread(&metric::GOODPUT).map_or(0.0, |of| of.median);
+    let most = told.iter().max_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)));
+    let &(of, cell) = most?;
+    let lowest = replies(cell).fold(f64::INFINITY, f64::min);
+    let may_be = |(other, cell): &&(&Subject, &Cell<'_>)| {
+        *other != of && replies(cell).any(|replies| replies > lowest)
+    };
+    let others: Vec<String> =
+        told.iter().filter(may_be).map(|(other, _)| other.to_string()).collect();
+    let capacity = design.capacity(known, of)?.replies_per_s;
+    let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
+        format!(", 99 of 100 of them within {} ms", number(p99.median))
+    });
+    let others = match others.as_slice() {
+        [] => String::new(),
+        others => format!(" Repeats do not tell it from {}.", others.join(", ")),
+    };
+    Some(format!(
+        "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a second \
+         in time, {} % of its capacity{p99}.{others}",
+        number(median(cell)),
+        number(100.0 * median(cell) / capacity)
+    ))
+}
+
+fn replies<'c>(cell: &'c Cell<'_>) -> impl Iterator<Item = f64> + 'c {
+    cell.points().filter_map(metric::GOODPUT.of)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::flood;
 use super::frame;
 use crate::curves;
-use crate::design::{Design, Plan, are_over};
+use crate::design::{Design, OF_CAPACITY, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -44,6 +44,9 @@ const IDLE: [u32; 4] = [0, 250, 1_000, 5_000];
 /// Until who opened thousands of connections has been answered on all of them, in seconds.
 const SETTLES_S: f64 = 1.0;
 
+/// Of the capacity, what is asked for beside them.
+const OF_IT: f64 = 0.9;
+
 const STAGE: &str = "idle";
 const FACTOR: &str = "idle_connections";
 
@@ -74,7 +77,7 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     for repeat in 0..design.repeats {
         for idle_connections in IDLE {
             let of = |of: &Subject| {
-                let rate = (design.capacity(known, of)?.rate * 0.9).round();
+                let rate = (design.capacity(known, of)?.rate * OF_IT).round();
                 let load = Load {
                     idle_connections,
                     warm_up: setup.warm_up(WarmUp::Fixed(SETTLES_S)),
@@ -86,7 +89,10 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
                     subject: of.clone(),
                     load,
                     layout: design.layout.clone(),
-                    factors: BTreeMap::from([(FACTOR.into(), f64::from(idle_connections))]),
+                    factors: BTreeMap::from([
+                        (FACTOR.into(), f64::from(idle_connections)),
+                        (OF_CAPACITY.into(), OF_IT),
+                    ]),
                     repeat,
                     profile: None,
                 })
@@ -177,6 +183,6 @@ fn table(design: &Design, known: &Known<'_>) -> Table {
         title: String::from("Beside idle connections"),
         head,
         rows: rows.collect(),
-        notes: vec![String::from("Medians, with the quartiles of the repeats in brackets.")],
+        notes: vec![curves::MARKS.into()],
     }
 }

@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use load::collector::flow::Interval;
+use load::collector::results::Results;
+
 use super::flood;
 use super::frame;
 use crate::curves;
@@ -95,7 +98,7 @@ struct Told {
     series: Series,
     /// The same on the average: before the flood, in it, and behind it.
     parts: [Spread; 3],
-    /// From the flood's end until it answers all that is asked again; none: not in this run.
+    /// From the flood's end until clients are answered as before; none: not in this run.
     recovers_s: Vec<Option<f64>>,
     /// Verification, in any of its runs.
     is_failed: bool,
@@ -103,6 +106,35 @@ struct Told {
 
 /// All that is asked for, but for what comes late into an interval.
 const RECOVERED: f64 = 0.95;
+
+/// So many intervals in a row tell that it is as before: who answers what waited in the flood
+/// answers much as well, and too late.
+const AGAIN: usize = 5;
+
+/// An interval of a run.
+struct Piece {
+    /// Its middle, in seconds from the run's begin.
+    at_s: f64,
+    /// Good replies, of the capacity.
+    percent: f64,
+    /// Of their response times, in seconds: the median and the 99th percentile.
+    times_s: (f64, f64),
+}
+
+/// From the flood's end until clients are answered as before, in seconds: as many of them, and half
+/// of them as soon as nearly all were.
+fn recovers_s(run: &[Piece], part: f64) -> Option<f64> {
+    let within = |from: f64| {
+        let is_in = move |piece: &&Piece| (from..from + part).contains(&piece.at_s);
+        run.iter().filter(is_in).collect::<Vec<_>>()
+    };
+    let calm_s = within(0.0).iter().map(|piece| piece.times_s.1).fold(0.0, f64::max);
+    let is_as_before =
+        |piece: &&Piece| piece.percent >= 100.0 * QUIET * RECOVERED && piece.times_s.0 <= calm_s;
+    let behind = within(2.0 * part);
+    let first = behind.windows(AGAIN).find(|all| all.iter().all(is_as_before))?;
+    Some(first[0].at_s - 2.0 * part)
+}
 
 fn told(
     setup: &Setup,
@@ -113,40 +145,41 @@ fn told(
     let capacity = design.capacity(known, of)?.replies_per_s;
     let cell = known.cell(&spec(setup, design, known, of)?)?;
     let part = part_s(setup);
-    let runs: Vec<Vec<(f64, f64)>> = cell
-        .points()
-        .filter_map(|point| {
-            let intervals = &point.load.as_ref()?.intervals;
-            let lasts = intervals.lasts().as_secs_f64();
-            let one = |(at, good): (usize, u64)| {
-                ((at as f64 + 0.5) * lasts, 100.0 * good as f64 / lasts / capacity)
-            };
-            let good = intervals.iter().map(|(_, interval)| interval.flow.goodput);
-            Some(good.enumerate().map(one).collect())
-        })
-        .collect();
-    let mean = |run: &Vec<(f64, f64)>, from: f64| {
-        let of_part = run.iter().filter(|(at, _)| (from..from + part).contains(at));
-        let (count, sum) = of_part.fold((0.0, 0.0), |(count, sum), (_, y)| (count + 1.0, sum + y));
-        if count > 0.0 { sum / count } else { f64::NAN }
+    let runs: Vec<Vec<Piece>> =
+        cell.points().filter_map(|point| Some(pieces(point.load.as_ref()?, capacity))).collect();
+    let mean = |run: &Vec<Piece>, from: f64| {
+        let of_part = run.iter().filter(|piece| (from..from + part).contains(&piece.at_s));
+        let percents: Vec<f64> = of_part.map(|piece| piece.percent).collect();
+        percents.iter().sum::<f64>() / percents.len() as f64
     };
     let spread = |from: f64| Spread::of(runs.iter().map(|run| mean(run, from)).collect());
-    let recovers = |run: &Vec<(f64, f64)>| {
-        let quiet = 100.0 * QUIET * RECOVERED;
-        let behind = run.iter().filter(|(at, _)| (2.0 * part..3.0 * part).contains(at));
-        behind.clone().find(|(_, y)| *y >= quiet).map(|(at, _)| at - 2.0 * part)
-    };
     // One run as it was: a median of several would smooth what is asked about.
     let mark = if cell.is_failed() { Mark::Failed } else { Mark::Plain };
-    let dot = |&(x, y): &(f64, f64)| Dot { x, y, spread: (y, y), mark };
+    let dot = |piece: &Piece| {
+        let (x, y) = (piece.at_s, piece.percent);
+        Dot { x, y, spread: (y, y), mark }
+    };
     let points = runs.first()?.iter().map(dot).collect();
     Some(Told {
         series: Series { label: label.clone(), points, is_reference: false },
         label,
         parts: [spread(0.0)?, spread(part)?, spread(2.0 * part)?],
-        recovers_s: runs.iter().map(recovers).collect(),
+        recovers_s: runs.iter().map(|run| recovers_s(run, part)).collect(),
         is_failed: cell.is_failed(),
     })
+}
+
+fn pieces(load: &Results, capacity: f64) -> Vec<Piece> {
+    let lasts_s = load.intervals.lasts().as_secs_f64();
+    let piece = |(at, interval): (usize, &Interval)| {
+        let [p50, p99] = [0.5, 0.99].map(|share| interval.whole.quantile(share).as_secs_f64());
+        Piece {
+            at_s: (at as f64 + 0.5) * lasts_s,
+            percent: 100.0 * interval.flow.goodput as f64 / lasts_s / capacity,
+            times_s: (p50, p99),
+        }
+    };
+    load.intervals.iter().map(|(_, interval)| interval).enumerate().map(piece).collect()
 }
 
 impl Told {
@@ -156,7 +189,7 @@ impl Told {
             self.recovers_s.iter().copied().try_fold(0.0, |most: f64, of| Some(most.max(of?)));
         worst.map_or_else(
             || String::from("it does not recover in the time that was measured"),
-            |s| format!("{} s after it all are answered again", curves::number(s)),
+            |s| format!("{} s after it clients are answered as before", curves::number(s)),
         )
     }
 
@@ -199,7 +232,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         "before the flood, % of the capacity",
         "in the flood",
         "behind it",
-        "seconds until all are answered again, of each run",
+        "seconds until clients are answered as before, of each run",
     ];
     let table = Table {
         title: String::from("Good replies before, in and behind the flood"),

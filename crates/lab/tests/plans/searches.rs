@@ -110,6 +110,8 @@ fn half_of_them_leave_each_round_and_rounds_double() {
     assert_eq!(of("round 4"), (0, None));
     // The finalists, the best one beside them, and what it is untuned.
     assert_eq!(of("final"), (4 * 2 * 3, Some(4.0)));
+    // The best of them and what it is untuned, with more repeats.
+    assert_eq!(of("best and untuned"), (2 * 2 * 5, Some(4.0)));
 }
 
 fn has_processes(spec: &Spec, count: &str) -> bool {
@@ -144,4 +146,42 @@ fn who_was_never_measured_is_told() {
     let unknown = tuning().unknown(&known);
     assert!(unknown.iter().any(|of| of.to_string() == "sped:connections-max=1000,processes=4"));
     assert!(tuning().survivors(&known).expect("an end").iter().all(|of| !unknown.contains(of)));
+}
+
+/// By other figures than those that it was chosen by: here it is only in the finals that it is so
+/// good.
+#[test]
+fn what_the_best_brings_is_told_by_a_last_comparison() {
+    for (is_flattered, is_more) in [(false, true), (true, false)] {
+        let mut points = performed(&tuning(), 4.0, &|_| Verdict::Good);
+        if is_flattered {
+            let last: Vec<Spec> = points
+                .iter()
+                .map(|point| point.spec.clone())
+                .filter(|spec| spec.stage == "best and untuned")
+                .collect();
+            points.retain(|point| point.spec.stage != "best and untuned");
+            points.extend(
+                last.iter().map(|spec| {
+                    point(spec, 0, &|spec, _| 1_000.0 + 100.0 * f64::from(spec.repeat))
+                }),
+            );
+        }
+        let gain = tuning().gain(&Known::of(&points)).expect("a comparison");
+        assert_eq!(gain.best.to_string(), "sped:connections-max=1000,processes=4");
+        assert_eq!(gain.is_more, is_more);
+        assert_eq!(gain.scores.0.count, 5);
+    }
+}
+
+/// Rounds of minutes: after the first one, what is left of the time is for the finals.
+#[test]
+fn a_search_that_takes_too_long_leaves_rounds_out() {
+    let mut tuning = tuning();
+    tuning.load.seconds = 60.0;
+    let points = performed(&tuning, 4.0, &|_| Verdict::Good);
+    let stages: std::collections::BTreeSet<&str> =
+        points.iter().map(|point| point.spec.stage.as_str()).collect();
+    assert!(stages.contains("round 1") && !stages.contains("round 2"), "{stages:?}");
+    assert_eq!(best(&tuning, &points), "sped:connections-max=1000,processes=4");
 }

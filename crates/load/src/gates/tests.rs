@@ -171,7 +171,7 @@ const ROWS: [(&str, Change, Verdict, &str); 29] = [
         BROKEN_OFF,
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 6.02 points are allowed: the server is fast at the cost of these files; do \
+         10.0 % where 7.37 points are allowed: the server is fast at the cost of these files; do \
          not compare it at this rate",
     ),
     (
@@ -179,7 +179,7 @@ const ROWS: [(&str, Change, Verdict, &str); 29] = [
         DROPPED,
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 6.02 points are allowed: the server is fast at the cost of these files; do \
+         10.0 % where 7.37 points are allowed: the server is fast at the cost of these files; do \
          not compare it at this rate",
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
@@ -221,7 +221,7 @@ const ROWS: [(&str, Change, Verdict, &str); 29] = [
         UNEVEN,
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 6.02 points are allowed: the server is fast at the cost of these files; do \
+         10.0 % where 7.37 points are allowed: the server is fast at the cost of these files; do \
          not compare it at this rate",
     ),
     (
