@@ -49,11 +49,15 @@ pub fn run(
                 let (batch, its_later_s) = missing(of, setup, points);
                 later_s += costs(&batch) + its_later_s;
             }
-            for (at, spec) in batch.iter().enumerate() {
+            // Each repeat is in a batch once.
+            let attempts: Vec<u32> = {
+                let known = Known::of(points);
+                batch.iter().map(|spec| known.attempts(spec).unwrap_or_default()).collect()
+            };
+            for (at, (spec, attempt)) in batch.iter().zip(attempts).enumerate() {
                 let left = &batch[at..];
                 let left_s = pace.of(costs(left) + later_s);
                 tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
-                let attempt = Known::of(points).attempts(spec).unwrap_or_default();
                 let point = measure(spec, attempt)?;
                 pace.learn(spec.load.costs_s(), point.cost.whole_s);
                 tell(News::Ended(&point));
