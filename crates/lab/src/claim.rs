@@ -22,7 +22,7 @@ const ALIKE_SHARE: f64 = 0.10;
 
 /// Of two that are equal, so many repeats of each are wholly apart in one pair of ten: those of one
 /// are the three least or the three greatest of all six in 2 of 20 ways. With two, in one of three.
-const REPEATS_MIN: usize = 3;
+pub(crate) const REPEATS_MIN: usize = 3;
 
 /// What a verdict takes, for readers of a page.
 pub const HOW_SURE: &str = "\
@@ -81,6 +81,24 @@ pub fn judged(says: Says, a: &Spread, b: &Spread) -> Agreement {
         _ => Agreement::No,
     }
 }
+
+/// Whether the first of two shares of what was counted is more, where both were seen too seldom for
+/// [`judged`]: each as a part of one, and of how many it is. Open where they are within
+/// [`ERRORS_MAX`] of each other, or nearly alike.
+#[must_use]
+pub fn is_counted_more(a: (f64, f64), b: (f64, f64)) -> Agreement {
+    let variance = |(share, of): (f64, f64)| share * (1.0 - share) / of;
+    let is_apart = (a.0 - b.0).abs() > ERRORS_MAX * (variance(a) + variance(b)).sqrt();
+    match is_apart && apart(a.0, b.0) > UNSTABLE_SHARE {
+        true if a.0 > b.0 => Agreement::Yes,
+        true => Agreement::No,
+        false => Agreement::Open,
+    }
+}
+
+/// Standard errors of counting: chance brings equal shares further from each other in three pairs of
+/// a thousand.
+const ERRORS_MAX: f64 = 3.0;
 
 /// How far two are from each other, as a share of the greater one.
 fn apart(a: f64, b: f64) -> f64 {
@@ -147,6 +165,27 @@ mod tests {
         for (says, a, b, expected) in rows {
             let (of_a, of_b) = (spread(a).unwrap(), spread(b).unwrap());
             assert_eq!(judged(says, &of_a, &of_b), expected, "{says:?} {a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn shares_of_one_look_are_judged_by_their_counts() {
+        use Agreement as A;
+        let rows = [
+            // 0.06 % and 0.3 % of 3,600 samples: 2 and 11 of them.
+            ((0.003, 3_600.0), (0.000_6, 3_600.0), A::Open),
+            ((0.010_6, 3_600.0), (0.000_6, 3_600.0), A::Yes),
+            ((0.000_6, 3_600.0), (0.010_6, 3_600.0), A::No),
+            ((0.2, 3_600.0), (0.19, 3_600.0), A::Open),
+            // More samples tell it.
+            ((0.003, 36_000.0), (0.000_6, 36_000.0), A::Yes),
+            // Sure, and nearly nothing.
+            ((0.51, 1e6), (0.50, 1e6), A::Open),
+            ((0.0, 3_600.0), (0.0, 3_600.0), A::Open),
+            ((0.5, 0.0), (0.1, 0.0), A::Open),
+        ];
+        for (a, b, expected) in rows {
+            assert_eq!(is_counted_more(a, b), expected, "{a:?} {b:?}");
         }
     }
 

@@ -52,7 +52,8 @@ fn closed(setup: &Setup) -> Closed {
     let subjects = setup.subjects(&SUBJECTS);
     Closed {
         clients: vec![CLIENTS],
-        repeats: setup.repeats(1),
+        // Calls come in numbers, but how long each takes is no chance that can be counted.
+        repeats: setup.repeats(3),
         profile: Some(Kind::Calls),
         ..jaws97::closed(EXPERIMENT.name, setup, subjects)
     }

@@ -4,8 +4,10 @@
 use lab::experiment::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
+use lab::profile::{Part, Profile, Seen, Shares};
 use lab::setup::Setup;
 use lab::spec::Spec;
+use lab::subject::Subject;
 
 use super::designs::performed;
 use super::model::Server;
@@ -19,6 +21,10 @@ fn told(name: &str, figure: &str, server: Server<'_>) -> (Agreement, String) {
     let mut rows = sections.into_iter().flat_map(|section| section.comparisons);
     let row = rows.find(|row| row.of == figure).expect("a comparison with this figure");
     (row.agrees, row.here)
+}
+
+fn subjects(texts: &[&str]) -> Vec<Subject> {
+    texts.iter().map(|text| text.parse().expect("a subject")).collect()
 }
 
 /// Good replies of one that is asked for more than it can do.
@@ -65,6 +71,29 @@ fn what_is_within_the_spread_is_open() {
     };
     let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 8", &noisy);
     assert_eq!(agrees, Agreement::Open, "{here}");
+}
+
+#[test]
+fn shares_of_one_look_are_compared_by_their_samples() {
+    let of = experiment("pariag07-profile").expect("an experiment of this name");
+    let setup = Setup { subjects: subjects(&["sped:poller=poll", "sped"]), ..Setup::default() };
+    for (more, less, expected) in
+        [(0.3, 0.06, Agreement::Open), (10.0, 1.0, Agreement::Yes), (1.0, 10.0, Agreement::No)]
+    {
+        let mut points = performed(of, &setup, &|spec, rate| replies(spec, rate, |_| false, 1.0));
+        for point in points.iter_mut().filter(|point| point.spec.profile.is_some()) {
+            let is_poll = point.spec.subject.to_string().contains("poll");
+            let percent = [(Part::EventNotification, if is_poll { more } else { less })].into();
+            let shares = Shares { percent, samples: 3_600, ..Shares::default() };
+            let seen = Seen::Shares(shares);
+            point.profile = Some(Ok(Profile { window_us: 1, faults: Vec::new(), seen }));
+        }
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        let rows = &sections[0].comparisons;
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].here.ends_with("of 3,600 and 3,600 samples"), "{}", rows[0].here);
+        assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
+    }
 }
 
 #[test]
