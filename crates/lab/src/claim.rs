@@ -100,6 +100,30 @@ pub fn is_counted_more(a: (f64, f64), b: (f64, f64)) -> Agreement {
 /// a thousand.
 const ERRORS_MAX: f64 = 3.0;
 
+/// Beside how many of several others something has to be so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Beside each of them.
+    Every,
+    /// Beside one of them.
+    Any,
+}
+
+/// What verdicts beside several others come to.
+#[must_use]
+pub fn together(beside: Beside, verdicts: &[Agreement]) -> Agreement {
+    let (settles, all) = match beside {
+        Beside::Every => (Agreement::No, Agreement::Yes),
+        Beside::Any => (Agreement::Yes, Agreement::No),
+    };
+    match verdicts {
+        [] => Agreement::Open,
+        verdicts if verdicts.contains(&settles) => settles,
+        verdicts if verdicts.iter().all(|verdict| *verdict == all) => all,
+        _ => Agreement::Open,
+    }
+}
+
 /// How far two are from each other, as a share of the greater one.
 fn apart(a: f64, b: f64) -> f64 {
     let most = a.abs().max(b.abs());
@@ -186,6 +210,23 @@ mod tests {
         ];
         for (a, b, expected) in rows {
             assert_eq!(is_counted_more(a, b), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn verdicts_beside_several_come_to_one() {
+        use Agreement::{No, Open, Yes};
+        let rows: [(&[Agreement], Agreement, Agreement); 6] = [
+            (&[], Open, Open),
+            (&[Yes, Yes], Yes, Yes),
+            (&[No, No], No, No),
+            (&[Yes, No], No, Yes),
+            (&[Yes, Open], Open, Yes),
+            (&[No, Open], No, Open),
+        ];
+        for (verdicts, every, any) in rows {
+            assert_eq!(together(Beside::Every, verdicts), every, "{verdicts:?}");
+            assert_eq!(together(Beside::Any, verdicts), any, "{verdicts:?}");
         }
     }
 

@@ -38,11 +38,12 @@ fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, sha
 fn a_comparison_says_whether_it_is_as_the_paper_says() {
     // The experiment, the figure, and who has more according to the paper.
     type Row = (&'static str, &'static str, fn(&str) -> bool);
-    let rows: [Row; 6] = [
+    let rows: [Row; 7] = [
         ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
         ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
         ("pariag07-architectures", "Pariag07 figure 7", |of| !of.starts_with("sped:small")),
+        ("jaws97-blackbox", "JAWS97 figure 19", |of| of == "mt"),
         ("jaws97-threads", "JAWS97 figure 14", |of| of == "thread-per-request"),
         ("ablation", "JAWS97 4", |of| of == "mt"),
     ];
@@ -59,6 +60,30 @@ fn a_comparison_says_whether_it_is_as_the_paper_says() {
                 told(name, figure, &|spec, rate| replies(spec, rate, is_better, share));
             assert_eq!(agrees, expected, "{name}, {figure}, {share} times: {here}");
         }
+    }
+}
+
+#[test]
+fn who_is_said_to_be_best_is_set_beside_all() {
+    // Of all that are better than the rest, one is better than who should be the best.
+    let rows: [(&str, f64, f64, Agreement, &str); 4] = [
+        ("JAWS97 figure 19", 2.0, 1.4, Agreement::Yes, "h2o, 42 clients, the most of 5 others"),
+        ("JAWS97 figure 19", 1.4, 2.0, Agreement::No, "h2o, 42 clients, the most of 5 others"),
+        ("JAWS97 figure 19", 1.4, 1.4, Agreement::Open, "not told from it: h2o, 42 clients"),
+        ("JAWS97 figure 3", 1.4, 1.45, Agreement::Open, "not told from it: h2o, 42 clients"),
+    ];
+    for (figure, mt, h2o, expected, told_of) in rows {
+        let server = |spec: &Spec, rate: Option<f64>| {
+            let own = match &*spec.subject.name {
+                "mt" => mt,
+                "h2o" => h2o,
+                _ => 1.0,
+            };
+            replies(spec, rate, |_| true, own)
+        };
+        let (agrees, here) = told("jaws97-blackbox", figure, &server);
+        assert_eq!(agrees, expected, "{figure}: {here}");
+        assert!(here.contains(told_of), "{figure}: {here}");
     }
 }
 
