@@ -36,6 +36,8 @@ pub struct Spread {
     pub median: f64,
     /// A quarter is below the first, and above the second one.
     pub quartiles: (f64, f64),
+    /// The least and the most.
+    pub range: (f64, f64),
     /// Of how many.
     pub count: usize,
 }
@@ -222,8 +224,8 @@ impl Spread {
             let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
             below + (above - below) * place.fract()
         };
-        let quartiles = (at(0.25), at(0.75));
-        Some(Self { median: at(0.5), quartiles, count: values.len() })
+        let (quartiles, range) = ((at(0.25), at(0.75)), (values[0], values[last]));
+        Some(Self { median: at(0.5), quartiles, range, count: values.len() })
     }
 
     /// How far the quartiles are from each other, as a share of the median.
@@ -240,17 +242,19 @@ mod tests {
 
     #[test]
     fn a_spread_is_the_median_and_its_quartiles() {
-        type Row<'r> = (&'r [f64], Option<(f64, f64, f64)>);
+        type Row<'r> = (&'r [f64], Option<[f64; 5]>);
         let rows: [Row<'_>; 5] = [
             (&[], None),
-            (&[3.0], Some((3.0, 3.0, 3.0))),
-            (&[9.0, 1.0, 5.0], Some((3.0, 5.0, 7.0))),
-            (&[4.0, 1.0, 2.0, 3.0], Some((1.75, 2.5, 3.25))),
-            (&[f64::NAN, 2.0], Some((2.0, 2.0, 2.0))),
+            (&[3.0], Some([3.0, 3.0, 3.0, 3.0, 3.0])),
+            (&[9.0, 1.0, 5.0], Some([1.0, 3.0, 5.0, 7.0, 9.0])),
+            (&[4.0, 1.0, 2.0, 3.0], Some([1.0, 1.75, 2.5, 3.25, 4.0])),
+            (&[f64::NAN, 2.0], Some([2.0, 2.0, 2.0, 2.0, 2.0])),
         ];
         for (values, expected) in rows {
             let spread = Spread::of(values.to_vec());
-            let told = spread.map(|spread| (spread.quartiles.0, spread.median, spread.quartiles.1));
+            let told = spread.map(|Spread { median, quartiles, range, .. }| {
+                [range.0, quartiles.0, median, quartiles.1, range.1]
+            });
             assert_eq!(told, expected, "{values:?}");
         }
     }

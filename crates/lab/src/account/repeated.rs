@@ -202,7 +202,10 @@ mod tests {
 
     #[test]
     fn what_overlaps_or_is_near_agrees() {
-        let of = |low, median, high| Spread { median, quartiles: (low, high), count: 3 };
+        let of = |low, median, high| {
+            let (quartiles, range) = ((low, high), (low, high));
+            Spread { median, quartiles, range, count: 3 }
+        };
         let rows = [
             (of(90.0, 100.0, 110.0), of(108.0, 120.0, 130.0), true),
             (of(90.0, 100.0, 105.0), of(108.0, 120.0, 130.0), false),

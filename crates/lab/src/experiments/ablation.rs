@@ -101,10 +101,12 @@ fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<Share> {
     let with = whole.spread(&metric::CONNECTIONS)?.median;
     let spread = without.spread(&metric::CONNECTIONS)?;
     let percent = |value: f64| 100.0 * value / with;
+    let both = |(low, high): (f64, f64)| (percent(low), percent(high));
     (with > 0.0).then(|| Share {
         percent: Spread {
             median: percent(spread.median),
-            quartiles: (percent(spread.quartiles.0), percent(spread.quartiles.1)),
+            quartiles: both(spread.quartiles),
+            range: both(spread.range),
             count: spread.count,
         },
         is_failed: whole.is_failed() || without.is_failed(),

@@ -4,7 +4,7 @@
 //! share of the page cache included, to the same part of the set, whose pages are dropped before; a
 //! disk of today is slowed down so that it is as far behind its processor as theirs was.
 
-use super::frame;
+use super::frame::{self, Rival};
 use crate::claim::Says;
 use crate::curves::{self, counted, number};
 use crate::design::{Design, RATE, SWEEP};
@@ -89,12 +89,12 @@ pub(super) fn design(
     }
 }
 
-/// Something that a figure shows of two subjects, by their short names.
+/// Something that a figure shows of subjects, by their short names.
 pub(super) struct Claim {
     pub(super) figure: &'static str,
     pub(super) paper: &'static str,
     pub(super) of: &'static str,
-    pub(super) to: &'static str,
+    pub(super) to: Rival,
     pub(super) says: Says,
     pub(super) what: What,
 }
@@ -127,9 +127,10 @@ pub(super) fn comparisons(
             };
             Some((name.clone(), cell))
         };
-        let (a, b) = (side(claim.of)?, side(claim.to)?);
+        let (name, cell) = side(claim.of)?;
+        let others: Vec<_> = claim.to.names().iter().filter_map(|text| side(text)).collect();
         let of = (claim.figure, claim.paper);
-        Some(frame::beside(of, claim.says, (metric, &at), ((&a.0, a.1), (&b.0, b.1))))
+        frame::among(of, claim.says, (metric, &at), (&name, cell), (&claim.to, &others))
     };
     claims.iter().filter_map(compared).collect()
 }

@@ -1,11 +1,11 @@
 //! What machines, sections, figures and comparisons have in common, whatever is asked.
 
-use crate::claim::{self, Says};
+use crate::claim::{self, Beside, Says};
 use crate::curves;
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::Metric;
-use crate::page::{Comparison, Figure, Section};
+use crate::page::{Agreement, Comparison, Figure, Section};
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -73,4 +73,62 @@ pub(super) fn beside(
     }
     let here = format!("{} failed verification: it tells nothing", failed.join(", and "));
     Comparison { here, ..comparison }
+}
+
+/// Beside whom something is claimed, by their names in the experiment.
+pub(super) enum Rival {
+    /// This one.
+    One(&'static str),
+    /// Each of these, as far as they were asked for.
+    Every(&'static [&'static str]),
+    /// One of these at least.
+    Any(&'static [&'static str]),
+}
+
+impl Rival {
+    pub(super) fn names(&self) -> &[&'static str] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Every(names) | Self::Any(names) => names,
+        }
+    }
+}
+
+/// One of several: what it is called, and what was measured.
+type Other<'s, 'k> = (String, Option<&'s Cell<'k>>);
+
+/// The comparison with rivals. Shown is the hardest of them: where something is more than every one,
+/// that which has most. `None`: none of them was asked for.
+pub(super) fn among(
+    of: (&str, &str),
+    says: Says,
+    (metric, at): (&Metric, &str),
+    a: Side<'_, '_>,
+    (rival, others): (&Rival, &[Other<'_, '_>]),
+) -> Option<Comparison> {
+    let one =
+        |name: &str, of_it: &Other<'_, '_>| beside(of, says, (metric, at), (a, (name, of_it.1)));
+    let median = |of_it: &Other<'_, '_>| Some(of_it.1?.judged(metric)?.median);
+    let (mut told, silent): (Vec<&Other<'_, '_>>, Vec<_>) =
+        others.iter().partition(|of_it| median(of_it).is_some());
+    told.sort_by(|a, b| median(b).unwrap_or(0.0).total_cmp(&median(a).unwrap_or(0.0)));
+    let how = if matches!(rival, Rival::Any(_)) { Beside::Any } else { Beside::Every };
+    let is_most = (says == Says::More) == (how == Beside::Every);
+    let extreme = if is_most { "most" } else { "least" };
+    let row = match (told.len(), if is_most { told.first() } else { told.last() }) {
+        (0, _) | (_, None) => one(&others.first()?.0, others.first()?),
+        (1, Some(only)) => one(&only.0, only),
+        (many, Some(shown)) => one(&format!("{}, the {extreme} of {many} others", shown.0), shown),
+    };
+    let verdicts: Vec<Agreement> = told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
+    let open = told.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Agreement::Open);
+    let open: Vec<&str> = open.map(|(of_it, _)| &*of_it.0).collect();
+    let silent: Vec<&str> = silent.iter().map(|of_it| &*of_it.0).collect();
+    let mut here = row.here;
+    for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
+        if others.len() > 1 && a.1.is_some_and(Cell::is_good) && !names.is_empty() {
+            here += &format!("; {what}: {}", names.join("; "));
+        }
+    }
+    Some(Comparison { here, agrees: claim::together(how, &verdicts), ..row })
 }

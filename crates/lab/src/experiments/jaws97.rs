@@ -1,6 +1,6 @@
 //! What the experiments of JAWS97 have in common: its load, its numbers of clients, its metrics.
 
-use super::frame;
+use super::frame::{self, Rival};
 use crate::claim::Says;
 use crate::closed::Closed;
 use crate::curves::{self, number};
@@ -146,8 +146,8 @@ pub(super) struct Claim {
     pub(super) paper: &'static str,
     /// A subject, as in [`Closed::subjects`], with so many clients,
     pub(super) of: (&'static str, At),
-    /// beside this one.
-    pub(super) to: (&'static str, At),
+    /// beside these, with so many.
+    pub(super) to: (Rival, At),
     pub(super) says: Says,
     pub(super) metric: &'static Metric,
 }
@@ -164,7 +164,7 @@ pub(super) fn comparisons(
         closed.subjects.contains(&of).then_some(of)
     };
     let compared = |claim: &Claim| {
-        let side = |(text, at): (&str, At)| {
+        let side = |text: &str, at: At| {
             let of = subject(text)?;
             let clients = match at {
                 At::Few => closed.clients.first(),
@@ -176,10 +176,12 @@ pub(super) fn comparisons(
             let one = if many == 1 { "client" } else { "clients" };
             Some((format!("{name}, {many} {one}"), cell))
         };
-        let (a, b) = (side(claim.of)?, side(claim.to)?);
+        let (name, cell) = side(claim.of.0, claim.of.1)?;
+        let (rival, at) = &claim.to;
+        let others = rival.names().iter().filter(|text| (**text, *at) != claim.of);
+        let others: Vec<_> = others.filter_map(|text| side(text, *at)).collect();
         let of = (claim.figure, claim.paper);
-        let sides = ((&*a.0, a.1), (&*b.0, b.1));
-        Some(frame::beside(of, claim.says, (claim.metric, ""), sides))
+        frame::among(of, claim.says, (claim.metric, ""), (&name, cell), (rival, &others))
     };
     claims.iter().filter_map(compared).collect()
 }

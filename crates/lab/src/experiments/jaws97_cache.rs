@@ -1,5 +1,6 @@
 //! What are locks of single entries worth in a cache that threads share? (JAWS97 figure 15.)
 
+use super::frame::Rival::One;
 use super::jaws97::{At, Claim, SAVING, Variants};
 use crate::claim::Says::More;
 use crate::experiment::Experiment;
@@ -35,7 +36,7 @@ const VARIANTS: Variants = Variants {
         figure: "JAWS97 figure 15",
         paper: "locks of single entries give up to 40 % more throughput than one of the whole",
         of: (MANY_LOCKS, At::Most),
-        to: (SAVING, At::Most),
+        to: (One(SAVING), At::Most),
         says: More,
         metric: &metric::SERVER_MBIT,
     }],

@@ -3,6 +3,7 @@
 //!
 //! Pools of different sizes, with all savings.
 
+use super::frame::Rival::One;
 use super::jaws97::{At, Claim, Variants};
 use crate::claim::Says::{Alike, Less, More};
 use crate::experiment::Experiment;
@@ -43,7 +44,7 @@ const VARIANTS: Variants = Variants {
             figure: "JAWS97 figure 13",
             paper: "6 threads do as well as 42",
             of: (SIX, At::Most),
-            to: (MANY, At::Most),
+            to: (One(MANY), At::Most),
             says: Alike,
             metric: &metric::SERVER_MBIT,
         },
@@ -51,7 +52,7 @@ const VARIANTS: Variants = Variants {
             figure: "JAWS97 figure 13",
             paper: "with one thread the throughput is low, above all with more than 24 clients",
             of: (ONE, At::Most),
-            to: (SIX, At::Most),
+            to: (One(SIX), At::Most),
             says: Less,
             metric: &metric::SERVER_MBIT,
         },
@@ -59,7 +60,7 @@ const VARIANTS: Variants = Variants {
             figure: "JAWS97 figure 14",
             paper: "with more than 9 clients a thread for each request does better than a pool",
             of: (PER_REQUEST, At::Most),
-            to: ("mt:threads=20,threads-min=20", At::Most),
+            to: (One("mt:threads=20,threads-min=20"), At::Most),
             says: More,
             metric: &metric::SERVER_MBIT,
         },

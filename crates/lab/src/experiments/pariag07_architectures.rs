@@ -4,6 +4,7 @@
 //! as the paper found best; and those that it did not have.
 
 use super::disk::{self, Claim, What};
+use super::frame::Rival::{Every, One};
 use crate::claim::Says::{Alike, Less, More};
 use crate::design::Design;
 use crate::experiment::Experiment;
@@ -95,20 +96,27 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
+/// SYMPED, and what is like it.
+const SYMPED: [&str; 2] = ["userver-nb", "userver-nb (copies of sped)"];
+
+/// Beside SPED, what figures 7 and 8 have.
+const OF_PAPER: [&str; 5] =
+    ["userver-nb", "userver-nb (copies of sped)", "userver-shared-nb", "knot", "WatPipe"];
+
 const CLAIMS: [Claim; 10] = [
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED, the baseline, is 37 % below SYMPED's peak, as it waits for the disk",
         of: "userver-nb (SPED)",
-        to: "userver-nb (copies of sped)",
+        to: Every(&SYMPED),
         says: Less,
         what: What::Capacity,
     },
     Claim {
         figure: "Pariag07 figure 7",
-        paper: "SPED, the baseline, is the worst of all",
+        paper: "SPED, the baseline, is the worst of all that the paper has",
         of: "userver-nb (SPED)",
-        to: "amped, 16 helpers",
+        to: Every(&OF_PAPER),
         says: Less,
         what: What::Capacity,
     },
@@ -116,7 +124,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 7",
         paper: "SPED waits for the disk for 33 % of the time, other processes run meanwhile",
         of: "userver-nb (SPED)",
-        to: "userver-nb (copies of sped)",
+        to: Every(&SYMPED),
         says: More,
         what: What::At(&metric::IO_WAIT, 1.0),
     },
@@ -124,7 +132,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 7",
         paper: "the best three, shared-SYMPED, SYMPED and WatPipe, are equal",
         of: "userver-shared-nb",
-        to: "WatPipe",
+        to: One("WatPipe"),
         says: Alike,
         what: What::Capacity,
     },
@@ -132,7 +140,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 7",
         paper: "the best three, shared-SYMPED, SYMPED and WatPipe, are equal",
         of: "userver-nb",
-        to: "WatPipe",
+        to: One("WatPipe"),
         says: Alike,
         what: What::Capacity,
     },
@@ -140,7 +148,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 7",
         paper: "shared-SYMPED has 18 % more throughput than the best Knot",
         of: "userver-shared-nb",
-        to: "knot",
+        to: One("knot"),
         says: More,
         what: What::Capacity,
     },
@@ -148,7 +156,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 7",
         paper: "Knot has more throughput than SPED",
         of: "knot",
-        to: "userver-nb (SPED)",
+        to: One("userver-nb (SPED)"),
         says: More,
         what: What::Capacity,
     },
@@ -156,15 +164,16 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 8",
         paper: "SYMPED's response times are higher than SPED's, as it has more connections",
         of: "userver-nb (SPED)",
-        to: "userver-nb (copies of sped)",
+        to: Every(&SYMPED),
         says: Less,
         what: What::At(&metric::RESPONSE, 2.0),
     },
     Claim {
         figure: "Pariag07 figure 8",
-        paper: "in overload SPED's response times are slightly lower, as it takes fewer clients",
+        paper: "in overload SPED's response times are slightly lower than all others', as it \
+                takes fewer clients",
         of: "userver-nb (SPED)",
-        to: "amped, 16 helpers",
+        to: Every(&OF_PAPER),
         says: Less,
         what: What::At(&metric::RESPONSE, 2.0),
     },
@@ -172,7 +181,7 @@ const CLAIMS: [Claim; 10] = [
         figure: "Pariag07 figure 8",
         paper: "servers with more connections at a time (shared-SYMPED) have higher response times",
         of: "userver-shared-nb",
-        to: "WatPipe",
+        to: One("WatPipe"),
         says: More,
         what: What::At(&metric::RESPONSE, 2.0),
     },

@@ -5,6 +5,7 @@
 //! disk, another runs.
 
 use super::disk::{self, Claim, What};
+use super::frame::Rival::One;
 use crate::claim::Says::{Less, More};
 use crate::design::Design;
 use crate::experiment::Experiment;
@@ -104,7 +105,7 @@ const CLAIMS: [Claim; 5] = [
         figure: "Pariag07 figure 4",
         paper: "a second process gives 38 % more throughput at the peak",
         of: "userver-nb-30K-2p",
-        to: "userver-nb-30K-1p",
+        to: One("userver-nb-30K-1p"),
         says: More,
         what: What::Capacity,
     },
@@ -112,7 +113,7 @@ const CLAIMS: [Claim; 5] = [
         figure: "Pariag07 figure 4",
         paper: "at the peak one process waits for the disk for 33 % of the time, two for 8 %",
         of: "userver-nb-30K-2p",
-        to: "userver-nb-30K-1p",
+        to: One("userver-nb-30K-1p"),
         says: Less,
         what: What::At(&metric::IO_WAIT, 1.0),
     },
@@ -120,7 +121,7 @@ const CLAIMS: [Claim; 5] = [
         figure: "Pariag07 figure 4",
         paper: "four processes have more throughput than two (4 % of waiting in place of 8 %)",
         of: "userver-nb-30K-4p",
-        to: "userver-nb-30K-2p",
+        to: One("userver-nb-30K-2p"),
         says: More,
         what: What::Capacity,
     },
@@ -128,7 +129,7 @@ const CLAIMS: [Claim; 5] = [
         figure: "Pariag07 figure 4",
         paper: "30,000 connections give more throughput than 10,000",
         of: "userver-nb-30K-2p",
-        to: "userver-nb-10K-2p",
+        to: One("userver-nb-10K-2p"),
         says: More,
         what: What::Capacity,
     },
@@ -136,7 +137,7 @@ const CLAIMS: [Claim; 5] = [
         figure: "Pariag07 figure 4",
         paper: "with 10,000 connections a second process makes it slightly worse",
         of: "userver-nb-10K-2p",
-        to: "userver-nb-10K-1p",
+        to: One("userver-nb-10K-1p"),
         says: Less,
         what: What::Capacity,
     },

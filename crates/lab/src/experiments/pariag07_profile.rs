@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use super::frame;
 use super::whitebox::{how_often, seen, share_figure, stacked};
-use crate::claim::Says;
+use crate::claim::{self, Says};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Cell, Known};
 use crate::metric::Metric;
 use crate::page::{Comparison, Section, Series, Table};
 use crate::point::Point;
@@ -139,6 +139,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 AT[0]
             ),
             how_often(design.repeats),
+            String::from(
+                "What was looked at less than three times is compared by the number of samples: \
+                 shares within three standard errors of counting them are open. How much a server \
+                 differs from one look to the next is not in that.",
+            ),
         ],
         answer: answer(&shares),
         comparisons: comparisons(&design, known),
@@ -272,7 +277,30 @@ fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
         };
         let (a, b) = (side(more)?, side(less)?);
         let of = ("Pariag07 table 1", *paper);
-        Some(frame::beside(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1))))
+        let row = frame::beside(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1)));
+        let counted = |cell: Option<&Cell<'_>>| counted(cell?, metric);
+        Some(match (counted(a.1), counted(b.1)) {
+            (Some(a), Some(b)) => Comparison {
+                here: format!("{}; of {} and {} samples", row.here, number(a.1), number(b.1)),
+                agrees: claim::is_counted_more(a, b),
+                ..row
+            },
+            _ => row,
+        })
     };
     CLAIMS.iter().filter_map(compared).collect()
+}
+
+/// A share as a part of one, and of how many samples it is, where there are too few repeats for
+/// anything else.
+fn counted(cell: &Cell<'_>, metric: &Metric) -> Option<(f64, f64)> {
+    let told = |point: &Point| {
+        let samples = of_point(point, |shares| shares.samples as f64)?;
+        Some(((metric.of)(point)? / 100.0 * samples, samples))
+    };
+    let told: Vec<(f64, f64)> = cell.points().filter_map(told).collect();
+    let of_all = told.iter().map(|(_, samples)| samples).sum::<f64>();
+    let is_seldom = cell.is_good() && told.len() < claim::REPEATS_MIN;
+    let seen = told.iter().map(|(seen, _)| seen).sum::<f64>();
+    (is_seldom && of_all > 0.0).then(|| (seen / of_all, of_all))
 }

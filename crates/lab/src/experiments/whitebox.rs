@@ -41,17 +41,13 @@ pub(super) fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>,
     (seen, excluded)
 }
 
-/// How often each server is looked at, and what becomes of small differences
-/// ([`crate::claim::judged`]).
+/// How often each server is looked at.
 pub(super) fn how_often(repeats: u32) -> String {
     let often = match repeats {
         1 => String::from("once"),
         more => format!("{more} times, of which figures and tables have the first"),
     };
-    format!(
-        "Each server is looked at {often}. Where two were looked at less than three times, what \
-         differs by less than 5 % is left open."
-    )
+    format!("Each server is looked at {often}.")
 }
 
 /// One part of all columns; beside each value, whether its server failed verification.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Drawing, agrees, table, text};
+use crate::claim::HOW_SURE;
 use crate::page::{Comparison, Page, Section, Table};
 
 const STYLE: &str = include_str!("page.css");
@@ -125,6 +126,7 @@ fn comparisons(html: &mut String, comparisons: &[Comparison]) {
         );
     }
     html.push_str("</tbody>\n</table>\n</div>\n");
+    put(html, format_args!("<p class=\"note\">{}</p>\n", text::escaped(HOW_SURE)));
 }
 
 fn plain_table(html: &mut String, table: &Table, class: &str) {

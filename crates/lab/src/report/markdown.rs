@@ -1,6 +1,7 @@
 //! The page for a forge: the same text and tables, with the figures as links to their files.
 
 use super::{Drawing, agrees, figure, text};
+use crate::claim::HOW_SURE;
 use crate::page::{Page, Section, Table};
 
 /// `drawings` are [those of the page](super::drawings).
@@ -33,7 +34,8 @@ fn section(blocks: &mut Vec<String>, section: &Section, drawings: &[Drawing]) {
             vec![of.of.clone(), of.paper.clone(), of.here.clone(), agrees(of.agrees).into()]
         });
         let head = head.map(String::from).to_vec();
-        blocks.extend(table(&Table { head, rows: rows.collect(), ..Table::default() }));
+        let notes = vec![String::from(HOW_SURE)];
+        blocks.extend(table(&Table { head, rows: rows.collect(), notes, ..Table::default() }));
     }
     for (figure, drawing) in section.figures.iter().zip(drawings) {
         let told = text::markdown(&figure::alternative(figure));

@@ -4,8 +4,10 @@
 use lab::experiment::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
+use lab::profile::{Part, Profile, Seen, Shares};
 use lab::setup::Setup;
 use lab::spec::Spec;
+use lab::subject::Subject;
 
 use super::designs::performed;
 use super::model::Server;
@@ -21,6 +23,10 @@ fn told(name: &str, figure: &str, server: Server<'_>) -> (Agreement, String) {
     (row.agrees, row.here)
 }
 
+fn subjects(texts: &[&str]) -> Vec<Subject> {
+    texts.iter().map(|text| text.parse().expect("a subject")).collect()
+}
+
 /// Good replies of one that is asked for more than it can do.
 fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, share: f64) -> f64 {
     const CAPACITY: f64 = 4_000.0;
@@ -32,11 +38,12 @@ fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, sha
 fn a_comparison_says_whether_it_is_as_the_paper_says() {
     // The experiment, the figure, and who has more according to the paper.
     type Row = (&'static str, &'static str, fn(&str) -> bool);
-    let rows: [Row; 6] = [
+    let rows: [Row; 7] = [
         ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
         ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
         ("pariag07-architectures", "Pariag07 figure 7", |of| !of.starts_with("sped:small")),
+        ("jaws97-blackbox", "JAWS97 figure 19", |of| of == "mt"),
         ("jaws97-threads", "JAWS97 figure 14", |of| of == "thread-per-request"),
         ("ablation", "JAWS97 4", |of| of == "mt"),
     ];
@@ -57,6 +64,30 @@ fn a_comparison_says_whether_it_is_as_the_paper_says() {
 }
 
 #[test]
+fn who_is_said_to_be_best_is_set_beside_all() {
+    // Of all that are better than the rest, one is better than who should be the best.
+    let rows: [(&str, f64, f64, Agreement, &str); 4] = [
+        ("JAWS97 figure 19", 2.0, 1.4, Agreement::Yes, "h2o, 42 clients, the most of 5 others"),
+        ("JAWS97 figure 19", 1.4, 2.0, Agreement::No, "h2o, 42 clients, the most of 5 others"),
+        ("JAWS97 figure 19", 1.4, 1.4, Agreement::Open, "not told from it: h2o, 42 clients"),
+        ("JAWS97 figure 3", 1.4, 1.45, Agreement::Open, "not told from it: h2o, 42 clients"),
+    ];
+    for (figure, mt, h2o, expected, told_of) in rows {
+        let server = |spec: &Spec, rate: Option<f64>| {
+            let own = match &*spec.subject.name {
+                "mt" => mt,
+                "h2o" => h2o,
+                _ => 1.0,
+            };
+            replies(spec, rate, |_| true, own)
+        };
+        let (agrees, here) = told("jaws97-blackbox", figure, &server);
+        assert_eq!(agrees, expected, "{figure}: {here}");
+        assert!(here.contains(told_of), "{figure}: {here}");
+    }
+}
+
+#[test]
 fn what_is_within_the_spread_is_open() {
     let noisy = |spec: &Spec, rate: Option<f64>| {
         // By a tenth of it more with inf, and repeats that differ by more.
@@ -65,6 +96,29 @@ fn what_is_within_the_spread_is_open() {
     };
     let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 8", &noisy);
     assert_eq!(agrees, Agreement::Open, "{here}");
+}
+
+#[test]
+fn shares_of_one_look_are_compared_by_their_samples() {
+    let of = experiment("pariag07-profile").expect("an experiment of this name");
+    let setup = Setup { subjects: subjects(&["sped:poller=poll", "sped"]), ..Setup::default() };
+    for (more, less, expected) in
+        [(0.3, 0.06, Agreement::Open), (10.0, 1.0, Agreement::Yes), (1.0, 10.0, Agreement::No)]
+    {
+        let mut points = performed(of, &setup, &|spec, rate| replies(spec, rate, |_| false, 1.0));
+        for point in points.iter_mut().filter(|point| point.spec.profile.is_some()) {
+            let is_poll = point.spec.subject.to_string().contains("poll");
+            let percent = [(Part::EventNotification, if is_poll { more } else { less })].into();
+            let shares = Shares { percent, samples: 3_600, ..Shares::default() };
+            let seen = Seen::Shares(shares);
+            point.profile = Some(Ok(Profile { window_us: 1, faults: Vec::new(), seen }));
+        }
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        let rows = &sections[0].comparisons;
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].here.ends_with("of 3,600 and 3,600 samples"), "{}", rows[0].here);
+        assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
+    }
 }
 
 #[test]

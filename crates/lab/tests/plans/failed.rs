@@ -13,7 +13,8 @@ use lab::spec::Spec;
 
 use super::model::point;
 
-const REPEATS: u32 = 2;
+/// As many as a claim has to have.
+const REPEATS: u32 = 3;
 
 /// Sections of an experiment in whose sweeps servers pass, and in the last repeat of all else fail.
 fn sections(of: &Experiment) -> Vec<Section> {
