@@ -57,10 +57,6 @@ impl Bench {
             std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
         Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
-        // A server's processes that nobody looks at when they end are buried here, when its point
-        // is over: by whoever starts all others, that would be at some later one, where all that
-        // they have used would seem to be somebody else's work.
-        os::process::adopt_orphans().map_err(|e| Failure::machine("this process", e))?;
         Ok(Self {
             executable,
             run: run.into(),
@@ -68,6 +64,17 @@ impl Bench {
             scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
         })
+    }
+
+    /// Has this process adopt whatever its servers and loads leave behind, which is ended with each
+    /// point: it is to start nothing else meanwhile. By whoever starts all others, the dead would
+    /// be buried at some later point, where all that they have used would seem to be somebody
+    /// else's work.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn adopt_orphans(&self) -> Result<(), Failure> {
+        os::process::adopt_orphans().map_err(|error| Failure::machine("this process", error))
     }
 
     /// Measures it. What a server does wrong is told by the point.
