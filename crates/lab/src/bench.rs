@@ -1,6 +1,7 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
 mod client;
+mod outcome;
 mod scratch;
 mod sites;
 
@@ -16,11 +17,12 @@ use os::{Signal, Signals};
 
 pub use self::client::Ran;
 use self::client::{Client, Moment};
+use self::outcome::Outcome;
 use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
-use crate::point::{InMemory, Point, Verdict};
+use crate::point::{InMemory, Point};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
@@ -102,7 +104,7 @@ impl Bench {
             site: &site,
             scratch: scratch.path(),
         };
-        match Running::start(&spec.subject, &start) {
+        let outcome = match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
@@ -113,16 +115,17 @@ impl Bench {
                     scratch: scratch.path(),
                     signals: &self.signals,
                 };
-                self.perform(&client, &running, &mut point)?;
+                let outcome = self.perform(&client, &running, &mut point)?;
                 running.stop();
+                outcome
             }
             // A server that does not start is told in its curve's place.
             Err(Failure::Machine(why)) => {
                 room::check(scratch.path())?;
-                point.verdict = Verdict::Failed(vec![why]);
+                Outcome::Failed(why)
             }
             Err(other) => return Err(other),
-        }
+        };
         if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
             let cpu_s = cpu.as_secs_f64();
             let told = format!(
@@ -130,15 +133,13 @@ impl Bench {
             );
             point.testbed.insert(String::from("delay"), told);
         }
-        if let (Some(limit_bytes), Some(before)) = (limit_bytes, before) {
+        if let Some(before) = before {
             let Share { bytes, cached_bytes, .. } = share(&site)?;
             let (before_bytes, after_bytes) = (before.cached_bytes, cached_bytes);
-            let site = InMemory { bytes, before_bytes, after_bytes };
-            point.site = Some(site);
-            if let Some(why) = site.complaint(limit_bytes).filter(|_| point.verdict.is_good()) {
-                point.verdict = Verdict::Invalid(vec![why]);
-            }
+            point.site = Some(InMemory { bytes, before_bytes, after_bytes });
         }
+        let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
+        point.verdict = outcome.verdict(point.site.zip(limit_bytes).and_then(complaint));
         drop(testbed);
         // A point of two programs is one of neither.
         self.executable.check()?;
@@ -159,7 +160,7 @@ impl Bench {
         client: &Client<'_>,
         running: &Running,
         point: &mut Point,
-    ) -> Result<(), Failure> {
+    ) -> Result<Outcome, Failure> {
         let load = &point.spec.load.clone();
         let idle = client.hold_idle(load)?;
         let began = Instant::now();
@@ -197,24 +198,24 @@ impl Bench {
             Err(Failure::Machine(why)) => complaints.push(why),
             Err(other) => return Err(other),
         }
-        point.verdict = match ran.results {
+        let outcome = match ran.results {
             Ok(results) => {
                 let findings = gates::findings(&results, &limits(&results));
                 let requests = results.requests.told_to(Digits::Two);
                 // A client is one of several addresses of one machine here, which tells nothing.
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
-                Verdict::of(&findings, complaints)
+                Outcome::Measured { findings, disturbed: complaints }
             }
             Err(why) => {
                 room::check(client.scratch)?;
-                Verdict::Invalid([vec![why], complaints].concat())
+                Outcome::Untold([vec![why], complaints].concat())
             }
         };
         if !running.is_alive() {
-            let died = format!("the server ended in mid-run: {}", running.last_words());
-            point.verdict = Verdict::Failed(vec![died]);
+            let words = running.last_words();
+            return Ok(Outcome::Failed(format!("the server ended in mid-run: {words}")));
         }
-        Ok(())
+        Ok(outcome)
     }
 }
 
