@@ -119,12 +119,10 @@ impl Bench {
                 running.stop();
                 outcome
             }
-            // A server that does not start is told in its curve's place.
-            Err(Failure::Machine(why)) => {
+            Err(why) => {
                 room::check(scratch.path())?;
-                Outcome::Failed(why)
+                Outcome::without_start(why)?
             }
-            Err(other) => return Err(other),
         };
         if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
             let cpu_s = cpu.as_secs_f64();

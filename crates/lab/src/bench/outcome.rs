@@ -2,7 +2,9 @@
 
 use load::gates::Finding;
 
+use crate::Failure;
 use crate::point::Verdict;
+use crate::subject::NotStarted;
 
 /// One of these ways it ended.
 #[derive(Debug)]
@@ -21,6 +23,19 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    /// A server that does not start is told in its curve's place; who or what prevented it may be
+    /// gone at another try.
+    ///
+    /// # Errors
+    /// No other try would be different, or none is wanted.
+    pub(super) fn without_start(why: NotStarted) -> Result<Self, Failure> {
+        match why {
+            NotStarted::Itself(why) => Ok(Self::Failed(why)),
+            NotStarted::Prevented(Failure::Machine(why)) => Ok(Self::Untold(vec![why])),
+            NotStarted::Prevented(other) => Err(other),
+        }
+    }
+
     /// With what is wrong about the site: files that were in memory are not read from a disk, so
     /// that timeouts then are not of the server that was to be measured.
     pub(super) fn verdict(self, of_site: Option<String>) -> Verdict {
@@ -69,6 +84,20 @@ mod tests {
             let shown = format!("{outcome:?}");
             let verdict = outcome.verdict(is_in_memory.then(|| String::from("in memory")));
             assert_eq!(verdict.to_string(), expected, "{shown} {is_in_memory}");
+        }
+    }
+
+    #[test]
+    fn only_a_server_that_does_not_start_by_itself_has_failed() {
+        use Failure::{Full, Machine, Operator, Stopped};
+        let text = || String::from("why");
+        let failed = NotStarted::Itself(text());
+        let told = |why| Outcome::without_start(why).map(|outcome| outcome.verdict(None));
+        assert_eq!(told(failed), Ok(Verdict::Failed(vec![text()])));
+        let prevented = Machine(text()).into();
+        assert_eq!(told(prevented), Ok(Verdict::Invalid(vec![text()])));
+        for failure in [Operator(text()), Full(text()), Stopped] {
+            assert_eq!(told(failure.clone().into()), Err(failure));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A subject that runs, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -24,8 +25,8 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether a process is left: each time ends all that are found, so that only
-/// those are left whose parent was starting them.
+/// How often it is looked whether a process is left: each time all that are found are ended, so that
+/// only those are left whose parent was just starting them.
 const ROUNDS_MAX: usize = 8;
 /// Between two looks at a subject: short beside what it takes to start one.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -50,14 +51,23 @@ pub struct Running {
     admin: Option<PathBuf>,
 }
 
+/// Why a subject does not listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotStarted {
+    /// It ended before it did, or did not in time: with its last words.
+    Itself(String),
+    /// The lab or the machine could not start it, or its address is somebody else's.
+    Prevented(Failure),
+}
+
 impl Running {
     /// Starts a subject and waits until it listens. The calling thread has to live for as long as
     /// the subject is to: see [`os::placement::Placement::command`].
     ///
     /// # Errors
     /// As [`Subject::launch`]; the program cannot be started there; it ends, or does not listen in
-    /// time, told with its last words; its address is taken.
-    pub fn start(subject: &Subject, start: &Start<'_>) -> Result<Self, Failure> {
+    /// time; its address is taken.
+    pub fn start(subject: &Subject, start: &Start<'_>) -> Result<Self, NotStarted> {
         let name = subject.to_string();
         let kind = subject.kind()?;
         let launch = subject.launch(start)?;
@@ -90,7 +100,7 @@ impl Running {
         Ok(running)
     }
 
-    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), Failure> {
+    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), NotStarted> {
         let address = start.address;
         let listens = await_true(START_PATIENCE, || {
             let (listens, mut foreign) = self.look(address);
@@ -102,34 +112,45 @@ impl Running {
                 return Some(Err(foreign));
             }
             if !self.is_alive() {
-                return Some(Err(None));
+                // It may have found the address taken, and nothing is told of the sockets of one
+                // that has ended; where it has no machine of its own, there are more to ask.
+                let is_shared = start.host.placement.namespace.is_none();
+                let by = is_shared.then(|| self.look_by(process::id(), address).1);
+                return Some(Err(by.flatten()));
             }
             let is_ready = || self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin));
             (listens && is_ready()).then_some(Ok(()))
         });
         let name = &self.name;
-        Err(Failure::Machine(match listens {
+        Err(match listens {
             Some(Ok(())) => return Ok(()),
             Some(Err(Some(foreign))) => {
                 let by =
                     processes::owner(foreign).unwrap_or_else(|| String::from("another program"));
-                format!("{name}: {address} is taken by {by}")
+                Failure::Machine(format!("{name}: {address} is taken by {by}")).into()
             }
             Some(Err(None)) => {
                 let words = self.last_words();
-                format!("{name} ended before it listened on {address}: {words}")
+                NotStarted::Itself(format!("{name} ended before it listened on {address}: {words}"))
             }
             None => {
                 let (seconds, words) = (START_PATIENCE.as_secs(), self.last_words());
-                format!("{name} did not listen on {address} within {seconds} s: {words}")
+                NotStarted::Itself(format!(
+                    "{name} did not listen on {address} within {seconds} s: {words}"
+                ))
             }
-        }))
+        })
     }
 
     /// Whether it listens there, and a socket of somebody else's that does.
     fn look(&self, address: SocketAddr) -> (bool, Option<u64>) {
+        self.look_by(self.child.id(), address)
+    }
+
+    /// As this process sees it.
+    fn look_by(&self, pid: u32, address: SocketAddr) -> (bool, Option<u64>) {
         // A look at one that ends meanwhile fails; the next one sees why.
-        let inodes = listening::listeners(self.child.id(), address).unwrap_or_default();
+        let inodes = listening::listeners(pid, address).unwrap_or_default();
         let pids: Vec<u32> = self.all().iter().map(|process| process.pid).collect();
         let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
         let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
@@ -246,6 +267,23 @@ impl Running {
         }
     }
 }
+
+impl From<Failure> for NotStarted {
+    fn from(failure: Failure) -> Self {
+        Self::Prevented(failure)
+    }
+}
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Itself(why) => f.write_str(why),
+            Self::Prevented(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NotStarted {}
 
 impl Drop for Running {
     fn drop(&mut self) {
