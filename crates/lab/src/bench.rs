@@ -27,7 +27,7 @@ use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -43,6 +43,10 @@ pub struct Bench {
 
 /// Where a server listens on machines that are all its own.
 const PORT: u16 = 8080;
+
+/// How much of a site was in memory, where the kernel does not tell.
+const UNKNOWN: &str = "unknown, as this kernel does not tell (cachestat, Linux 6.5): whether the \
+    server read from the disk is not checked";
 
 impl Bench {
     /// Sites are kept in `sites` from one run to the next; `scratch` is emptied for each point.
@@ -94,7 +98,13 @@ impl Bench {
         let testbed = machines(spec, &site)?;
         point.testbed = testbed.facts.clone();
         let limit_bytes = spec.layout.memory_bytes;
-        let before = limit_bytes.map(|_| share(&site)).transpose()?;
+        let before = match limit_bytes {
+            Some(_) => share(&site)?,
+            None => None,
+        };
+        if limit_bytes.is_some() && before.is_none() {
+            point.testbed.insert(String::from("site in memory"), UNKNOWN.into());
+        }
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
@@ -132,9 +142,11 @@ impl Bench {
             point.testbed.insert(String::from("delay"), told);
         }
         if let Some(before) = before {
-            let Share { bytes, cached_bytes, .. } = share(&site)?;
-            let (before_bytes, after_bytes) = (before.cached_bytes, cached_bytes);
-            point.site = Some(InMemory { bytes, before_bytes, after_bytes });
+            point.site = share(&site)?.map(|after| InMemory {
+                bytes: after.bytes,
+                before_bytes: before.cached_bytes,
+                after_bytes: after.cached_bytes,
+            });
         }
         let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
         point.verdict = outcome.verdict(point.site.zip(limit_bytes).and_then(complaint));
