@@ -313,7 +313,8 @@ impl Names {
             let x = frame.x((column as f64 + 0.5) * slot);
             let mut y = frame.bottom + TICK;
             // The middle of all its lines is that of the column.
-            let mut across = x + STEP * 0.35 - (lines.len() - 1) as f64 * STEP * LEADING / 2.0;
+            let mut across =
+                x + STEP * 0.35 - lines.len().saturating_sub(1) as f64 * STEP * LEADING / 2.0;
             for line in lines {
                 if self.are_turned {
                     let hand = Hand { is_turned: true, anchor: Anchor::End, ..hand(STEP, INK) };
