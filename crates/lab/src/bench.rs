@@ -1,6 +1,7 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
 mod client;
+mod outcome;
 mod scratch;
 mod sites;
 
@@ -16,16 +17,17 @@ use os::{Signal, Signals};
 
 pub use self::client::Ran;
 use self::client::{Client, Moment};
+use self::outcome::Outcome;
 use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
-use crate::point::{InMemory, Point, Verdict};
+use crate::point::{InMemory, Point};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Share, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -42,6 +44,10 @@ pub struct Bench {
 /// Where a server listens on machines that are all its own.
 const PORT: u16 = 8080;
 
+/// How much of a site was in memory, where the kernel does not tell.
+const UNKNOWN: &str = "unknown, as this kernel does not tell (cachestat, Linux 6.5): whether the \
+    server read from the disk is not checked";
+
 impl Bench {
     /// Sites are kept in `sites` from one run to the next; `scratch` is emptied for each point.
     ///
@@ -57,10 +63,6 @@ impl Bench {
             std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
         Scratch::check(&scratch)?;
         let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
-        // A server's processes that nobody looks at when they end are buried here, when its point
-        // is over: by whoever starts all others, that would be at some later one, where all that
-        // they have used would seem to be somebody else's work.
-        os::process::adopt_orphans().map_err(|e| Failure::machine("this process", e))?;
         Ok(Self {
             executable,
             run: run.into(),
@@ -68,6 +70,17 @@ impl Bench {
             scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
         })
+    }
+
+    /// Has this process adopt whatever its servers and loads leave behind, which is ended with each
+    /// point: it is to start nothing else meanwhile. By whoever starts all others, the dead would
+    /// be buried at some later point, where all that they have used would seem to be somebody
+    /// else's work.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn adopt_orphans(&self) -> Result<(), Failure> {
+        os::process::adopt_orphans().map_err(|error| Failure::machine("this process", error))
     }
 
     /// Measures it. What a server does wrong is told by the point.
@@ -85,7 +98,13 @@ impl Bench {
         let testbed = machines(spec, &site)?;
         point.testbed = testbed.facts.clone();
         let limit_bytes = spec.layout.memory_bytes;
-        let before = limit_bytes.map(|_| share(&site)).transpose()?;
+        let before = match limit_bytes {
+            Some(_) => share(&site)?,
+            None => None,
+        };
+        if limit_bytes.is_some() && before.is_none() {
+            point.testbed.insert(String::from("site in memory"), UNKNOWN.into());
+        }
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
@@ -95,7 +114,7 @@ impl Bench {
             site: &site,
             scratch: scratch.path(),
         };
-        match Running::start(&spec.subject, &start) {
+        let outcome = match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
@@ -106,16 +125,15 @@ impl Bench {
                     scratch: scratch.path(),
                     signals: &self.signals,
                 };
-                self.perform(&client, &running, &mut point)?;
+                let outcome = self.perform(&client, &running, &mut point)?;
                 running.stop();
+                outcome
             }
-            // A server that does not start is told in its curve's place.
-            Err(Failure::Machine(why)) => {
+            Err(why) => {
                 room::check(scratch.path())?;
-                point.verdict = Verdict::Failed(vec![why]);
+                Outcome::without_start(why)?
             }
-            Err(other) => return Err(other),
-        }
+        };
         if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
             let cpu_s = cpu.as_secs_f64();
             let told = format!(
@@ -123,15 +141,16 @@ impl Bench {
             );
             point.testbed.insert(String::from("delay"), told);
         }
-        if let (Some(limit_bytes), Some(before)) = (limit_bytes, before) {
-            let Share { bytes, cached_bytes, .. } = share(&site)?;
-            let (before_bytes, after_bytes) = (before.cached_bytes, cached_bytes);
-            let site = InMemory { bytes, before_bytes, after_bytes };
-            point.site = Some(site);
-            if let Some(why) = site.complaint(limit_bytes).filter(|_| point.verdict.is_good()) {
-                point.verdict = Verdict::Invalid(vec![why]);
-            }
+        if let Some(before) = before {
+            point.site = share(&site)?.map(|after| InMemory {
+                bytes: after.bytes,
+                before_bytes: before.cached_bytes,
+                after_bytes: after.cached_bytes,
+            });
         }
+        let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
+        let of_site = point.site.zip(limit_bytes).and_then(complaint);
+        point.verdict = outcome.verdict(spec.is_flood(), of_site);
         drop(testbed);
         // A point of two programs is one of neither.
         self.executable.check()?;
@@ -152,7 +171,7 @@ impl Bench {
         client: &Client<'_>,
         running: &Running,
         point: &mut Point,
-    ) -> Result<(), Failure> {
+    ) -> Result<Outcome, Failure> {
         let load = &point.spec.load.clone();
         let idle = client.hold_idle(load)?;
         let began = Instant::now();
@@ -190,24 +209,24 @@ impl Bench {
             Err(Failure::Machine(why)) => complaints.push(why),
             Err(other) => return Err(other),
         }
-        point.verdict = match ran.results {
+        let outcome = match ran.results {
             Ok(results) => {
                 let findings = gates::findings(&results, &limits(&results));
                 let requests = results.requests.told_to(Digits::Two);
                 // A client is one of several addresses of one machine here, which tells nothing.
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
-                Verdict::of(&findings, point.spec.is_flood(), complaints)
+                Outcome::Measured { findings, disturbed: complaints }
             }
             Err(why) => {
                 room::check(client.scratch)?;
-                Verdict::Invalid([vec![why], complaints].concat())
+                Outcome::Untold([vec![why], complaints].concat())
             }
         };
         if !running.is_alive() {
-            let died = format!("the server ended in mid-run: {}", running.last_words());
-            point.verdict = Verdict::Failed(vec![died]);
+            let words = running.last_words();
+            return Ok(Outcome::Failed(format!("the server ended in mid-run: {words}")));
         }
-        Ok(())
+        Ok(outcome)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::unknown::unknown;
 pub use knob::{Knob, Takes};
 pub use own::COMMAND;
 pub use peers::Peer;
-pub use running::Running;
+pub use running::{NotStarted, Running};
 
 /// A server with its knobs; written as `NAME` or `NAME:KNOB=VALUE,KNOB=VALUE`, and a command of
 /// one's own as `command:LINE`, where the line goes to its end, commas included.

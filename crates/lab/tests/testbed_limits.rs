@@ -134,7 +134,7 @@ impl Site {
     }
 
     fn share(&self) -> lab::testbed::Share {
-        share(&self.path).unwrap()
+        share(&self.path).unwrap().expect("a kernel that tells")
     }
 
     /// What reads all of it.

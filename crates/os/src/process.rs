@@ -146,6 +146,12 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
+/// Whether it is ([`adopt_orphans`]).
+#[must_use]
+pub fn adopts_orphans() -> bool {
+    rustix::process::child_subreaper().is_ok_and(|adopter| adopter.is_some())
+}
+
 /// Ends a process at once (SIGKILL), unless it has ended.
 ///
 /// # Errors

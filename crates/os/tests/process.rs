@@ -58,7 +58,9 @@ fn a_process_knows_how_long_it_has_run() {
 
 /// Two whose parent ends before it has looked at them.
 fn orphans_are_adopted_and_buried() {
+    assert!(!process::adopts_orphans());
     process::adopt_orphans().unwrap();
+    assert!(process::adopts_orphans());
     let mut sh = Command::new("/bin/sh");
     let mut parent = sh.args(["-c", "true & true & exit"]).process_group(0).spawn().unwrap();
     let group = parent.id();

@@ -10,6 +10,7 @@ use std::time::Instant;
 use load::collector::results::Results;
 use load::report::json;
 use measure::Duration;
+use os::process::{self, Pid};
 use os::{Signal, Signals};
 
 use super::sites;
@@ -227,9 +228,7 @@ impl Client<'_> {
             let signal = self.signals.wait(Some(left)).map_err(failed)?;
             let is_stopped = matches!(signal, Some(Signal::Int | Signal::Term));
             if is_stopped || now >= end {
-                // It has ended meanwhile, if not.
-                let _ = child.kill();
-                let _ = child.wait();
+                end_now(&mut child);
                 return if is_stopped { Err(Failure::Stopped) } else { Ok(false) };
             }
         }
@@ -241,6 +240,16 @@ impl Client<'_> {
         let last = words.lines().rfind(|line| !line.trim().is_empty());
         last.unwrap_or("the load ended without a word").into()
     }
+}
+
+/// Ends a load with all its processes. Those that take longer than the first one to end are left
+/// for the end of the point, when whoever is there still is ended and buried.
+fn end_now(child: &mut Child) {
+    let group = Pid::new(child.id());
+    // It has ended meanwhile, if not.
+    let _ = group.map(process::kill_group);
+    let _ = child.wait();
+    let _ = group.map(process::wait_group_exited);
 }
 
 /// What opens the idle connections of a load: sessions that ask for one of its files, and for
@@ -278,9 +287,7 @@ fn sources(addresses: &[IpAddr]) -> String {
 impl Drop for Idle {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It has ended already, if not.
-            let _ = child.kill();
-            let _ = child.wait();
+            end_now(child);
         }
     }
 }

@@ -25,16 +25,34 @@ pub(super) struct Process {
 /// (USER_HZ).
 const TICKS_PER_S: u64 = 100;
 
-/// Those of a group, and all that descend from its first one, but `guard`. Those that have ended
-/// are left out.
-pub(super) fn family(leader: u32, guard: Option<u32>) -> Vec<Process> {
+/// Who is a subject's beside those of its group and whoever descends from its first process.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Beside<'p> {
+    /// Who was seen to be.
+    Seen(&'p [Process]),
+    /// Each child of this process that was not started before the subject: it has adopted who left
+    /// the group and lost his parent, and has no others now.
+    ChildrenOf(u32),
+}
+
+/// All processes of a subject but `guard`, and whom they have started. Those that have ended are
+/// left out.
+pub(super) fn family(leader: u32, guard: Option<u32>, beside: Beside<'_>) -> Vec<Process> {
     let all: Vec<Process> = pids().filter_map(of).collect();
-    let mut known: HashSet<u32> = HashSet::from([leader]);
+    let first = all.iter().find(|process| process.pid == leader);
+    let is_beside = |process: &Process| match beside {
+        Beside::Seen(seen) => seen.iter().any(|of| of.is(process)),
+        Beside::ChildrenOf(parent) => {
+            process.parent == parent && first.is_some_and(|first| first.started <= process.started)
+        }
+    };
+    let is_root = |process: &&Process| process.group == leader || is_beside(process);
+    let roots = all.iter().filter(is_root).map(|process| process.pid);
+    let mut known: HashSet<u32> = roots.chain([leader]).collect();
     // Each round finds the children of those before; a tree is not deeper than it has members.
     loop {
         let before = known.len();
-        let belongs =
-            |process: &&Process| process.group == leader || known.contains(&process.parent);
+        let belongs = |process: &&Process| known.contains(&process.parent);
         let found: Vec<u32> = all.iter().filter(belongs).map(|process| process.pid).collect();
         known.extend(found);
         if known.len() == before {
@@ -45,6 +63,13 @@ pub(super) fn family(leader: u32, guard: Option<u32>) -> Vec<Process> {
     all.into_iter().filter(is_meant).collect()
 }
 
+impl Process {
+    /// Whether both are one, and not two that had the same number one after the other.
+    fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
+}
+
 /// What is known of a process; `None`: there is none.
 pub(super) fn of(pid: u32) -> Option<Process> {
     parsed(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
@@ -52,7 +77,7 @@ pub(super) fn of(pid: u32) -> Option<Process> {
 
 /// Whether it is there yet: not ended, and not another one with its number.
 pub(super) fn is_there(process: &Process) -> bool {
-    of(process.pid).is_some_and(|now| now.started == process.started && !now.is_over)
+    of(process.pid).is_some_and(|now| now.is(process) && !now.is_over)
 }
 
 /// Whether it has a socket open.

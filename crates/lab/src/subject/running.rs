@@ -1,6 +1,7 @@
 //! A subject that runs, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -12,8 +13,9 @@ use measure::Duration;
 use os::Signal;
 use os::process::{self, Pid};
 
+use super::processes::{self, Beside, Process};
 use super::said::Said;
-use super::{Kind, Launch, Start, Subject, listening, processes, weir};
+use super::{Kind, Launch, Start, Subject, listening, weir};
 use crate::Failure;
 
 /// How long a subject may take until it listens: longer than any of them needs on a busy machine.
@@ -23,6 +25,9 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whether a process is left: each time all that are found are ended, so that
+/// only those are left whose parent was just starting them.
+const ROUNDS_MAX: usize = 8;
 /// Between two looks at a subject: short beside what it takes to start one.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -37,11 +42,22 @@ pub struct Running {
     child: Child,
     leader: Pid,
     leash: Option<Child>,
+    /// Who was its when it began to listen: they stay so, wherever they go.
+    seen: Vec<Process>,
     said: Said,
     /// All of them are asked to end, not only the first.
     is_shell: bool,
     /// Where it tells what it counts, if it does.
     admin: Option<PathBuf>,
+}
+
+/// Why a subject does not listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotStarted {
+    /// It ended before it did, or did not in time: with its last words.
+    Itself(String),
+    /// The lab or the machine could not start it, or its address is somebody else's.
+    Prevented(Failure),
 }
 
 impl Running {
@@ -50,8 +66,8 @@ impl Running {
     ///
     /// # Errors
     /// As [`Subject::launch`]; the program cannot be started there; it ends, or does not listen in
-    /// time, told with its last words; its address is taken.
-    pub fn start(subject: &Subject, start: &Start<'_>) -> Result<Self, Failure> {
+    /// time; its address is taken.
+    pub fn start(subject: &Subject, start: &Start<'_>) -> Result<Self, NotStarted> {
         let name = subject.to_string();
         let kind = subject.kind()?;
         let launch = subject.launch(start)?;
@@ -72,6 +88,7 @@ impl Running {
             leader: leader.map_err(fault)?,
             leash: leash(child.id()).ok(),
             child,
+            seen: Vec::new(),
             said,
             is_shell: matches!(kind, Kind::Command),
             admin: matches!(kind, Kind::Weir(_)).then(|| weir::admin(start.scratch)),
@@ -79,10 +96,11 @@ impl Running {
             launch,
         };
         running.await_listening(start)?;
+        running.seen = running.all();
         Ok(running)
     }
 
-    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), Failure> {
+    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), NotStarted> {
         let address = start.address;
         let listens = await_true(START_PATIENCE, || {
             let (listens, mut foreign) = self.look(address);
@@ -94,35 +112,46 @@ impl Running {
                 return Some(Err(foreign));
             }
             if !self.is_alive() {
-                return Some(Err(None));
+                // It may have found the address taken, and nothing is told of the sockets of one
+                // that has ended; where it has no machine of its own, there are more to ask.
+                let is_shared = start.host.placement.namespace.is_none();
+                let by = is_shared.then(|| self.look_by(process::id(), address).1);
+                return Some(Err(by.flatten()));
             }
             let is_ready = || self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin));
             (listens && is_ready()).then_some(Ok(()))
         });
         let name = &self.name;
-        Err(Failure::Machine(match listens {
+        Err(match listens {
             Some(Ok(())) => return Ok(()),
             Some(Err(Some(foreign))) => {
                 let by =
                     processes::owner(foreign).unwrap_or_else(|| String::from("another program"));
-                format!("{name}: {address} is taken by {by}")
+                Failure::Machine(format!("{name}: {address} is taken by {by}")).into()
             }
             Some(Err(None)) => {
                 let words = self.last_words();
-                format!("{name} ended before it listened on {address}: {words}")
+                NotStarted::Itself(format!("{name} ended before it listened on {address}: {words}"))
             }
             None => {
                 let (seconds, words) = (START_PATIENCE.as_secs(), self.last_words());
-                format!("{name} did not listen on {address} within {seconds} s: {words}")
+                NotStarted::Itself(format!(
+                    "{name} did not listen on {address} within {seconds} s: {words}"
+                ))
             }
-        }))
+        })
     }
 
     /// Whether it listens there, and a socket of somebody else's that does.
     fn look(&self, address: SocketAddr) -> (bool, Option<u64>) {
+        self.look_by(self.child.id(), address)
+    }
+
+    /// As this process sees it.
+    fn look_by(&self, pid: u32, address: SocketAddr) -> (bool, Option<u64>) {
         // A look at one that ends meanwhile fails; the next one sees why.
-        let inodes = listening::listeners(self.child.id(), address).unwrap_or_default();
-        let pids = self.pids();
+        let inodes = listening::listeners(pid, address).unwrap_or_default();
+        let pids: Vec<u32> = self.all().iter().map(|process| process.pid).collect();
         let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
         let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
         (!own.is_empty(), foreign.first().copied())
@@ -134,7 +163,8 @@ impl Running {
         &self.launch
     }
 
-    /// The numbers of all its processes: those of its group, and all that descend from the first.
+    /// The numbers of all its processes: those of its group, those that were its when it began to
+    /// listen, and all that descend from them.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         self.family().iter().map(|process| process.pid).collect()
@@ -198,31 +228,75 @@ impl Running {
         await_true(STOP_PATIENCE, || (!self.is_alive()).then_some(()));
     }
 
-    fn family(&self) -> Vec<processes::Process> {
-        processes::family(self.child.id(), self.leash.as_ref().map(Child::id))
+    fn family(&self) -> Vec<Process> {
+        self.family_with(Beside::Seen(&self.seen))
+    }
+
+    /// With those that have left its group and lost their parent, which only who adopts them finds;
+    /// to be asked while nobody else is started.
+    fn all(&self) -> Vec<Process> {
+        match process::adopts_orphans() {
+            true => self.family_with(Beside::ChildrenOf(process::id())),
+            false => self.family(),
+        }
+    }
+
+    fn family_with(&self, beside: Beside<'_>) -> Vec<Process> {
+        processes::family(self.child.id(), self.leash.as_ref().map(Child::id), beside)
+    }
+
+    /// Ends all of it but the first process, as long as somebody is found: those whose parent is
+    /// ended become children of this process.
+    fn end_strays(&self) {
+        for _ in 0..ROUNDS_MAX {
+            let mut strays = self.all();
+            strays.retain(|stray| stray.pid != self.child.id());
+            if strays.is_empty() {
+                return;
+            }
+            let pids = || strays.iter().filter_map(|stray| Some((stray, Pid::new(stray.pid)?)));
+            for (_, pid) in pids().filter(|(stray, _)| processes::is_there(stray)) {
+                // It may have ended meanwhile.
+                let _ = process::kill(pid);
+            }
+            await_true(KILL_PATIENCE, || (!strays.iter().any(processes::is_there)).then_some(()));
+            // Those whose own parent did not look: whoever buries them is told what they have used.
+            for (_, pid) in pids() {
+                let _ = process::wait_exited(pid);
+            }
+        }
     }
 }
 
+impl From<Failure> for NotStarted {
+    fn from(failure: Failure) -> Self {
+        Self::Prevented(failure)
+    }
+}
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Itself(why) => f.write_str(why),
+            Self::Prevented(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NotStarted {}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        let strays: Vec<_> = self.family();
         // The first process may have ended, but it was not waited for: the group is still its own.
         let _ = process::kill_group(self.leader);
-        for stray in strays.iter().filter(|stray| stray.group != self.child.id()) {
-            if processes::is_there(stray)
-                && let Some(pid) = Pid::new(stray.pid)
-            {
-                let _ = process::kill(pid);
-            }
-        }
-        await_true(KILL_PATIENCE, || (!strays.iter().any(processes::is_there)).then_some(()));
+        self.end_strays();
         for child in [Some(&mut self.child), self.leash.as_mut()].into_iter().flatten() {
             await_true(KILL_PATIENCE, || child.try_wait().transpose());
         }
-        // Those whose own parent did not look: whoever buries them is told what they have used.
         let _ = process::wait_group_exited(self.leader);
-        for stray in strays.iter().filter_map(|stray| Pid::new(stray.pid)) {
-            let _ = process::wait_exited(stray);
+        if process::adopts_orphans() {
+            // Who had left the group and has ended by himself.
+            while let Ok(Some(_)) = process::wait_any_exited() {}
         }
     }
 }

@@ -12,6 +12,7 @@ use os::tun::{self, Tun};
 use super::groups::{Resource, Root, Roots};
 use super::is_root;
 use super::network::{CONGESTION_CONTROL, NO_IP, ip};
+use super::pages::is_untold;
 use crate::Failure;
 
 /// Something that is missing here.
@@ -99,10 +100,11 @@ pub fn lacks() -> Vec<Lack> {
         );
     }
     let counted = File::open("/proc/self/exe").and_then(|file| os::page_cache::cached_bytes(&file));
-    if counted.is_err_and(|error| error.kind() == io::ErrorKind::Unsupported) {
+    if counted.is_err_and(|error| is_untold(&error)) {
         lacks.add(
             Need::PageCounts,
-            "no cachestat (Linux 6.5): which part of a site is in memory cannot be checked",
+            "no cachestat (Linux 6.5), or a sandbox is in its way: which part of a site is in \
+             memory cannot be checked",
         );
     }
     lacks.0

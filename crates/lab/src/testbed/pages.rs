@@ -27,19 +27,40 @@ pub fn drop_pages(directory: &Path) -> Result<(), Failure> {
     for_each_file(directory, &mut |file| os::page_cache::drop_pages(file))
 }
 
-/// How much of a directory's files, all the way down, is in memory.
+/// How much of a directory's files, all the way down, is in memory. `None`: nobody tells, as this
+/// kernel has no cachestat (Linux 6.5), or a sandbox is in the way.
 ///
 /// # Errors
-/// A file cannot be opened, or this kernel does not tell (Linux 6.5).
-pub fn share(directory: &Path) -> Result<Share, Failure> {
-    let mut share = Share::default();
+/// A file cannot be opened.
+pub fn share(directory: &Path) -> Result<Option<Share>, Failure> {
+    share_by(directory, os::page_cache::cached_bytes)
+}
+
+fn share_by(
+    directory: &Path,
+    cached_bytes: impl Fn(&File) -> io::Result<u64>,
+) -> Result<Option<Share>, Failure> {
+    let mut share = Some(Share::default());
     for_each_file(directory, &mut |file| {
-        share.cached_bytes += os::page_cache::cached_bytes(file)?;
-        share.bytes += file.metadata()?.len();
-        share.files += 1;
+        let Some(sum) = &mut share else { return Ok(()) };
+        match cached_bytes(file) {
+            Ok(bytes) => sum.cached_bytes += bytes,
+            Err(error) if is_untold(&error) => {
+                share = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+        sum.bytes += file.metadata()?.len();
+        sum.files += 1;
         Ok(())
     })?;
     Ok(share)
+}
+
+/// Of cachestat: ENOSYS, EOPNOTSUPP and EPERM.
+pub(super) fn is_untold(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
 }
 
 /// A site is not deeper; links are not followed, so it ends.
@@ -70,4 +91,26 @@ fn for_each_file(
 
 fn failed(path: &Path, error: io::Error) -> Failure {
     Failure::machine(path.display(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn where_nobody_tells_nothing_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("deeper")).unwrap();
+        for name in ["one", "deeper/two"] {
+            fs::write(home.path().join(name), "123").unwrap();
+        }
+        let told = share_by(home.path(), |_| Ok(4096)).unwrap();
+        assert_eq!(told, Some(Share { cached_bytes: 8192, bytes: 6, files: 2 }));
+        for errno in [Errno::NOSYS, Errno::OPNOTSUPP, Errno::PERM] {
+            assert_eq!(share_by(home.path(), |_| Err(errno.into())).unwrap(), None, "{errno}");
+        }
+        share_by(home.path(), |_| Err(Errno::IO.into())).expect_err("a disk that fails");
+    }
 }

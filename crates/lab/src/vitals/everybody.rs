@@ -87,31 +87,36 @@ impl Everybody {
         }
     }
 
-    /// A process whose parent has ended is another's child from then on, but still theirs.
+    /// A process whose parent has ended is another's child from then on, the lab's among them, who
+    /// adopts orphans; but it is still theirs, and so is whom it starts.
     fn owner_or_before(&self, pid: u32, earlier: &Self, watch: &Watch) -> Owner {
-        match self.owner(pid, watch) {
-            Owner::Foreign => earlier.owner(pid, watch),
-            owner => owner,
+        let now = self.owner(pid, watch);
+        if matches!(now, Owner::Server | Owner::Kernel) {
+            return now;
         }
+        let before = self.line(pid).map(|at| earlier.owner(at, watch));
+        let mut ours = before.filter(|owner| matches!(owner, Owner::Server | Owner::Client));
+        ours.next().unwrap_or(now)
     }
 
     fn owner(&self, pid: u32, watch: &Watch) -> Owner {
-        let mut at = pid;
-        // Parents are read at different times, so that a ring of them is not impossible.
-        for _ in 0..GENERATIONS_MAX {
+        let owner = |at: u32| {
             if watch.server.pids.contains(&at) {
-                return Owner::Server;
+                return Some(Owner::Server);
             }
             if watch.client.pids.contains(&at) {
-                return Owner::Client;
+                return Some(Owner::Client);
             }
-            let Some(process) = self.by_pid.get(&at) else { break };
-            if process.is_kernel {
-                return Owner::Kernel;
-            }
-            at = process.parent;
-        }
-        Owner::Foreign
+            self.by_pid.get(&at).filter(|process| process.is_kernel).map(|_| Owner::Kernel)
+        };
+        self.line(pid).find_map(owner).unwrap_or(Owner::Foreign)
+    }
+
+    /// A process, its parent, the parent of that, and so on.
+    fn line(&self, pid: u32) -> impl Iterator<Item = u32> {
+        let parent = |at: &u32| self.by_pid.get(at).map(|process| process.parent);
+        // Parents are read at different times, so that a ring of them is not impossible.
+        std::iter::successors(Some(pid), parent).take(GENERATIONS_MAX)
     }
 }
 
@@ -215,7 +220,7 @@ mod tests {
         };
         // Before; after; server, client, kernel, foreign.
         let lab: &[(u32, u32, u64)] = &[(1, 0, 5), (2, 0, 1), (10, 1, 7), (20, 10, 3)];
-        let rows: [(&[_], &[_], [u64; 4]); 6] = [
+        let rows: [(&[_], &[_], [u64; 4]); 8] = [
             (lab, lab, [0; 4]),
             (lab, &[(1, 0, 6), (2, 0, 3), (10, 1, 10), (20, 10, 7)], [4, 3, 2, 1]),
             // Started since: all that they used.
@@ -236,6 +241,18 @@ mod tests {
             (&[(20, 1, 3), (21, 20, 4)], &[(20, 1, 9)], [2, 0, 0, 0]),
             // The parent of 21 has ended, and init has waited for it.
             (&[(1, 0, 0), (20, 1, 3), (21, 20, 4)], &[(1, 0, 3), (21, 1, 9)], [2, 0, 0, 3]),
+            // The same, and the lab has adopted it; a child that it had since goes with it.
+            (
+                &[(10, 1, 7), (20, 10, 3), (22, 20, 1), (21, 22, 4)],
+                &[(10, 1, 8), (20, 10, 4), (21, 10, 9), (23, 21, 2)],
+                [7, 1, 0, 0],
+            ),
+            // What the client starts is not the server's, whoever else is adopted.
+            (
+                &[(10, 1, 7), (11, 10, 1), (12, 11, 2), (20, 10, 3)],
+                &[(10, 1, 8), (12, 10, 6), (13, 10, 5), (20, 10, 3)],
+                [0, 9, 0, 0],
+            ),
             // Nobody waits for 30: its time is lost, but taken from no one else.
             (&[(1, 0, 5), (20, 1, 3), (30, 1, 4)], &[(1, 0, 6), (20, 1, 4)], [1, 0, 0, 0]),
         ];

@@ -62,6 +62,7 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     let mut bench = Bench::new(executable, &run.run, &sites, &dir.join("scratch"))?;
+    bench.adopt_orphans()?;
     let (mut log, mut results) = Log::open(&dir)?;
     judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
     log.add(&Line::Run(Box::new(run.clone())))?;

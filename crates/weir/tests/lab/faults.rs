@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 
 use lab::Failure;
-use lab::subject::{self, Kind, Subject};
+use lab::subject::{self, Kind, NotStarted, Subject};
 use rustix::process::Signal;
 
 use super::support::server::send;
@@ -50,7 +50,9 @@ fn one_that_ends_is_told_with_its_last_words() {
     ];
     let bench = Bench::new(&["one-packet"]);
     for (line, told) in rows {
-        let what = refused(&bench, &format!("command:{line}"), free_address());
+        let why = refused(&bench, &format!("command:{line}"), free_address());
+        assert!(matches!(why, NotStarted::Itself(_)), "{line}: {why:?}");
+        let what = why.to_string();
         assert!(what.contains(" ended before it listened on 127.0.0.1:"), "{line}: {what}");
         assert!(what.ends_with(told), "{line}: {what}");
         assert_eq!(what.lines().count(), 1, "{what}");
@@ -69,7 +71,10 @@ fn a_port_that_is_taken_is_told() {
             println!("not tested: {missing}");
             continue;
         }
-        let what = refused(&bench, name, address);
+        let why = refused(&bench, name, address);
+        // Nobody's fault, and another time it may be free.
+        assert!(matches!(why, NotStarted::Prevented(Failure::Machine(_))), "{name}: {why:?}");
+        let what = why.to_string();
         assert!(what.contains(&address.to_string()) && is_taken(&what), "{name}: {what}");
     }
 }
@@ -83,6 +88,7 @@ fn more_connections_than_there_are_descriptors_for_are_refused() {
             continue;
         }
         let what = refused(&bench, &format!("{name}:connections=1000000"), free_address());
+        let what = what.to_string();
         assert!(what.starts_with(&format!("{name}: connections=1000000 is more than ")), "{what}");
     }
 }
@@ -90,10 +96,10 @@ fn more_connections_than_there_are_descriptors_for_are_refused() {
 #[test]
 fn a_site_that_cannot_be_served_is_told() {
     let bench = Bench::new(&["specweb99", "--dirs", "1"]);
-    let what = refused(&bench, "floor-readiness", free_address());
+    let what = refused(&bench, "floor-readiness", free_address()).to_string();
     assert!(what.starts_with("floor-readiness serves one file, and "), "{what}");
     fs::remove_dir_all(bench.site()).expect("gone");
-    let what = refused(&bench, "sped", free_address());
+    let what = refused(&bench, "sped", free_address()).to_string();
     assert!(what.contains(" ended before it listened on "), "{what}");
     assert!(what.contains("site"), "{what}");
 }
@@ -150,9 +156,9 @@ fn name_of(pid: u32) -> String {
 }
 
 /// Why a subject did not start.
-fn refused(bench: &Bench, text: &str, address: SocketAddr) -> String {
+fn refused(bench: &Bench, text: &str, address: SocketAddr) -> NotStarted {
     match bench.start_at(&subject(text), address) {
         Ok(_) => panic!("{text} starts"),
-        Err(failure) => failure.to_string(),
+        Err(why) => why,
     }
 }

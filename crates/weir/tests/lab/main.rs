@@ -15,8 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::Failure;
-use lab::subject::{Running, Start, Subject};
+use lab::subject::{NotStarted, Running, Start, Subject};
 use lab::testbed::{Layout, Testbed};
 
 /// A site, and a place for what a subject writes; anybody may read the site.
@@ -53,7 +52,7 @@ impl Bench {
     }
 
     /// On a port that nobody has.
-    fn start(&self, subject: &Subject) -> Result<(Running, SocketAddr), Failure> {
+    fn start(&self, subject: &Subject) -> Result<(Running, SocketAddr), NotStarted> {
         // Somebody else may have it before the subject: then there is another.
         const ATTEMPTS: usize = 8;
         let mut last = None;
@@ -61,14 +60,14 @@ impl Bench {
             let address = free_address();
             match self.start_at(subject, address) {
                 Ok(running) => return Ok((running, address)),
-                Err(Failure::Machine(what)) if is_taken(&what) => last = Some(what),
-                Err(failure) => return Err(failure),
+                Err(why) if is_taken(&why.to_string()) => last = Some(why),
+                Err(why) => return Err(why),
             }
         }
         panic!("no port is to be had: {last:?}");
     }
 
-    fn start_at(&self, subject: &Subject, address: SocketAddr) -> Result<Running, Failure> {
+    fn start_at(&self, subject: &Subject, address: SocketAddr) -> Result<Running, NotStarted> {
         let (site, scratch) = (self.site(), self.scratch());
         Running::start(
             subject,

@@ -12,7 +12,7 @@ use lab::results::{FILE, Results};
 use lab::testbed::{Lack, Need, lacks};
 use rustix::process::Signal;
 
-use super::runs::{BRIEF, Ended, Lab, ended, weir};
+use super::runs::{BRIEF, Ended, Lab, double, ended, weir};
 use super::support::processes::{children, is_there};
 use super::support::server::send;
 use super::support::{PATIENCE, await_some, await_true};
@@ -186,6 +186,26 @@ fn one_that_is_killed_leaves_no_process() {
     send(killed.child.id(), Signal::KILL);
     killed.end();
     killed.has_left_nobody();
+}
+
+/// In a session of their own, and their parent has ended: one beside the server, and the server.
+#[test]
+fn who_leaves_a_server_is_ended_with_it() {
+    let right = double("right");
+    let right = right.strip_prefix("command:exec ").expect("a line for a shell");
+    for (leaves, stays) in [("exec sleep 1000", right), (right, "sleep 1000")] {
+        let lab = Lab::new();
+        let told = lab.home().join("pids");
+        let note = format!("echo $$ >> {}", told.display());
+        let line = format!("command:(setsid sh -c '{note}; {leaves}' &); exec {stays}");
+        let ran = lab.run(&[&["step", "--subject", &line][..], &BRIEF].concat());
+        assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+        assert!(lab.results().points.iter().all(|point| point.load.is_some()), "{}", ran.errors);
+        let pids = fs::read_to_string(&told).expect("who left");
+        let pids: Vec<u32> = pids.lines().map(|pid| pid.parse().expect("a number")).collect();
+        assert_eq!(pids.len(), lab.results().points.len());
+        assert!(!pids.iter().any(|pid| is_there(*pid)), "of {pids:?} some are left");
+    }
 }
 
 #[test]
