@@ -5,14 +5,14 @@
 //! architecture cannot have is not measured with it.
 
 use super::{frame, jaws97};
-use crate::claim::Says;
+use crate::claim::{self, Says};
 use crate::closed::Closed;
 use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::{Known, Spread};
 use crate::metric;
-use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Agreement, Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::tuning::with_knob;
@@ -113,23 +113,38 @@ fn share(closed: &Closed, known: &Known<'_>, of: &Subject) -> Option<Share> {
     })
 }
 
-/// Of each architecture, what costs most to do without.
+/// Of each architecture, what is told from the whole to cost most to do without.
 fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
+    /// More stand in the table.
+    const TOLD_MAX: usize = 3;
     let wholes = closed.subjects.iter().filter(|of| whole(of) == **of);
     let line = |of: &Subject| {
-        let lost = |(saving, knob, value): &(&str, &str, &str)| {
-            let share = share(closed, known, &with_knob(of, knob, value))?;
-            (!share.is_failed).then(|| (100.0 - share.percent.median, String::from(*saving)))
+        let cell = closed.at_most(known, of)?;
+        if cell.is_failed() {
+            return Some(format!("{of} failed verification: it tells nothing."));
+        }
+        let with = cell.judged(&metric::CONNECTIONS)?;
+        let lost = |(saving, knob, value): &(&'static str, &str, &str)| {
+            let without = closed.at_most(known, &with_knob(of, knob, value))?;
+            let without = without.judged(&metric::CONNECTIONS)?;
+            let is_told = claim::judged(Says::Less, &without, &with) == Agreement::Yes;
+            Some((is_told, 100.0 * (1.0 - without.median / with.median), *saving))
         };
-        let mut lost: Vec<(f64, String)> = SAVINGS.iter().filter_map(lost).collect();
-        lost.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let told: Vec<String> = lost
+        let looked: Vec<(bool, f64, &str)> = SAVINGS.iter().filter_map(lost).collect();
+        let mut told: Vec<&(bool, f64, &str)> = looked.iter().filter(|lost| lost.0).collect();
+        told.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+        let told: Vec<String> = told
             .iter()
-            .take(3)
-            .map(|(percent, saving)| format!("{saving} {} %", curves::number(*percent)))
+            .take(TOLD_MAX)
+            .map(|(_, percent, saving)| format!("{saving} {} %", curves::number(*percent)))
             .collect();
-        let told = told.join(", ");
-        (!told.is_empty()).then(|| format!("{of} loses most connections/s without: {told}."))
+        match (&*looked, &*told) {
+            ([], _) => None,
+            (_, []) => Some(format!("{of}: no saving is told from none.")),
+            (_, told) => {
+                Some(format!("{of} loses most connections/s without: {}.", told.join(", ")))
+            }
+        }
     };
     wholes.filter_map(line).collect()
 }

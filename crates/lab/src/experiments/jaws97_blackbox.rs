@@ -55,7 +55,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     question.push(String::from(
         "Servers of 1997 stand for their architectures: Apache with processes is apache-prefork, \
          Zeus' few processes with a loop each are nginx, threads of one process are mt, which is \
-         JAWS' own thread pool too. Nothing here is like the Java Server. Figure 11 is a drawing \
+         JAWS' own thread pool too; for the best servers of its time stand all that are not \
+         Weir's. Nothing here is like the Java Server. Figure 11 is a drawing \
          of JAWS' classes: there is nothing to measure.",
     ));
     vec![Section {

@@ -88,6 +88,31 @@ fn who_is_said_to_be_best_is_set_beside_all() {
 }
 
 #[test]
+fn only_savings_that_are_told_from_none_are_named() {
+    let of = experiment("ablation").expect("an experiment of this name");
+    let setup = Setup { subjects: subjects(&["mt"]), ..Setup::default() };
+    // What is left without cached heads, and without a cached date; repeats vary by a tenth.
+    let rows = [
+        (0.5, 0.7, "mt loses most connections/s without: pre-computed heads 50.0 %, cached date"),
+        (0.95, 0.7, "mt loses most connections/s without: cached date 30.0 %."),
+        (0.95, 1.3, "mt: no saving is told from none."),
+    ];
+    for (heads, date, expected) in rows {
+        let points = performed(of, &setup, &|spec, rate| {
+            let own = match spec.subject.to_string() {
+                of if of.contains("head-cache") => heads,
+                of if of.contains("date-cache") => date,
+                _ => 1.0,
+            };
+            let noise = [1.0, 1.05, 0.95][spec.repeat as usize % 3];
+            replies(spec, rate, |_| true, own * noise)
+        });
+        let answer = (of.sections)(&setup, &Known::of(&points)).remove(0).answer;
+        assert!(answer.len() == 1 && answer[0].starts_with(expected), "{answer:?}");
+    }
+}
+
+#[test]
 fn what_is_within_the_spread_is_open() {
     let noisy = |spec: &Spec, rate: Option<f64>| {
         // By a tenth of it more with inf, and repeats that differ by more.
