@@ -203,8 +203,16 @@ pub const SITE_AFTER: Metric = metric("the site in memory at the end", "%", |poi
     Some(100.0 * site.after_bytes as f64 / site.bytes.max(1) as f64)
 });
 
+/// What a point cost beside its warm-up and what was measured: the machines, the server's start and
+/// its end, the load's own, and replies that clients still waited for.
+pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| {
+    let load = point.load.as_ref()?;
+    let within_s = load.warm_up.as_secs_f64() + load.measured.as_secs_f64();
+    Some(point.cost.whole_s - point.cost.warm_up_s - within_s)
+});
+
 /// All that files tell.
-pub const ALL: [&Metric; 27] = [
+pub const ALL: [&Metric; 28] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -232,6 +240,7 @@ pub const ALL: [&Metric; 27] = [
     &GROUP_CACHE,
     &SITE_BEFORE,
     &SITE_AFTER,
+    &BESIDE,
 ];
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use lab::bench::Bench;
 use lab::executable::Executable;
 use lab::known::Known;
+use lab::metric;
 use lab::point::{Point, Verdict};
 use lab::results::Results;
 use lab::setup::WarmUp;
@@ -145,14 +146,22 @@ fn a_short_run_is_told_whole() {
         assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
         assert!(point.counters.contains_key("replies"), "{:?}", point.counters);
     }
-    for point in &results.points {
-        let cost = point.cost;
-        let beside = cost.whole_s - cost.warm_up_s - point.spec.load.seconds;
-        println!("{:.2} s beside {:.2} s measured", beside, point.spec.load.seconds);
-    }
+    results.points.iter().for_each(adds_up);
     is_page_whole(&lab, &results);
     is_drawn_again(&lab);
     assert!(!lab.has_scratch());
+}
+
+/// No part of what a point cost is told twice, or as more than there was.
+fn adds_up(point: &Point) {
+    let (cost, load) = (point.cost, point.load.as_ref().expect("a load"));
+    let parts = [cost.start_s, cost.warm_up_s, cost.load_s];
+    let sum: f64 = parts.iter().sum();
+    assert!(parts.iter().all(|part| *part >= 0.0) && sum <= cost.whole_s, "{cost:?}");
+    let within_s = load.warm_up.as_secs_f64() + load.measured.as_secs_f64();
+    assert!(within_s > 0.0 && within_s <= cost.load_s, "{within_s} s of {cost:?}");
+    let beside_s = (metric::BESIDE.of)(point).expect("it had a load");
+    assert!(beside_s >= cost.start_s, "{beside_s} s of {cost:?}");
 }
 
 /// Of the same results, elsewhere.
@@ -201,6 +210,8 @@ fn is_page_whole(lab: &Lab, results: &Results) {
         let told: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
         assert_eq!(told["spec"]["subject"], "sped:backlog=64");
         assert_eq!(told["invalid"], cell.invalid.len(), "{line}");
+        let beside = &told["metrics"]["spent beside what is measured, s"];
+        assert_eq!(beside.is_array(), cell.points().next().is_some(), "{line}");
     }
 }
 
