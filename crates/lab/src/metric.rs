@@ -1,6 +1,7 @@
 //! What is told of a point, each as a number with a unit.
 
 use crate::point::Point;
+use crate::vitals::Stalls;
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -167,11 +168,22 @@ pub const BLOCKED: Metric = metric("blocked in loads", "% of the time", |point| 
 });
 
 /// Of the time, that in which somebody on the machine waited for a disk (PSI).
-pub const IO_PRESSURE: Metric = metric("somebody waits for the disk", "% of the time", |point| {
-    let vitals = point.vitals.as_ref()?;
-    let io = vitals.group_pressure.or(vitals.pressure)?.io;
-    (vitals.elapsed_us > 0).then(|| 100.0 * io.some_us as f64 / vitals.elapsed_us as f64)
-});
+pub const IO_PRESSURE: Metric =
+    metric("somebody on the machine waits for the disk", "% of the time", |point| {
+        let vitals = point.vitals.as_ref()?;
+        percent_of_time(vitals.pressure?.io, vitals.elapsed_us)
+    });
+
+/// The same of the server's control group alone, where that is of version 2.
+pub const GROUP_IO_PRESSURE: Metric =
+    metric("somebody in the server's group waits for the disk", "% of the time", |point| {
+        let vitals = point.vitals.as_ref()?;
+        percent_of_time(vitals.group_pressure?.io, vitals.elapsed_us)
+    });
+
+fn percent_of_time(stalls: Stalls, elapsed_us: u64) -> Option<f64> {
+    (elapsed_us > 0).then(|| 100.0 * stalls.some_us as f64 / elapsed_us as f64)
+}
 
 /// The server's share of the page cache at the end, where its memory is limited.
 pub const GROUP_CACHE: Metric = metric("the server's page cache", "MB", |point| {
@@ -191,8 +203,16 @@ pub const SITE_AFTER: Metric = metric("the site in memory at the end", "%", |poi
     Some(100.0 * site.after_bytes as f64 / site.bytes.max(1) as f64)
 });
 
+/// What a point cost beside its warm-up and what was measured: the machines, the server's start and
+/// its end, the load's own, and replies that clients still waited for.
+pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| {
+    let load = point.load.as_ref()?;
+    let within_s = load.warm_up.as_secs_f64() + load.measured.as_secs_f64();
+    Some(point.cost.whole_s - point.cost.warm_up_s - within_s)
+});
+
 /// All that files tell.
-pub const ALL: [&Metric; 26] = [
+pub const ALL: [&Metric; 28] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -216,7 +236,22 @@ pub const ALL: [&Metric; 26] = [
     &IO_WAIT,
     &BLOCKED,
     &IO_PRESSURE,
+    &GROUP_IO_PRESSURE,
     &GROUP_CACHE,
     &SITE_BEFORE,
     &SITE_AFTER,
+    &BESIDE,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_their_own() {
+        for (at, metric) in ALL.iter().enumerate() {
+            let before = &ALL[..at];
+            assert!(before.iter().all(|of| of.label != metric.label), "{}", metric.label);
+        }
+    }
+}
