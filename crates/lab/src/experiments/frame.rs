@@ -97,8 +97,8 @@ impl Rival {
 /// One of several: what it is called, and what was measured.
 type Other<'s, 'k> = (String, Option<&'s Cell<'k>>);
 
-/// The comparison with rivals. Shown is the hardest of them: where something is more than every one,
-/// that which has most. `None`: none of them was asked for.
+/// The comparison with rivals. Shown is the hardest of them: where something is more than every
+/// one, that which has most. `None`: none of them was asked for.
 pub(super) fn among(
     of: (&str, &str),
     says: Says,
