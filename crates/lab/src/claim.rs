@@ -96,8 +96,8 @@ pub fn is_counted_more(a: (f64, f64), b: (f64, f64)) -> Agreement {
     }
 }
 
-/// Standard errors of counting: chance brings equal shares further from each other in three pairs of
-/// a thousand.
+/// Standard errors of counting: chance brings equal shares further from each other in three pairs
+/// of a thousand.
 const ERRORS_MAX: f64 = 3.0;
 
 /// Beside how many of several others something has to be so.
