@@ -12,7 +12,7 @@ use crate::claim::Says;
 use crate::curves::{self, number};
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
@@ -326,20 +326,24 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         let replies = |of: &Subject| {
             let cell = curves::at_multiple(design, known, of, most)?;
             // Last, and without a figure: who failed verification.
-            let judged = cell.judged(&metric::REPLIES).map(|spread| spread.median);
-            let told = judged.or(cell.is_failed().then_some(f64::NEG_INFINITY))?;
-            Some((policy(of).unwrap_or_else(|| of.label()), told))
+            let judged = cell.judged(&metric::REPLIES);
+            (judged.is_some() || cell.is_failed())
+                .then(|| (policy(of).unwrap_or_else(|| of.label()), judged))
         };
-        let mut kept: Vec<(String, f64)> = same.filter_map(replies).collect();
-        kept.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let mut kept: Vec<(String, Option<Spread>)> = same.filter_map(replies).collect();
+        let median = |of: &Option<Spread>| of.map_or(f64::NEG_INFINITY, |of| of.median);
+        kept.sort_by(|(_, a), (_, b)| median(b).total_cmp(&median(a)));
+        let ranked: Vec<(&str, Spread)> =
+            kept.iter().filter_map(|(policy, of)| Some((&**policy, (*of)?))).collect();
+        let near = frame::not_told_from_first(&ranked);
         let best = capacity.replies_per_s;
         let kept: Vec<String> = kept
             .iter()
-            .map(|(policy, replies)| match replies.is_finite() {
-                true => {
-                    format!("{policy} {} ({} %)", number(*replies), number(100.0 * replies / best))
+            .map(|(policy, replies)| match replies {
+                Some(Spread { median, .. }) => {
+                    format!("{policy} {} ({} %)", number(*median), number(100.0 * median / best))
                 }
-                false => format!("{policy} failed verification"),
+                None => format!("{policy} failed verification"),
             })
             .collect();
         if kept.is_empty() {
@@ -347,7 +351,8 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         }
         let original = policy(&design.basis(of)).unwrap_or_else(|| of.label());
         lines.push(format!(
-            "{original} answers {} replies/s at its best. Asked for {most} times as much: {}.",
+            "{original} answers {} replies/s at its best. Asked for {most} times as much: \
+             {}.{near}",
             number(best),
             kept.join(", ")
         ));

@@ -255,14 +255,17 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
             }
             (None, false) => String::new(),
         };
-        Some((
-            capacity.replies_per_s,
-            format!("{name}: {} replies/s at its best{waits}.", number(capacity.replies_per_s)),
-        ))
+        let spread = at_capacity(design, known, of).and_then(|cell| cell.judged(&metric::GOODPUT));
+        Some((capacity.replies_per_s, spread, name, waits))
     });
-    let mut told: Vec<(f64, String)> = told.collect();
-    told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    told.into_iter().map(|(_, line)| line).collect()
+    let mut told: Vec<_> = told.collect();
+    told.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near = frame::nearly_first(told.iter().map(|(_, spread, ..)| *spread));
+    let line = |((replies, _, name, waits), is_near): (&(f64, _, &String, String), bool)| {
+        let near = if is_near { ", which is not told from the first" } else { "" };
+        format!("{name}: {} replies/s at its best{near}{waits}.", number(*replies))
+    };
+    told.iter().zip(near).map(line).collect()
 }
 
 /// A metric over the rates, with the paper's names.

@@ -3,7 +3,7 @@
 use crate::claim::{self, Beside, Says};
 use crate::curves;
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::{Cell, Known, Spread};
 use crate::metric::Metric;
 use crate::page::{Agreement, Comparison, Figure, Section};
 use crate::setup::Setup;
@@ -73,6 +73,28 @@ pub(super) fn beside(
     }
     let here = format!("{} failed verification: it tells nothing", failed.join(", and "));
     Comparison { here, ..comparison }
+}
+
+/// After a list with the most first: who of it may be as good as the first one. Empty: nobody.
+pub(super) fn not_told_from_first(ranked: &[(&str, Spread)]) -> String {
+    let near = nearly_first(ranked.iter().map(|(_, of)| Some(*of)));
+    let near = ranked.iter().zip(near).filter(|(_, is_near)| *is_near);
+    let near: Vec<&str> = near.map(|((name, _), _)| *name).collect();
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!(" Not told from the first: {}.", near.join("; "))
+    }
+}
+
+/// Of each of a list with the most first, whether it is another than the first, and the repeats do
+/// not tell it from it.
+pub(super) fn nearly_first(ranked: impl IntoIterator<Item = Option<Spread>>) -> Vec<bool> {
+    let ranked: Vec<Option<Spread>> = ranked.into_iter().collect();
+    let Some(first) = ranked.first().copied() else { return Vec::new() };
+    let is_less = |of: Option<Spread>| Some(claim::judged(Says::Less, &of?, &first?));
+    let others = ranked.iter().skip(1).map(|of| is_less(*of) != Some(Agreement::Yes));
+    std::iter::once(false).chain(others).collect()
 }
 
 /// Beside whom something is claimed, by their names in the experiment.

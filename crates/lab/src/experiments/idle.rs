@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use super::flood;
 use super::frame;
+use crate::claim::{self, Says};
 use crate::curves;
 use crate::design::{Design, OF_CAPACITY, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Figure, Section, Table};
+use crate::page::{Agreement, Axis, Figure, Section, Table};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
@@ -154,16 +155,18 @@ fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
         return Some(format!("{label} failed verification beside {idle} idle connections."));
     }
     let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
-    let (without, with) = (median(few, &metric::CPU)?, median(many, &metric::CPU)?);
+    let (without, with) = (few.judged(&metric::CPU)?, many.judged(&metric::CPU)?);
+    let is_told = claim::judged(Says::More, &with, &without) != Agreement::Open;
+    let told = if is_told { "" } else { " The repeats do not tell these apart." };
     let open = median(many, &metric::OPEN)
         .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));
     Some(format!(
         "{}: a reply costs {} µs of processor time beside {} idle connections, and {} µs beside \
-         {}{open}.",
+         {}{open}.{told}",
         of.label(),
-        curves::number(without),
+        curves::number(without.median),
         curves::number(few.factor(FACTOR)?),
-        curves::number(with),
+        curves::number(with.median),
         curves::number(many.factor(FACTOR)?),
     ))
 }

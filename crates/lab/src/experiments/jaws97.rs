@@ -6,7 +6,7 @@ use crate::closed::Closed;
 use crate::curves::{self, number};
 use crate::design::Plan;
 use crate::experiment::Experiment;
-use crate::known::Known;
+use crate::known::{Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
@@ -190,7 +190,7 @@ pub(super) fn comparisons(
 pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Vec<String> {
     let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
     let mut failed: Vec<String> = Vec::new();
-    let mut told: Vec<(f64, String)> = told
+    let mut told: Vec<(Spread, String)> = told
         .filter_map(|(of, short)| {
             let cell = closed.at(known, of, *closed.clients.last()?)?;
             let text = of.to_string();
@@ -200,19 +200,22 @@ pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)])
                 failed.push(label);
                 return None;
             }
-            Some((cell.judged(&metric::CONNECTIONS)?.median, label))
+            Some((cell.judged(&metric::CONNECTIONS)?, label))
         })
         .collect();
-    told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    told.sort_by(|(a, _), (b, _)| b.median.total_cmp(&a.median));
     let Some(most) = closed.clients.last() else { return Vec::new() };
     let failed = (!failed.is_empty())
         .then(|| format!("With {most} clients these failed verification: {}.", failed.join("; ")));
     let Some((best, _)) = told.first() else { return failed.into_iter().collect() };
-    let share = |of: f64| number(100.0 * of / best);
+    let share = |of: &Spread| number(100.0 * of.median / best.median);
+    let ranked: Vec<(&str, Spread)> = told.iter().map(|(of, label)| (&**label, *of)).collect();
+    let near = frame::not_told_from_first(&ranked);
     let told: Vec<String> = told
         .iter()
-        .map(|(of, label)| format!("{label} {} ({} %)", number(*of), share(*of)))
+        .map(|(of, label)| format!("{label} {} ({} %)", number(of.median), share(of)))
         .collect();
-    let line = format!("Connections/s with {most} clients, the most first: {}.", told.join("; "));
+    let told = told.join("; ");
+    let line = format!("Connections/s with {most} clients, the most first: {told}.{near}");
     [line].into_iter().chain(failed).collect()
 }

@@ -113,6 +113,30 @@ fn only_savings_that_are_told_from_none_are_named() {
 }
 
 #[test]
+fn a_list_says_who_may_be_as_good_as_its_first() {
+    let of = experiment("jaws97-threads").expect("an experiment of this name");
+    let expected = [
+        (1, " Not told from the first: mt threads 9; mt threads 6."),
+        (3, " Not told from the first: mt threads 9."),
+    ];
+    for (repeats, expected) in expected {
+        let texts = ["mt:threads=6", "mt:threads=9", "mt:threads=20"];
+        let setup =
+            Setup { subjects: subjects(&texts), repeats: Some(repeats), ..Setup::default() };
+        let points = performed(of, &setup, &|spec, rate| {
+            let own = match &*spec.subject.knobs["threads"] {
+                "6" => 1.0,
+                "9" => 1.37,
+                _ => 1.4,
+            };
+            replies(spec, rate, |_| true, own)
+        });
+        let answer = (of.sections)(&setup, &Known::of(&points)).remove(0).answer;
+        assert!(answer[0].ends_with(expected), "{answer:?}");
+    }
+}
+
+#[test]
 fn what_is_within_the_spread_is_open() {
     let noisy = |spec: &Spec, rate: Option<f64>| {
         // By a tenth of it more with inf, and repeats that differ by more.
