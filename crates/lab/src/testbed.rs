@@ -2,9 +2,9 @@
 //!
 //! They are network namespaces with a wire between them, processors of their own, and control
 //! groups for what the server may use. All of it has names that tell whose it is; whatever a lab
-//! leaves behind that is killed, the next one removes, and nothing else. One thing stays: that groups
-//! right below the root of version 2 may limit a resource. Others may rely on it by then, and by
-//! itself it limits nobody.
+//! leaves behind that is killed, the next one removes, and nothing else. One thing stays: that
+//! groups right below the root of version 2 may limit a resource. Others may rely on it by then,
+//! and by itself it limits nobody.
 
 pub mod by_hand;
 mod delay;

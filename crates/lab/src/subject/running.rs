@@ -25,8 +25,8 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether a process is left: each time all that are found are ended, so that
-/// only those are left whose parent was just starting them.
+/// How often it is looked whether a process is left: each time all that are found are ended, so
+/// that only those are left whose parent was just starting them.
 const ROUNDS_MAX: usize = 8;
 /// Between two looks at a subject: short beside what it takes to start one.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
