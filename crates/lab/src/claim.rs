@@ -84,7 +84,7 @@ pub fn judged(says: Says, a: &Spread, b: &Spread) -> Agreement {
 
 /// Whether the first of two shares of what was counted is more, where both were seen too seldom for
 /// [`judged`]: each as a part of one, and of how many it is. Open where they are within
-/// [`ERRORS_MAX`] of each other, or nearly alike.
+/// three standard errors of each other, or nearly alike.
 #[must_use]
 pub fn is_counted_more(a: (f64, f64), b: (f64, f64)) -> Agreement {
     let variance = |(share, of): (f64, f64)| share * (1.0 - share) / of;
