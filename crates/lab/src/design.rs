@@ -117,18 +117,7 @@ impl Design {
     /// The capacity of a subject, as far as it is known.
     #[must_use]
     pub fn capacity(&self, known: &Known<'_>, of: &Subject) -> Option<Capacity> {
-        let of = self.basis(of);
-        let cells = self.cells_of_sweep(known, &of).filter(|cell| cell.is_good());
-        let told = cells.filter_map(|cell| {
-            let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
-            // What is more was asked for in the warm-up.
-            let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
-            let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
-            let capacity = Capacity { replies_per_s, rate: found_at * answered, found_at };
-            // There is no multiple of nothing.
-            (replies_per_s > 0.0).then_some(capacity)
-        });
-        told.max_by(|a, b| a.replies_per_s.total_cmp(&b.replies_per_s))
+        best_of_sweep(known, self.experiment, &self.basis(of)).map(|(capacity, _)| capacity)
     }
 
     /// The cells of one subject's rates, upwards.
@@ -250,7 +239,7 @@ impl Design {
     /// it did not count.
     fn is_too_much(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<bool> {
         let (_, rate) = self.of_probed(known, of, share)?;
-        let mut cells = self.cells_of_sweep(known, of);
+        let mut cells = cells_of_sweep(known, self.experiment, of);
         let cell = cells.find(|cell| cell.factor(RATE) == Some(rate))?;
         let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
         Some(good < ANSWERED * offered || cell.is_failed())
@@ -268,14 +257,6 @@ impl Design {
     fn swept_once(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
         let load = self.load_of_sweep();
         wanted.map(|(of, rate)| self.at_rate(SWEEP, of, &load, rate)).collect()
-    }
-
-    fn cells_of_sweep<'s, 'k>(
-        &self,
-        known: &'s Known<'k>,
-        of: &Subject,
-    ) -> impl Iterator<Item = &'s Cell<'k>> {
-        known.cells(self.experiment, SWEEP).filter(move |cell| cell.subject() == of)
     }
 
     fn rates(&self, known: &Known<'_>) -> Vec<Spec> {
@@ -338,6 +319,34 @@ pub const RATES: &str = "rates";
 pub const RATE: &str = "rate";
 /// The same as a share of the capacity.
 pub const OF_CAPACITY: &str = "of_capacity";
+
+/// The capacity that an experiment's sweep of a subject has found, and where.
+#[must_use]
+pub fn best_of_sweep<'s, 'k>(
+    known: &'s Known<'k>,
+    experiment: &str,
+    of: &Subject,
+) -> Option<(Capacity, &'s Cell<'k>)> {
+    let cells = cells_of_sweep(known, experiment, of).filter(|cell| cell.is_good());
+    let told = cells.filter_map(|cell| {
+        let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
+        // What is more was asked for in the warm-up.
+        let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
+        let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
+        let capacity = Capacity { replies_per_s, rate: found_at * answered, found_at };
+        // There is no multiple of nothing.
+        (replies_per_s > 0.0).then_some((capacity, cell))
+    });
+    told.max_by(|(a, _), (b, _)| a.replies_per_s.total_cmp(&b.replies_per_s))
+}
+
+fn cells_of_sweep<'s, 'k>(
+    known: &'s Known<'k>,
+    experiment: &str,
+    of: &Subject,
+) -> impl Iterator<Item = &'s Cell<'k>> {
+    known.cells(experiment, SWEEP).filter(move |cell| cell.subject() == of)
+}
 
 /// A load whose warm-up lasts until a server that is asked for more than it can do has as many
 /// clients waiting as it will ever have: of those that come at `multiple` times its capacity, a

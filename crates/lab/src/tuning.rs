@@ -63,8 +63,6 @@ pub struct Gain {
     pub best: Subject,
     /// Its score, and what it is untuned; by other figures than those it was chosen by.
     pub scores: (Spread, Spread),
-    /// Whether each repeat of it is better than each of the other one.
-    pub is_more: bool,
 }
 
 /// A round's outcome.
@@ -118,11 +116,9 @@ impl Tuning {
     #[must_use]
     pub fn gain(&self, known: &Known<'_>) -> Option<Gain> {
         let best = self.best(known)?;
-        let [with, without] = [&best, &self.of].map(|of| self.scores(known, LAST, of));
-        let scores = (Spread::of(with.clone())?, Spread::of(without.clone())?);
-        let lowest = with.into_iter().fold(f64::INFINITY, f64::min);
-        let is_more = without.into_iter().all(|score| score < lowest);
-        Some(Gain { best, scores, is_more })
+        let score = |of| Spread::of(self.scores(known, LAST, of));
+        let scores = (score(&best)?, score(&self.of)?);
+        Some(Gain { best, scores })
     }
 
     /// Those who are left after all rounds, the best first; `None` before that is known.
@@ -341,6 +337,15 @@ impl Tuning {
         let of_it = cells.filter(|cell| cell.subject().name == self.of.name);
         let points = of_it.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
         points.map(|point| point.cost.whole_s).sum()
+    }
+}
+
+impl Gain {
+    /// Whether each repeat of it is better than each of the other one.
+    #[must_use]
+    pub fn is_more(&self) -> bool {
+        let (with, without) = self.scores;
+        with.range.0 > without.range.1
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Source;
 use crate::curves::{self, name, number};
-use crate::design::{PROBE, RATE, SWEEP};
+use crate::design::{PROBE, RATE, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{Section, Table};
@@ -102,16 +102,8 @@ impl Pair {
 fn capacities(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
     let probed = known_a.cells(experiment, PROBE).map(Cell::subject);
     let pair = |of| {
-        let best = |known: &Known<'_>| {
-            let cells = known.cells(experiment, SWEEP).filter(|cell| cell.subject() == of);
-            let asked = |cell: &Cell<'_>| Some(cell.spread(&metric::OFFERED)?.median);
-            // What is more was asked for in the warm-up.
-            let told = cells.filter_map(|cell| {
-                let good = cell.judged(&metric::GOODPUT)?;
-                Some((good.median.min(asked(cell)?), good))
-            });
-            told.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, spread)| spread)
-        };
+        let best =
+            |known: &Known<'_>| best_of_sweep(known, experiment, of)?.1.spread(&metric::GOODPUT);
         let (a, b) = (best(known_a)?, best(known_b)?);
         Some(Pair { what: format!("{of} capacity"), of: &metric::GOODPUT, a, b })
     };

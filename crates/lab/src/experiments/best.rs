@@ -9,7 +9,7 @@ use super::{flood, frame};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
@@ -172,38 +172,28 @@ fn is_failed(design: &Design, known: &Known<'_>, of: &Subject) -> bool {
     design.curve(known, of).iter().any(|cell| cell.is_failed())
 }
 
-/// Who answers most at twice the load, with those who may be as good: whose best repeat is better
-/// than its worst one.
+/// Who answers most at twice the load, with those who may be as good.
 fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Option<String> {
     let good = |of: &&&Subject| !is_failed(design, known, of);
-    let at_twice = |of| Some((of, curves::at_multiple(design, known, of, 2.0)?));
-    let told: Vec<(&Subject, &Cell<'_>)> =
-        all.iter().filter(good).copied().filter_map(at_twice).collect();
-    let median = |cell: &Cell<'_>| cell.spread(&metric::GOODPUT).map_or(0.0, |of| of.median);
-    let most = told.iter().max_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)));
-    let &(of, cell) = most?;
-    let lowest = replies(cell).fold(f64::INFINITY, f64::min);
-    let may_be = |(other, cell): &&(&Subject, &Cell<'_>)| {
-        *other != of && replies(cell).any(|replies| replies > lowest)
+    let at_twice = |of| {
+        let cell = curves::at_multiple(design, known, of, 2.0)?;
+        Some((of, cell, cell.spread(&metric::GOODPUT)?))
     };
-    let others: Vec<String> =
-        told.iter().filter(may_be).map(|(other, _)| other.to_string()).collect();
+    let mut told: Vec<(&Subject, &Cell<'_>, Spread)> =
+        all.iter().filter(good).copied().filter_map(at_twice).collect();
+    told.sort_by(|(.., a), (.., b)| b.median.total_cmp(&a.median));
+    let &(of, cell, replies) = told.first()?;
+    let names: Vec<String> = told.iter().map(|(of, ..)| of.to_string()).collect();
+    let ranked = names.iter().zip(&told).map(|(name, (.., replies))| (name.as_str(), *replies));
+    let others = frame::not_told_from_first(&ranked.collect::<Vec<_>>());
     let capacity = design.capacity(known, of)?.replies_per_s;
     let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
         format!(", 99 of 100 of them within {} ms", number(p99.median))
     });
-    let others = match others.as_slice() {
-        [] => String::new(),
-        others => format!(" Repeats do not tell it from {}.", others.join(", ")),
-    };
     Some(format!(
         "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a second \
          in time, {} % of its capacity{p99}.{others}",
-        number(median(cell)),
-        number(100.0 * median(cell) / capacity)
+        number(replies.median),
+        number(100.0 * replies.median / capacity)
     ))
-}
-
-fn replies<'c>(cell: &'c Cell<'_>) -> impl Iterator<Item = f64> + 'c {
-    cell.points().filter_map(metric::GOODPUT.of)
 }

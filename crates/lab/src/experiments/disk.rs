@@ -7,7 +7,7 @@
 use super::frame::{self, Rival};
 use crate::claim::Says;
 use crate::curves::{self, counted, number};
-use crate::design::{Design, RATE, SWEEP};
+use crate::design::{Design, best_of_sweep};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -141,11 +141,7 @@ fn at_capacity<'s, 'k>(
     known: &'s Known<'k>,
     of: &Subject,
 ) -> Option<&'s Cell<'k>> {
-    let found_at = design.capacity(known, of)?.found_at;
-    let of_it = |cell: &&Cell<'_>| {
-        cell.subject() == of && cell.factor(RATE) == Some(found_at) && cell.is_good()
-    };
-    known.cells(design.experiment, SWEEP).find(of_it)
+    best_of_sweep(known, design.experiment, of).map(|(_, cell)| cell)
 }
 
 /// All that is told.
@@ -156,13 +152,14 @@ pub(super) fn section(
     names: &[(Subject, String)],
     claims: &[Claim],
 ) -> Section {
-    let metrics: [&Metric; 10] = [
+    let metrics: [&Metric; 11] = [
         &metric::REPLIES,
         &metric::SERVER_MBIT,
         &metric::RESPONSE,
         &metric::IO_WAIT,
         &metric::BLOCKED,
         &metric::IO_PRESSURE,
+        &metric::GROUP_IO_PRESSURE,
         &metric::GROUP_CACHE,
         &metric::SITE_BEFORE,
         &metric::SITE_AFTER,

@@ -2,7 +2,7 @@
 
 use super::frame;
 use crate::curves::{self, number};
-use crate::design::{Design, OF_CAPACITY};
+use crate::design::Design;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::Table;
@@ -61,50 +61,57 @@ pub(super) fn question(design: &Design) -> Vec<String> {
 /// What came out at the highest load, a row for each subject, those that keep most first.
 pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
     let most = design.multiples.last().copied().unwrap_or(1.0);
-    let row = |of: &Subject| {
-        let capacity = design.capacity(known, of)?.replies_per_s;
-        let cell = curves::at_multiple(design, known, of, most)?;
-        let good = cell.spread(&metric::GOODPUT)?.median;
+    let row = |(of, Kept { capacity, good, cell }): (&Subject, Kept<'_, '_>)| {
         let share = number(100.0 * good / capacity);
         let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
-        Some((good, [vec![of.to_string(), number(capacity), share], told.into()].concat()))
+        [vec![of.to_string(), number(capacity), share], told.into()].concat()
     };
-    let mut rows: Vec<_> = design.subjects.iter().filter_map(row).collect();
-    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
     let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
     Table {
         title: format!("Asked for {most} times as much as it can do"),
         head: head.into_iter().chain(metrics).collect(),
-        rows: rows.into_iter().map(|(_, row)| row).collect(),
+        rows: ranked(design, known).into_iter().map(row).collect(),
         notes: Vec::new(),
     }
 }
 
 /// What came out, for each subject in a line, those that keep most first.
 pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
-    let mut told: Vec<(f64, String)> =
-        design.subjects.iter().filter_map(|of| of_subject(design, known, of)).collect();
-    told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    told.into_iter().map(|(_, line)| line).collect()
+    let most = design.multiples.last().copied().unwrap_or(1.0);
+    let line = |(of, Kept { capacity, good, cell }): (&Subject, Kept<'_, '_>)| {
+        let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
+            format!(" and 99 of 100 of them come within {} ms", number(p99.median))
+        });
+        let failed = if cell.is_failed() { "; it failed verification there" } else { "" };
+        format!(
+            "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %)\
+             {p99}{failed}.",
+            number(capacity),
+            number(good),
+            number(100.0 * good / capacity)
+        )
+    };
+    ranked(design, known).into_iter().map(line).collect()
 }
 
-fn of_subject(design: &Design, known: &Known<'_>, of: &Subject) -> Option<(f64, String)> {
-    let capacity = design.capacity(known, of)?.replies_per_s;
-    let most = design.multiples.last().copied()?;
-    let curve = design.curve(known, of);
-    let cell: &Cell<'_> = curve.into_iter().find(|cell| cell.factor(OF_CAPACITY) == Some(most))?;
-    let good = cell.spread(&metric::GOODPUT)?.median;
-    let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
-        format!(" and 99 of 100 of them come within {} ms", number(p99.median))
-    });
-    let failed = if cell.is_failed() { "; it failed verification there" } else { "" };
-    let line = format!(
-        "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %){p99}\
-         {failed}.",
-        number(capacity),
-        number(good),
-        number(100.0 * good / capacity)
-    );
-    Some((good, line))
+/// What a subject answers at the highest load.
+struct Kept<'s, 'k> {
+    /// In good replies a second.
+    capacity: f64,
+    /// The same at that load.
+    good: f64,
+    cell: &'s Cell<'k>,
+}
+
+/// Those of whom it is known, who answer most first.
+fn ranked<'s, 'k>(design: &'s Design, known: &'s Known<'k>) -> Vec<(&'s Subject, Kept<'s, 'k>)> {
+    let kept = |of| {
+        let cell = curves::at_multiple(design, known, of, design.multiples.last().copied()?)?;
+        let capacity = design.capacity(known, of)?.replies_per_s;
+        Some((of, Kept { capacity, good: cell.spread(&metric::GOODPUT)?.median, cell }))
+    };
+    let mut all: Vec<_> = design.subjects.iter().filter_map(kept).collect();
+    all.sort_by(|(_, a), (_, b)| b.good.total_cmp(&a.good));
+    all
 }

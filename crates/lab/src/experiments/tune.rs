@@ -14,7 +14,7 @@ use crate::page::{Section, Table};
 use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::{Kind, Subject};
-use crate::tuning::{Gain, Tuning};
+use crate::tuning::Tuning;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "tune",
@@ -139,14 +139,15 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
     let finalists = tuning.finalists(known);
     let [(best, score), _, ..] = finalists.as_slice() else { return None };
-    let Some(Gain { best, scores: (with, without), is_more }) = tuning.gain(known) else {
+    let Some(gain) = tuning.gain(known) else {
         return Some(format!(
             "{}: best with {best}: {} good replies/s over all loads.",
             tuning.of,
             curves::spread_text(score)
         ));
     };
-    let more = if is_more {
+    let (best, (with, without)) = (&gain.best, gain.scores);
+    let more = if gain.is_more() {
         format!("{} % more", number((with.median / without.median - 1.0) * 100.0))
     } else {
         String::from("which repeats do not tell from that")
