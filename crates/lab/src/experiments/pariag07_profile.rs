@@ -13,12 +13,12 @@ use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::Metric;
-use crate::page::{Comparison, Section, Series, Table};
+use crate::page::{Comparison, NONE, Section, Series, Table};
 use crate::point::Point;
 use crate::profile::{Kind, Part, Seen, Shares};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
-use crate::subject::Subject;
+use crate::subject::{self, Subject};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-profile",
@@ -116,11 +116,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let shares: Vec<Told<'_>> = seen
         .into_iter()
         .filter_map(|looked| match looked.seen {
-            Seen::Shares(shares) => Some((looked.of.label(), shares, looked.is_failed)),
+            Seen::Shares(shares) => Some((looked.of, shares, looked.is_failed)),
             Seen::Calls(_) => None,
         })
         .collect();
-    let names = shares.iter().map(|(of, ..)| of.clone());
+    let names = shares.iter().map(|(of, ..)| of.label());
     let names = names.chain(PAPER.iter().map(|(name, ..)| String::from(*name))).collect();
     let series = Part::ALL.iter().enumerate().map(|(at, part)| -> Series {
         let here = shares.iter().map(|(_, shares, is_failed)| (percent(part, shares), *is_failed));
@@ -155,7 +155,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 }
 
 /// A subject, its shares, and whether it failed verification.
-type Told<'k> = (String, &'k Shares, bool);
+type Told<'k> = (&'k Subject, &'k Shares, bool);
 
 fn percent(part: &Part, shares: &Shares) -> f64 {
     shares.percent.get(part).copied().unwrap_or(0.0)
@@ -164,6 +164,7 @@ fn percent(part: &Part, shares: &Shares) -> f64 {
 /// The three greatest parts of each.
 fn answer(shares: &[Told<'_>]) -> Vec<String> {
     let told = shares.iter().map(|(of, shares, is_failed)| {
+        let of = of.label();
         if *is_failed {
             return format!("{of} failed verification: it tells nothing.");
         }
@@ -182,12 +183,14 @@ fn answer(shares: &[Told<'_>]) -> Vec<String> {
 
 fn table(shares: &[Told<'_>]) -> Table {
     let mut head = vec![String::from("% of the time in which something ran")];
-    head.extend(shares.iter().map(|(of, _, is_failed)| curves::marked(of.clone(), *is_failed)));
+    head.extend(shares.iter().map(|(of, _, is_failed)| curves::marked(of.label(), *is_failed)));
     head.extend(PAPER.iter().map(|(name, ..)| String::from(*name)));
+    let line = |title: &str, here: Vec<String>, there: [f64; PAPER.len()]| {
+        let title = [String::from(title)].into_iter();
+        title.chain(here).chain(there.map(number)).collect::<Vec<String>>()
+    };
     let row = |title: &str, here: &dyn Fn(&Shares) -> f64, there: [f64; PAPER.len()]| {
-        let here = shares.iter().map(|(_, shares, _)| number(here(shares)));
-        let values: Vec<String> = here.chain(there.map(number)).collect();
-        [String::from(title)].into_iter().chain(values).collect::<Vec<String>>()
+        line(title, shares.iter().map(|(_, shares, _)| number(here(shares))).collect(), there)
     };
     let mut rows: Vec<Vec<String>> = Part::ALL
         .iter()
@@ -202,15 +205,25 @@ fn table(shares: &[Told<'_>]) -> Table {
     let switches = PAPER.map(|(.., switches)| switches);
     rows.push(row("context switches/s", &|of| of.context_switches_per_s, switches));
     let user = [0.0, 0.0, 20_836.0];
-    rows.push(row("user-level switches/s", &|of| of.user_switches_per_s, user));
+    let here = shares.iter().map(|(of, ..)| String::from(user_switches(of))).collect();
+    rows.push(line("user-level switches/s", here, user));
     Table {
         title: String::from("Shares of the processor's time"),
         head,
         rows,
         notes: vec![String::from(
             "Context switches and the cache are the whole machine's, the lab's client included. \
-             User-level switches are seen by the server alone, and 0 where it does not tell them.",
+             User-level switches are seen by the server alone: none where no thread is of its own \
+             making, as in all that Weir has, and not told of other servers.",
         )],
+    }
+}
+
+/// Between threads of a server's own making, in a second.
+fn user_switches(of: &Subject) -> &'static str {
+    match of.kind() {
+        Ok(subject::Kind::Weir(_) | subject::Kind::Floor(_)) => "0",
+        _ => NONE,
     }
 }
 

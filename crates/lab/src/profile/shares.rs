@@ -37,9 +37,6 @@ pub struct Shares {
     pub page_cache_bytes: u64,
     /// Of the whole machine, in a second (`ctx-sw/sec`).
     pub context_switches_per_s: f64,
-    /// Between threads of the server's own making, in a second. The kernel does not see them:
-    /// whoever reads the server's own counters sets it.
-    pub user_switches_per_s: f64,
 }
 
 /// A function.
