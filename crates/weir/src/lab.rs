@@ -62,8 +62,8 @@ pub(crate) fn command() -> Command {
         )
         .args_conflicts_with_subcommands(true)
         .after_help(
-            "Without a word it answers, in ten minutes, which server and which knobs are best on \
-             this machine.\n\
+            "Without a word it answers, in some twelve minutes, which server and which knobs are \
+             best on this machine.\n\
              Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine \
              refuses, 130 stopped",
         )

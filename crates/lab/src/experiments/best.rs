@@ -1,7 +1,7 @@
 //! Which server and which knobs are best on this machine, and what happens at twice the load, with
 //! clients that wait one second?
 //!
-//! The question of whoever has a site and expects a flood, answered in ten minutes: Weir's
+//! The question of whoever has a site and expects a flood, answered in some twelve minutes: Weir's
 //! architectures, with a few values of the knobs that matter then, beside other servers. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
