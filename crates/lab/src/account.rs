@@ -10,12 +10,13 @@ use std::path::Path;
 use load::collector::times::Times;
 use serde::Serialize;
 
-use crate::curves::{capital, counted, lasting};
+use crate::curves::{capital, counted, lasting, number};
 use crate::design::{PROBE, SWEEP};
 use crate::experiment::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Page, Section, Table};
+use crate::point::Point;
 use crate::results::{Results, Run};
 use crate::setup::Setup;
 use crate::spec::Spec;
@@ -104,6 +105,7 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
         if good == 1 { "counts" } else { "count" },
         if invalid == 1 { "does" } else { "do" }
     )];
+    lines.iter_mut().for_each(|line| line.push_str(&beside(&results.points)));
     lines.extend(whole::missing(source));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
@@ -114,6 +116,20 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
         lines.push(format!("Measured by {count} builds of Weir, which may differ."));
     }
     lines
+}
+
+/// What points cost that measured nothing, behind another sentence.
+fn beside(points: &[Point]) -> String {
+    let costs: Vec<f64> = points.iter().filter_map(metric::BESIDE.of).collect();
+    let most = costs.iter().copied().fold(0.0, f64::max);
+    let told = |all: Spread| {
+        let (median, most) = (number(all.median), number(most));
+        format!(
+            " Beside what it measured and its warm-up, a point took {median} s (the median; {most} \
+             s at most)."
+        )
+    };
+    Spread::of(costs).map_or_else(String::new, told)
 }
 
 /// One line for each measurement, with all of its repeats together: what a page is drawn of, in

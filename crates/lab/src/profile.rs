@@ -16,7 +16,7 @@ mod symbols;
 mod tasks;
 mod tool;
 
-pub use calls::{Call, Calls};
+pub use calls::{Accepts, Call, Calls};
 pub use shares::{Share, Shares};
 pub use symbols::{Area, Part};
 pub use tasks::Task;

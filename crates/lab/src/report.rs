@@ -27,12 +27,14 @@ pub struct Drawing {
 }
 
 /// Writes `index.html`, `index.md`, and `SECTION-FIGURE.svg` and `.png` of each figure into `dir`,
-/// which is made where it is missing; files of these names are overwritten, others stay.
+/// which is made where it is missing; a page of an earlier time is overwritten, other files stay.
 ///
 /// # Errors
 ///
-/// [`Failure::Machine`] names the file that could not be written. Files before it are whole.
+/// [`Failure::Machine`] names the file that could not be written. Files before it are whole. And
+/// those of [`check`].
 pub fn write(page: &Page, dir: &Path) -> Result<(), Failure> {
+    check(dir)?;
     fs::create_dir_all(dir).map_err(|error| Failure::machine(dir.display(), error))?;
     let drawings = drawings(page);
     for (section, drawings) in page.sections.iter().zip(&drawings) {
@@ -41,8 +43,34 @@ pub fn write(page: &Page, dir: &Path) -> Result<(), Failure> {
             file(dir, &format!("{}.png", drawing.stem), &figure::png(figure))?;
         }
     }
-    file(dir, "index.md", markdown::page(page, &drawings).as_bytes())?;
-    file(dir, "index.html", html::page(page, &drawings).as_bytes())
+    // First the one that says whose they are.
+    file(dir, INDEX, html::page(page, &drawings).as_bytes())?;
+    file(dir, "index.md", markdown::page(page, &drawings).as_bytes())
+}
+
+const INDEX: &str = "index.html";
+
+/// Whether a page may be written into `dir`: there is none, or one that a lab has written.
+///
+/// # Errors
+///
+/// [`Failure::Operator`]: there is a page of somebody else's. [`Failure::Machine`]: it cannot be
+/// read.
+pub fn check(dir: &Path) -> Result<(), Failure> {
+    let path = dir.join(INDEX);
+    // What is no file shows what it is when it is written to.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let page = fs::read(&path).map_err(|error| Failure::machine(path.display(), error))?;
+    let is_ours = page.is_empty() || page.windows(html::MARK.len()).any(|of| of == html::MARK);
+    let refused = || {
+        format!(
+            "{}: it is no page of a lab and would be lost; take another directory",
+            path.display()
+        )
+    };
+    is_ours.then_some(()).ok_or_else(|| Failure::Operator(refused()))
 }
 
 fn file(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {

@@ -1,13 +1,16 @@
 //! The tools at work, on this machine as it is.
 
 use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use lab::Failure;
-use lab::profile::{Kind, Part, Profiler, Seen, Target, Task};
+use lab::profile::{Accepts, Kind, Part, Profiler, Seen, Target, Task};
 use lab::vitals::{Reading, Side, Watch};
+use os::Poller;
+use os::poller::Mechanism;
 
 /// Ends with the test.
 struct Ends(Child);
@@ -63,6 +66,31 @@ fn no_call_is_lost() {
     assert!(calls.by_task[&Task::Processes].count >= 2, "it runs a program and ends");
     assert!(calls.user_us > 0 && calls.by_name["write"].busy_us > 0);
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing stays");
+}
+
+/// Two phases of three connections each, by hand: of this process, as no other can be told when.
+#[test]
+fn who_accepts_several_at_a_time_is_seen() {
+    let home = tempfile::tempdir().unwrap();
+    let pids = vec![std::process::id()];
+    let target = Target { pids, directory: home.path().into(), ..Target::default() };
+    let profiler = match Profiler::start(Kind::Calls, &target) {
+        Ok(profiler) => profiler,
+        Err(Failure::Machine(why)) if cannot(&why) => return println!("skipped: {why}"),
+        Err(e) => panic!("{e}"),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut poller = Poller::new(Mechanism::Epoll, 1).unwrap();
+    poller.add_level(&listener, 0).unwrap();
+    for _ in 0..2 {
+        let clients = [0; 3].map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        poller.wait(None).unwrap();
+        clients.iter().for_each(|_| drop(listener.accept().unwrap()));
+    }
+    let profile = profiler.finish(&[]).unwrap();
+    assert_eq!(profile.faults, Vec::<String>::new());
+    let Seen::Calls(calls) = profile.seen else { panic!("{:?}", profile.seen) };
+    assert_eq!(calls.accepts, Accepts { connections: 6, phases: 2 });
 }
 
 #[test]

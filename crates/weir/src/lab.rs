@@ -62,7 +62,7 @@ pub(crate) fn command() -> Command {
         )
         .args_conflicts_with_subcommands(true)
         .after_help(
-            "Without a word it answers, in some twelve minutes, which server and which knobs are \
+            "Without a word it answers, in some ten minutes, which server and which knobs are \
              best on this machine.\n\
              Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine \
              refuses, 130 stopped",

@@ -1,7 +1,7 @@
 //! Which server and which knobs are best on this machine, and what happens at twice the load, with
 //! clients that wait one second?
 //!
-//! The question of whoever has a site and expects a flood, answered in some twelve minutes: Weir's
+//! The question of whoever has a site and expects a flood, answered in some ten minutes: Weir's
 //! architectures, with a few values of the knobs that matter then, beside other servers. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
@@ -63,10 +63,10 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects,
-        load: flood::load(setup, 1.5),
+        load: flood::load(setup, 1.0),
         layout: flood::layout(setup),
         sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
+        sweep: &[0.9, 1.1],
         multiples: &[0.9, 2.0],
         sweep_repeats: 1,
         repeats: setup.repeats(3),

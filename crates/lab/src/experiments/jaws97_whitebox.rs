@@ -70,6 +70,8 @@ struct Looked<'k> {
     calls: &'k Calls,
     /// How many it had.
     requests: u64,
+    /// For how long it was looked at, in seconds.
+    window_s: f64,
     is_failed: bool,
 }
 
@@ -83,6 +85,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 name: name(looked.of),
                 calls,
                 requests: requests(looked.point),
+                window_s: looked.window_s,
                 is_failed: looked.is_failed,
             }),
             Seen::Shares(_) => None,
@@ -112,7 +115,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer: answer(&calls),
         comparisons: comparisons(&closed, known),
         figures: vec![share_figure("time", title, names, series)],
-        tables: vec![table(&calls)],
+        tables: vec![table(&calls), accepts(&calls)],
         excluded,
         ..frame::section(
             &EXPERIMENT,
@@ -238,7 +241,7 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
 
 /// What each spends most of its time on.
 fn answer(calls: &[Looked<'_>]) -> Vec<String> {
-    let told = calls.iter().map(|Looked { name: of, calls, requests, is_failed }| {
+    let told = calls.iter().map(|Looked { name: of, calls, requests, is_failed, .. }| {
         if *is_failed {
             return format!("{of} failed verification: it tells nothing.");
         }
@@ -279,5 +282,29 @@ fn table(calls: &[Looked<'_>]) -> Table {
         head,
         rows,
         notes: vec![String::from("Tracing each call makes all of them slower than they are.")],
+    }
+}
+
+/// Brecht04's accept statistics, of servers that do not count them as well.
+fn accepts(calls: &[Looked<'_>]) -> Table {
+    let is_seen = |of: &&Looked<'_>| of.calls.accepts.connections > 0;
+    let row = |of: &Looked<'_>| {
+        let (connections, phases) =
+            (of.calls.accepts.connections as f64, of.calls.accepts.phases as f64);
+        let of_all = [connections / of.window_s, phases / of.window_s, connections / phases];
+        let name = curves::marked(of.name.clone(), of.is_failed);
+        [name].into_iter().chain(of_all.map(number)).collect()
+    };
+    let head =
+        ["server", "connections accepted/s", "accept phases/s", "connections for each phase"];
+    Table {
+        title: String::from("How connections are accepted (Brecht04 equation 1)"),
+        head: head.map(String::from).into(),
+        rows: calls.iter().filter(is_seen).map(row).collect(),
+        notes: vec![String::from(
+            "As the kernel sees it: a phase is what a thread accepts between two calls that ask \
+             for events, or after it has waited for a connection. Who accepts by a ring makes no \
+             such calls, and is not here.",
+        )],
     }
 }

@@ -36,8 +36,9 @@ const STAGE: &str = "step";
 const QUIET: f64 = 0.5;
 const FLOOD: f64 = 2.0;
 
-/// Results are told for each, in seconds.
+/// Results are told for each, in seconds; of a run that is too long for so many, for a longer one.
 const INTERVAL_S: f64 = 0.2;
+const INTERVALS_MAX: f64 = 500.0;
 
 fn design(setup: &Setup) -> Design {
     Design {
@@ -60,6 +61,10 @@ fn part_s(setup: &Setup) -> f64 {
     setup.seconds(3.0)
 }
 
+fn interval_s(setup: &Setup) -> f64 {
+    INTERVAL_S.max(3.0 * part_s(setup) / INTERVALS_MAX)
+}
+
 fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Option<Spec> {
     let rate = design.capacity(known, of)?.rate;
     let (quiet, flood, part) = ((rate * QUIET).round(), (rate * FLOOD).round(), part_s(setup));
@@ -69,7 +74,7 @@ fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Opti
         experiment: EXPERIMENT.name.into(),
         stage: STAGE.into(),
         subject: of.clone(),
-        load: load.with("steps", steps).with("interval", INTERVAL_S),
+        load: load.with("steps", steps).with("interval", interval_s(setup)),
         layout: design.layout.clone(),
         factors: BTreeMap::new(),
         repeat: 0,
@@ -258,8 +263,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut question = flood::question(&design);
     question.push(format!(
         "Here it is {QUIET} of the capacity for {} s, then {FLOOD} times of it for as long, then \
-         {QUIET} again. Good replies are counted in each {INTERVAL_S} s.",
-        part_s(setup)
+         {QUIET} again. Good replies are counted in each {} s.",
+        part_s(setup),
+        interval_s(setup)
     ));
     vec![Section {
         question,

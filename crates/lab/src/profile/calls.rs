@@ -32,6 +32,19 @@ pub struct Calls {
     pub user_us: u64,
     /// A thread stopped to run, in a call or between two.
     pub context_switches: u64,
+    /// Of calls that accept one connection each; a ring's are not seen.
+    #[serde(default)]
+    pub accepts: Accepts,
+}
+
+/// How connections were accepted (Brecht04 equation 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Accepts {
+    /// Accepted.
+    pub connections: u64,
+    /// Times at which a thread accepted at least one, after it had asked for events or had waited
+    /// for a connection.
+    pub phases: u64,
 }
 
 /// Some calls, all together.
@@ -115,7 +128,8 @@ const MOUNT: &str = "mount -t tracefs tracefs /sys/kernel/tracing && exec bpftra
 const READY: &str = "ready";
 
 /// What the kernel runs. A thread's time since its last step into or out of the kernel, without
-/// that in which it did not run, belongs to what it has left. The last probe is attached last, so
+/// that in which it did not run, belongs to what it has left. Its accept phase is 2 from a first
+/// connection on until it asks for events again. The last probe is attached last, so
 /// that all are at work when it speaks.
 fn script(pids: &[u32]) -> String {
     let mut text = String::from("BEGIN {");
@@ -123,10 +137,21 @@ fn script(pids: &[u32]) -> String {
         // Writing to memory does not fail.
         let _ = write!(text, " @ours[{pid}] = 1;");
     }
+    let mut mark = |table: &str, is_wanted: &dyn Fn(&str) -> bool| {
+        let wanted = (0..NUMBERS).filter(|call| os::calls::name(*call).is_some_and(is_wanted));
+        wanted.for_each(|call| {
+            let _ = write!(text, " @{table}[{call}] = 1;");
+        });
+    };
+    mark("asks", &|name| Task::of(name) == Task::Events);
+    mark("accepts", &|name| ["accept", "accept4"].contains(&name));
     text.push_str(" }\n");
     text.push_str(PROBES);
     text
 }
+
+/// The kernel's calls have smaller ones.
+const NUMBERS: c_long = 1024;
 
 const PROBES: &str = r#"
 tracepoint:sched:sched_process_fork /@ours[pid]/ { @ours[args->child_pid] = 1; }
@@ -137,8 +162,14 @@ tracepoint:raw_syscalls:sys_enter /@ours[pid]/ {
   if (@since[tid]) { @user = sum(nsecs - @since[tid] - @out[tid]); }
   @since[tid] = nsecs;
   @out[tid] = (uint64)0;
+  if (@asks[args->id]) { @phase[tid] = (uint64)1; }
 }
 tracepoint:raw_syscalls:sys_exit /@ours[pid]/ {
+  if (@accepts[args->id] && args->ret >= 0) {
+    @accepted = count();
+    if (@phase[tid] != 2 || @out[tid]) { @phases = count(); }
+    @phase[tid] = (uint64)2;
+  }
   if (@since[tid]) {
     @busy[args->id] = sum(nsecs - @since[tid] - @out[tid]);
     @waiting[args->id] = sum(@out[tid]);
@@ -154,10 +185,12 @@ tracepoint:sched:sched_switch /@left[args->next_pid]/ {
 tracepoint:sched:sched_process_exit /@ours[pid]/ {
   delete(@since[tid]);
   delete(@out[tid]);
+  if (@phase[tid]) { delete(@phase[tid]); }
   if (tid != pid) { delete(@ours[tid]); }
 }
 interval:ms:20 { if (!@told) { @told = 1; printf("ready\n"); } }
-END { clear(@ours); clear(@since); clear(@out); clear(@left); clear(@told); }
+END { clear(@ours); clear(@since); clear(@out); clear(@left); clear(@phase); clear(@told);
+  clear(@asks); clear(@accepts); }
 "#;
 
 /// Events for which a program of `pid` was not run, because one was running there.
@@ -217,6 +250,7 @@ fn calls(maps: &serde_json::Map<String, Value>) -> Calls {
     }
     calls.user_us = number("@user") / 1000;
     calls.context_switches = number("@switches");
+    calls.accepts = Accepts { connections: number("@accepted"), phases: number("@phases") };
     calls
 }
 
@@ -254,10 +288,13 @@ mod tests {
 {"type": "map", "data": {"@count": {"0": 3, "1": 4, "232": 5, "100000": 6}}}
 {"type": "map", "data": {"@switches": 12}}
 {"type": "map", "data": {"@user": 44000}}
+{"type": "map", "data": {"@accepted": 9}}
+{"type": "map", "data": {"@phases": 3}}
 "#;
         let (calls, span_us, faults) = parse(text).unwrap();
         assert_eq!((span_us, faults), (2500, Vec::new()));
         assert_eq!((calls.user_us, calls.context_switches), (44, 12));
+        assert_eq!(calls.accepts, Accepts { connections: 9, phases: 3 });
         let unknown = calls.by_name["call 100000"];
         assert_eq!(unknown, Call { count: 6, ..Call::default() });
         assert_eq!(calls.by_task[&Task::Miscellaneous], unknown);
@@ -289,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_script_names_each_process() {
-        assert!(script(&[7, 8]).starts_with("BEGIN { @ours[7] = 1; @ours[8] = 1; }\n"));
+        assert!(script(&[7, 8]).starts_with("BEGIN { @ours[7] = 1; @ours[8] = 1;"));
         assert!(script(&[]).contains(READY));
         assert_eq!(missed(u32::MAX), 0);
     }

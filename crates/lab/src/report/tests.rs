@@ -126,6 +126,25 @@ fn all_files_of_a_page_are_written() {
 }
 
 #[test]
+fn a_page_of_somebody_else_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index.html");
+    let rows = [(None, true), (Some("<html>mine</html>"), false), (Some(""), true)];
+    for (there, is_written) in rows {
+        there.iter().for_each(|text| fs::write(&path, text).unwrap());
+        let written = write(&page(), dir.path());
+        assert_eq!(written.is_ok(), is_written, "{there:?}: {written:?}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(Some(text.as_str()) != there, is_written);
+        assert_eq!(dir.path().join("index.md").exists(), is_written);
+        // Its own may be written again.
+        assert_eq!(write(&page(), dir.path()).is_ok(), is_written);
+        fs::remove_file(&path).unwrap();
+        let _ = fs::remove_file(dir.path().join("index.md"));
+    }
+}
+
+#[test]
 fn a_picture_is_not_blank() {
     for figure in [curves(), bars(Shape::Stack), Figure { series: Vec::new(), ..curves() }] {
         let file = figure::png(&figure);

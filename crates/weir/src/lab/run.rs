@@ -61,6 +61,7 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
+    lab::report::check(&dir)?;
     let mut bench = Bench::new(executable, &run.run, &sites, &dir.join("scratch"))?;
     bench.adopt_orphans()?;
     let (mut log, mut results) = Log::open(&dir)?;
