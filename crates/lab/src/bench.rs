@@ -62,7 +62,10 @@ impl Bench {
         let scratch =
             std::path::absolute(scratch).map_err(|e| Failure::machine(scratch.display(), e))?;
         Scratch::check(&scratch)?;
-        let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child]);
+        let mut taken = vec![Signal::Int, Signal::Term, Signal::Child];
+        // A terminal that is closed ends a run as ^C does, but with nohup.
+        taken.extend((!Signals::is_ignored(Signal::Hup)).then_some(Signal::Hup));
+        let signals = Signals::take(&taken);
         Ok(Self {
             executable,
             run: run.into(),
@@ -234,11 +237,15 @@ impl Bench {
 fn may_go_on(signals: &Signals) -> Result<(), Failure> {
     loop {
         match signals.next().map_err(|error| Failure::machine("signals", error))? {
-            Some(Signal::Int | Signal::Term) => return Err(Failure::Stopped),
+            Some(signal) if is_stop(signal) => return Err(Failure::Stopped),
             Some(_) => {}
             None => return Ok(()),
         }
     }
+}
+
+fn is_stop(signal: Signal) -> bool {
+    matches!(signal, Signal::Int | Signal::Term | Signal::Hup)
 }
 
 /// What the client may get wrong. A host that stands still for 10 ms makes 1 % of a second's

@@ -67,6 +67,9 @@ pub struct Capacity {
 
 /// Clients of the probe: more than any subject works on at a time, and few enough to be answered.
 const PROBE_CLIENTS: u32 = 64;
+/// For each millisecond of a round trip as many again, as each then waits for two of them and not
+/// for the server; so that they ask for some thousands in a second at any distance.
+const PROBE_CLIENTS_MAX: u32 = 2048;
 
 /// Where a sweep's last rate is answered, it goes on upwards by this factor, so often; and
 /// downwards, where its first one is too much.
@@ -179,7 +182,9 @@ impl Design {
     }
 
     fn probe(&self, of: Subject) -> Spec {
-        let mut load = self.load.with("clients", PROBE_CLIENTS).with("keeps", "session");
+        let far = PROBE_CLIENTS.saturating_mul(self.layout.round_trip_ms.unwrap_or(0));
+        let clients = PROBE_CLIENTS.saturating_add(far).min(PROBE_CLIENTS_MAX);
+        let mut load = self.load.with("clients", clients).with("keeps", "session");
         // So few who think would never ask for as much as it can do.
         if load::workload::named(&load.workload).is_some_and(|of| of.knobs.contains(&"think")) {
             load.flags.remove("think-scale");

@@ -119,7 +119,7 @@ pub const ESTABLISHED: Metric = metric("connections established", "connections/s
     in_a_second(point, point.vitals.as_ref()?.queues.established)
 });
 
-/// Connections that were open on the server's machine when the measured time began, or ended.
+/// Connections that were open on the server's machine when the measured time began, and ended.
 pub const OPEN: Metric = metric("connections open", "connections", |point| {
     Some(point.vitals.as_ref()?.queues.open as f64)
 });

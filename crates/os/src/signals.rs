@@ -83,6 +83,16 @@ impl Signals {
         if is_readable(&self.fd, timeout)? { self.next() } else { Ok(None) }
     }
 
+    /// Whether who started this program wants it to go on when the signal comes, as nohup(1) does
+    /// of SIGHUP: also what is ignored can be taken.
+    #[must_use]
+    pub fn is_ignored(signal: Signal) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        ignored.is_some_and(|mask| mask & 1 << (signal.raw().as_raw() - 1) != 0)
+    }
+
     /// Lets the signals have their usual effect again, in the calling thread; for a child that
     /// starts another program.
     ///

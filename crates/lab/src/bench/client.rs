@@ -10,8 +10,8 @@ use std::time::Instant;
 use load::collector::results::Results;
 use load::report::json;
 use measure::Duration;
+use os::Signals;
 use os::process::{self, Pid};
-use os::{Signal, Signals};
 
 use super::sites;
 use crate::Failure;
@@ -154,7 +154,7 @@ impl Client<'_> {
         while vitals::open_connections(&side)? < count && Instant::now() < end {
             let failed = |error| Failure::machine("signals", error);
             let signal = self.signals.wait(Some(HELD_LOOK)).map_err(failed)?;
-            if matches!(signal, Some(Signal::Int | Signal::Term)) {
+            if signal.is_some_and(super::is_stop) {
                 return Err(Failure::Stopped);
             }
         }
@@ -226,7 +226,7 @@ impl Client<'_> {
             let next = moments.peek().map_or(end, |(at, _)| *at);
             let left = next.saturating_duration_since(now);
             let signal = self.signals.wait(Some(left)).map_err(failed)?;
-            let is_stopped = matches!(signal, Some(Signal::Int | Signal::Term));
+            let is_stopped = signal.is_some_and(super::is_stop);
             if is_stopped || now >= end {
                 end_now(&mut child);
                 return if is_stopped { Err(Failure::Stopped) } else { Ok(false) };

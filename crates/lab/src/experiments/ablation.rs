@@ -50,7 +50,12 @@ fn closed(setup: &Setup) -> Closed {
     for of in setup.subjects(&ARCHITECTURES) {
         let takes =
             |knob: &str| servers::knobs::knob(knob).is_some_and(|knob| knob.is_taken_by(&of.name));
-        subjects.push(of.clone());
+        // All else is told as a share of it.
+        for base in [whole(&of), of.clone()] {
+            if !subjects.contains(&base) {
+                subjects.push(base);
+            }
+        }
         let taken = SAVINGS.iter().filter(|(_, knob, _)| takes(knob));
         subjects.extend(taken.map(|(_, knob, value)| with_knob(&of, knob, value)));
     }

@@ -28,7 +28,17 @@ pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
         flags: Default::default(),
         idle_connections: 0,
     };
-    load.with("patience", 1)
+    answered_at_once(load.with("patience", 1))
+}
+
+/// Of a workload with users who think, without their thoughts: their sessions are longer than a
+/// flood's seconds, in which only their first requests would be seen. And with few enough files
+/// that a disk is not what is asked about.
+fn answered_at_once(load: Load) -> Load {
+    let Some(of) = load::workload::named(&load.workload) else { return load };
+    let of_these = [("think", "none"), ("dirs", "10")];
+    let known = of_these.into_iter().filter(|(knob, _)| of.knobs.contains(knob));
+    known.fold(load, |load, (knob, value)| load.with(knob, value))
 }
 
 pub(super) fn layout(setup: &Setup) -> Layout {
@@ -44,10 +54,12 @@ pub(super) fn question(design: &Design) -> Vec<String> {
              covered by that, and is paid by the server's processor all the same."
         )
     });
+    let is_hasty = design.load.flags.get("think").is_some_and(|think| think == "none");
+    let hasty = if is_hasty { " without a pause" } else { "" };
     vec![
         format!(
-            "Clients come at a rate, whatever the server does, ask for what {} asks for, and wait \
-             one second.{quota}",
+            "Clients come at a rate, whatever the server does, ask for what {} asks for{hasty}, \
+             and wait one second.{quota}",
             design.load.workload
         ),
         String::from(

@@ -36,9 +36,14 @@ const STAGE: &str = "step";
 const QUIET: f64 = 0.5;
 const FLOOD: f64 = 2.0;
 
-/// Results are told for each, in seconds; of a run that is too long for so many, for a longer one.
+/// Results are told for each, in seconds; of a run that is too long for so many intervals, for a
+/// longer one, and for a shorter one where a part would have fewer than that.
 const INTERVAL_S: f64 = 0.2;
 const INTERVALS_MAX: f64 = 500.0;
+const OF_A_PART_MIN: f64 = 10.0;
+
+/// At the begin of a run, in seconds: what is slow by being the first is not the calm.
+const BEGINS_S: f64 = 1.0;
 
 fn design(setup: &Setup) -> Design {
     Design {
@@ -62,7 +67,8 @@ fn part_s(setup: &Setup) -> f64 {
 }
 
 fn interval_s(setup: &Setup) -> f64 {
-    INTERVAL_S.max(3.0 * part_s(setup) / INTERVALS_MAX)
+    let part = part_s(setup);
+    INTERVAL_S.min(part / OF_A_PART_MIN).max(3.0 * part / INTERVALS_MAX)
 }
 
 fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Option<Spec> {
@@ -129,14 +135,15 @@ struct Piece {
 /// From the flood's end until clients are answered as before, in seconds: as many of them, and half
 /// of them as soon as nearly all were.
 fn recovers_s(run: &[Piece], part: f64) -> Option<f64> {
-    let within = |from: f64| {
-        let is_in = move |piece: &&Piece| (from..from + part).contains(&piece.at_s);
+    let within = |from: f64, to: f64| {
+        let is_in = move |piece: &&Piece| (from..to).contains(&piece.at_s);
         run.iter().filter(is_in).collect::<Vec<_>>()
     };
-    let calm_s = within(0.0).iter().map(|piece| piece.times_s.1).fold(0.0, f64::max);
+    let calm = within(BEGINS_S.min(0.5 * part), part);
+    let calm_s = calm.iter().map(|piece| piece.times_s.1).fold(0.0, f64::max);
     let is_as_before =
         |piece: &&Piece| piece.percent >= 100.0 * QUIET * RECOVERED && piece.times_s.0 <= calm_s;
-    let behind = within(2.0 * part);
+    let behind = within(2.0 * part, 3.0 * part);
     let first = behind.windows(AGAIN).find(|all| all.iter().all(is_as_before))?;
     Some(first[0].at_s - 2.0 * part)
 }
@@ -291,4 +298,47 @@ fn asked(part: f64) -> Series {
         Dot { x, y, spread: (y, y), mark: Mark::Plain }
     };
     Series { label: String::from("asked for"), points: steps.map(dot).into(), is_reference: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_answered_as_before_when_they_are_as_soon() {
+        // A second of each part in tenths: in percent of the capacity, and the times in ms.
+        let calm = (50.0, (1.0, 4.0));
+        let cold = (50.0, (1.0, 900.0));
+        let late = (50.0, (800.0, 900.0));
+        let few = (20.0, (1.0, 4.0));
+        type Times = (f64, (f64, f64));
+        type Row<'r> = (Times, &'r dyn Fn(usize) -> Times, Option<f64>);
+        let run = |first: Times, behind: &dyn Fn(usize) -> Times| {
+            let of = |at: usize| match at {
+                0 => first,
+                1..10 => calm,
+                10..20 => (100.0, (900.0, 990.0)),
+                at => behind(at - 20),
+            };
+            let piece = |at| {
+                let (percent, (p50, p99)) = of(at);
+                let times_s = (p50 / 1e3, p99 / 1e3);
+                Piece { at_s: (at as f64 + 0.5) / 10.0, percent, times_s }
+            };
+            (0..30).map(piece).collect::<Vec<_>>()
+        };
+        let after = |count, before| move |at| if at < count { before } else { calm };
+        let rows: [Row<'_>; 5] = [
+            (calm, &after(0, late), Some(0.05)),
+            (calm, &after(3, late), Some(0.35)),
+            (calm, &after(4, few), Some(0.45)),
+            // What is slow by being the first is not the calm.
+            (cold, &after(3, late), Some(0.35)),
+            (calm, &after(8, late), None),
+        ];
+        for (first, behind, expected) in rows {
+            let told = recovers_s(&run(first, behind), 1.0);
+            assert_eq!(told.map(|s| (s * 100.0).round() / 100.0), expected, "{first:?}");
+        }
+    }
 }

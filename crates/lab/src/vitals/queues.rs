@@ -46,8 +46,8 @@ pub struct Queues {
     /// them yet (Tcp PassiveOpens).
     #[serde(default)]
     pub established: u64,
-    /// Connections that were open at the begin or at the end, whichever is more: a load that is
-    /// over has closed its own (Tcp CurrEstab).
+    /// Connections that were open at the begin and at the end, the lesser of both: those that were
+    /// open all along are no more (Tcp CurrEstab).
     #[serde(default)]
     pub open: u64,
 }
@@ -129,7 +129,7 @@ impl Counters {
             cookies_received,
             deferred,
             established,
-            open: self.open.max(earlier.open),
+            open: self.open.min(earlier.open),
             client_syn_retransmissions: self
                 .client_syn_retransmissions
                 .saturating_sub(earlier.client_syn_retransmissions),
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!((told.cookies_sent, told.cookies_received), (2, 3));
         assert_eq!((told.client_syn_retransmissions, told.waiting), (5, Some(4)));
         // One is a sum since the namespace was made, the other what was open at a time.
-        assert_eq!((told.established, told.open), (7, 18));
+        assert_eq!((told.established, told.open), (7, 11));
         // Of 32 bits, and run over.
         let expected = Classes { drop_request: 5, listen_overflow: 1, ..Classes::default() };
         assert_eq!(told.classes, Ok(expected));

@@ -306,6 +306,43 @@ fn an_experiment_says_which_knobs_change_nothing() {
     assert_eq!(rows.len() + 1, KNOBS.len());
 }
 
+/// What the first question of an experiment is, by what it was asked.
+#[test]
+fn what_is_chosen_changes_what_is_asked() {
+    let workload = |name: &str| Setup { workload: Some(name.into()), ..setup(&["sped"]) };
+    let far = |ms| Setup { round_trip_ms: Some(ms), ..setup(&["sped"]) };
+    // (experiment, choices, a flag of its probe, its value)
+    let rows = [
+        ("capacity", setup(&["sped"]), "clients", Some("64")),
+        ("capacity", far(10), "clients", Some("704")),
+        ("capacity", far(500), "clients", Some("2048")),
+        ("capacity", workload("one-packet"), "think", None),
+        ("capacity", workload("specweb99"), "think", Some("none")),
+        ("best", workload("specweb99"), "dirs", Some("10")),
+        ("pariag07-processes", setup(&["sped"]), "dirs", Some("34")),
+    ];
+    for (name, setup, flag, expected) in rows {
+        let of = experiment(name).expect("an experiment");
+        let (specs, _) = missing(of, &setup, &[]);
+        let load = &specs[0].load;
+        assert_eq!(load.flags.get(flag).map(String::as_str), expected, "{name} {flag} {load:?}");
+        // What follows is as hasty.
+        let points = performed(of, &setup, &|_, rate| rate.unwrap_or(900.0).min(900.0));
+        let is_same = |point: &Point| {
+            flag == "clients" || point.spec.load.flags.get(flag) == load.flags.get(flag)
+        };
+        assert!(name.starts_with("pariag07") || points.iter().all(is_same), "{name} {flag}");
+    }
+}
+
+/// All is told as a share of an architecture with all of its savings.
+#[test]
+fn an_ablation_has_its_whole() {
+    let of = experiment("ablation").expect("an experiment");
+    let (specs, _) = missing(of, &setup(&["sped:backlog=16"]), &[]);
+    assert!(specs.iter().any(|spec| spec.subject.to_string() == "sped"));
+}
+
 #[test]
 fn a_design_knows_no_capacity_before_its_sweep() {
     let known = Known::default();

@@ -227,7 +227,8 @@ fn hosts_are_gone_when_a_run_ends() {
     stopped.await_load();
     let id = stopped.child.id();
     assert_eq!(places(id).len(), 3, "two namespaces and a group: {:?}", places(id));
-    send(id, Signal::INT);
+    // As when its terminal is closed; under nohup neither of both minds that.
+    send(id, if os::Signals::is_ignored(os::Signal::Hup) { Signal::INT } else { Signal::HUP });
     assert_eq!(stopped.end().status, Some(STOPPED));
     stopped.has_left_nobody();
     assert!(places(id).is_empty() && !lab.has_scratch());
