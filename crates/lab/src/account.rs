@@ -145,8 +145,8 @@ pub fn cells(all: &[Results]) -> String {
         repeats: usize,
         invalid: usize,
         is_failed: bool,
-        /// Median, and the quartiles.
-        metrics: BTreeMap<String, (f64, f64, f64)>,
+        /// The lowest, the quartiles with the median between them, and the highest.
+        metrics: BTreeMap<String, [f64; 5]>,
         /// Of good replies of all repeats; of what only led to other measurements none.
         response_times: Option<Times>,
     }
@@ -167,10 +167,11 @@ pub fn cells(all: &[Results]) -> String {
     text
 }
 
-fn metrics(cell: &Cell<'_>) -> BTreeMap<String, (f64, f64, f64)> {
+fn metrics(cell: &Cell<'_>) -> BTreeMap<String, [f64; 5]> {
     let told = metric::ALL.iter().filter_map(|metric| {
-        let Spread { median, quartiles: (low, high), .. } = cell.spread(metric)?;
-        Some((metric.heading(), (short(median), short(low), short(high))))
+        let Spread { median, quartiles, range, .. } = cell.spread(metric)?;
+        let values = [range.0, quartiles.0, median, quartiles.1, range.1];
+        Some((metric.heading(), values.map(short)))
     });
     told.collect()
 }

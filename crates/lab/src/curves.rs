@@ -158,7 +158,7 @@ pub fn is_known(cell: &Cell<'_>) -> bool {
 
 /// What stands beside a table of [`told`] cells.
 pub const MARKS: &str = "\
-    Medians, with the quartiles of the repeats in brackets. A cross marks what failed \
+    Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
     verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
     the median apart; ? what has fewer than three repeats to tell that by.";
 
@@ -181,10 +181,10 @@ pub fn marked(text: String, is_failed: bool) -> String {
     if is_failed { text + " ✗" } else { text }
 }
 
-/// A median with its quartiles.
+/// A median, with the lowest and the highest: of three repeats quartiles tell less.
 #[must_use]
 pub fn spread_text(spread: &Spread) -> String {
-    let (low, high) = spread.quartiles;
+    let (low, high) = spread.range;
     let median = number(spread.median);
     if spread.count < 2 {
         return median;

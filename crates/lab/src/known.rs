@@ -201,7 +201,7 @@ impl<'k> Cell<'k> {
     pub fn dot(&self, x: f64, metric: &Metric) -> Option<Dot> {
         let spread = self.spread(metric)?;
         let mark = if self.is_failed() { Mark::Failed } else { Mark::Plain };
-        Some(Dot { x, y: spread.median, spread: spread.quartiles, mark })
+        Some(Dot { x, y: spread.median, spread: spread.range, mark })
     }
 
     /// What varies.

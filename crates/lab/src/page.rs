@@ -122,7 +122,7 @@ pub struct Dot {
     pub x: f64,
     /// The median.
     pub y: f64,
-    /// The quartiles of the repeats, or both the median where there was but one.
+    /// The lowest and the highest of the repeats, or both the median where there was but one.
     pub spread: (f64, f64),
     /// What a reader has to see at it.
     pub mark: Mark,

@@ -187,8 +187,8 @@ fn figure(closed: &Closed, known: &Known<'_>) -> Figure {
         let dots = SAVINGS.iter().enumerate().filter_map(|(at, (_, knob, value))| {
             let share = share(closed, known, &with_knob(of, knob, value))?;
             let mark = if share.is_failed { Mark::Failed } else { Mark::Plain };
-            let Spread { median, quartiles, .. } = share.percent;
-            Some(Dot { x: at as f64, y: median, spread: quartiles, mark })
+            let Spread { median, range, .. } = share.percent;
+            Some(Dot { x: at as f64, y: median, spread: range, mark })
         });
         Series { label: of.to_string(), points: dots.collect(), is_reference: false }
     });
@@ -230,8 +230,9 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
         head,
         rows: rows.collect(),
         notes: vec![String::from(
-            "Medians and quartiles of the repeats. - : it has no such knob, or was not measured. A \
-             cross marks what failed verification, with the saving or without it.",
+            "Medians, with the lowest and the highest of the repeats. - : it has no such knob, or \
+             was not measured. A cross marks what failed verification, with the saving or without \
+             it.",
         )],
     }
 }

@@ -20,9 +20,9 @@ use crate::Failure;
 
 /// How long a subject may take until it listens: longer than any of them needs on a busy machine.
 const START_PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may take to end once it is asked to; connections that clients have left open are no
-/// reason to wait.
-const STOP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long it may take to end once it is asked to, before it is made to: what is to be known of it
+/// is known then, and who waits for connections that clients have left open waits for nobody.
+const STOP_PATIENCE: Duration = Duration::from_millis(400);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a process is left: each time all that are found are ended, so

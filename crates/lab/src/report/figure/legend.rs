@@ -134,7 +134,7 @@ fn keys_of_marks(figure: &Figure) -> Vec<Entry> {
     let has_spread = figure.shape != Shape::Stack
         && dots().filter(drawn).any(|dot| spread_of(dot, &figure.y).is_some());
     let keys = [
-        (has_spread, Key::Spread, "quartiles of the repeats"),
+        (has_spread, Key::Spread, "lowest to highest repeat"),
         (has(Mark::Unstable), Key::Unstable, "unstable: its repeats differ too much"),
         (has(Mark::Failed), Key::Failed, "failed its verification"),
     ];
