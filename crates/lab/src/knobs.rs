@@ -78,8 +78,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "repeats",
         group: "How long",
         value: "N",
-        reason: "of each point, each after all others have had theirs; told of them are the median, \
-                 the lowest and the highest",
+        reason: "of each point, each after all others have had theirs; told of them are the \
+                 median, the lowest and the highest",
         set: |setup, value| {
             let repeats = value.parse().ok().filter(|repeats| (1..=1000).contains(repeats));
             setup.repeats = Some(repeats.ok_or("has to be a number from 1 to 1000")?);
