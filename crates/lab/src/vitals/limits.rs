@@ -31,13 +31,13 @@ impl Others {
     #[must_use]
     pub fn complaints(&self, limits: &Limits) -> Vec<String> {
         let rows = [
-            (self.steal_share, limits.steal_share, "the hypervisor gave", " to others"),
-            (self.foreign_share, limits.foreign_share, "other programs used", ""),
+            (self.steal_share, limits.steal_share, "the hypervisor gave time to others"),
+            (self.foreign_share, limits.foreign_share, "other programs ran"),
         ];
         let over = rows.into_iter().filter(|(share, limit, ..)| share > limit);
-        let line = |(share, limit, what, to): (f64, f64, &str, &str)| {
+        let line = |(share, limit, what): (f64, f64, &str)| {
             let (share, limit) = (share * 100.0, limit * 100.0);
-            format!("{what} {share:.1} % of the processors{to}; more than {limit:.0} % is too much")
+            format!("{what}: {share:.1} % of the processors; more than {limit:.0} % is too much")
         };
         over.map(line).collect()
     }
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn what_is_over_its_limit_is_complained_of() {
-        let steal = "the hypervisor gave 2.0 % of the processors to others; more than 1 % is too \
-                     much";
-        let foreign = "other programs used 7.5 % of the processors; more than 5 % is too much";
+        let steal = "the hypervisor gave time to others: 2.0 % of the processors; more than 1 % is \
+                     too much";
+        let foreign = "other programs ran: 7.5 % of the processors; more than 5 % is too much";
         let rows: [(f64, f64, &[&str]); 4] = [
             (0.0025, 0.007, &[]),
             (0.02, 0.05, &[steal]),
