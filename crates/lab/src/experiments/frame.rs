@@ -142,10 +142,13 @@ pub(super) fn among(
         (1, Some(only)) => one(&only.0, only),
         (many, Some(shown)) => one(&format!("{}, the {extreme} of {many} others", shown.0), shown),
     };
-    let verdicts: Vec<Agreement> = told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
+    let mut verdicts: Vec<Agreement> =
+        told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
     let open = told.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Agreement::Open);
     let open: Vec<&str> = open.map(|(of_it, _)| &*of_it.0).collect();
     let silent: Vec<&str> = silent.iter().map(|of_it| &*of_it.0).collect();
+    // What is not known of one may be otherwise than all that is known of the others.
+    verdicts.extend(silent.iter().map(|_| Agreement::Open));
     let mut here = row.here;
     for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
         if others.len() > 1 && a.1.is_some_and(Cell::is_good) && !names.is_empty() {

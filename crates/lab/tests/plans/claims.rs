@@ -4,6 +4,7 @@
 use lab::experiment::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
+use lab::point::Verdict;
 use lab::profile::{Part, Profile, Seen, Shares};
 use lab::setup::Setup;
 use lab::spec::Spec;
@@ -84,6 +85,40 @@ fn who_is_said_to_be_best_is_set_beside_all() {
         let (agrees, here) = told("jaws97-blackbox", figure, &server);
         assert_eq!(agrees, expected, "{figure}: {here}");
         assert!(here.contains(told_of), "{figure}: {here}");
+    }
+}
+
+/// A rival that failed, or was never measured, may have been the one that has more; who has more
+/// for certain settles it.
+#[test]
+fn beside_all_is_beside_those_of_whom_nothing_is_known_too() {
+    let of = experiment("jaws97-blackbox").expect("an experiment of this name");
+    let setup = Setup::default();
+    let why = || vec![String::from("why")];
+    let rows = [
+        (Verdict::Good, 1.0, Agreement::Yes),
+        (Verdict::Failed(why()), 1.0, Agreement::Open),
+        (Verdict::Invalid(why()), 1.0, Agreement::Open),
+        (Verdict::Failed(why()), 2.0, Agreement::No),
+    ];
+    for (verdict, nginx, expected) in rows {
+        let mut points = performed(of, &setup, &|spec, rate| {
+            let own = match &*spec.subject.name {
+                "mt" => 1.4,
+                "nginx" => nginx,
+                _ => 1.0,
+            };
+            replies(spec, rate, |_| true, own)
+        });
+        for point in points.iter_mut().filter(|point| point.spec.subject.name == "h2o") {
+            point.verdict = verdict.clone();
+        }
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        let mut rows = sections.iter().flat_map(|section| &section.comparisons);
+        let row = rows.find(|row| row.of == "JAWS97 figure 19").expect("a comparison");
+        assert_eq!(row.agrees, expected, "{verdict}: {}", row.here);
+        let is_silent = row.here.contains("without figures that count: h2o");
+        assert_eq!(is_silent, !verdict.is_good(), "{}", row.here);
     }
 }
 
