@@ -5,7 +5,7 @@ use lab::experiment::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
 use lab::point::Verdict;
-use lab::profile::{Part, Profile, Seen, Shares};
+use lab::profile::{Accepts, Calls, Part, Profile, Seen, Shares};
 use lab::setup::Setup;
 use lab::spec::Spec;
 use lab::subject::Subject;
@@ -203,6 +203,26 @@ fn shares_of_one_look_are_compared_by_their_samples() {
         assert!(rows[0].here.ends_with("of 3,600 and 3,600 samples"), "{}", rows[0].here);
         assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
     }
+}
+
+/// As connections of the load are counted, however long the server was looked at beside it.
+#[test]
+fn accepted_connections_are_counted_over_the_measured_time() {
+    let of = experiment("jaws97-whitebox").expect("an experiment of this name");
+    let setup = Setup { subjects: subjects(&["mt"]), repeats: Some(1), ..Setup::default() };
+    let mut points = performed(of, &setup, &|spec, rate| replies(spec, rate, |_| false, 1.0));
+    for point in points.iter_mut().filter(|point| point.spec.profile.is_some()) {
+        let accepts = Accepts { connections: 40, phases: 10 };
+        let seen = Seen::Calls(Calls { accepts, ..Calls::default() });
+        let measured = point.load.as_ref().expect("a load").measured;
+        let window_us = measured.as_micros() as u64 + 900_000;
+        point.profile = Some(Ok(Profile { window_us, faults: Vec::new(), seen }));
+    }
+    let sections = (of.sections)(&setup, &Known::of(&points));
+    let mut tables = sections.iter().flat_map(|section| &section.tables);
+    let table = tables.find(|table| table.title.contains("equation 1")).expect("a table");
+    // A tenth of a second.
+    assert_eq!(table.rows, [["mt", "400", "100", "4.00"].map(String::from)]);
 }
 
 #[test]
