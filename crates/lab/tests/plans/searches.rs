@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use lab::design::is_over;
+use lab::experiment::experiment;
 use lab::known::Known;
 use lab::point::{Point, Verdict};
-use lab::setup::WarmUp;
+use lab::setup::{Setup, WarmUp};
 use lab::spec::{Load, Spec};
+use lab::subject::Subject;
 use lab::testbed::Layout;
 use lab::tuning::Tuning;
 
@@ -171,6 +173,36 @@ fn what_the_best_brings_is_told_by_a_last_comparison() {
         assert_eq!(gain.best.to_string(), "sped:connections-max=1000,processes=4");
         assert_eq!(gain.is_more(), is_more);
         assert_eq!(gain.scores.0.count, 5);
+    }
+}
+
+/// Of the page, also with two searches of the same servers at rates of their own.
+#[test]
+fn what_is_told_of_a_search_is_its_own() {
+    let tune = experiment("tune").expect("an experiment of this name");
+    let rows: [(&[&str], &str); 2] = [
+        (&["sped"], "Measured once more beside what it is untuned: "),
+        (&["sped", "sped:backlog=64"], "Measured once more beside what it is untuned: "),
+    ];
+    for (subjects, expected) in rows {
+        let subjects: Vec<Subject> =
+            subjects.iter().map(|text| text.parse().expect("a subject")).collect();
+        let count = subjects.len();
+        let setup = Setup { subjects, ..Setup::default() };
+        let points = super::designs::performed(tune, &setup, &|spec, rate| {
+            let is_short = spec.subject.knobs.get("backlog").is_some_and(|value| value == "64");
+            let capacity = if is_short { 2_500.0 } else { 3_000.0 };
+            let processes = if has_processes(spec, "4") { 1_000.0 } else { 0.0 };
+            rate.unwrap_or(f64::MAX).min(capacity + processes)
+        });
+        let section = (tune.sections)(&setup, &Known::of(&points)).remove(0);
+        assert_eq!(section.answer.len(), count, "{:?}", section.answer);
+        assert!(section.answer.iter().all(|line| line.contains(expected)), "{:?}", section.answer);
+        assert_eq!(section.tables.len(), count);
+        for table in &section.tables {
+            let mut values = table.rows.iter().flatten();
+            assert!(table.rows.len() >= 2 && values.all(|value| value != "-"), "{table:?}");
+        }
     }
 }
 
