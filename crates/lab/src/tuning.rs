@@ -73,6 +73,9 @@ struct Round {
     unknown: Vec<Subject>,
 }
 
+/// Verification, at some load of a stage: then there is no score (Pariag07 3.4).
+struct IsFailed;
+
 impl Tuning {
     /// What is to be measured next, given what is known.
     #[must_use]
@@ -111,14 +114,22 @@ impl Tuning {
         (best != self.of).then_some(best)
     }
 
-    /// What the best one brings; `None` as long as that was not measured, or where it is what was
-    /// there untuned.
+    /// What the best one brings; `None` as long as that was not measured, where it is what was
+    /// there untuned, and where one of the two failed verification in the last comparison
+    /// ([`Tuning::failed_at_last`]).
     #[must_use]
     pub fn gain(&self, known: &Known<'_>) -> Option<Gain> {
         let best = self.best(known)?;
-        let score = |of| Spread::of(self.scores(known, LAST, of));
+        let score = |of| self.score(known, LAST, of).ok()?;
         let scores = (score(&best)?, score(&self.of)?);
         Some(Gain { best, scores })
+    }
+
+    /// Who failed verification in the last comparison, the best first.
+    #[must_use]
+    pub fn failed_at_last(&self, known: &Known<'_>) -> Vec<Subject> {
+        let both = self.best(known).into_iter().chain([self.of.clone()]);
+        both.filter(|of| self.score(known, LAST, of).is_err()).collect()
     }
 
     /// Those who are left after all rounds, the best first; `None` before that is known.
@@ -278,30 +289,36 @@ impl Tuning {
         specs
     }
 
-    /// Of each repeat that was measured at every load, its score: the mean over all of them of good
-    /// replies in a second.
-    fn scores(&self, known: &Known<'_>, stage: &str, of: &Subject) -> Vec<f64> {
-        let cells = self.cells(known, stage).into_iter().filter(|cell| cell.subject() == of);
+    /// The spread over the repeats that were measured at every load of their scores: the mean over
+    /// all loads of good replies in a second. None, if no repeat is whole.
+    fn score(
+        &self,
+        known: &Known<'_>,
+        stage: &str,
+        of: &Subject,
+    ) -> Result<Option<Spread>, IsFailed> {
+        let mut cells = self.cells(known, stage);
+        cells.retain(|cell| cell.subject() == of);
+        if cells.iter().any(|cell| cell.is_failed()) {
+            return Err(IsFailed);
+        }
         let mut repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for point in cells.flat_map(Cell::points) {
+        for point in cells.into_iter().flat_map(Cell::points) {
             let good = (GOODPUT.of)(point).unwrap_or_default();
             repeats.entry(point.spec.repeat).or_default().push(good);
         }
         let loads = self.multiples.len();
         let whole = repeats.into_values().filter(|good| good.len() == loads);
-        whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()
+        Ok(Spread::of(whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()))
     }
 
     fn outcome(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Round {
         let mut outcome = Round { scored: Vec::new(), unknown: Vec::new() };
         for of in subjects {
-            let mut cells = self.cells(known, stage).into_iter();
-            if cells.any(|cell| *cell.subject() == of && cell.is_failed()) {
-                continue;
-            }
-            match Spread::of(self.scores(known, stage, &of)) {
-                Some(score) => outcome.scored.push((of, score)),
-                None => outcome.unknown.push(of),
+            match self.score(known, stage, &of) {
+                Ok(Some(score)) => outcome.scored.push((of, score)),
+                Ok(None) => outcome.unknown.push(of),
+                Err(IsFailed) => {}
             }
         }
         outcome.scored.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
