@@ -137,13 +137,7 @@ impl Bench {
                 Outcome::without_start(why)?
             }
         };
-        if let Some(Carried { packets, lost, cpu }) = testbed.carried() {
-            let cpu_s = cpu.as_secs_f64();
-            let told = format!(
-                "{packets} packets carried, {lost} lost, in {cpu_s:.3} s of the client's processors"
-            );
-            point.testbed.insert(String::from("delay"), told);
-        }
+        let of_wire = of_wire(&testbed, &mut point);
         if let Some(before) = before {
             point.site = share(&site)?.map(|after| InMemory {
                 bytes: after.bytes,
@@ -153,7 +147,8 @@ impl Bench {
         }
         let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
         let of_site = point.site.zip(limit_bytes).and_then(complaint);
-        point.verdict = outcome.verdict(spec.is_flood(), of_site);
+        let disturbed = of_site.into_iter().chain(of_wire).collect();
+        point.verdict = outcome.verdict(spec.is_flood(), disturbed);
         drop(testbed);
         // A point of two programs is one of neither.
         self.executable.check()?;
@@ -273,6 +268,18 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         testbed.prefer_client();
     }
     Ok(testbed)
+}
+
+/// What a long wire has carried, and what is wrong about that.
+fn of_wire(testbed: &Testbed, point: &mut Point) -> Option<String> {
+    let carried = testbed.carried()?;
+    let Carried { packets, lost, cpu } = carried;
+    let cpu_s = cpu.as_secs_f64();
+    let told = format!(
+        "{packets} packets carried, {lost} lost, in {cpu_s:.3} s of the client's processors"
+    );
+    point.testbed.insert(String::from("delay"), told);
+    carried.complaint()
 }
 
 /// What is watched from when the measured time begins until it ends.

@@ -21,6 +21,7 @@ pub mod experiment;
 pub mod experiments;
 mod failure;
 pub mod floors;
+mod hearing;
 pub mod knobs;
 pub mod known;
 pub mod metric;

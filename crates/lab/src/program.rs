@@ -1,9 +1,13 @@
 //! Programs of others, as they are installed here.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+
+use measure::Duration;
 
 use crate::Failure;
+use crate::hearing::hear;
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -41,16 +45,38 @@ impl Program {
     /// # Errors
     /// It is not installed, or does not say.
     pub(crate) fn version(&self) -> Result<String, Failure> {
-        said(&self.found()?, self.version)
+        said(&self.found()?, self.version, PATIENCE)
     }
 }
 
-fn said(program: &Path, flag: &str) -> Result<String, Failure> {
+/// A program says its version at once; a great one on a cold disk in some seconds. Who takes longer
+/// does something else.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn said(program: &Path, flag: &str, patience: Duration) -> Result<String, Failure> {
     let fault = |error| Failure::machine(program.display(), error);
-    let said = Command::new(program).arg(flag).output().map_err(fault)?;
-    let said = [said.stdout, said.stderr].concat();
-    number(&String::from_utf8_lossy(&said))
+    let mut command = Command::new(program);
+    command.arg(flag).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(fault)?;
+    let said = all(&mut child, patience);
+    // It is at its end if it has said all; else it is ended.
+    let _ = child.kill();
+    let _ = child.wait();
+    number(&String::from_utf8_lossy(&said.map_err(fault)?))
         .ok_or_else(|| Failure::Machine(format!("{} {flag} says no version", program.display())))
+}
+
+/// Its output, then its errors.
+fn all(child: &mut Child, patience: Duration) -> io::Result<Vec<u8>> {
+    let deadline = os::clock::monotonic() + patience;
+    let mut said = match &mut child.stdout {
+        Some(out) => hear(out, deadline, |_| false)?,
+        None => Vec::new(),
+    };
+    if let Some(errors) = &mut child.stderr {
+        said.extend(hear(errors, deadline, |_| false)?);
+    }
+    Ok(said)
 }
 
 /// The first number with a dot in it.
@@ -63,6 +89,16 @@ fn number(said: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_program_that_says_nothing() {
+        let failure = said(Path::new("sleep"), "3600", Duration::ZERO).unwrap_err();
+        assert_eq!(failure.to_string(), "sleep: timed out");
+        let hour = Duration::from_secs(3_600);
+        let failure = said(Path::new("echo"), "no", hour).unwrap_err();
+        assert_eq!(failure.to_string(), "echo no says no version");
+        assert_eq!(said(Path::new("echo"), "x 1.2", hour).unwrap(), "1.2");
+    }
 
     #[test]
     fn versions_are_read_of_what_programs_say() {

@@ -73,6 +73,9 @@ struct Round {
     unknown: Vec<Subject>,
 }
 
+/// Verification, at some load of a stage: then there is no score (Pariag07 3.4).
+struct IsFailed;
+
 impl Tuning {
     /// What is to be measured next, given what is known.
     #[must_use]
@@ -111,14 +114,22 @@ impl Tuning {
         (best != self.of).then_some(best)
     }
 
-    /// What the best one brings; `None` as long as that was not measured, or where it is what was
-    /// there untuned.
+    /// What the best one brings; `None` as long as that was not measured, where it is what was
+    /// there untuned, and where one of the two failed verification in the last comparison
+    /// ([`Tuning::failed_at_last`]).
     #[must_use]
     pub fn gain(&self, known: &Known<'_>) -> Option<Gain> {
         let best = self.best(known)?;
-        let score = |of| Spread::of(self.scores(known, LAST, of));
+        let score = |of| self.score(known, LAST, of).ok()?;
         let scores = (score(&best)?, score(&self.of)?);
         Some(Gain { best, scores })
+    }
+
+    /// Who failed verification in the last comparison, the best first.
+    #[must_use]
+    pub fn failed_at_last(&self, known: &Known<'_>) -> Vec<Subject> {
+        let both = self.best(known).into_iter().chain([self.of.clone()]);
+        both.filter(|of| self.score(known, LAST, of).is_err()).collect()
     }
 
     /// Those who are left after all rounds, the best first; `None` before that is known.
@@ -176,19 +187,37 @@ impl Tuning {
     }
 
     fn in_final(&self, known: &Known<'_>) -> Vec<Subject> {
-        let untuned = |of: &Subject| {
-            let mut of = of.clone();
-            of.knobs.retain(|knob, _| self.grid.iter().all(|(tuned, _)| tuned != knob));
-            of
-        };
-        let own = untuned(&self.of);
         let mut subjects: Vec<Subject> = Vec::new();
-        for cell in known.cells(&self.experiment, FINAL) {
-            if untuned(cell.subject()) == own && !subjects.contains(cell.subject()) {
+        for cell in self.cells(known, FINAL) {
+            if !subjects.contains(cell.subject()) {
                 subjects.push(cell.subject().clone());
             }
         }
         subjects
+    }
+
+    /// What was measured for this search in a stage. Others may have the same subjects, at rates of
+    /// their own.
+    fn cells<'s, 'k>(&self, known: &'s Known<'k>, stage: &str) -> Vec<&'s Cell<'k>> {
+        let fixed = |of: &Subject| {
+            let mut of = of.clone();
+            of.knobs.retain(|knob, _| self.grid.iter().all(|(tuned, _)| tuned != knob));
+            of
+        };
+        let own = fixed(&self.of);
+        let is_rate = |cell: &Cell<'_>| {
+            let is_it = |multiple: &f64| {
+                cell.factor(OF_CAPACITY) == Some(*multiple)
+                    && cell.factor(RATE) == Some(self.rate(*multiple))
+            };
+            self.multiples.iter().any(is_it)
+        };
+        let all = known.cells(&self.experiment, stage);
+        all.filter(|cell| is_rate(cell) && fixed(cell.subject()) == own).collect()
+    }
+
+    fn rate(&self, multiple: f64) -> f64 {
+        rounded(self.capacity * multiple)
     }
 
     /// The cell of a finalist at one of the rates.
@@ -201,7 +230,7 @@ impl Tuning {
     ) -> Option<&'s Cell<'k>> {
         let is_it =
             |cell: &&Cell<'_>| cell.subject() == of && cell.factor(OF_CAPACITY) == Some(multiple);
-        known.cells(&self.experiment, FINAL).find(is_it)
+        self.cells(known, FINAL).into_iter().find(is_it)
     }
 
     /// Every value of each knob with every value of all others.
@@ -242,7 +271,7 @@ impl Tuning {
         let mut specs = Vec::new();
         for repeat in 0..repeats {
             for &multiple in self.multiples {
-                let rate = rounded(self.capacity * multiple);
+                let rate = self.rate(multiple);
                 let load = self.at_multiple(multiple, seconds).with("rate", rate);
                 let factors = [(RATE, rate), (OF_CAPACITY, multiple)];
                 specs.extend(alive.iter().map(|of| Spec {
@@ -260,32 +289,36 @@ impl Tuning {
         specs
     }
 
-    /// Of each repeat that was measured at every load, its score: the mean over all of them of good
-    /// replies in a second.
-    fn scores(&self, known: &Known<'_>, stage: &str, of: &Subject) -> Vec<f64> {
-        let cells = known.cells(&self.experiment, stage).filter(|cell| cell.subject() == of);
+    /// The spread over the repeats that were measured at every load of their scores: the mean over
+    /// all loads of good replies in a second. None, if no repeat is whole.
+    fn score(
+        &self,
+        known: &Known<'_>,
+        stage: &str,
+        of: &Subject,
+    ) -> Result<Option<Spread>, IsFailed> {
+        let mut cells = self.cells(known, stage);
+        cells.retain(|cell| cell.subject() == of);
+        if cells.iter().any(|cell| cell.is_failed()) {
+            return Err(IsFailed);
+        }
         let mut repeats: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for point in cells.flat_map(Cell::points) {
+        for point in cells.into_iter().flat_map(Cell::points) {
             let good = (GOODPUT.of)(point).unwrap_or_default();
             repeats.entry(point.spec.repeat).or_default().push(good);
         }
         let loads = self.multiples.len();
         let whole = repeats.into_values().filter(|good| good.len() == loads);
-        whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()
+        Ok(Spread::of(whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()))
     }
 
     fn outcome(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Round {
         let mut outcome = Round { scored: Vec::new(), unknown: Vec::new() };
         for of in subjects {
-            let is_of = |cell: &&Cell<'_>| *cell.subject() == of;
-            let cells: Vec<&Cell<'_>> =
-                known.cells(&self.experiment, stage).filter(is_of).collect();
-            if cells.iter().any(|cell| cell.is_failed()) {
-                continue;
-            }
-            match Spread::of(self.scores(known, stage, &of)) {
-                Some(score) => outcome.scored.push((of, score)),
-                None => outcome.unknown.push(of),
+            match self.score(known, stage, &of) {
+                Ok(Some(score)) => outcome.scored.push((of, score)),
+                Ok(None) => outcome.unknown.push(of),
+                Err(IsFailed) => {}
             }
         }
         outcome.scored.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
@@ -332,10 +365,8 @@ impl Tuning {
     /// How long the rounds before one have taken, with all that did not count.
     fn took_s(&self, known: &Known<'_>, round: usize) -> f64 {
         let stages = (0..round).map(|round| format!("{ROUND}{}", round + 1));
-        let cells =
-            stages.flat_map(|stage| known.cells(&self.experiment, &stage).collect::<Vec<_>>());
-        let of_it = cells.filter(|cell| cell.subject().name == self.of.name);
-        let points = of_it.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
+        let cells = stages.flat_map(|stage| self.cells(known, &stage));
+        let points = cells.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
         points.map(|point| point.cost.whole_s).sum()
     }
 }

@@ -7,7 +7,8 @@ use crate::curves::{self, name, number};
 use crate::design::{PROBE, RATE, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
-use crate::page::{Section, Table};
+use crate::page::{NONE, Section, Table};
+use crate::subject::Subject;
 
 /// What is compared at each load.
 const METRICS: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::CPU];
@@ -16,7 +17,7 @@ const METRICS: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::CPU];
 /// is the spread from which on a subject is unstable.
 const SAME_SHARE: f64 = crate::known::UNSTABLE_SHARE;
 
-/// So many disagreements are told in words; the table has all.
+/// So many are told in words; the table, and each one's own section, have all.
 const TOLD_MAX: usize = 5;
 
 /// One for each pair of neighbours that are alike.
@@ -36,9 +37,10 @@ pub(super) fn sections(sources: &[Source<'_>]) -> Vec<Section> {
 
 fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
     let (known_a, known_b) = (Known::of(&a.1.points), Known::of(&b.1.points));
-    let capacities = capacities(experiment, &known_a, &known_b);
-    let loads = loads(experiment, &known_a, &known_b);
-    let rows = || capacities.iter().chain(&loads);
+    let (a_time, b_time) = (Time::of(experiment, &known_a), Time::of(experiment, &known_b));
+    let both = Both { capacities: capacities(&a_time, &b_time), ..loads(&a_time, &b_time) };
+    let figures = both.capacities.iter().chain(&both.loads).map(Pair::row);
+    let rows = figures.chain(both.failed.iter().map(FailedOnce::row));
     let [first, second] =
         [("first", a), ("second", b)].map(|(which, of)| format!("{which} ({})", of.0.display()));
     let head = ["what", "figure"].map(String::from).into_iter().chain([first, second]);
@@ -48,17 +50,81 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
         question: vec![format!(
             "Both times agree where their quartiles overlap, or their medians are not more than \
              {:.0} % apart, of the greater one. Loads are multiples of what each time was the \
-             capacity: where capacities differ, so do the rates behind them.",
+             capacity: where capacities differ, so do the rates behind them. Who failed \
+             verification once and passed it once does not agree.",
             SAME_SHARE * 100.0
         )],
-        answer: answer(&capacities, &loads),
+        answer: answer(&both, [alone(&a_time, &b_time), alone(&b_time, &a_time)]),
         tables: vec![Table {
             title: String::from("Both times"),
             head: head.chain(["apart, %", "agree"].map(String::from)).collect(),
-            rows: rows().map(Pair::row).collect(),
+            rows: rows.collect(),
             notes: Vec::new(),
         }],
         ..Section::default()
+    }
+}
+
+/// What one of them has that is compared.
+struct Time<'s, 'k> {
+    /// Of each subject that was looked for.
+    capacities: Vec<(&'k Subject, Spread)>,
+    /// With points that count, or that the server failed.
+    cells: Vec<&'s Cell<'k>>,
+}
+
+impl<'s, 'k> Time<'s, 'k> {
+    fn of(experiment: &str, known: &'s Known<'k>) -> Self {
+        let probed = known.cells(experiment, PROBE).map(Cell::subject);
+        let capacity = |of: &'k Subject| {
+            let (_, cell) = best_of_sweep(known, experiment, of)?;
+            Some((of, cell.spread(&metric::GOODPUT)?))
+        };
+        // Rounds of a search are hints: what came of them is asked again at multiples.
+        let is_compared = |cell: &&Cell<'_>| {
+            let is_it = cell.spec.experiment == experiment;
+            is_it && !super::is_on_the_way(&cell.spec.stage) && curves::is_known(cell)
+        };
+        Self {
+            capacities: probed.filter_map(capacity).collect(),
+            cells: known.all().iter().filter(is_compared).collect(),
+        }
+    }
+
+    fn capacity(&self, of: &Subject) -> Option<&Spread> {
+        self.capacities.iter().find(|(other, _)| *other == of).map(|(_, spread)| spread)
+    }
+
+    fn alike(&self, to: &Cell<'_>) -> Vec<&'s Cell<'k>> {
+        self.cells.iter().copied().filter(|cell| is_alike(cell, to)).collect()
+    }
+}
+
+/// What both times have.
+#[derive(Default)]
+struct Both {
+    capacities: Vec<Pair>,
+    loads: Vec<Pair>,
+    failed: Vec<FailedOnce>,
+    /// What was asked at several rates, so that nobody knows which belong together.
+    several: Vec<String>,
+}
+
+/// Something of which a server failed verification in one of them.
+struct FailedOnce {
+    what: String,
+    is_first: bool,
+}
+
+impl FailedOnce {
+    fn row(&self) -> Vec<String> {
+        let both = if self.is_first { ["failed", "passed"] } else { ["passed", "failed"] };
+        let rest = ["verification", both[0], both[1], NONE, "no"].map(String::from);
+        [self.what.clone()].into_iter().chain(rest).collect()
+    }
+
+    fn line(&self) -> String {
+        format!("{}, in the {} one", self.what, if self.is_first { "first" } else { "second" })
     }
 }
 
@@ -99,40 +165,67 @@ impl Pair {
 }
 
 /// Of each subject that was looked for in both.
-fn capacities(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
-    let probed = known_a.cells(experiment, PROBE).map(Cell::subject);
-    let pair = |of| {
-        let best =
-            |known: &Known<'_>| best_of_sweep(known, experiment, of)?.1.spread(&metric::GOODPUT);
-        let (a, b) = (best(known_a)?, best(known_b)?);
-        Some(Pair { what: format!("{of} capacity"), of: &metric::GOODPUT, a, b })
+fn capacities(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Vec<Pair> {
+    let pair = |(of, spread): &(&Subject, Spread)| {
+        let what = format!("{of} capacity");
+        Some(Pair { what, of: &metric::GOODPUT, a: *spread, b: *b.capacity(of)? })
     };
-    probed.filter_map(pair).collect()
+    a.capacities.iter().filter_map(pair).collect()
 }
 
 /// Of all that was asked at the same load in both.
-fn loads(experiment: &str, known_a: &Known<'_>, known_b: &Known<'_>) -> Vec<Pair> {
-    let is_compared = |cell: &&Cell<'_>| {
-        // Rounds of a search are hints: what came of them is asked again at multiples.
-        let is_compared = !super::is_on_the_way(&cell.spec.stage);
-        cell.spec.experiment == experiment && is_compared && cell.is_good()
-    };
-    let only = |known: &'_ Known<'_>, cell: &Cell<'_>| -> Option<usize> {
-        let all = known.all().iter().enumerate().filter(|(_, other)| is_compared(other));
-        let mut alike = all.filter(|(_, other)| is_alike(cell, other)).map(|(at, _)| at);
-        let first = alike.next()?;
-        alike.next().is_none().then_some(first)
-    };
-    let mut pairs = Vec::new();
-    for cell in known_a.all().iter().filter(is_compared) {
-        let (Some(_), Some(other)) = (only(known_a, cell), only(known_b, cell)) else { continue };
-        let other = &known_b.all()[other];
-        pairs.extend(METRICS.iter().filter_map(|of| {
-            let (a, b) = (cell.spread(of)?, other.spread(of)?);
-            Some(Pair { what: what(cell), of, a, b })
-        }));
+fn loads(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Both {
+    let mut both = Both::default();
+    for cell in &a.cells {
+        let other = match (&*a.alike(cell), &*b.alike(cell)) {
+            (_, []) => continue,
+            ([_], [other]) => *other,
+            _ => {
+                add(&mut both.several, what(cell));
+                continue;
+            }
+        };
+        match (cell.is_failed(), other.is_failed()) {
+            // No figure of it counts, and both say so.
+            (true, true) => {}
+            (false, false) => both.loads.extend(METRICS.iter().filter_map(|of| {
+                let (a, b) = (cell.spread(of)?, other.spread(of)?);
+                Some(Pair { what: what(cell), of, a, b })
+            })),
+            (is_first, _) => both.failed.push(FailedOnce { what: what(cell), is_first }),
+        }
     }
-    pairs
+    both
+}
+
+/// What one of them has and the other one has not: subjects, such as another winner of a search, or
+/// some of their loads.
+fn alone(here: &Time<'_, '_>, there: &Time<'_, '_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for cell in &here.cells {
+        let of = cell.subject();
+        let mut same = there.cells.iter().filter(|other| other.subject() == of);
+        let is_there = same.clone().next().is_some() || there.capacity(of).is_some();
+        if !is_there {
+            add(&mut names, of.to_string());
+        } else if !same.any(|other| other.spec.stage == cell.spec.stage) {
+            add(&mut names, format!("{of} {}", cell.spec.stage));
+        } else if there.alike(cell).is_empty() {
+            add(&mut names, what(cell));
+        }
+    }
+    for (of, _) in here.capacities.iter().filter(|(of, _)| there.capacity(of).is_none()) {
+        if !names.contains(&of.to_string()) {
+            names.push(format!("{of} capacity"));
+        }
+    }
+    names
+}
+
+fn add(names: &mut Vec<String>, name: String) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
 }
 
 /// Whether both are the same question: rates are multiples of what each time was the capacity.
@@ -148,27 +241,42 @@ fn factors(cell: &Cell<'_>) -> BTreeMap<String, f64> {
     factors
 }
 
-fn answer(capacities: &[Pair], loads: &[Pair]) -> Vec<String> {
-    let all = || capacities.iter().chain(loads);
+fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
+    let all = || both.capacities.iter().chain(&both.loads);
     let same = all().filter(|pair| pair.agree()).count();
-    let mut lines = vec![format!("{same} of {} figures agree.", all().count())];
+    let count = all().count() + both.failed.len();
+    let mut lines = vec![format!("{same} of {count} figures agree.")];
     let furthest = |pairs: &mut dyn Iterator<Item = &Pair>| {
-        let mut pairs: Vec<String> = {
-            let mut pairs: Vec<&Pair> = pairs.collect();
-            pairs.sort_by(|a, b| b.apart().total_cmp(&a.apart()));
-            pairs.into_iter().map(Pair::line).collect()
-        };
-        pairs.truncate(TOLD_MAX);
-        pairs
+        let mut pairs: Vec<&Pair> = pairs.collect();
+        pairs.sort_by(|a, b| b.apart().total_cmp(&a.apart()));
+        pairs.into_iter().map(Pair::line).collect::<Vec<_>>()
     };
-    if let Some(line) = furthest(&mut capacities.iter()).first() {
+    if let Some(line) = furthest(&mut both.capacities.iter()).first() {
         lines.push(format!("Of the capacities these differ most: {line}."));
     }
-    let apart = furthest(&mut all().filter(|pair| !pair.agree()));
-    if !apart.is_empty() {
-        lines.push(format!("Those that do not agree, the furthest first: {}.", apart.join("; ")));
-    }
+    let told = [
+        (
+            "Failed verification in one of them alone",
+            both.failed.iter().map(FailedOnce::line).collect(),
+        ),
+        (
+            "Those that do not agree, the furthest first",
+            furthest(&mut all().filter(|pair| !pair.agree())),
+        ),
+        ("Only the first one has", first),
+        ("Only the second one has", second),
+        ("Not compared, as it was asked at several rates", both.several.clone()),
+    ];
+    let told = told.into_iter().filter(|(_, names)| !names.is_empty());
+    lines.extend(told.map(|(what, names)| format!("{what}: {}.", shortened(&names))));
     lines
+}
+
+/// As many as are told in words.
+fn shortened(names: &[String]) -> String {
+    let more = names.len().saturating_sub(TOLD_MAX);
+    let told = names[..names.len() - more].join("; ");
+    if more > 0 { format!("{told}; and {more} more") } else { told }
 }
 
 fn overlap(a: &Spread, b: &Spread) -> bool {

@@ -36,14 +36,15 @@ impl Outcome {
         }
     }
 
-    /// With what is wrong about the site: files that were in memory are not read from a disk, so
-    /// that timeouts then are not of the server that was to be measured.
-    pub(super) fn verdict(self, is_flood: bool, of_site: Option<String>) -> Verdict {
+    /// With what is wrong about the machines: files that were in memory are not read from a disk,
+    /// and packets that were lost on the way never came, so that timeouts then are not of the
+    /// server that was to be measured.
+    pub(super) fn verdict(self, is_flood: bool, of_machines: Vec<String>) -> Verdict {
         match self {
             Self::Failed(why) => Verdict::Failed(vec![why]),
-            Self::Untold(why) => Verdict::Invalid(why.into_iter().chain(of_site).collect()),
+            Self::Untold(why) => Verdict::Invalid(why.into_iter().chain(of_machines).collect()),
             Self::Measured { findings, disturbed } => {
-                let disturbed = disturbed.into_iter().chain(of_site).collect();
+                let disturbed = disturbed.into_iter().chain(of_machines).collect();
                 Verdict::of(&findings, is_flood, disturbed)
             }
         }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_in_memory_excuses_timeouts_and_nothing_else() {
+    fn machines_that_are_not_as_they_should_be_excuse_timeouts_and_nothing_else() {
         let measured = |gates: &[&'static str], disturbed: &[&str]| {
             let finding = |gate: &&'static str| Finding {
                 gate,
@@ -83,7 +84,8 @@ mod tests {
         ];
         for (outcome, is_in_memory, expected) in rows {
             let shown = format!("{outcome:?}");
-            let verdict = outcome.verdict(false, is_in_memory.then(|| String::from("in memory")));
+            let of_machines = is_in_memory.then(|| String::from("in memory"));
+            let verdict = outcome.verdict(false, of_machines.into_iter().collect());
             assert_eq!(verdict.to_string(), expected, "{shown} {is_in_memory}");
         }
     }
@@ -93,7 +95,8 @@ mod tests {
         use Failure::{Full, Machine, Operator, Stopped};
         let text = || String::from("why");
         let failed = NotStarted::Itself(text());
-        let told = |why| Outcome::without_start(why).map(|outcome| outcome.verdict(false, None));
+        let told =
+            |why| Outcome::without_start(why).map(|outcome| outcome.verdict(false, Vec::new()));
         assert_eq!(told(failed), Ok(Verdict::Failed(vec![text()])));
         let prevented = Machine(text()).into();
         assert_eq!(told(prevented), Ok(Verdict::Invalid(vec![text()])));

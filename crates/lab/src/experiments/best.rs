@@ -159,7 +159,8 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(of("the best of Weir's", servers().filter(is_weir).collect()));
     lines.extend(of("the best of the others", servers().filter(|of| !is_weir(of)).collect()));
-    let failed = servers().filter(|of| is_failed(design, known, of)).map(ToString::to_string);
+    let is_failed = |of: &&Subject| frame::failed(design, known, of).is_some();
+    let failed = servers().filter(is_failed).map(ToString::to_string);
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {
         lines.push(format!("Who failed verification is none of these: {}.", failed.join(", ")));
@@ -167,14 +168,9 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     lines
 }
 
-/// Who fails at any load is not the best at another (Pariag07 3.4).
-fn is_failed(design: &Design, known: &Known<'_>, of: &Subject) -> bool {
-    design.curve(known, of).iter().any(|cell| cell.is_failed())
-}
-
 /// Who answers most at twice the load, with those who may be as good.
 fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Option<String> {
-    let good = |of: &&&Subject| !is_failed(design, known, of);
+    let good = |of: &&&Subject| frame::failed(design, known, of).is_none();
     let at_twice = |of| {
         let cell = curves::at_multiple(design, known, of, 2.0)?;
         Some((of, cell, cell.spread(&metric::GOODPUT)?))

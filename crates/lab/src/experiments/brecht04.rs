@@ -324,26 +324,30 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         let Some(capacity) = design.capacity(known, of) else { continue };
         let same = design.subjects.iter().filter(|other| other.name == of.name);
         let replies = |of: &Subject| {
-            let cell = curves::at_multiple(design, known, of, most)?;
             // Last, and without a figure: who failed verification.
-            let judged = cell.judged(&metric::REPLIES);
-            (judged.is_some() || cell.is_failed())
-                .then(|| (policy(of).unwrap_or_else(|| of.label()), judged))
+            let judged = match frame::failed(design, known, of) {
+                Some(failed) => Err(failed),
+                None => {
+                    let cell = curves::at_multiple(design, known, of, most)?;
+                    Ok(cell.judged(&metric::REPLIES)?)
+                }
+            };
+            Some((policy(of).unwrap_or_else(|| of.label()), judged))
         };
-        let mut kept: Vec<(String, Option<Spread>)> = same.filter_map(replies).collect();
-        let median = |of: &Option<Spread>| of.map_or(f64::NEG_INFINITY, |of| of.median);
+        let mut kept: Vec<(String, Result<Spread, String>)> = same.filter_map(replies).collect();
+        let median = |of: &Result<Spread, _>| of.as_ref().map_or(f64::NEG_INFINITY, |of| of.median);
         kept.sort_by(|(_, a), (_, b)| median(b).total_cmp(&median(a)));
-        let ranked: Vec<(&str, Spread)> =
-            kept.iter().filter_map(|(policy, of)| Some((&**policy, (*of)?))).collect();
+        let passed = kept.iter().filter_map(|(policy, of)| Some((&**policy, *of.as_ref().ok()?)));
+        let ranked: Vec<(&str, Spread)> = passed.collect();
         let near = frame::not_told_from_first(&ranked);
         let best = capacity.replies_per_s;
         let kept: Vec<String> = kept
             .iter()
             .map(|(policy, replies)| match replies {
-                Some(Spread { median, .. }) => {
+                Ok(Spread { median, .. }) => {
                     format!("{policy} {} ({} %)", number(*median), number(100.0 * median / best))
                 }
-                None => format!("{policy} failed verification"),
+                Err(failed) => format!("{policy} failed verification {failed}"),
             })
             .collect();
         if kept.is_empty() {

@@ -237,21 +237,19 @@ fn in_memory(design: &Design, known: &Known<'_>) -> Option<String> {
     ))
 }
 
-/// The capacities, the greatest first.
+/// The capacities, the greatest first. Last, and without a figure: who failed verification.
 fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Vec<String> {
-    let told = names.iter().filter_map(|(of, name)| {
+    let judged = names.iter().map(|of| (of, frame::failed(design, known, &of.0)));
+    let (failed, passed): (Vec<_>, Vec<_>) = judged.partition(|(_, failed)| failed.is_some());
+    let told = passed.into_iter().filter_map(|((of, name), _)| {
         let capacity = design.capacity(known, of)?;
         let most = design.multiples.last().copied()?;
         let most = curves::at_multiple(design, known, of, most);
         let waits = most.and_then(|cell| cell.judged(&metric::IO_WAIT));
-        let waits = match (waits, most.is_some_and(Cell::is_failed)) {
-            (_, true) => String::from("; it failed verification in overload"),
-            (Some(waits), _) => {
-                let percent = number(waits.median);
-                format!(", waiting for the disk {percent} % of the time in overload")
-            }
-            (None, false) => String::new(),
-        };
+        let waits = waits.map_or_else(String::new, |waits| {
+            let percent = number(waits.median);
+            format!(", waiting for the disk {percent} % of the time in overload")
+        });
         let spread = at_capacity(design, known, of).and_then(|cell| cell.judged(&metric::GOODPUT));
         Some((capacity.replies_per_s, spread, name, waits))
     });
@@ -262,7 +260,10 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
         let near = if is_near { ", which is not told from the first" } else { "" };
         format!("{name}: {} replies/s at its best{near}{waits}.", number(*replies))
     };
-    told.iter().zip(near).map(line).collect()
+    let failed = failed.into_iter().filter_map(|((_, name), failed)| {
+        Some(format!("{name} failed verification {}: it tells nothing.", failed?))
+    });
+    told.iter().zip(near).map(line).chain(failed).collect()
 }
 
 /// A metric over the rates, with the paper's names.

@@ -70,13 +70,15 @@ pub(super) fn question(design: &Design) -> Vec<String> {
     ]
 }
 
-/// What came out at the highest load, a row for each subject, those that keep most first.
+/// What came out at the highest load, a row for each subject, those that keep most first. A cross
+/// at a name: it failed verification, at this load or another.
 pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
     let most = design.multiples.last().copied().unwrap_or(1.0);
-    let row = |(of, Kept { capacity, good, cell }): (&Subject, Kept<'_, '_>)| {
+    let row = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
+        let name = curves::marked(of.to_string(), failed.is_some());
         let share = number(100.0 * good / capacity);
         let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
-        [vec![of.to_string(), number(capacity), share], told.into()].concat()
+        [vec![name, number(capacity), share], told.into()].concat()
     };
     let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
     let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
@@ -88,17 +90,20 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
     }
 }
 
-/// What came out, for each subject in a line, those that keep most first.
+/// What came out, for each subject in a line, those that keep most first. Last, and without a
+/// figure: who failed verification.
 pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let most = design.multiples.last().copied().unwrap_or(1.0);
-    let line = |(of, Kept { capacity, good, cell }): (&Subject, Kept<'_, '_>)| {
+    let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
+        if let Some(failed) = failed {
+            return format!("{of} failed verification {failed}: it tells nothing.");
+        }
         let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
             format!(" and 99 of 100 of them come within {} ms", number(p99.median))
         });
-        let failed = if cell.is_failed() { "; it failed verification there" } else { "" };
         format!(
             "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %)\
-             {p99}{failed}.",
+             {p99}.",
             number(capacity),
             number(good),
             number(100.0 * good / capacity)
@@ -114,16 +119,22 @@ struct Kept<'s, 'k> {
     /// The same at that load.
     good: f64,
     cell: &'s Cell<'k>,
+    /// Where it failed verification: [`frame::failed`].
+    failed: Option<String>,
 }
 
-/// Those of whom it is known, who answer most first.
+/// Those of whom it is known, who answer most first; behind all others who failed verification.
 fn ranked<'s, 'k>(design: &'s Design, known: &'s Known<'k>) -> Vec<(&'s Subject, Kept<'s, 'k>)> {
     let kept = |of| {
         let cell = curves::at_multiple(design, known, of, design.multiples.last().copied()?)?;
         let capacity = design.capacity(known, of)?.replies_per_s;
-        Some((of, Kept { capacity, good: cell.spread(&metric::GOODPUT)?.median, cell }))
+        let good = cell.spread(&metric::GOODPUT)?.median;
+        Some((of, Kept { capacity, good, cell, failed: frame::failed(design, known, of) }))
     };
     let mut all: Vec<_> = design.subjects.iter().filter_map(kept).collect();
-    all.sort_by(|(_, a), (_, b)| b.good.total_cmp(&a.good));
+    all.sort_by(|(_, a), (_, b)| {
+        let is_failed = a.failed.is_some().cmp(&b.failed.is_some());
+        is_failed.then(b.good.total_cmp(&a.good))
+    });
     all
 }

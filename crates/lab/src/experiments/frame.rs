@@ -2,6 +2,7 @@
 
 use crate::claim::{self, Beside, Says};
 use crate::curves;
+use crate::design::{Design, OF_CAPACITY, SWEEP};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric::Metric;
@@ -35,6 +36,19 @@ pub(super) fn layout(setup: &Setup, quota_percent: u32) -> Layout {
         round_trip_ms: setup.round_trip_ms,
         ..Layout::default()
     }
+}
+
+/// Where a subject failed verification, in words, of all that a design asks of it: who fails at any
+/// load counts at none (Pariag07 3.4). `None`: nowhere.
+pub(super) fn failed(design: &Design, known: &Known<'_>, of: &Subject) -> Option<String> {
+    let mut sweep = known.cells(design.experiment, SWEEP).filter(|cell| cell.subject() == of);
+    let in_sweep = sweep.any(Cell::is_failed).then(|| String::from("in its sweep"));
+    let curve = design.curve(known, of).into_iter().filter(|cell| cell.is_failed());
+    let rates: Vec<String> =
+        curve.filter_map(|cell| cell.factor(OF_CAPACITY)).map(|of| of.to_string()).collect();
+    let at_rates = (!rates.is_empty()).then(|| format!("at {} of the capacity", rates.join(", ")));
+    let all: Vec<String> = in_sweep.into_iter().chain(at_rates).collect();
+    (!all.is_empty()).then(|| all.join(" and "))
 }
 
 /// With names of a paper in place of those that [`curves::labels`] gave.
@@ -142,10 +156,13 @@ pub(super) fn among(
         (1, Some(only)) => one(&only.0, only),
         (many, Some(shown)) => one(&format!("{}, the {extreme} of {many} others", shown.0), shown),
     };
-    let verdicts: Vec<Agreement> = told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
+    let mut verdicts: Vec<Agreement> =
+        told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
     let open = told.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Agreement::Open);
     let open: Vec<&str> = open.map(|(of_it, _)| &*of_it.0).collect();
     let silent: Vec<&str> = silent.iter().map(|of_it| &*of_it.0).collect();
+    // What is not known of one may be otherwise than all that is known of the others.
+    verdicts.extend(silent.iter().map(|_| Agreement::Open));
     let mut here = row.here;
     for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
         if others.len() > 1 && a.1.is_some_and(Cell::is_good) && !names.is_empty() {

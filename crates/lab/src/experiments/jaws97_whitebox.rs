@@ -13,7 +13,7 @@ use crate::curves::{self, number};
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric::Metric;
-use crate::page::{Agreement, Comparison, Section, Series, Table};
+use crate::page::{Agreement, Comparison, NONE, Section, Series, Table};
 use crate::point::Point;
 use crate::profile::{Calls, Kind, Seen, Task};
 use crate::setup::Setup;
@@ -70,8 +70,9 @@ struct Looked<'k> {
     calls: &'k Calls,
     /// How many it had.
     requests: u64,
-    /// For how long it was looked at, in seconds.
-    window_s: f64,
+    /// For how long these came, in seconds: what is looked at is all of a load, its start and its
+    /// end included, when nobody comes. None: the load told nothing.
+    measured_s: Option<f64>,
     is_failed: bool,
 }
 
@@ -85,7 +86,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 name: name(looked.of),
                 calls,
                 requests: requests(looked.point),
-                window_s: looked.window_s,
+                measured_s: looked.point.figures().map(|of| of.measured_s).filter(|s| *s > 0.0),
                 is_failed: looked.is_failed,
             }),
             Seen::Shares(_) => None,
@@ -291,9 +292,11 @@ fn accepts(calls: &[Looked<'_>]) -> Table {
     let row = |of: &Looked<'_>| {
         let (connections, phases) =
             (of.calls.accepts.connections as f64, of.calls.accepts.phases as f64);
-        let of_all = [connections / of.window_s, phases / of.window_s, connections / phases];
+        let in_a_second = |count: f64| of.measured_s.map(|measured_s| count / measured_s);
+        let of_all = [in_a_second(connections), in_a_second(phases), Some(connections / phases)];
+        let of_all = of_all.map(|value| value.map_or_else(|| String::from(NONE), number));
         let name = curves::marked(of.name.clone(), of.is_failed);
-        [name].into_iter().chain(of_all.map(number)).collect()
+        [name].into_iter().chain(of_all).collect()
     };
     let head =
         ["server", "connections accepted/s", "accept phases/s", "connections for each phase"];

@@ -140,6 +140,18 @@ fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
     let finalists = tuning.finalists(known);
     let [(best, score), _, ..] = finalists.as_slice() else { return None };
     let Some(gain) = tuning.gain(known) else {
+        let failed = tuning.failed_at_last(known);
+        if !failed.is_empty() {
+            let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+            return Some(format!(
+                "{}: first of the finalists is {best}, with {} good replies/s over all loads. \
+                 Measured once more beside what it is untuned, {} failed verification: no gain is \
+                 told.",
+                tuning.of,
+                curves::spread_text(score),
+                failed.join(" and ")
+            ));
+        }
         return Some(format!(
             "{}: best with {best}: {} good replies/s over all loads.",
             tuning.of,
@@ -165,8 +177,10 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
     let mut head =
         vec![String::from("finalist"), String::from("good replies/s, mean of all loads")];
     head.extend(tuning.multiples.iter().map(|of| format!("at {of} of its capacity")));
+    let failed = tuning.failed_at_last(known);
     let rows = tuning.finalists(known).into_iter().map(|(of, score)| {
-        let mut row = vec![of.to_string(), curves::spread_text(&score)];
+        let name = curves::marked(of.to_string(), failed.contains(&of));
+        let mut row = vec![name, curves::spread_text(&score)];
         row.extend(tuning.multiples.iter().map(|multiple| {
             let cell = tuning.final_cell(known, &of, *multiple);
             cell.map_or_else(|| String::from("-"), |cell| curves::told(cell, &metric::GOODPUT))
@@ -178,7 +192,10 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
         head,
         rows: rows.collect(),
         notes: vec![
-            String::from("Who failed verification at any load is not here (Pariag07 3.4)."),
+            String::from(
+                "Who failed verification at any load is not here (Pariag07 3.4); a cross at a name \
+                 is of who failed it when measured once more.",
+            ),
             curves::MARKS.into(),
         ],
     }

@@ -11,8 +11,6 @@ use crate::subject::Subject;
 pub(super) struct Looked<'k> {
     pub(super) of: &'k Subject,
     pub(super) seen: &'k Seen,
-    /// For how long, in seconds.
-    pub(super) window_s: f64,
     /// At which it was.
     pub(super) point: &'k Point,
     /// Whether the server failed verification in this measurement.
@@ -32,8 +30,7 @@ pub(super) fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>,
             Some(Ok(profile)) if profile.is_valid() => {
                 if !seen.iter().any(|other| other.of == of) {
                     let is_failed = cell.is_failed();
-                    let window_s = profile.window_us as f64 / 1e6;
-                    seen.push(Looked { of, seen: &profile.seen, window_s, point, is_failed });
+                    seen.push(Looked { of, seen: &profile.seen, point, is_failed });
                 }
             }
             Some(Ok(profile)) => excluded.push(format!("{of}: {}", profile.faults.join("; "))),

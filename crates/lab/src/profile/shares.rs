@@ -116,15 +116,7 @@ impl Recorder {
         let read = |arguments: &[&str]| -> Result<String, Failure> {
             let mut command = tool::command(&self.target, "perf")?;
             command.args(arguments).arg("--input").arg(self.data.path());
-            let out = command.output().map_err(|e| Failure::machine("perf", e))?;
-            match out.status.success() {
-                true => Ok(String::from_utf8_lossy(&out.stdout).into_owned()),
-                false => {
-                    let said = String::from_utf8_lossy(&out.stderr);
-                    let last = said.lines().last().unwrap_or("failed");
-                    Err(Failure::Machine(format!("perf: {last}")))
-                }
-            }
+            tool::output("perf", command, &self.target.directory)
         };
         let samples = read(&["script", "--fields", "pid,ip,sym,dso"]);
         let statistics = read(&["report", "--stats"]);

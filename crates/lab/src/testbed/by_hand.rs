@@ -1,7 +1,7 @@
 //! Testbeds for whoever wants to try something: they last until they are taken down.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +15,7 @@ use super::network::{Network, Wire};
 use super::processors::{Split, numbers};
 use super::{Carrying, Layout, Testbed, delay, is_root, lacks, removal};
 use crate::Failure;
+use crate::hearing::hear;
 
 /// Makes one that lasts, also when this process has ended, and tells how to run programs in it.
 /// `site` is what its server serves: the disk of that is slowed down. `carrier` is a command that
@@ -47,7 +48,8 @@ fn make(
     site: Option<&Path>,
     carrier: &dyn Fn(&str, u32) -> Command,
 ) -> Result<Testbed, Failure> {
-    let start = |name: &Name, round_trip_ms| begin(carrier(&name.to_string(), round_trip_ms));
+    let start =
+        |name: &Name, round_trip_ms| begin(carrier(&name.to_string(), round_trip_ms), PATIENCE);
     let mut testbed = Testbed::make(layout, Carrying::ByProcess(&start))?;
     site.map_or(Ok(()), |site| testbed.throttle(site))?;
     Ok(testbed)
@@ -56,24 +58,30 @@ fn make(
 /// What a carrier says when it carries.
 const CARRIES: &str = "carrying";
 
+/// A carrier opens two devices, which takes some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Starts a carrier and waits until it carries.
-fn begin(mut command: Command) -> Result<(), Failure> {
+fn begin(mut command: Command, patience: Duration) -> Result<(), Failure> {
     let program = command.get_program().display().to_string();
     let failed = |error| Failure::machine(program, error);
     // It is not for the keyboard, and outlives who started it.
     command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
-    let mut said = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        // What cannot be read says that it does not carry.
-        let _ = BufReader::new(stdout).read_line(&mut said);
-    }
-    if said.trim_end() == CARRIES {
+    let deadline = os::clock::monotonic() + patience;
+    let said = child.stdout.take().map(|mut stdout| {
+        let said = hear(&mut stdout, deadline, |said| said.contains(&b'\n'))?;
+        Ok(String::from_utf8_lossy(&said).lines().next().unwrap_or_default().to_owned())
+    });
+    let said = said.unwrap_or_else(|| Ok(String::new()));
+    // What cannot be read says that it does not carry.
+    let said = said.unwrap_or_else(|error: io::Error| error.to_string());
+    if said == CARRIES {
         return Ok(());
     }
     let _ = child.kill();
     let _ = child.wait();
-    Err(Failure::Machine(format!("packets are not carried between the hosts: {}", said.trim_end())))
+    Err(Failure::Machine(format!("packets are not carried between the hosts: {said}")))
 }
 
 /// Carries the packets of a lasting testbed, by the calling process, which has nothing else to do,
@@ -250,4 +258,27 @@ fn forget_notes() -> Vec<String> {
     // It is in nobody's way with something in it.
     let _ = fs::remove_dir(KEPT);
     complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_carry_is_not_waited_for() {
+        let hour = Duration::from_secs(3_600);
+        let rows = [
+            (&["echo", CARRIES][..], hour, None),
+            (&["echo", "no"], hour, Some("no")),
+            (&["true"], hour, Some("")),
+            (&["sleep", "3600"], Duration::ZERO, Some("timed out")),
+        ];
+        for (words, patience, why) in rows {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            let why = why.map(|why| format!("packets are not carried between the hosts: {why}"));
+            let told = begin(command, patience).err().map(|failure| failure.to_string());
+            assert_eq!(told, why, "{words:?}");
+        }
+    }
 }

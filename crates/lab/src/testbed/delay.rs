@@ -39,6 +39,18 @@ pub struct Carried {
     pub cpu: Duration,
 }
 
+impl Carried {
+    /// Why a measurement does not count during which packets were carried: it was the wire that
+    /// lost them, and no server.
+    #[must_use]
+    pub fn complaint(&self) -> Option<String> {
+        let Self { packets, lost, .. } = self;
+        (*lost > 0).then(|| {
+            format!("packets were lost on the way between the hosts: {lost}; {packets} arrived")
+        })
+    }
+}
+
 /// Carries packets between two hosts until it is dropped.
 #[derive(Debug)]
 pub(super) struct Carrier {
@@ -238,6 +250,15 @@ mod tests {
             assert_eq!(line.next(), next.map(at));
         }
         assert_eq!(line.bytes, 0);
+    }
+
+    #[test]
+    fn a_wire_that_loses_packets_is_complained_of() {
+        let words = "packets were lost on the way between the hosts: 2; 9 arrived";
+        for (lost, expected) in [(0, None), (2, Some(words))] {
+            let carried = Carried { packets: 9, lost, cpu: Duration::ZERO };
+            assert_eq!(carried.complaint().as_deref(), expected);
+        }
     }
 
     #[test]

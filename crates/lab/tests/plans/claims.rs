@@ -4,7 +4,8 @@
 use lab::experiment::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
-use lab::profile::{Part, Profile, Seen, Shares};
+use lab::point::Verdict;
+use lab::profile::{Accepts, Calls, Part, Profile, Seen, Shares};
 use lab::setup::Setup;
 use lab::spec::Spec;
 use lab::subject::Subject;
@@ -84,6 +85,40 @@ fn who_is_said_to_be_best_is_set_beside_all() {
         let (agrees, here) = told("jaws97-blackbox", figure, &server);
         assert_eq!(agrees, expected, "{figure}: {here}");
         assert!(here.contains(told_of), "{figure}: {here}");
+    }
+}
+
+/// A rival that failed, or was never measured, may have been the one that has more; who has more
+/// for certain settles it.
+#[test]
+fn beside_all_is_beside_those_of_whom_nothing_is_known_too() {
+    let of = experiment("jaws97-blackbox").expect("an experiment of this name");
+    let setup = Setup::default();
+    let why = || vec![String::from("why")];
+    let rows = [
+        (Verdict::Good, 1.0, Agreement::Yes),
+        (Verdict::Failed(why()), 1.0, Agreement::Open),
+        (Verdict::Invalid(why()), 1.0, Agreement::Open),
+        (Verdict::Failed(why()), 2.0, Agreement::No),
+    ];
+    for (verdict, nginx, expected) in rows {
+        let mut points = performed(of, &setup, &|spec, rate| {
+            let own = match &*spec.subject.name {
+                "mt" => 1.4,
+                "nginx" => nginx,
+                _ => 1.0,
+            };
+            replies(spec, rate, |_| true, own)
+        });
+        for point in points.iter_mut().filter(|point| point.spec.subject.name == "h2o") {
+            point.verdict = verdict.clone();
+        }
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        let mut rows = sections.iter().flat_map(|section| &section.comparisons);
+        let row = rows.find(|row| row.of == "JAWS97 figure 19").expect("a comparison");
+        assert_eq!(row.agrees, expected, "{verdict}: {}", row.here);
+        let is_silent = row.here.contains("without figures that count: h2o");
+        assert_eq!(is_silent, !verdict.is_good(), "{}", row.here);
     }
 }
 
@@ -168,6 +203,26 @@ fn shares_of_one_look_are_compared_by_their_samples() {
         assert!(rows[0].here.ends_with("of 3,600 and 3,600 samples"), "{}", rows[0].here);
         assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
     }
+}
+
+/// As connections of the load are counted, however long the server was looked at beside it.
+#[test]
+fn accepted_connections_are_counted_over_the_measured_time() {
+    let of = experiment("jaws97-whitebox").expect("an experiment of this name");
+    let setup = Setup { subjects: subjects(&["mt"]), repeats: Some(1), ..Setup::default() };
+    let mut points = performed(of, &setup, &|spec, rate| replies(spec, rate, |_| false, 1.0));
+    for point in points.iter_mut().filter(|point| point.spec.profile.is_some()) {
+        let accepts = Accepts { connections: 40, phases: 10 };
+        let seen = Seen::Calls(Calls { accepts, ..Calls::default() });
+        let measured = point.load.as_ref().expect("a load").measured;
+        let window_us = measured.as_micros() as u64 + 900_000;
+        point.profile = Some(Ok(Profile { window_us, faults: Vec::new(), seen }));
+    }
+    let sections = (of.sections)(&setup, &Known::of(&points));
+    let mut tables = sections.iter().flat_map(|section| &section.tables);
+    let table = tables.find(|table| table.title.contains("equation 1")).expect("a table");
+    // A tenth of a second.
+    assert_eq!(table.rows, [["mt", "400", "100", "4.00"].map(String::from)]);
 }
 
 #[test]

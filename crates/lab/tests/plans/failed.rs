@@ -1,7 +1,7 @@
 //! What is said of servers that fail verification: that they do, and nothing else.
 
-use lab::design::{PROBE, SWEEP};
-use lab::experiment::Experiment;
+use lab::design::{OF_CAPACITY, PROBE, RATES, SWEEP};
+use lab::experiment::{Experiment, experiment};
 use lab::experiments::EXPERIMENTS;
 use lab::known::Known;
 use lab::page::{Agreement, Figure, Mark, Section};
@@ -11,6 +11,7 @@ use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
 
+use super::designs::performed;
 use super::model::point;
 
 /// As many as a claim has to have.
@@ -90,5 +91,51 @@ fn who_fails_verification_supports_nothing_and_is_shown_as_failed() {
             );
             assert!(!section.excluded.is_empty(), "{}", of.name);
         }
+    }
+}
+
+/// Who is the best at the highest rate, and answers wrongly at one far below it or in the sweep, is
+/// no rival there (Pariag07 3.4).
+#[test]
+fn who_fails_at_one_rate_is_first_at_none() {
+    let at_rate = (RATES, " failed verification at 0.9 of the capacity");
+    let in_sweep = (SWEEP, " failed verification in its sweep");
+    let none_of_these =
+        |stage| (stage, "Who failed verification is none of these: sped:accept-limit=10.");
+    let rows = [
+        ("capacity", at_rate),
+        ("capacity", in_sweep),
+        ("best", none_of_these(RATES)),
+        ("best", none_of_these(SWEEP)),
+        ("brecht04-one-packet", at_rate),
+        ("pariag07-processes", at_rate),
+        ("pariag07-processes", in_sweep),
+    ];
+    for (name, (stage, expected)) in rows {
+        let of = experiment(name).expect("an experiment of this name");
+        let subjects = ["sped:accept-limit=1", "sped:accept-limit=10"];
+        let subjects = subjects.map(|text| text.parse().expect("a subject")).into();
+        let setup = Setup { subjects, ..Setup::default() };
+        let is_best =
+            |spec: &Spec| spec.subject.knobs.get("accept-limit").is_some_and(|of| of == "10");
+        let mut points = performed(of, &setup, &|spec, rate| {
+            let own = if is_best(spec) { 2_000.0 } else { 1_000.0 };
+            rate.unwrap_or(own).min(own)
+        });
+        let mut sweep = points.iter().filter(|point| point.spec.stage == SWEEP);
+        let first = sweep.find(|point| is_best(&point.spec)).map(|point| point.spec.key());
+        let is_it = |spec: &Spec| match stage {
+            SWEEP => Some(spec.key()) == first,
+            _ => spec.stage == RATES && spec.factors[OF_CAPACITY] == 0.9,
+        };
+        for point in points.iter_mut().filter(|point| is_best(&point.spec) && is_it(&point.spec)) {
+            point.verdict = Verdict::Failed(vec![String::from("correct: wrong bytes")]);
+        }
+        let answer = (of.sections)(&setup, &Known::of(&points)).remove(0).answer;
+        let last = answer.last().expect("a line");
+        assert!(last.contains(expected), "{name}, {stage}: {answer:?}");
+        let figures =
+            answer.iter().filter(|line| line.contains("limit 10:") || line.contains("=10:"));
+        assert_eq!(figures.count(), 0, "{name}, {stage}: {answer:?}");
     }
 }

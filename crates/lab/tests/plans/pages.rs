@@ -163,3 +163,55 @@ fn two_runs_are_compared_by_their_capacities_and_loads() {
         "{less:?}"
     );
 }
+
+/// What fails in one of them, and who is in one of them alone, as the winner of a search.
+#[test]
+fn what_two_runs_do_not_share_is_told() {
+    let good = |_: &Spec| Verdict::Good;
+    let one = results(&["capacity"], usize::MAX, &good);
+    let is_twice = |of: &Point| of.spec.factors.get("of_capacity") == Some(&2.0);
+    let is_mt = |of: &Point| of.spec.subject.name == "mt";
+    let failed = || Verdict::Failed(vec![String::from("correct: wrong bytes")]);
+    type Change<'c> = &'c dyn Fn(&mut Vec<Point>);
+    let rows: [(Change<'_>, &str, &[&str]); 5] = [
+        (&|_| (), "38 of 38 figures agree.", &[]),
+        (
+            &|points| {
+                let hit = points.iter_mut().filter(|of| is_twice(of) && is_mt(of));
+                hit.for_each(|of| of.verdict = failed());
+            },
+            "36 of 37 figures agree.",
+            &["Failed verification in one of them alone: mt rates of_capacity 2.00, in the \
+                 second one."],
+        ),
+        (
+            &|points| points.retain(|of| !(is_twice(of) && is_mt(of))),
+            "36 of 36 figures agree.",
+            &["Only the first one has: mt rates of_capacity 2.00."],
+        ),
+        (
+            &|points| points.retain(|of| of.spec.stage != "rates" || !is_mt(of)),
+            "20 of 20 figures agree.",
+            &["Only the first one has: mt rates."],
+        ),
+        (
+            &|points| {
+                let winner = || "mt:backlog=64".parse().expect("a subject");
+                let own = points.iter_mut().filter(|of| is_mt(of));
+                own.for_each(|of| of.spec.subject = winner());
+            },
+            "19 of 19 figures agree.",
+            &["Only the first one has: mt.", "Only the second one has: mt:backlog=64."],
+        ),
+    ];
+    for (change, first, expected) in rows {
+        let mut other = one.clone();
+        change(&mut other.points);
+        let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
+        let section = page.sections.last().expect("what both times have");
+        assert_eq!(section.answer[0], first);
+        assert_eq!(section.answer[2..], *expected);
+        let disagree = section.tables[0].rows.iter().filter(|row| row.last().unwrap() == "no");
+        assert_eq!(disagree.count(), usize::from(first.starts_with("36 of 37")));
+    }
+}

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use lab::design::is_over;
+use lab::experiment::experiment;
 use lab::known::Known;
 use lab::point::{Point, Verdict};
-use lab::setup::WarmUp;
+use lab::setup::{Setup, WarmUp};
 use lab::spec::{Load, Spec};
+use lab::subject::Subject;
 use lab::testbed::Layout;
 use lab::tuning::Tuning;
 
@@ -171,6 +173,67 @@ fn what_the_best_brings_is_told_by_a_last_comparison() {
         assert_eq!(gain.best.to_string(), "sped:connections-max=1000,processes=4");
         assert_eq!(gain.is_more(), is_more);
         assert_eq!(gain.scores.0.count, 5);
+    }
+}
+
+/// Who is the best of the finals and answers wrongly in the last comparison brings nothing.
+#[test]
+fn who_fails_the_last_comparison_brings_nothing() {
+    let best = "sped:connections-max=1000,processes=4";
+    for failed in [best, "sped"] {
+        let is_it = |spec: &Spec| spec.subject.to_string() == failed;
+        let fate = |spec: &Spec| {
+            let is_last = spec.stage == "best and untuned" && spec.repeat == 4;
+            match is_last && is_it(spec) && spec.load.flags["rate"] == "4000" {
+                true => Verdict::Failed(vec![String::from("wrong bytes")]),
+                false => Verdict::Good,
+            }
+        };
+        let points = performed(&tuning(), 4.0, &fate);
+        let known = Known::of(&points);
+        assert_eq!(self::best(&tuning(), &points), best);
+        assert_eq!(tuning().gain(&known), None);
+        let told: Vec<String> =
+            tuning().failed_at_last(&known).iter().map(ToString::to_string).collect();
+        assert_eq!(told, [failed]);
+    }
+}
+
+/// Of the page, with a search of a server that answers wrongly in the end, and of two searches with
+/// the same servers at rates of their own.
+#[test]
+fn what_is_told_of_a_search_is_its_own() {
+    let tune = experiment("tune").expect("an experiment of this name");
+    let rows: [(&[&str], bool, &str); 3] = [
+        (&["sped"], false, "Measured once more beside what it is untuned: "),
+        (&["sped"], true, " failed verification: no gain is told."),
+        (&["sped", "sped:backlog=64"], false, "Measured once more beside what it is untuned: "),
+    ];
+    for (subjects, is_failed, expected) in rows {
+        let subjects: Vec<Subject> =
+            subjects.iter().map(|text| text.parse().expect("a subject")).collect();
+        let count = subjects.len();
+        let setup = Setup { subjects, ..Setup::default() };
+        let mut points = super::designs::performed(tune, &setup, &|spec, rate| {
+            let is_short = spec.subject.knobs.get("backlog").is_some_and(|value| value == "64");
+            let capacity = if is_short { 2_500.0 } else { 3_000.0 };
+            let processes = if has_processes(spec, "4") { 1_000.0 } else { 0.0 };
+            rate.unwrap_or(f64::MAX).min(capacity + processes)
+        });
+        let last = points.iter_mut().filter(|point| point.spec.stage == "best and untuned");
+        for point in last.filter(|_| is_failed) {
+            point.verdict = Verdict::Failed(vec![String::from("wrong bytes")]);
+        }
+        let section = (tune.sections)(&setup, &Known::of(&points)).remove(0);
+        assert_eq!(section.answer.len(), count, "{:?}", section.answer);
+        assert!(section.answer.iter().all(|line| line.contains(expected)), "{:?}", section.answer);
+        assert_eq!(section.tables.len(), count);
+        for table in &section.tables {
+            let values = table.rows.iter().flatten();
+            assert!(table.rows.len() >= 2 && values.clone().all(|value| value != "-"), "{table:?}");
+            let is_crossed = values.clone().any(|value| value.contains('✗'));
+            assert_eq!(is_crossed, is_failed, "{table:?}");
+        }
     }
 }
 
