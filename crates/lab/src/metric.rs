@@ -47,6 +47,14 @@ pub const OFFERED: Metric = metric("requests asked for", "requests/s", |point| {
     point.figures().map(|figures| figures.offered_per_s)
 });
 
+/// Of what was asked for, what was answered well: the same at the same multiple of a capacity,
+/// however great that is.
+pub const ANSWERED: Metric = metric("good replies, of those asked for", "%", |point| {
+    let figures = point.figures()?;
+    let share = figures.goodput_per_s / figures.offered_per_s;
+    (figures.offered_per_s > 0.0).then_some(100.0 * share)
+});
+
 /// Server throughput (JAWS97 2.3; Pariag07 tells the same).
 pub const SERVER_MBIT: Metric = metric("server throughput", "Mbit/s", |point| {
     point.figures().map(|figures| figures.server_throughput_mbit_per_s)

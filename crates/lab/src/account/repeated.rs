@@ -10,8 +10,12 @@ use crate::metric::{self, Metric};
 use crate::page::{NONE, Section, Table};
 use crate::subject::Subject;
 
-/// What is compared at each load.
-const METRICS: [&Metric; 3] = [&metric::GOODPUT, &metric::P50, &metric::CPU];
+/// What is compared of loads for which both times asked for as much: at another rate it is another
+/// figure.
+const OF_SAME_RATES: [&Metric; 2] = [&metric::P50, &metric::CPU];
+
+/// The least that has a spread.
+const REPEATS_MIN: usize = 3;
 
 /// Of the median: two medians that are nearer are the same, however small their own spread is. It
 /// is the spread from which on a subject is unstable.
@@ -48,10 +52,13 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
         name: format!("{experiment}-repeated"),
         title: format!("{experiment}, done twice"),
         question: vec![format!(
-            "Both times agree where their quartiles overlap, or their medians are not more than \
-             {:.0} % apart, of the greater one. Loads are multiples of what each time was the \
-             capacity: where capacities differ, so do the rates behind them. Who failed \
-             verification once and passed it once does not agree.",
+            "Both times agree where their ranges overlap, from the lowest repeat to the highest, \
+             or their medians are not more than {0:.0} % apart, of the greater one. Loads are \
+             multiples of what each time was the capacity: where capacities differ, so do the \
+             rates behind them. So replies are compared as a share of what was asked for; and \
+             times only where the rates are not more than {0:.0} % apart. Who failed verification \
+             once and passed it once does not agree. What was measured less than {REPEATS_MIN} \
+             times has no spread to agree within, and is not compared.",
             SAME_SHARE * 100.0
         )],
         answer: answer(&both, [alone(&a_time, &b_time), alone(&b_time, &a_time)]),
@@ -148,7 +155,7 @@ impl Pair {
 
     fn row(&self) -> Vec<String> {
         let agree = match (overlap(&self.a, &self.b), self.agree()) {
-            (true, _) => String::from("yes, their quartiles overlap"),
+            (true, _) => String::from("yes, their ranges overlap"),
             (false, true) => format!("yes, within {:.0} %", SAME_SHARE * 100.0),
             (false, false) => String::from("no"),
         };
@@ -168,7 +175,9 @@ impl Pair {
 fn capacities(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Vec<Pair> {
     let pair = |(of, spread): &(&Subject, Spread)| {
         let what = format!("{of} capacity");
-        Some(Pair { what, of: &metric::GOODPUT, a: *spread, b: *b.capacity(of)? })
+        let (a, b) = (*spread, *b.capacity(of)?);
+        let has_spread = a.count.min(b.count) >= REPEATS_MIN;
+        has_spread.then_some(Pair { what, of: &metric::GOODPUT, a, b })
     };
     a.capacities.iter().filter_map(pair).collect()
 }
@@ -188,14 +197,34 @@ fn loads(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Both {
         match (cell.is_failed(), other.is_failed()) {
             // No figure of it counts, and both say so.
             (true, true) => {}
-            (false, false) => both.loads.extend(METRICS.iter().filter_map(|of| {
-                let (a, b) = (cell.spread(of)?, other.spread(of)?);
-                Some(Pair { what: what(cell), of, a, b })
-            })),
+            (false, false) => both.loads.extend(pairs(cell, other)),
             (is_first, _) => both.failed.push(FailedOnce { what: what(cell), is_first }),
         }
     }
     both
+}
+
+/// All that is compared of a load.
+fn pairs(a: &Cell<'_>, b: &Cell<'_>) -> Vec<Pair> {
+    let pair = |of: &'static Metric| {
+        let (a_spread, b_spread) = (a.spread(of)?, b.spread(of)?);
+        let has_spread = a_spread.count.min(b_spread.count) >= REPEATS_MIN;
+        has_spread.then(|| Pair { what: what(a), of, a: a_spread, b: b_spread })
+    };
+    let (replies, is_same_rate) = match (rate(a), rate(b)) {
+        (Some(a), Some(b)) => (&metric::ANSWERED, (a - b).abs() <= SAME_SHARE * a.max(b)),
+        // Clients of a closed loop ask for as much as they are answered.
+        (a, b) => (&metric::GOODPUT, a == b),
+    };
+    let of_rates: &[&Metric] = if is_same_rate { &OF_SAME_RATES } else { &[] };
+    [replies].iter().chain(of_rates).filter_map(|of| pair(of)).collect()
+}
+
+/// At which sessions came, or came first.
+fn rate(cell: &Cell<'_>) -> Option<f64> {
+    let flags = &cell.spec.load.flags;
+    let asked = flags.get("rate").or_else(|| flags.get("steps"))?;
+    asked.split(':').next()?.parse().ok()
 }
 
 /// What one of them has and the other one has not: subjects, such as another winner of a search, or
@@ -245,7 +274,10 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
     let all = || both.capacities.iter().chain(&both.loads);
     let same = all().filter(|pair| pair.agree()).count();
     let count = all().count() + both.failed.len();
-    let mut lines = vec![format!("{same} of {count} figures agree.")];
+    let mut lines = vec![match count {
+        0 => format!("No figure has {REPEATS_MIN} repeats in both, so that none is compared."),
+        _ => format!("{same} of {count} figures agree."),
+    }];
     let furthest = |pairs: &mut dyn Iterator<Item = &Pair>| {
         let mut pairs: Vec<&Pair> = pairs.collect();
         pairs.sort_by(|a, b| b.apart().total_cmp(&a.apart()));
@@ -280,7 +312,7 @@ fn shortened(names: &[String]) -> String {
 }
 
 fn overlap(a: &Spread, b: &Spread) -> bool {
-    a.quartiles.0 <= b.quartiles.1 && b.quartiles.0 <= a.quartiles.1
+    a.range.0 <= b.range.1 && b.range.0 <= a.range.1
 }
 
 /// As a share of the greater median.

@@ -288,7 +288,8 @@ fn table(calls: &[Looked<'_>]) -> Table {
 
 /// Brecht04's accept statistics, of servers that do not count them as well.
 fn accepts(calls: &[Looked<'_>]) -> Table {
-    let is_seen = |of: &&Looked<'_>| of.calls.accepts.connections > 0;
+    // A connection for each request; the first of a ring's may be taken by a call.
+    let is_seen = |of: &&Looked<'_>| 2 * of.calls.accepts.connections > of.requests;
     let row = |of: &Looked<'_>| {
         let (connections, phases) =
             (of.calls.accepts.connections as f64, of.calls.accepts.phases as f64);

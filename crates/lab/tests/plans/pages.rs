@@ -32,8 +32,17 @@ fn run(experiments: &[&str], setup: &Setup) -> Run {
 
 /// Of a run that is stopped behind so many points, of each of which is judged.
 fn results(experiments: &[&str], points_max: usize, judge: &dyn Fn(&Spec) -> Verdict) -> Results {
+    results_of(experiments, 1, points_max, judge)
+}
+
+fn results_of(
+    experiments: &[&str],
+    repeats: u32,
+    points_max: usize,
+    judge: &dyn Fn(&Spec) -> Verdict,
+) -> Results {
     let subjects = ["sped", "mt"].map(|text| text.parse().expect("a subject"));
-    let setup = Setup { subjects: subjects.into(), repeats: Some(1), ..Setup::default() };
+    let setup = Setup { subjects: subjects.into(), repeats: Some(repeats), ..Setup::default() };
     let of: Vec<_> =
         experiments.iter().map(|name| experiment(name).expect("an experiment")).collect();
     let mut points: Vec<Point> = Vec::new();
@@ -136,8 +145,10 @@ fn columns_of_which_nothing_is_known_are_left_out() {
 #[test]
 fn two_runs_are_compared_by_their_capacities_and_loads() {
     let good = |_: &Spec| Verdict::Good;
-    let (one, mut other) =
-        (results(&["capacity"], usize::MAX, &good), results(&["capacity"], usize::MAX, &good));
+    let (one, mut other) = (
+        results_of(&["capacity"], 3, usize::MAX, &good),
+        results_of(&["capacity"], 3, usize::MAX, &good),
+    );
     let answer = |other: &Results| {
         let page = page(&[(Path::new("a"), &one), (Path::new("b"), other)]);
         page.sections.last().expect("what both times have").answer.clone()
@@ -164,11 +175,35 @@ fn two_runs_are_compared_by_their_capacities_and_loads() {
     );
 }
 
+/// Whose capacity is another one is asked for as much of it, at other rates.
+#[test]
+fn times_are_compared_where_both_asked_for_as_much() {
+    let good = |_: &Spec| Verdict::Good;
+    let one = results_of(&["capacity"], 3, usize::MAX, &good);
+    // (its rates in the second one, of those in the first; figures that are compared)
+    for (share, expected) in [(1.0, 38), (0.96, 38), (0.9, 20)] {
+        let mut other = one.clone();
+        for point in other.points.iter_mut().filter(|point| point.spec.stage == "rates") {
+            let rate = point.spec.factors["rate"] * share;
+            point.spec.factors.insert("rate".into(), rate);
+            point.spec.load = point.spec.load.with("rate", rate);
+        }
+        let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
+        let told = &page.sections.last().expect("what both times have").answer[0];
+        assert_eq!(*told, format!("{expected} of {expected} figures agree."), "{share}");
+    }
+    let mut once = one.clone();
+    once.points.retain(|point| point.spec.repeat == 0);
+    let page = page(&[(Path::new("a"), &one), (Path::new("b"), &once)]);
+    let told = &page.sections.last().expect("what both times have").answer[0];
+    assert_eq!(told, "No figure has 3 repeats in both, so that none is compared.");
+}
+
 /// What fails in one of them, and who is in one of them alone, as the winner of a search.
 #[test]
 fn what_two_runs_do_not_share_is_told() {
     let good = |_: &Spec| Verdict::Good;
-    let one = results(&["capacity"], usize::MAX, &good);
+    let one = results_of(&["capacity"], 3, usize::MAX, &good);
     let is_twice = |of: &Point| of.spec.factors.get("of_capacity") == Some(&2.0);
     let is_mt = |of: &Point| of.spec.subject.name == "mt";
     let failed = || Verdict::Failed(vec![String::from("correct: wrong bytes")]);
