@@ -117,8 +117,10 @@ impl Bench {
             site: &site,
             scratch: scratch.path(),
         };
+        testbed.limit_processors(false)?;
         let outcome = match Running::start(&spec.subject, &start) {
             Ok(running) => {
+                testbed.limit_processors(true)?;
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 let client = Client {
@@ -129,6 +131,8 @@ impl Bench {
                     signals: &self.signals,
                 };
                 let outcome = self.perform(&client, &running, &mut point)?;
+                // Nobody is served by how long it takes to end.
+                testbed.limit_processors(false)?;
                 running.stop();
                 outcome
             }

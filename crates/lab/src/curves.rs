@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use load::units::grouped;
 
-use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP};
+use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
 use crate::known::{Cell, Known, Spread, Stability};
 use crate::metric::{self, Metric};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
@@ -236,6 +236,12 @@ pub(crate) fn capital(text: &str) -> String {
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
     let mut lines = without_capacity(known, experiment);
+    let probed = known.cells(experiment, PROBE).map(Cell::subject);
+    lines.extend(probed.filter(|of| is_least(known, experiment, of)).map(|of| {
+        format!(
+            "{of} answers the highest rate of its sweep: it may be capable of more than is told"
+        )
+    }));
     let mut again: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         for point in cell.points().filter(|point| !point.verdict.is_good()) {

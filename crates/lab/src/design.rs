@@ -246,8 +246,7 @@ impl Design {
         let (_, rate) = self.of_probed(known, of, share)?;
         let mut cells = cells_of_sweep(known, self.experiment, of);
         let cell = cells.find(|cell| cell.factor(RATE) == Some(rate))?;
-        let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
-        Some(good < ANSWERED * offered || cell.is_failed())
+        Some(!is_answered(cell)? || cell.is_failed())
     }
 
     fn of_probed(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<(Subject, f64)> {
@@ -343,6 +342,21 @@ pub fn best_of_sweep<'s, 'k>(
         (replies_per_s > 0.0).then_some((capacity, cell))
     });
     told.max_by(|(a, _), (b, _)| a.replies_per_s.total_cmp(&b.replies_per_s))
+}
+
+/// Whether a subject answers the highest rate of its sweep, so that what was found is the least of
+/// what its capacity may be.
+#[must_use]
+pub fn is_least(known: &Known<'_>, experiment: &str, of: &Subject) -> bool {
+    let rate = |cell: &&Cell<'_>| cell.factor(RATE).unwrap_or_default();
+    let highest = cells_of_sweep(known, experiment, of).max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    highest.is_some_and(|cell| cell.is_good() && is_answered(cell) == Some(true))
+}
+
+/// Whether as much was answered as was asked for; `None`: it did not count.
+fn is_answered(cell: &Cell<'_>) -> Option<bool> {
+    let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
+    Some(good >= ANSWERED * offered)
 }
 
 fn cells_of_sweep<'s, 'k>(

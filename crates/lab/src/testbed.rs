@@ -160,6 +160,16 @@ impl Testbed {
         self.facts.insert(String::from("client's priority"), fact);
     }
 
+    /// Has the server use no more of the processors than the layout allows, as it does from the
+    /// begin; or as much as it wants to, while it starts: a share of a processor would make its
+    /// pool of processes for seconds.
+    ///
+    /// # Errors
+    /// The group is gone, or the kernel refuses.
+    pub fn limit_processors(&self, is_limited: bool) -> Result<(), Failure> {
+        groups::limit_processors(&Roots::here(), &self.name, &self.layout, is_limited)
+    }
+
     /// Has the server read no more from the disk that holds this directory than the layout allows.
     /// Where that says nothing, it does nothing.
     ///

@@ -23,6 +23,11 @@ fn a_quota_stops_whoever_has_used_it_up() {
     let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
     run(&testbed.client, &["sh", "-c", work]);
     assert_eq!(throttled(), 0, "the client has all it wants");
+    // A server that starts, too.
+    testbed.limit_processors(false).unwrap();
+    run(&testbed.server, &["sh", "-c", work]);
+    assert_eq!(throttled(), 0);
+    testbed.limit_processors(true).unwrap();
     run(&testbed.server, &["sh", "-c", work]);
     assert!(throttled() > 0);
 }

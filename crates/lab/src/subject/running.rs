@@ -20,9 +20,16 @@ use crate::Failure;
 
 /// How long a subject may take until it listens: longer than any of them needs on a busy machine.
 const START_PATIENCE: Duration = Duration::from_secs(10);
+/// A subject that listens may still start processes, threads or what its language brings along,
+/// which would be held against its first clients. So it is waited for until it rests: it uses less
+/// than a twentieth of a processor from one look to the next.
+const RESTS_LOOK: Duration = Duration::from_millis(20);
+const RESTS_SHARE: u32 = 20;
+/// One that never rests is measured as it is.
+const RESTS_PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may take to end once it is asked to, before it is made to: what is to be known of it
 /// is known then, and who waits for connections that clients have left open waits for nobody.
-const STOP_PATIENCE: Duration = Duration::from_millis(400);
+const STOP_PATIENCE: Duration = Duration::from_millis(100);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a process is left: each time all that are found are ended, so
@@ -61,8 +68,8 @@ pub enum NotStarted {
 }
 
 impl Running {
-    /// Starts a subject and waits until it listens. The calling thread has to live for as long as
-    /// the subject is to: see [`os::placement::Placement::command`].
+    /// Starts a subject and waits until it listens, and has nothing to do. The calling thread has
+    /// to live for as long as the subject is to: see [`os::placement::Placement::command`].
     ///
     /// # Errors
     /// As [`Subject::launch`]; the program cannot be started there; it ends, or does not listen in
@@ -96,6 +103,7 @@ impl Running {
             launch,
         };
         running.await_listening(start)?;
+        running.await_rest();
         running.seen = running.all();
         Ok(running)
     }
@@ -140,6 +148,22 @@ impl Running {
                 ))
             }
         })
+    }
+
+    fn await_rest(&self) {
+        // Those that are its own and have left its group are not known yet.
+        let used = || -> Duration { self.all().iter().map(processes::cpu_time).sum() };
+        let mut before = used();
+        let begun = os::clock::monotonic();
+        while os::clock::monotonic() - begun < RESTS_PATIENCE {
+            let looked = os::clock::monotonic();
+            thread::sleep(RESTS_LOOK);
+            let now = used();
+            if now.saturating_sub(before) * RESTS_SHARE < os::clock::monotonic() - looked {
+                break;
+            }
+            before = now;
+        }
     }
 
     /// Whether it listens there, and a socket of somebody else's that does.

@@ -238,6 +238,26 @@ impl Group {
     }
 }
 
+/// Has the group of a testbed use no more of the processors than its layout says, or as much as it
+/// wants to.
+pub(super) fn limit_processors(
+    roots: &Roots,
+    name: &Name,
+    layout: &Layout,
+    is_limited: bool,
+) -> Result<(), Failure> {
+    let root = roots.of_resource(Resource::Processors);
+    let Some(root) = root.filter(|_| Resource::Processors.is_limited(layout)) else {
+        return Ok(());
+    };
+    let group = Group::of(root, Resource::Processors, name);
+    match (is_limited, group.is_two) {
+        (true, _) => group.limit(layout),
+        (false, true) => group.set("cpu.max", "max"),
+        (false, false) => group.set("cpu.cfs_quota_us", "-1"),
+    }
+}
+
 /// Has the groups of a testbed read no more than this from a disk in a second.
 pub(super) fn throttle(
     roots: &Roots,

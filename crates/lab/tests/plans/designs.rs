@@ -306,6 +306,23 @@ fn an_experiment_says_which_knobs_change_nothing() {
     assert_eq!(rows.len() + 1, KNOBS.len());
 }
 
+/// Who was seen to do little by the probe, and does what he is asked for.
+#[test]
+fn who_answers_the_highest_rate_of_his_sweep_is_named() {
+    for (capacity, is_named) in [(1_000.0, false), (f64::MAX, true)] {
+        let setup = setup(&["sped", "mt"]);
+        let points = performed(self::capacity(), &setup, &|spec, rate| {
+            let capacity = if spec.subject.name == "mt" { 1_000.0 } else { capacity };
+            rate.map_or(1_000.0, |rate| rate.min(capacity))
+        });
+        let sections = (self::capacity().sections)(&setup, &Known::of(&points));
+        let told = "sped answers the highest rate of its sweep: it may be capable of more than is \
+                    told";
+        let named: Vec<&String> = sections[0].excluded.iter().collect();
+        assert_eq!(named, if is_named { vec![told] } else { Vec::new() });
+    }
+}
+
 /// What the first question of an experiment is, by what it was asked.
 #[test]
 fn what_is_chosen_changes_what_is_asked() {
