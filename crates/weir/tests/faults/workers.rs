@@ -24,8 +24,11 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         let load = Load::start(server.address, "/digits.txt", clients, true);
         let mut idle: Vec<Wire> = (0..12).map(|_| asked(&server)).collect();
 
-        let workers = children(server.pid());
-        assert_eq!(workers.len(), if several { 2 } else { 1 }, "{combination}: workers");
+        // The first one may serve while the second one is only being started.
+        let count = if several { 2 } else { 1 };
+        let all = || Some(children(server.pid())).filter(|all| all.len() == count);
+        let workers = await_some(PATIENCE, all);
+        let workers = workers.unwrap_or_else(|| panic!("{combination}: not {count} workers"));
         let inode = |wire: &Wire| server_end(server.address, wire.local_port());
         let first = inode(&idle[0]).expect("the server's end");
         let whose = || {
