@@ -135,7 +135,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup, tuned(setup, &asked, known));
     let below = Design { multiples: &[0.9], ..design.clone() };
     vec![Section {
-        question: flood::question(&design).into_iter().chain([String::from(QUEUE)]).collect(),
+        question: flood::question(&design),
         answer: answer(&design, known),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
@@ -147,12 +147,6 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         ..frame::section(&EXPERIMENT, TITLE, known, &design.subjects)
     }]
 }
-
-/// The backlog of all that say nothing of it: their queues are as long as the machine allows.
-const QUEUE: &str = "As they are, all of them let 4,096 connections wait in the kernel: the last \
-    one waits 4,096 replies long. Who answers more than that in a second keeps nearly all of its \
-    clients, and just so; who answers less answers nearly all of them too late. So two servers, or \
-    two runs, whose capacities are near to that may be seen on either side of it.";
 
 const TITLE: &str = "Which server, which knobs, and what a flood does";
 
