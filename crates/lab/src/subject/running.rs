@@ -30,6 +30,8 @@ const RESTS_PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may take to end once it is asked to, before it is made to: what is to be known of it
 /// is known then, and who waits for connections that clients have left open waits for nobody.
 const STOP_PATIENCE: Duration = Duration::from_millis(100);
+/// How long the last words of one that has ended may be on their way.
+const WORDS_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the kernel may take to end who was killed: it may have to wait for a disk.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a process is left: each time all that are found are ended, so
@@ -237,7 +239,7 @@ impl Running {
     pub fn last_words(&self) -> String {
         if !self.is_alive() {
             // What it has written is on its way.
-            await_true(STOP_PATIENCE, || self.said.is_over().then_some(()));
+            await_true(WORDS_PATIENCE, || self.said.is_over().then_some(()));
         }
         self.said.last_words().unwrap_or_else(|| String::from("it said nothing"))
     }
