@@ -99,13 +99,13 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Measured from {began}, in {}: {} that {}, {failed} at which a server failed \
-         verification, {invalid} that {} not count.",
+         verification, {invalid} that {} not count.{}",
         lasting(took_s),
         counted(good, "point"),
         if good == 1 { "counts" } else { "count" },
-        if invalid == 1 { "does" } else { "do" }
+        if invalid == 1 { "does" } else { "do" },
+        beside(&results.points)
     )];
-    lines.iter_mut().for_each(|line| line.push_str(&beside(&results.points)));
     lines.extend(whole::missing(source));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();

@@ -63,7 +63,7 @@ pub fn check(dir: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let page = fs::read(&path).map_err(|error| Failure::machine(path.display(), error))?;
-    let is_ours = page.is_empty() || page.windows(html::MARK.len()).any(|of| of == html::MARK);
+    let is_ours = page.is_empty() || String::from_utf8_lossy(&page).contains(html::MARK);
     let refused = || {
         format!(
             "{}: it is no page of a lab and would be lost; take another directory",

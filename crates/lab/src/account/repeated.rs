@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Source;
+use crate::claim::REPEATS_MIN;
 use crate::curves::{self, name, number};
 use crate::design::{PROBE, RATE, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
@@ -13,9 +14,6 @@ use crate::subject::Subject;
 /// What is compared of loads for which both times asked for as much: at another rate it is another
 /// figure.
 const OF_SAME_RATES: [&Metric; 2] = [&metric::P50, &metric::CPU];
-
-/// The least that has a spread.
-const REPEATS_MIN: usize = 3;
 
 /// Of the median: two medians that are nearer are the same, however small their own spread is. It
 /// is the spread from which on a subject is unstable.
@@ -144,6 +142,11 @@ struct Pair {
 }
 
 impl Pair {
+    /// None, if one of both has no spread.
+    fn new(what: String, of: &'static Metric, a: Spread, b: Spread) -> Option<Self> {
+        (a.count.min(b.count) >= REPEATS_MIN).then_some(Self { what, of, a, b })
+    }
+
     /// Of the greater median, in percent.
     fn apart(&self) -> f64 {
         100.0 * apart(&self.a, &self.b)
@@ -175,9 +178,7 @@ impl Pair {
 fn capacities(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Vec<Pair> {
     let pair = |(of, spread): &(&Subject, Spread)| {
         let what = format!("{of} capacity");
-        let (a, b) = (*spread, *b.capacity(of)?);
-        let has_spread = a.count.min(b.count) >= REPEATS_MIN;
-        has_spread.then_some(Pair { what, of: &metric::GOODPUT, a, b })
+        Pair::new(what, &metric::GOODPUT, *spread, *b.capacity(of)?)
     };
     a.capacities.iter().filter_map(pair).collect()
 }
@@ -206,11 +207,7 @@ fn loads(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Both {
 
 /// All that is compared of a load.
 fn pairs(a: &Cell<'_>, b: &Cell<'_>) -> Vec<Pair> {
-    let pair = |of: &'static Metric| {
-        let (a_spread, b_spread) = (a.spread(of)?, b.spread(of)?);
-        let has_spread = a_spread.count.min(b_spread.count) >= REPEATS_MIN;
-        has_spread.then(|| Pair { what: what(a), of, a: a_spread, b: b_spread })
-    };
+    let pair = |of: &'static Metric| Pair::new(what(a), of, a.spread(of)?, b.spread(of)?);
     let (replies, is_same_rate) = match (rate(a), rate(b)) {
         (Some(a), Some(b)) => (&metric::ANSWERED, (a - b).abs() <= SAME_SHARE * a.max(b)),
         // Clients of a closed loop ask for as much as they are answered.

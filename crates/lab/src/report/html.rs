@@ -9,7 +9,7 @@ use crate::page::{Comparison, Page, Section, Table};
 const STYLE: &str = include_str!("page.css");
 
 /// Who wrote it, as such a page says it.
-pub(super) const MARK: &[u8] = b"<meta name=\"generator\" content=\"weir lab\">";
+pub(super) const MARK: &str = "<meta name=\"generator\" content=\"weir lab\">";
 
 /// `drawings` are [those of the page](super::drawings).
 pub fn page(page: &Page, drawings: &[Vec<Drawing>]) -> String {
@@ -17,10 +17,9 @@ pub fn page(page: &Page, drawings: &[Vec<Drawing>]) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n{}\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{MARK}\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>{title}</h1>\n",
-        String::from_utf8_lossy(MARK)
+         <header>\n<h1>{title}</h1>\n"
     );
     paragraphs(&mut html, &page.summary);
     html.push_str("</header>\n");
