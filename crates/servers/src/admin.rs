@@ -156,12 +156,29 @@ impl<'s> Admin<'s> {
         }
     }
 
-    /// Another program goes on: whoever asks is to hear of its health.
+    /// Another program goes on: whoever asks is to hear of its health. Who was let in before may
+    /// ask once more: a balancer whose check met no answer would say that all is not well.
     pub(crate) fn hand_on(&mut self) {
         if let Listening::At { listener, .. } = &self.listening {
             self.poller.pause_level(&**listener);
         }
         self.listening = Listening::Not { why: None };
+        let now = self.clock.now();
+        for token in self.peers.tokens() {
+            self.peers.named(token).into_iter().for_each(|peer| peer.connection.retire(&now));
+        }
+    }
+
+    /// Whether somebody is here who was let in before another program went on.
+    pub(crate) fn has_guests(&self) -> bool {
+        matches!(self.listening, Listening::Not { .. }) && !self.peers.is_empty()
+    }
+
+    /// Whoever is here has had his time.
+    pub(crate) fn turn_out(&mut self) {
+        for token in self.peers.tokens() {
+            drop_peer(token, &mut self.peers, &mut self.poller);
+        }
     }
 
     /// Says where it listens, or why it does not.
@@ -180,7 +197,8 @@ impl<'s> Admin<'s> {
         }
     }
 
-    /// Waits for a signal, and answers meanwhile; `None`: none has come within the timeout.
+    /// Waits for a signal, and answers meanwhile; `None`: none has come within the timeout, or
+    /// until the last guest has gone.
     ///
     /// # Errors
     /// No memory to wait with.
@@ -192,8 +210,10 @@ impl<'s> Admin<'s> {
         let end = timeout.map(|timeout| os::clock::monotonic() + timeout);
         loop {
             let now = self.clock.now();
+            let had_guests = self.has_guests();
             let due = self.expire(&now, view).into_iter().chain(self.rest(&now)).chain(end).min();
-            let events = self.poller.wait(due.map(|due| due - now.at))?.to_vec();
+            let wakes_at = if had_guests && !self.has_guests() { Some(now.at) } else { due };
+            let events = self.poller.wait(wakes_at.map(|at| at - now.at))?.to_vec();
             let now = self.clock.now();
             let mut signal = None;
             for event in events {
@@ -203,7 +223,8 @@ impl<'s> Admin<'s> {
                     token => self.serve(token, &now, view),
                 }
             }
-            if signal.is_some() || end.is_some_and(|end| end <= now.at) {
+            let is_left = had_guests && !self.has_guests();
+            if signal.is_some() || is_left || end.is_some_and(|end| end <= now.at) {
                 return Ok(signal);
             }
         }

@@ -389,10 +389,17 @@ impl Supervisor<'_> {
         until: Instant,
         program: &mut Program<'_>,
     ) -> io::Result<u64> {
-        let mut cut = self.close_gone(program);
-        while !self.generations.is_empty() || self.upgrade.is_some() {
-            let upgrade_until = self.upgrade.as_ref().map(|_| until);
-            if self.attend(upgrade_until, program)? && signals > 0 {
+        let mut cut = 0;
+        loop {
+            // Guests are told of a generation.
+            if !self.admin.has_guests() {
+                cut += self.close_gone(program);
+            }
+            if self.generations.is_empty() && self.upgrade.is_none() {
+                return Ok(cut);
+            }
+            let waits = self.upgrade.is_some() || self.admin.has_guests();
+            if self.attend(waits.then_some(until), program)? && signals > 0 {
                 signals -= 1;
                 match signals {
                     0 => self.stop_at_once(program),
@@ -401,10 +408,9 @@ impl Supervisor<'_> {
             }
             if os::clock::monotonic() >= until {
                 self.upgrade.take().iter().for_each(Upgrade::give_up);
+                self.admin.turn_out();
             }
-            cut += self.close_gone(program);
         }
-        Ok(cut)
     }
 
     /// Serves on for a while: balancers see that it is not ready, and clients that have a
@@ -451,6 +457,7 @@ impl Supervisor<'_> {
         (program.say)("stopping at once");
         self.generations.iter_mut().for_each(Generation::kill);
         self.upgrade.iter().for_each(Upgrade::give_up);
+        self.admin.turn_out();
     }
 }
 

@@ -33,8 +33,11 @@ pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) 
 
 fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<NoFile> {
     let house = view.house;
-    let serves = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
-    let ends = house.orders.is_ending();
+    let is_ready = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
+    // Another program serves here, and whoever asks again will ask that one.
+    let is_replaced = house.orders.is_retiring();
+    let serves = is_ready || is_replaced;
+    let ends = house.orders.is_ending() && !is_replaced;
     match head.path() {
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),

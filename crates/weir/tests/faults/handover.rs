@@ -171,6 +171,37 @@ fn a_program_on_its_way_may_finish_what_it_has() {
     assert!(ended.exists(), "it was not asked to end, or not waited for");
 }
 
+/// A balancer that has connected to ask for its health asks the program that it has reached.
+#[test]
+fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        home.configure(combination, &format!("{FIRST}admin = \"127.0.0.2:0\"\n"));
+        let mut server = home.serve(&home.binary());
+        let admin = server.await_admin();
+        let known = workers(&server);
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        let mut check = Wire::connect(admin, 0).expect("the admin port");
+        // It has been let in when it has been answered.
+        check.get("/ready", "").expect("asked");
+        assert_eq!(check.reply(false).map(|(head, _)| head.status), Ok(200), "{combination}");
+        let mut begun = Wire::connect(admin, 0).expect("the admin port");
+        begun.send(b"GET /ready HTTP/1.1\r\n").expect("asked");
+        server.signal(Signal::USR2);
+        let new = new_child(&server, &known);
+        server.await_line("this one retires");
+        check.get("/ready", "").expect("asked");
+        begun.send(b"Host: here\r\n\r\n").expect("asked");
+        for wire in [&mut check, &mut begun] {
+            let told = wire.reply(false).map(|(head, _)| (head.status, head.closes()));
+            assert_eq!(told, Ok((200, true)), "{combination}");
+        }
+        assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0));
+        send(new, Signal::TERM);
+        assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
+    });
+}
+
 /// A service manager ends all processes of a service at once.
 #[test]
 fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
