@@ -10,6 +10,7 @@ use std::path::Path;
 use load::collector::times::Times;
 use serde::Serialize;
 
+use crate::again;
 use crate::curves::{capital, counted, lasting, number};
 use crate::design::{PROBE, SWEEP};
 use crate::experiment::experiment;
@@ -43,17 +44,17 @@ pub fn page(sources: &[Source<'_>]) -> Page {
         [only] => std::mem::take(&mut only.answer),
         _ => Vec::new(),
     };
-    let summary = first
-        .into_iter()
-        .chain(sources.iter().flat_map(|of| summary(of, sources.len() > 1)))
-        .collect();
+    let summary =
+        first.into_iter().chain(sources.iter().flat_map(|of| summary(of, sources))).collect();
     Page { title, summary, sections, facts: facts::facts(sources) }
 }
 
 /// Those of all experiments; where several have the same title, with their directories.
 fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
     let mut told: Vec<(&Path, Section)> = Vec::new();
-    for (dir, results) in sources {
+    // What is done again is told beside what was done first.
+    let own = sources.iter().filter(|(_, results)| first_of(results, sources).is_none());
+    for (dir, results) in own {
         for (setup, name) in asked(results) {
             let known = Known::of(&results.points).tried(setup.attempts);
             let Some(experiment) = experiment(name) else { continue };
@@ -67,6 +68,11 @@ fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
         if is_one { section } else { Section { title, ..section } }
     };
     told.into_iter().map(named).collect()
+}
+
+/// Of which one of these a run was to ask the same again; `None`: it asked for itself.
+fn first_of<'r>(results: &Results, sources: &[Source<'r>]) -> Option<&'r Results> {
+    again::first_of(results.runs.first()?, sources.iter().map(|(_, of)| *of))
 }
 
 /// What the runs of a directory were to answer: its experiments, which are the same in all of them.
@@ -83,7 +89,7 @@ fn without_what_is_empty(section: &mut Section) {
 }
 
 /// When, how long, how much of it counts, and what is missing.
-fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
+fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     let (dir, results) = source;
     let (good, failed, invalid) =
         results.points.iter().fold((0, 0, 0), |(good, failed, invalid), of| match of.verdict {
@@ -93,7 +99,7 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
         });
     let took_s: f64 = results.points.iter().map(|point| point.cost.whole_s).sum();
     let began = results.runs.first().map_or("", |run| run.began.as_str());
-    let began = match is_of_several {
+    let began = match sources.len() > 1 {
         true => format!("{began} on ({})", dir.display()),
         false => format!("{began} on"),
     };
@@ -106,7 +112,7 @@ fn summary(source: &Source<'_>, is_of_several: bool) -> Vec<String> {
         if invalid == 1 { "does" } else { "do" },
         beside(&results.points)
     )];
-    lines.extend(whole::missing(source));
+    lines.extend(whole::missing(source, first_of(results, sources)));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
@@ -138,7 +144,7 @@ fn beside(points: &[Point]) -> String {
 /// # Panics
 /// Never: all of it can be written.
 #[must_use]
-pub fn cells(all: &[Results]) -> String {
+pub fn cells(sources: &[Source<'_>]) -> String {
     #[derive(Serialize)]
     struct Line<'l> {
         spec: &'l Spec,
@@ -151,7 +157,7 @@ pub fn cells(all: &[Results]) -> String {
         response_times: Option<Times>,
     }
     let mut text = String::new();
-    let known: Vec<Known<'_>> = all.iter().map(|results| Known::of(&results.points)).collect();
+    let known: Vec<Known<'_>> = sources.iter().map(|(_, of)| Known::of(&of.points)).collect();
     for cell in known.iter().flat_map(Known::all) {
         let line = Line {
             spec: cell.spec,

@@ -201,14 +201,18 @@ impl Design {
         self.swept(each.filter_map(|(of, multiple)| self.of_probed(known, of, *multiple)))
     }
 
-    /// So many steps above its end, of those who answer all of the highest rate.
+    /// So many steps above its end, of those who answer all of the highest rate, or of the one
+    /// below it: one second that is slow by chance does not end the way.
     fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
         let Some(&last) = self.sweep.last() else { return Vec::new() };
         let next = |of: &Subject| {
-            // What is answered beyond that is no capacity: of a second or two it may well be more,
-            // from a queue that is not full yet.
             let share = last * BEYOND.powi(steps - 1);
-            let is_wanted = !self.is_too_much(known, of, share)?;
+            let below = match steps {
+                1 => self.sweep.iter().rev().nth(1).copied(),
+                _ => Some(last * BEYOND.powi(steps - 2)),
+            };
+            let is_answered = |share| self.is_too_much(known, of, share).map(|is| !is);
+            let is_wanted = is_answered(share)? || below.and_then(is_answered).unwrap_or_default();
             is_wanted.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
         };
         self.swept(self.bases().iter().filter_map(next))
@@ -353,8 +357,19 @@ pub fn is_least(known: &Known<'_>, experiment: &str, of: &Subject) -> bool {
     highest.is_some_and(|cell| cell.is_good() && is_answered(cell) == Some(true))
 }
 
+/// The lowest rate of the sweep above another one of which not all is answered.
+#[must_use]
+pub fn too_much(known: &Known<'_>, experiment: &str, of: &Subject, rate: f64) -> Option<f64> {
+    let above = cells_of_sweep(known, experiment, of).filter_map(|cell| {
+        let its = cell.factor(RATE).filter(|its| *its > rate)?;
+        (is_answered(cell) == Some(false)).then_some(its)
+    });
+    above.min_by(f64::total_cmp)
+}
+
 /// Whether as much was answered as was asked for; `None`: it did not count.
-fn is_answered(cell: &Cell<'_>) -> Option<bool> {
+#[must_use]
+pub fn is_answered(cell: &Cell<'_>) -> Option<bool> {
     let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
     Some(good >= ANSWERED * offered)
 }

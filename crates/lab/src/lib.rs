@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+pub mod again;
 pub mod bench;
 mod calendar;
 pub mod claim;

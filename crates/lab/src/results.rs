@@ -68,6 +68,9 @@ pub struct Run {
     pub experiments: Vec<String>,
     /// What was chosen.
     pub setup: Setup,
+    /// The run whose questions it asks again; see [`crate::again`].
+    #[serde(default)]
+    pub again_of: Option<String>,
     /// As it could be typed again.
     pub command: String,
     /// See [`load::machine::facts`].
@@ -83,7 +86,8 @@ impl Run {
     /// Whether the points of two belong together: the same was asked, with the same choices.
     #[must_use]
     pub fn asks_as(&self, other: &Self) -> bool {
-        self.setup == other.setup && self.experiments == other.experiments
+        let of = |run: &Self| (run.setup.clone(), run.experiments.clone(), run.again_of.clone());
+        of(self) == of(other)
     }
 
     /// What tells the program that measured; `None`: it did not say.

@@ -1,5 +1,7 @@
 //! Who is measured when, and how long that will take.
 
+use std::collections::BTreeSet;
+
 use crate::Failure;
 use crate::design::is_over;
 use crate::experiment::Experiment;
@@ -26,6 +28,9 @@ pub enum News<'n> {
     Ended(&'n Point),
 }
 
+/// Measures one point; told is which attempt it is, from 0.
+pub type Measure<'m> = &'m mut dyn FnMut(&Spec, u32) -> Result<Point, Failure>;
+
 /// Measures all that the experiments ask for and `points` does not tell yet, and adds it there.
 /// `measure` is told which attempt it is, from 0, and keeps what comes of it.
 ///
@@ -35,7 +40,7 @@ pub fn run(
     experiments: &[&Experiment],
     setup: &Setup,
     points: &mut Vec<Point>,
-    measure: &mut dyn FnMut(&Spec, u32) -> Result<Point, Failure>,
+    measure: Measure<'_>,
     tell: &mut dyn FnMut(News<'_>),
 ) -> Result<(), Failure> {
     let mut pace = Pace::default();
@@ -49,23 +54,31 @@ pub fn run(
                 let (batch, its_later_s) = missing(of, setup, points);
                 later_s += costs(&batch) + its_later_s;
             }
-            // Each repeat is in a batch once.
-            let attempts: Vec<u32> = {
-                let known = Known::of(points);
-                batch.iter().map(|spec| known.attempts(spec).unwrap_or_default()).collect()
-            };
-            for (at, (spec, attempt)) in batch.iter().zip(attempts).enumerate() {
-                let left = &batch[at..];
-                let left_s = pace.of(costs(left) + later_s);
-                tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
-                let point = measure(spec, attempt)?;
-                pace.learn(spec.load.costs_s(), point.cost.whole_s);
-                tell(News::Ended(&point));
-                points.push(point);
-            }
+            pace.measured((&batch, later_s), points, measure, tell)?;
         }
     }
     Ok(())
+}
+
+/// The same of measurements that are known already.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_again(
+    specs: &[Spec],
+    attempts_max: Option<u32>,
+    points: &mut Vec<Point>,
+    measure: Measure<'_>,
+    tell: &mut dyn FnMut(News<'_>),
+) -> Result<(), Failure> {
+    let mut pace = Pace::default();
+    loop {
+        let batch = left(specs, &Known::of(points).tried(attempts_max));
+        if batch.is_empty() {
+            return Ok(());
+        }
+        pace.measured((&batch, 0.0), points, measure, tell)?;
+    }
 }
 
 /// What an experiment asks for that is not known, and how long takes what cannot be said yet.
@@ -73,10 +86,15 @@ pub fn run(
 pub fn missing(experiment: &Experiment, setup: &Setup, points: &[Point]) -> (Vec<Spec>, f64) {
     let known = Known::of(points).tried(setup.attempts);
     let plan = (experiment.plan)(setup, &known);
-    let mut specs = plan.specs;
-    let mut asked = std::collections::BTreeSet::new();
-    specs.retain(|spec| !is_over(&known, spec) && asked.insert((spec.key(), spec.repeat)));
-    (specs, plan.later_s)
+    (left(&plan.specs, &known), plan.later_s)
+}
+
+/// Those of which something is still to come, each once.
+#[must_use]
+pub fn left(specs: &[Spec], known: &Known<'_>) -> Vec<Spec> {
+    let mut asked = BTreeSet::new();
+    let is_left = |spec: &&Spec| !is_over(known, spec) && asked.insert((spec.key(), spec.repeat));
+    specs.iter().filter(is_left).cloned().collect()
 }
 
 fn costs(specs: &[Spec]) -> f64 {
@@ -97,6 +115,30 @@ impl Pace {
     fn learn(&mut self, expected_s: f64, took_s: f64) {
         self.expected_s += expected_s;
         self.took_s += took_s;
+    }
+
+    /// Measures a batch, behind which comes what takes `later_s`. Each repeat is in it once.
+    fn measured(
+        &mut self,
+        (batch, later_s): (&[Spec], f64),
+        points: &mut Vec<Point>,
+        measure: Measure<'_>,
+        tell: &mut dyn FnMut(News<'_>),
+    ) -> Result<(), Failure> {
+        let attempts: Vec<u32> = {
+            let known = Known::of(points);
+            batch.iter().map(|spec| known.attempts(spec).unwrap_or_default()).collect()
+        };
+        for (at, (spec, attempt)) in batch.iter().zip(attempts).enumerate() {
+            let left = &batch[at..];
+            let left_s = self.of(costs(left) + later_s);
+            tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
+            let point = measure(spec, attempt)?;
+            self.learn(spec.load.costs_s(), point.cost.whole_s);
+            tell(News::Ended(&point));
+            points.push(point);
+        }
+        Ok(())
     }
 
     fn of(&self, expected_s: f64) -> f64 {

@@ -22,6 +22,7 @@ const STOPPED: u8 = 130;
 
 pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
+        Some(("again", flags)) => run::again(flags),
         Some(("floor", flags)) => floor::floor(flags),
         Some(("list", _)) => list::list(),
         Some(("report", flags)) => report::report(flags),
@@ -42,9 +43,16 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
 
 pub(crate) fn command() -> Command {
     let names = Arg::new("name").value_name("NAME").num_args(1..).required(true);
+    let of = Arg::new("of").value_name("DIR").required(true);
     Command::new("lab")
         .about("Answers questions about web servers by measuring")
         .args(of_run())
+        .subcommand(
+            Command::new("again")
+                .about("Asks what a run has asked once more, and tells whether the same comes out")
+                .arg(of.help("Where weir lab has put that run"))
+                .args(of_places()),
+        )
         .subcommand(floor::command())
         .subcommand(Command::new("list").about("What can be asked, and what can be measured"))
         .subcommand(
@@ -79,6 +87,11 @@ fn of_run() -> impl Iterator<Item = Arg> {
         }
         arg.allow_hyphen_values(false).num_args(0..=1).default_missing_value("on")
     });
+    knobs.chain(of_places())
+}
+
+/// Where a run keeps what.
+fn of_places() -> [Arg; 3] {
     let dir = Arg::new("dir").long("dir").value_name("DIR").help(
         "Where results and the page go; what is there already is not measured again \
          [default: weir-lab/ and the time]",
@@ -91,7 +104,7 @@ fn of_run() -> impl Iterator<Item = Arg> {
         "Go on with results that another build of this program has measured; without it that is \
          refused, as they may be of another server",
     );
-    knobs.chain([dir, sites, other_build])
+    [dir, sites, other_build]
 }
 
 /// Whether results may be of several builds.

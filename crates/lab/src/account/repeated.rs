@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Source;
 use crate::claim::REPEATS_MIN;
 use crate::curves::{self, name, number};
-use crate::design::{PROBE, RATE, best_of_sweep};
+use crate::design::{self, RATE, SWEEP, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{NONE, Section, Table};
@@ -54,7 +54,9 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
              or their medians are not more than {0:.0} % apart, of the greater one. Loads are \
              multiples of what each time was the capacity: where capacities differ, so do the \
              rates behind them. So replies are compared as a share of what was asked for; and \
-             times only where the rates are not more than {0:.0} % apart. Who failed verification \
+             times only where the rates are not more than {0:.0} % apart. A capacity that was \
+             found at another rate is between the replies at the best rate and the lowest rate \
+             that was too much; where no rate was, it is not compared. Who failed verification \
              once and passed it once does not agree. What was measured less than {REPEATS_MIN} \
              times has no spread to agree within, and is not compared.",
             SAME_SHARE * 100.0
@@ -73,35 +75,69 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
 /// What one of them has that is compared.
 struct Time<'s, 'k> {
     /// Of each subject that was looked for.
-    capacities: Vec<(&'k Subject, Spread)>,
+    capacities: Vec<(&'k Subject, Found)>,
     /// With points that count, or that the server failed.
     cells: Vec<&'s Cell<'k>>,
 }
 
 impl<'s, 'k> Time<'s, 'k> {
     fn of(experiment: &str, known: &'s Known<'k>) -> Self {
-        let probed = known.cells(experiment, PROBE).map(Cell::subject);
-        let capacity = |of: &'k Subject| {
-            let (_, cell) = best_of_sweep(known, experiment, of)?;
-            Some((of, cell.spread(&metric::GOODPUT)?))
-        };
+        let mut swept: Vec<&Subject> = Vec::new();
+        for of in known.cells(experiment, SWEEP).map(Cell::subject) {
+            if !swept.contains(&of) {
+                swept.push(of);
+            }
+        }
+        let capacity = |of| Some((of, Found::by(known, experiment, of)?));
         // Rounds of a search are hints: what came of them is asked again at multiples.
         let is_compared = |cell: &&Cell<'_>| {
             let is_it = cell.spec.experiment == experiment;
             is_it && !super::is_on_the_way(&cell.spec.stage) && curves::is_known(cell)
         };
         Self {
-            capacities: probed.filter_map(capacity).collect(),
+            capacities: swept.into_iter().filter_map(capacity).collect(),
             cells: known.all().iter().filter(is_compared).collect(),
         }
     }
 
-    fn capacity(&self, of: &Subject) -> Option<&Spread> {
-        self.capacities.iter().find(|(other, _)| *other == of).map(|(_, spread)| spread)
+    fn capacity(&self, of: &Subject) -> Option<&Found> {
+        self.capacities.iter().find(|(other, _)| *other == of).map(|(_, found)| found)
     }
 
     fn alike(&self, to: &Cell<'_>) -> Vec<&'s Cell<'k>> {
         self.cells.iter().copied().filter(|cell| is_alike(cell, to)).collect()
+    }
+}
+
+/// A capacity as a sweep has found it.
+struct Found {
+    /// At this rate.
+    rate: f64,
+    /// What was answered there.
+    replies: Spread,
+    /// No more than that: where all was answered, the lowest rate above that was too much;
+    /// `None`: no rate was.
+    most: Option<f64>,
+}
+
+impl Found {
+    fn by(known: &Known<'_>, experiment: &str, of: &Subject) -> Option<Self> {
+        let (capacity, cell) = best_of_sweep(known, experiment, of)?;
+        let replies = cell.spread(&metric::GOODPUT)?;
+        let most = match design::is_answered(cell)? {
+            true => design::too_much(known, experiment, of, capacity.found_at),
+            false => Some(replies.range.1),
+        };
+        Some(Self { rate: capacity.found_at, replies, most })
+    }
+
+    /// As wide as it is known, beside another one: at the same rate both saw the same.
+    fn beside(&self, other: &Self) -> Option<Spread> {
+        if self.rate == other.rate {
+            return Some(self.replies);
+        }
+        let (low, high) = self.replies.range;
+        Some(Spread { range: (low, high.max(self.most?)), ..self.replies })
     }
 }
 
@@ -156,6 +192,14 @@ impl Pair {
         overlap(&self.a, &self.b) || apart(&self.a, &self.b) <= SAME_SHARE
     }
 
+    /// That repeats of two that are equal are wholly apart: those of one are all of the least or
+    /// all of the greatest.
+    fn chance(&self) -> f64 {
+        let (a, b) = (self.a.count as f64, self.b.count as f64);
+        let ways: f64 = (1..=self.b.count).map(|place| (a + place as f64) / place as f64).product();
+        if b > 0.0 { 2.0 / ways } else { 0.0 }
+    }
+
     fn row(&self) -> Vec<String> {
         let agree = match (overlap(&self.a, &self.b), self.agree()) {
             (true, _) => String::from("yes, their ranges overlap"),
@@ -176,9 +220,9 @@ impl Pair {
 
 /// Of each subject that was looked for in both.
 fn capacities(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Vec<Pair> {
-    let pair = |(of, spread): &(&Subject, Spread)| {
-        let what = format!("{of} capacity");
-        Pair::new(what, &metric::GOODPUT, *spread, *b.capacity(of)?)
+    let pair = |(of, a): &(&Subject, Found)| {
+        let b = b.capacity(of)?;
+        Pair::new(format!("{of} capacity"), &metric::GOODPUT, a.beside(b)?, b.beside(a)?)
     };
     a.capacities.iter().filter_map(pair).collect()
 }
@@ -273,7 +317,7 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
     let count = all().count() + both.failed.len();
     let mut lines = vec![match count {
         0 => format!("No figure has {REPEATS_MIN} repeats in both, so that none is compared."),
-        _ => format!("{same} of {count} figures agree."),
+        _ => format!("{same} of {count} figures agree. {}", verdict(both, count - same)),
     }];
     let furthest = |pairs: &mut dyn Iterator<Item = &Pair>| {
         let mut pairs: Vec<&Pair> = pairs.collect();
@@ -299,6 +343,42 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
     let told = told.into_iter().filter(|(_, names)| !names.is_empty());
     lines.extend(told.map(|(what, names)| format!("{what}: {}.", shortened(&names))));
     lines
+}
+
+/// Whether so many that do not agree are more than chance brings.
+fn verdict(both: &Both, apart: usize) -> String {
+    let chances = both.capacities.iter().chain(&both.loads).map(Pair::chance);
+    let most = most_by_chance(chances);
+    let judged = if apart > most {
+        "More are apart here: the two do not agree within their spread"
+    } else {
+        "No more are apart here: the two agree within their spread"
+    };
+    format!(
+        "Of equal servers on a machine that never changes chance would put up to {most} apart, in \
+         19 of 20 times. {judged}."
+    )
+}
+
+/// How many things with these chances come about at most, in 19 of 20 times, if none of them has
+/// to do with the others.
+fn most_by_chance(chances: impl Iterator<Item = f64>) -> usize {
+    const SURE: f64 = 0.95;
+    // By how many have come about so far.
+    let mut likely = vec![1.0];
+    for chance in chances {
+        likely.push(0.0);
+        for count in (0..likely.len()).rev() {
+            let before = if count > 0 { likely[count - 1] } else { 0.0 };
+            likely[count] = likely[count] * (1.0 - chance) + before * chance;
+        }
+    }
+    let mut sum = 0.0;
+    let is_enough = |likely: &f64| {
+        sum += likely;
+        sum >= SURE
+    };
+    likely.iter().position(is_enough).unwrap_or_default()
 }
 
 /// As many as are told in words.
@@ -328,6 +408,18 @@ fn what(cell: &Cell<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chance_puts_few_apart() {
+        // (figures, repeats of each, apart at most): 9.5 % quantiles of binomial distributions.
+        for (figures, repeats, expected) in [(0, 3, 0), (10, 3, 3), (59, 3, 10), (59, 5, 2)] {
+            let of =
+                Spread { median: 1.0, quartiles: (1.0, 1.0), range: (1.0, 1.0), count: repeats };
+            let pair = || Pair { what: String::new(), of: &metric::GOODPUT, a: of, b: of };
+            let most = most_by_chance((0..figures).map(|_| pair().chance()));
+            assert_eq!(most, expected, "{figures} figures of {repeats} repeats");
+        }
+    }
 
     #[test]
     fn what_overlaps_or_is_near_agrees() {

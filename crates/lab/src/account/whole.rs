@@ -1,30 +1,42 @@
 //! What a run was to measure and did not.
 
 use super::{Source, asked};
+use crate::again;
 use crate::curves::{counted, lasting};
 use crate::design::PROBE;
 use crate::experiment::experiment;
 use crate::known::Known;
 use crate::point::Point;
+use crate::results::Results;
 use crate::schedule;
 use crate::subject::quoted;
 
-/// In paragraphs; none if it is whole.
-pub(super) fn missing(source: &Source<'_>) -> Vec<String> {
-    let mut lines = to_come(source);
+/// In paragraphs; none if it is whole. `first`: whose questions it asks again.
+pub(super) fn missing(source: &Source<'_>, first: Option<&Results>) -> Vec<String> {
+    let mut lines = to_come(source, first);
     lines.extend(given_up(source));
     lines
 }
 
 /// What the same command would measure, if it were called again.
-fn to_come((dir, results): &Source<'_>) -> Vec<String> {
+fn to_come((dir, results): &Source<'_>, first: Option<&Results>) -> Vec<String> {
     let mut lines = Vec::new();
     for (setup, name) in asked(results) {
         let Some(experiment) = experiment(name) else { continue };
         if setup.repeats(1) > REPEATS_MAX {
             continue;
         }
-        let (specs, later_s) = schedule::missing(experiment, setup, &results.points);
+        let (specs, later_s) = match first {
+            Some(first) => {
+                let mut specs = again::specs(first);
+                specs.retain(|spec| spec.experiment == name);
+                let known = Known::of(&results.points).tried(setup.attempts);
+                (schedule::left(&specs, &known), 0.0)
+            }
+            // What it was to ask is not among what is told.
+            None if is_again(results) => continue,
+            None => schedule::missing(experiment, setup, &results.points),
+        };
         if specs.is_empty() {
             continue;
         }
@@ -46,6 +58,10 @@ fn to_come((dir, results): &Source<'_>) -> Vec<String> {
     };
     lines.push(format!("To go on: {}{dir}", run.command));
     lines
+}
+
+fn is_again(results: &Results) -> bool {
+    results.runs.iter().any(|run| run.again_of.is_some())
 }
 
 /// More of them nobody can choose (see [`crate::knobs`]): a file that has them was made by hand,

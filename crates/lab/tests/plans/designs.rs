@@ -143,6 +143,18 @@ fn a_probe_is_tried_again_unless_its_client_was_the_limit() {
     }
 }
 
+/// What a probe promised too little, and a slow second would hide.
+#[test]
+fn one_slow_second_does_not_end_the_way_up() {
+    let points = performed(experiment("best").expect("it"), &setup(&["sped"]), &|spec, rate| {
+        let Some(rate) = rate else { return 3_000.0 };
+        let is_slow = spec.stage == SWEEP && spec.repeat == 0 && (3_200.0..3_400.0).contains(&rate);
+        if is_slow { 0.7 * rate } else { rate.min(5_000.0) }
+    });
+    let rates = rates(&points, "sped");
+    assert_eq!(rates.last(), Some(&(2.0, 10_000.0)), "{rates:?}");
+}
+
 /// One point of many is better by chance; measured again it is not.
 #[test]
 fn what_was_best_by_chance_is_measured_again() {

@@ -1,11 +1,12 @@
 //! What the page of results says of them as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use lab::Failure;
 use lab::account::page;
-use lab::design::SWEEP;
+use lab::again;
+use lab::design::{PROBE, SWEEP};
 use lab::experiment::experiment;
 use lab::page::Page;
 use lab::point::{Point, Verdict};
@@ -23,6 +24,7 @@ fn run(experiments: &[&str], setup: &Setup) -> Run {
         began: String::from("2026-11-21T08:00:00Z"),
         experiments: experiments.iter().map(ToString::to_string).collect(),
         setup: setup.clone(),
+        again_of: None,
         command: format!("weir lab run {}", experiments.join(" ")),
         machine: BTreeMap::new(),
         versions: BTreeMap::new(),
@@ -190,13 +192,54 @@ fn times_are_compared_where_both_asked_for_as_much() {
         }
         let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
         let told = &page.sections.last().expect("what both times have").answer[0];
-        assert_eq!(*told, format!("{expected} of {expected} figures agree."), "{share}");
+        assert!(told.starts_with(&format!("{expected} of {expected} figures agree.")), "{told}");
     }
     let mut once = one.clone();
     once.points.retain(|point| point.spec.repeat == 0);
     let page = page(&[(Path::new("a"), &one), (Path::new("b"), &once)]);
     let told = &page.sections.last().expect("what both times have").answer[0];
     assert_eq!(told, "No figure has 3 repeats in both, so that none is compared.");
+}
+
+/// The same is asked, hints left out, and told beside what was asked first.
+#[test]
+fn a_run_that_is_asked_again_is_told_beside_the_first() {
+    let one = results_of(&["capacity"], 3, usize::MAX, &|_| Verdict::Good);
+    let specs = again::specs(&one);
+    let is_hint = |spec: &Spec| spec.stage == PROBE;
+    assert!(specs.iter().all(|spec| !is_hint(spec)));
+    let asked: BTreeSet<_> = specs.iter().map(|spec| (spec.key(), spec.repeat)).collect();
+    assert_eq!(asked.len(), specs.len(), "something is asked twice");
+    assert_eq!(again::specs(&results(&["capacity"], usize::MAX, &|_| Verdict::Good)), []);
+    // (points before it is stopped, what is told then)
+    let rows = [(usize::MAX, false), (specs.len() - 2, true)];
+    for (mut left, is_stopped) in rows {
+        let mut points = Vec::new();
+        let mut measure = |spec: &Spec, attempt| {
+            left = left.checked_sub(1).ok_or(Failure::Stopped)?;
+            Ok(point(spec, attempt, &|_, rate| rate.unwrap_or(900.0).min(900.0)))
+        };
+        let _ = schedule::run_again(&specs, None, &mut points, &mut measure, &mut |_| ());
+        let first = &one.runs[0];
+        let run = Run {
+            run: String::from("another"),
+            again_of: Some(first.run.clone()),
+            command: String::from("weir lab again a --dir b"),
+            ..first.clone()
+        };
+        let other = Results { runs: vec![run], points };
+        let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
+        let names: Vec<&str> = page.sections.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["capacity", "capacity-repeated"]);
+        let told = &page.sections[1].answer[0];
+        assert!(told.contains(" figures agree. Of equal servers "), "{told}");
+        assert!(told.ends_with(": the two agree within their spread."), "{told}");
+        let missing = "This is not whole: 2 points of capacity are missing. That takes ";
+        let is_told = page.summary.iter().any(|line| line.starts_with(missing));
+        assert_eq!(is_told, is_stopped, "{:?}", page.summary);
+        let go_on = "To go on: weir lab again a --dir b";
+        assert_eq!(page.summary.iter().any(|line| line == go_on), is_stopped);
+    }
 }
 
 /// What fails in one of them, and who is in one of them alone, as the winner of a search.
@@ -244,7 +287,7 @@ fn what_two_runs_do_not_share_is_told() {
         change(&mut other.points);
         let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
         let section = page.sections.last().expect("what both times have");
-        assert_eq!(section.answer[0], first);
+        assert!(section.answer[0].starts_with(first), "{:?}", section.answer);
         assert_eq!(section.answer[2..], *expected);
         let disagree = section.tables[0].rows.iter().filter(|row| row.last().unwrap() == "no");
         assert_eq!(disagree.count(), usize::from(first.starts_with("36 of 37")));

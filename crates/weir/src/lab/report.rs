@@ -35,19 +35,14 @@ pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
     let sources: Vec<Source<'_>> = dirs.iter().map(PathBuf::as_path).zip(&all).collect();
-    write_of(&sources, &all, &out)?;
+    write(&sources, &out)?;
     Ok(shown(&format!("{}\n", out.join("index.html").display())))
 }
 
-/// The page, its figures, and what they are drawn of, of a run whose directory it is.
-pub(super) fn write(all: &[Results], dir: &Path) -> Result<(), Failure> {
-    let sources: Vec<Source<'_>> = all.iter().map(|results| (dir, results)).collect();
-    write_of(&sources, all, dir)
-}
-
-fn write_of(sources: &[Source<'_>], all: &[Results], out: &Path) -> Result<(), Failure> {
+/// The page, its figures, and what they are drawn of.
+pub(super) fn write(sources: &[Source<'_>], out: &Path) -> Result<(), Failure> {
     lab::report::write(&account::page(sources), out)?;
     let path = out.join(CELLS);
-    std::fs::write(&path, account::cells(all))
+    std::fs::write(&path, account::cells(sources))
         .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))
 }

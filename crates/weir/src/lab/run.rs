@@ -16,7 +16,7 @@ use lab::known::{Cell, Known};
 use lab::point::Point;
 use lab::profile;
 use lab::results::{EXECUTABLE, Line, Log, Results, Run, SCHEMA};
-use lab::schedule;
+use lab::schedule::{self, News};
 use lab::setup::Setup;
 use lab::spec::Spec;
 use lab::subject::{self, Kind, quoted};
@@ -29,36 +29,105 @@ use super::{OTHER_BUILD, report, setup};
 const CANONICAL: &str = "best";
 
 pub(super) fn canonical(flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    perform(&[CANONICAL], flags)
+    answer(&[CANONICAL], flags)
 }
 
 pub(super) fn named(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let names: Vec<&str> =
         flags.get_many::<String>("name").into_iter().flatten().map(String::as_str).collect();
-    perform(&names, flags)
+    answer(&names, flags)
 }
 
 pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    perform(&["tune"], flags)
+    answer(&["tune"], flags)
 }
 
-fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let of = flags.get_one::<String>("of").map(PathBuf::from).unwrap_or_default();
+    let first = Results::read(&of)?;
+    let refused = |why: &str| Failure::Operator(format!("{}: {why}", of.display()));
+    let Some(asked) = first.runs.first() else { return Err(refused("there are no results")) };
+    let mut specs = lab::again::specs(&first);
+    if specs.is_empty() {
+        return Err(refused("nothing in it has repeats enough for a spread to agree within"));
+    }
+    let executable = Executable::own()?;
+    let names: Vec<&str> = asked.experiments.iter().map(String::as_str).collect();
+    let run = begun(&names, asked.setup.clone(), &executable)?;
+    let is_here = |spec: &Spec| !run.setup.absent.contains(&spec.subject.name);
+    specs.retain(is_here);
+    // What was chosen is what the first one chose.
+    let run = Run { setup: asked.setup.clone(), again_of: Some(asked.run.clone()), ..run };
+    perform(&Asked::Again { of: &of, first: &first, specs }, run, executable, flags)
+}
+
+/// What a run asks.
+enum Asked<'a> {
+    Experiments(Vec<&'static Experiment>),
+    /// What the results in a directory tell with a spread.
+    Again {
+        of: &'a Path,
+        first: &'a Results,
+        specs: Vec<Spec>,
+    },
+}
+
+fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let experiments: Vec<&Experiment> =
         names.iter().map(|name| experiment::named(name)).collect::<Result<_, _>>()?;
     let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
     experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
-    let now = lab::now();
-    let own_dir = PathBuf::from("weir-lab").join(now.replace(':', ""));
-    let dir = directory(flags, "dir", own_dir)?;
-    let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
     let executable = Executable::own()?;
     let run = begun(names, setup(flags)?, &executable)?;
-    // Before anything is made of what this machine will refuse.
-    for experiment in &experiments {
-        for spec in schedule::missing(experiment, &run.setup, &[]).0 {
-            testbed::check(&spec.layout)?;
+    perform(&Asked::Experiments(experiments), run, executable, flags)
+}
+
+impl Asked<'_> {
+    /// What it measures first.
+    fn begin(&self, setup: &Setup) -> Vec<Spec> {
+        match self {
+            Self::Experiments(all) => {
+                all.iter().flat_map(|of| schedule::missing(of, setup, &[]).0).collect()
+            }
+            Self::Again { specs, .. } => specs.clone(),
         }
     }
+
+    fn measure(
+        &self,
+        setup: &Setup,
+        points: &mut Vec<Point>,
+        measure: schedule::Measure<'_>,
+        tell: &mut dyn FnMut(News<'_>),
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Experiments(all) => schedule::run(all, setup, points, measure, tell),
+            Self::Again { specs, .. } => {
+                schedule::run_again(specs, setup.attempts, points, measure, tell)
+            }
+        }
+    }
+
+    /// The page of what came of it.
+    fn write(&self, results: &Results, dir: &Path) -> Result<(), Failure> {
+        match self {
+            Self::Experiments(_) => report::write(&[(dir, results)], dir),
+            Self::Again { of, first, .. } => report::write(&[(of, first), (dir, results)], dir),
+        }
+    }
+}
+
+fn perform(
+    asked: &Asked<'_>,
+    run: Run,
+    executable: Executable,
+    flags: &ArgMatches,
+) -> Result<ExitCode, Failure> {
+    let own_dir = PathBuf::from("weir-lab").join(lab::now().replace(':', ""));
+    let dir = directory(flags, "dir", own_dir)?;
+    let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
+    // Before anything is made of what this machine will refuse.
+    asked.begin(&run.setup).iter().try_for_each(|spec| testbed::check(&spec.layout))?;
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
@@ -76,12 +145,10 @@ fn perform(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         Ok(point)
     };
     let points = &mut results.points;
-    let done = schedule::run(&experiments, &setup, points, &mut measure, &mut |news| {
-        progress.tell(&news);
-    });
+    let done = asked.measure(&setup, points, &mut measure, &mut |news| progress.tell(&news));
     progress.end();
     // Of what there is, also if it is not all.
-    let written = report::write(std::slice::from_ref(&results), &dir);
+    let written = asked.write(&results, &dir);
     // What ended the run is why there is no page, if there is none.
     done.and(written)?;
     crate::shown(&format!("{}\n", dir.join("index.html").display()));
@@ -148,6 +215,7 @@ fn begun(names: &[&str], mut setup: Setup, executable: &Executable) -> Result<Ru
         began,
         experiments: names.iter().map(ToString::to_string).collect(),
         setup,
+        again_of: None,
         command: format!("weir {}", words.join(" ")),
         machine: load::machine::facts(),
         versions: BTreeMap::from_iter(versions),

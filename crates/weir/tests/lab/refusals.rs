@@ -17,7 +17,7 @@ const MACHINE: i32 = 3;
 
 #[test]
 fn wrong_usage_is_one_line_that_names_the_mend() {
-    let rows: [(&[&str], &str); 17] = [
+    let rows: [(&[&str], &str); 19] = [
         (&["lab", "run", "capcity"], "capcity: no such experiment; did you mean capacity?"),
         (&["lab", "run", "all"], "all: no such experiment; there are best, capacity, "),
         (
@@ -35,6 +35,8 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         (&["lab", "--workload", "all"], "--workload all: has to be one of one-packet, "),
         (&["lab", "--loopback", "--round-trip-ms", "5"], "the loopback has no delay: "),
         (&["lab", "--repeat", "5"], "unexpected argument '--repeat' found; see weir lab --help"),
+        (&["lab", "again"], "<DIR>; see weir lab --help"),
+        (&["lab", "again", "/no/such/place"], "/no/such/place: there are no results"),
         (&["lab", "report", "/no/such/place"], "/no/such/place: there are no results"),
         (&["lab", "floor", "flor", "127.0.0.1:0", "/dev/null"], "floor-readiness"),
         (&["lab", "floor", "floor-sendfile", "nowhere", "/dev/null"], "must be host:port"),

@@ -11,7 +11,7 @@ use lab::executable::Executable;
 use lab::known::Known;
 use lab::metric;
 use lab::point::{Point, Verdict};
-use lab::results::Results;
+use lab::results::{Line, Log, Results};
 use lab::setup::WarmUp;
 use lab::spec::{Load, Spec};
 use lab::testbed::Layout;
@@ -150,6 +150,44 @@ fn a_short_run_is_told_whole() {
     is_page_whole(&lab, &results);
     is_drawn_again(&lab);
     assert!(!lab.has_scratch());
+}
+
+#[test]
+fn a_run_is_asked_again() {
+    let lab = Lab::new();
+    let ran = lab.run(&[&["step", "--subject", "sped"][..], &BRIEF].concat());
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let [once, first] = ["results", "first"].map(|name| lab.home().join(name));
+    let again = |of: &Path, to: &str| {
+        let dir = lab.home().join(to).display().to_string();
+        let sites = sites().display().to_string();
+        let mut command = weir(&["lab", "again", "--dir", &dir, "--sites", &sites]);
+        ended(command.arg(of))
+    };
+    let refused = again(&once, "nowhere");
+    assert_eq!(refused.status, Some(2), "{}", refused.errors);
+    assert!(refused.errors.contains("nothing in it has repeats enough"), "{}", refused.errors);
+    // As if one of its points had been measured three times, on a machine that has nothing to do.
+    let results = lab.results();
+    let point = results.points.last().expect("a point");
+    let (mut log, _) = Log::open(&first).expect("a place");
+    log.add(&Line::Run(Box::new(results.runs[0].clone()))).expect("a line");
+    for repeat in 0..3 {
+        let spec = Spec { repeat, ..point.spec.clone() };
+        let good = Point { spec, verdict: Verdict::Good, attempt: 0, ..point.clone() };
+        log.add(&Line::Point(Box::new(good))).expect("a line");
+    }
+    drop(log);
+    let ran = again(&first, "second");
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let second = Results::read(&lab.home().join("second")).expect("lines of results");
+    assert_eq!(second.runs[0].again_of.as_ref(), Some(&results.runs[0].run));
+    assert_eq!(second.runs[0].setup, results.runs[0].setup);
+    let asked = |point: &Point| (point.spec.key(), point.spec.repeat);
+    let expected: Vec<_> = (0..3).map(|repeat| (point.spec.key(), repeat)).collect();
+    assert_eq!(second.points.iter().map(asked).collect::<Vec<_>>(), expected);
+    let page = fs::read_to_string(lab.home().join("second/index.md")).expect("a page");
+    assert!(words(&page).contains("step, done twice"), "{page}");
 }
 
 /// No part of what a point cost is told twice, or as more than there was.
