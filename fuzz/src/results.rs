@@ -25,7 +25,7 @@ pub fn results(data: &[u8]) {
     let sources = [(Path::new("one"), &both[0]), (Path::new("two"), &both[1])];
     assert!(!account::page(&sources).title.is_empty());
     let points: usize = both.iter().map(|of| of.points.len()).sum();
-    assert!(account::cells(&both).lines().count() <= points);
+    assert!(account::cells(&sources).lines().count() <= points);
 }
 
 fn texts(results: &Results) -> Vec<String> {
