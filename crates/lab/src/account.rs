@@ -58,7 +58,12 @@ fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
         for (setup, name) in asked(results) {
             let known = Known::of(&results.points).tried(setup.attempts);
             let Some(experiment) = experiment(name) else { continue };
-            told.extend((experiment.sections)(setup, &known).into_iter().map(|of| (*dir, of)));
+            let mut sections = (experiment.sections)(setup, &known);
+            if again_of(results).is_some() {
+                // Without its hints it does not know who was to be told of.
+                sections.iter_mut().for_each(|section| section.answer.clear());
+            }
+            told.extend(sections.into_iter().map(|of| (*dir, of)));
         }
     }
     let titles: Vec<String> = told.iter().map(|(_, section)| section.title.clone()).collect();
@@ -70,7 +75,13 @@ fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
     told.into_iter().map(named).collect()
 }
 
-/// Of which one of these a run was to ask the same again; `None`: it asked for itself.
+/// The run whose questions a directory's runs ask again.
+fn again_of(results: &Results) -> Option<&String> {
+    results.runs.first()?.again_of.as_ref()
+}
+
+/// Of which one of these a run was to ask the same again; `None`: it asked for itself, or of one
+/// that is not here.
 fn first_of<'r>(results: &Results, sources: &[Source<'r>]) -> Option<&'r Results> {
     again::first_of(results.runs.first()?, sources.iter().map(|(_, of)| *of))
 }
@@ -112,7 +123,11 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
         if invalid == 1 { "does" } else { "do" },
         beside(&results.points)
     )];
-    lines.extend(whole::missing(source, first_of(results, sources)));
+    let first = first_of(results, sources);
+    if let Some(run) = again_of(results).filter(|_| first.is_none()) {
+        lines.push(format!("It asks again what the run {run} asked, which is not here."));
+    }
+    lines.extend(whole::missing(source, first));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));
@@ -147,6 +162,7 @@ fn beside(points: &[Point]) -> String {
 pub fn cells(sources: &[Source<'_>]) -> String {
     #[derive(Serialize)]
     struct Line<'l> {
+        run: &'l str,
         spec: &'l Spec,
         repeats: usize,
         invalid: usize,
@@ -157,9 +173,15 @@ pub fn cells(sources: &[Source<'_>]) -> String {
         response_times: Option<Times>,
     }
     let mut text = String::new();
-    let known: Vec<Known<'_>> = sources.iter().map(|(_, of)| Known::of(&of.points)).collect();
-    for cell in known.iter().flat_map(Known::all) {
+    let mut known: Vec<(&str, Known<'_>)> = Vec::new();
+    for (_, of) in sources {
+        let run = of.runs.first().map_or("", |run| run.run.as_str());
+        known.push((run, Known::of(&of.points)));
+    }
+    let cells = known.iter().flat_map(|(run, known)| known.all().iter().map(|cell| (*run, cell)));
+    for (run, cell) in cells {
         let line = Line {
+            run,
             spec: cell.spec,
             repeats: cell.points().count(),
             invalid: cell.invalid.len(),

@@ -206,6 +206,8 @@ impl Design {
     fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
         let Some(&last) = self.sweep.last() else { return Vec::new() };
         let next = |of: &Subject| {
+            // What is too much fills a queue, in which nobody waits for too long within the second
+            // that is measured: what is answered then is what it can do, and no more.
             let share = last * BEYOND.powi(steps - 1);
             let below = match steps {
                 1 => self.sweep.iter().rev().nth(1).copied(),
@@ -357,12 +359,14 @@ pub fn is_least(known: &Known<'_>, experiment: &str, of: &Subject) -> bool {
     highest.is_some_and(|cell| cell.is_good() && is_answered(cell) == Some(true))
 }
 
-/// The lowest rate of the sweep above another one of which not all is answered.
+/// What was asked for in a second at the lowest rate of the sweep above another one of which not
+/// all is answered.
 #[must_use]
 pub fn too_much(known: &Known<'_>, experiment: &str, of: &Subject, rate: f64) -> Option<f64> {
     let above = cells_of_sweep(known, experiment, of).filter_map(|cell| {
-        let its = cell.factor(RATE).filter(|its| *its > rate)?;
-        (is_answered(cell) == Some(false)).then_some(its)
+        cell.factor(RATE).filter(|its| *its > rate)?;
+        let offered = cell.spread(&OFFERED)?.median;
+        (is_answered(cell) == Some(false)).then_some(offered)
     });
     above.min_by(f64::total_cmp)
 }

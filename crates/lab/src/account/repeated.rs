@@ -1,14 +1,17 @@
 //! Whether an experiment that was done again agrees with itself, within the spread that it tells.
 
+mod chance;
+
 use std::collections::BTreeMap;
 
-use super::Source;
+use super::{Source, first_of};
 use crate::claim::REPEATS_MIN;
-use crate::curves::{self, name, number};
-use crate::design::{self, RATE, SWEEP, best_of_sweep};
+use crate::curves::{self, number};
+use crate::design::{self, OF_CAPACITY, RATE, RATES, SWEEP, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{NONE, Section, Table};
+use crate::point::Point;
 use crate::subject::Subject;
 
 /// What is compared of loads for which both times asked for as much: at another rate it is another
@@ -22,11 +25,10 @@ const SAME_SHARE: f64 = crate::known::UNSTABLE_SHARE;
 /// So many are told in words; the table, and each one's own section, have all.
 const TOLD_MAX: usize = 5;
 
-/// One for each pair of neighbours that are alike.
+/// One for each experiment of a run and of what asks it again, or of neighbours that are alike.
 pub(super) fn sections(sources: &[Source<'_>]) -> Vec<Section> {
     let mut sections = Vec::new();
-    for pair in sources.windows(2) {
-        let [a, b] = pair else { continue };
+    for (a, b) in pairs_of(sources) {
         let (Some(of_a), Some(of_b)) = (a.1.runs.first(), b.1.runs.first()) else { continue };
         if of_a.setup != of_b.setup {
             continue;
@@ -37,10 +39,22 @@ pub(super) fn sections(sources: &[Source<'_>]) -> Vec<Section> {
     sections
 }
 
+fn pairs_of<'s, 'r>(sources: &'s [Source<'r>]) -> Vec<(&'s Source<'r>, &'s Source<'r>)> {
+    let first = |of: &Source<'r>| {
+        let first = first_of(of.1, sources)?;
+        sources.iter().find(|other| std::ptr::eq(other.1, first))
+    };
+    let again = sources.iter().filter_map(|of| Some((first(of)?, of)));
+    let own: Vec<&Source<'r>> = sources.iter().filter(|of| first(of).is_none()).collect();
+    again.chain(own.windows(2).map(|pair| (pair[0], pair[1]))).collect()
+}
+
 fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
     let (known_a, known_b) = (Known::of(&a.1.points), Known::of(&b.1.points));
     let (a_time, b_time) = (Time::of(experiment, &known_a), Time::of(experiment, &known_b));
-    let both = Both { capacities: capacities(&a_time, &b_time), ..loads(&a_time, &b_time) };
+    let mut both = Both::default();
+    compare_capacities(&mut both, &a_time, &b_time);
+    compare_loads(&mut both, &a_time, &b_time);
     let figures = both.capacities.iter().chain(&both.loads).map(Pair::row);
     let rows = figures.chain(both.failed.iter().map(FailedOnce::row));
     let [first, second] =
@@ -55,10 +69,10 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
              multiples of what each time was the capacity: where capacities differ, so do the \
              rates behind them. So replies are compared as a share of what was asked for; and \
              times only where the rates are not more than {0:.0} % apart. A capacity that was \
-             found at another rate is between the replies at the best rate and the lowest rate \
-             that was too much; where no rate was, it is not compared. Who failed verification \
-             once and passed it once does not agree. What was measured less than {REPEATS_MIN} \
-             times has no spread to agree within, and is not compared.",
+             found at another rate lies between the replies at the best rate and what was asked \
+             for at the lowest rate that was too much; where no rate was, it is not compared. Who \
+             failed verification once and passed it once does not agree. What was measured less \
+             than {REPEATS_MIN} times has no spread to agree within, and is not compared.",
             SAME_SHARE * 100.0
         )],
         answer: answer(&both, [alone(&a_time, &b_time), alone(&b_time, &a_time)]),
@@ -75,7 +89,7 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
 /// What one of them has that is compared.
 struct Time<'s, 'k> {
     /// Of each subject that was looked for.
-    capacities: Vec<(&'k Subject, Found)>,
+    capacities: Vec<(&'k Subject, Found<'k>)>,
     /// With points that count, or that the server failed.
     cells: Vec<&'s Cell<'k>>,
 }
@@ -100,7 +114,7 @@ impl<'s, 'k> Time<'s, 'k> {
         }
     }
 
-    fn capacity(&self, of: &Subject) -> Option<&Found> {
+    fn capacity(&self, of: &Subject) -> Option<&Found<'k>> {
         self.capacities.iter().find(|(other, _)| *other == of).map(|(_, found)| found)
     }
 
@@ -110,32 +124,31 @@ impl<'s, 'k> Time<'s, 'k> {
 }
 
 /// A capacity as a sweep has found it.
-struct Found {
+struct Found<'k> {
     /// At this rate.
     rate: f64,
+    points: Vec<&'k Point>,
     /// What was answered there.
     replies: Spread,
-    /// No more than that: where all was answered, the lowest rate above that was too much;
-    /// `None`: no rate was.
+    /// It is no more than that, in replies in a second: where all was answered, what was asked for
+    /// at the lowest rate above that was too much; `None`: nobody knows, as no rate was.
     most: Option<f64>,
 }
 
-impl Found {
-    fn by(known: &Known<'_>, experiment: &str, of: &Subject) -> Option<Self> {
+impl<'k> Found<'k> {
+    fn by(known: &Known<'k>, experiment: &str, of: &Subject) -> Option<Self> {
         let (capacity, cell) = best_of_sweep(known, experiment, of)?;
         let replies = cell.spread(&metric::GOODPUT)?;
         let most = match design::is_answered(cell)? {
             true => design::too_much(known, experiment, of, capacity.found_at),
             false => Some(replies.range.1),
         };
-        Some(Self { rate: capacity.found_at, replies, most })
+        let points = cell.points().collect();
+        Some(Self { rate: capacity.found_at, points, replies, most })
     }
 
-    /// As wide as it is known, beside another one: at the same rate both saw the same.
-    fn beside(&self, other: &Self) -> Option<Spread> {
-        if self.rate == other.rate {
-            return Some(self.replies);
-        }
+    /// In which the capacity lies.
+    fn range(&self) -> Option<Spread> {
         let (low, high) = self.replies.range;
         Some(Spread { range: (low, high.max(self.most?)), ..self.replies })
     }
@@ -147,6 +160,10 @@ struct Both {
     capacities: Vec<Pair>,
     loads: Vec<Pair>,
     failed: Vec<FailedOnce>,
+    /// Of each thing that was measured in both: see [`chance::dealt`].
+    by_chance: Vec<Vec<f64>>,
+    /// Whose capacity was found at other rates, and one of them is not known to be the most.
+    open: Vec<String>,
     /// What was asked at several rates, so that nobody knows which belong together.
     several: Vec<String>,
 }
@@ -192,14 +209,6 @@ impl Pair {
         overlap(&self.a, &self.b) || apart(&self.a, &self.b) <= SAME_SHARE
     }
 
-    /// That repeats of two that are equal are wholly apart: those of one are all of the least or
-    /// all of the greatest.
-    fn chance(&self) -> f64 {
-        let (a, b) = (self.a.count as f64, self.b.count as f64);
-        let ways: f64 = (1..=self.b.count).map(|place| (a + place as f64) / place as f64).product();
-        if b > 0.0 { 2.0 / ways } else { 0.0 }
-    }
-
     fn row(&self) -> Vec<String> {
         let agree = match (overlap(&self.a, &self.b), self.agree()) {
             (true, _) => String::from("yes, their ranges overlap"),
@@ -219,17 +228,25 @@ impl Pair {
 }
 
 /// Of each subject that was looked for in both.
-fn capacities(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Vec<Pair> {
-    let pair = |(of, a): &(&Subject, Found)| {
-        let b = b.capacity(of)?;
-        Pair::new(format!("{of} capacity"), &metric::GOODPUT, a.beside(b)?, b.beside(a)?)
-    };
-    a.capacities.iter().filter_map(pair).collect()
+fn compare_capacities(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
+    for (of, found) in &a.capacities {
+        let Some(other) = b.capacity(of) else { continue };
+        let what = format!("{of} capacity");
+        if found.rate == other.rate {
+            let of_both = Asked { what, a: found.points.clone(), b: other.points.clone() };
+            let (pairs, by_chance) = of_both.compared(&[&metric::GOODPUT]);
+            both.capacities.extend(pairs);
+            both.by_chance.push(by_chance);
+        } else if let (Some(a), Some(b)) = (found.range(), other.range()) {
+            both.capacities.extend(Pair::new(what, &metric::GOODPUT, a, b));
+        } else {
+            both.open.push(what);
+        }
+    }
 }
 
 /// Of all that was asked at the same load in both.
-fn loads(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Both {
-    let mut both = Both::default();
+fn compare_loads(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
     for cell in &a.cells {
         let other = match (&*a.alike(cell), &*b.alike(cell)) {
             (_, []) => continue,
@@ -242,23 +259,52 @@ fn loads(a: &Time<'_, '_>, b: &Time<'_, '_>) -> Both {
         match (cell.is_failed(), other.is_failed()) {
             // No figure of it counts, and both say so.
             (true, true) => {}
-            (false, false) => both.loads.extend(pairs(cell, other)),
+            (false, false) => {
+                let [a, b] = [cell, other].map(|of| of.points().collect());
+                let of_both = Asked { what: what(cell), a, b };
+                let (pairs, by_chance) = of_both.compared(&metrics(cell, other));
+                both.loads.extend(pairs);
+                both.by_chance.push(by_chance);
+            }
             (is_first, _) => both.failed.push(FailedOnce { what: what(cell), is_first }),
         }
     }
-    both
+}
+
+/// What was asked in both, and all that came of it.
+struct Asked<'k> {
+    what: String,
+    a: Vec<&'k Point>,
+    b: Vec<&'k Point>,
+}
+
+impl Asked<'_> {
+    /// Its figures, and how many of them chance puts apart: see [`chance::dealt`].
+    fn compared(&self, metrics: &[&'static Metric]) -> (Vec<Pair>, Vec<f64>) {
+        let pairs = |a: &[&Point], b: &[&Point]| -> Vec<Pair> {
+            let spread = |of: &Metric, points: &[&Point]| {
+                Spread::of(points.iter().copied().filter_map(of.of).collect())
+            };
+            let pair = |of: &&'static Metric| {
+                Pair::new(self.what.clone(), of, spread(of, a)?, spread(of, b)?)
+            };
+            metrics.iter().filter_map(pair).collect()
+        };
+        let apart =
+            |a: &[&Point], b: &[&Point]| pairs(a, b).iter().filter(|pair| !pair.agree()).count();
+        (pairs(&self.a, &self.b), chance::dealt(&self.a, &self.b, apart))
+    }
 }
 
 /// All that is compared of a load.
-fn pairs(a: &Cell<'_>, b: &Cell<'_>) -> Vec<Pair> {
-    let pair = |of: &'static Metric| Pair::new(what(a), of, a.spread(of)?, b.spread(of)?);
+fn metrics(a: &Cell<'_>, b: &Cell<'_>) -> Vec<&'static Metric> {
     let (replies, is_same_rate) = match (rate(a), rate(b)) {
         (Some(a), Some(b)) => (&metric::ANSWERED, (a - b).abs() <= SAME_SHARE * a.max(b)),
         // Clients of a closed loop ask for as much as they are answered.
         (a, b) => (&metric::GOODPUT, a == b),
     };
     let of_rates: &[&Metric] = if is_same_rate { &OF_SAME_RATES } else { &[] };
-    [replies].iter().chain(of_rates).filter_map(|of| pair(of)).collect()
+    [replies].iter().chain(of_rates).copied().collect()
 }
 
 /// At which sessions came, or came first.
@@ -339,46 +385,32 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
         ("Only the first one has", first),
         ("Only the second one has", second),
         ("Not compared, as it was asked at several rates", both.several.clone()),
+        ("Not compared, as one of both may be more than it was asked for", both.open.clone()),
     ];
     let told = told.into_iter().filter(|(_, names)| !names.is_empty());
     lines.extend(told.map(|(what, names)| format!("{what}: {}.", shortened(&names))));
     lines
 }
 
-/// Whether so many that do not agree are more than chance brings.
+/// Whether so many that do not agree are more than chance brings, and what would be seen.
 fn verdict(both: &Both, apart: usize) -> String {
-    let chances = both.capacities.iter().chain(&both.loads).map(Pair::chance);
-    let most = most_by_chance(chances);
+    let most = chance::most_apart(&both.by_chance);
     let judged = if apart > most {
         "More are apart here: the two do not agree within their spread"
     } else {
         "No more are apart here: the two agree within their spread"
     };
+    let pairs = both.capacities.iter().chain(&both.loads);
+    let widths = pairs.flat_map(|pair| [pair.a, pair.b]).filter(|of| of.median > 0.0);
+    let widths = widths.map(|of| (of.range.1 - of.range.0) / of.median);
+    let seen = Spread::of(widths.collect()).map_or_else(String::new, |width| {
+        let percent = number(100.0 * width.median);
+        format!(" Half of the ranges are wider than {percent} % of their median; less is not seen.")
+    });
     format!(
         "Of equal servers on a machine that never changes chance would put up to {most} apart, in \
-         19 of 20 times. {judged}."
+         19 of 20 times. {judged}.{seen}"
     )
-}
-
-/// How many things with these chances come about at most, in 19 of 20 times, if none of them has
-/// to do with the others.
-fn most_by_chance(chances: impl Iterator<Item = f64>) -> usize {
-    const SURE: f64 = 0.95;
-    // By how many have come about so far.
-    let mut likely = vec![1.0];
-    for chance in chances {
-        likely.push(0.0);
-        for count in (0..likely.len()).rev() {
-            let before = if count > 0 { likely[count - 1] } else { 0.0 };
-            likely[count] = likely[count] * (1.0 - chance) + before * chance;
-        }
-    }
-    let mut sum = 0.0;
-    let is_enough = |likely: &f64| {
-        sum += likely;
-        sum >= SURE
-    };
-    likely.iter().position(is_enough).unwrap_or_default()
 }
 
 /// As many as are told in words.
@@ -400,26 +432,20 @@ fn apart(a: &Spread, b: &Spread) -> f64 {
 
 /// The load, without the rate, which differs.
 fn what(cell: &Cell<'_>) -> String {
-    let spec = crate::spec::Spec { factors: factors(cell), ..cell.spec.clone() };
-    let text = name(&spec);
-    text.split(", repeat").next().unwrap_or(&text).into()
+    let mut factors = factors(cell);
+    let stage = match &*cell.spec.stage {
+        RATES => String::new(),
+        stage => format!(" {stage}"),
+    };
+    let multiple = factors.remove(OF_CAPACITY);
+    let at = multiple.map_or_else(String::new, |of| format!(" at {of} of its capacity"));
+    let rest: String = factors.iter().map(|(of, value)| format!(", {of} {value}")).collect();
+    format!("{}{stage}{at}{rest}", cell.subject())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn chance_puts_few_apart() {
-        // (figures, repeats of each, apart at most): 9.5 % quantiles of binomial distributions.
-        for (figures, repeats, expected) in [(0, 3, 0), (10, 3, 3), (59, 3, 10), (59, 5, 2)] {
-            let of =
-                Spread { median: 1.0, quartiles: (1.0, 1.0), range: (1.0, 1.0), count: repeats };
-            let pair = || Pair { what: String::new(), of: &metric::GOODPUT, a: of, b: of };
-            let most = most_by_chance((0..figures).map(|_| pair().chance()));
-            assert_eq!(most, expected, "{figures} figures of {repeats} repeats");
-        }
-    }
 
     #[test]
     fn what_overlaps_or_is_near_agrees() {

@@ -1,6 +1,6 @@
 //! What a run was to measure and did not.
 
-use super::{Source, asked};
+use super::{Source, again_of, asked};
 use crate::again;
 use crate::curves::{counted, lasting};
 use crate::design::PROBE;
@@ -34,7 +34,7 @@ fn to_come((dir, results): &Source<'_>, first: Option<&Results>) -> Vec<String> 
                 (schedule::left(&specs, &known), 0.0)
             }
             // What it was to ask is not among what is told.
-            None if is_again(results) => continue,
+            None if again_of(results).is_some() => continue,
             None => schedule::missing(experiment, setup, &results.points),
         };
         if specs.is_empty() {
@@ -58,10 +58,6 @@ fn to_come((dir, results): &Source<'_>, first: Option<&Results>) -> Vec<String> 
     };
     lines.push(format!("To go on: {}{dir}", run.command));
     lines
-}
-
-fn is_again(results: &Results) -> bool {
-    results.runs.iter().any(|run| run.again_of.is_some())
 }
 
 /// More of them nobody can choose (see [`crate::knobs`]): a file that has them was made by hand,

@@ -172,3 +172,27 @@ impl fmt::Display for Lack {
 fn one_line(failure: &Failure) -> String {
     failure.to_string().replace('\n', "; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_control_groups_is_told_what_it_cannot_limit() {
+        let mut lacks = Lacks(Vec::new());
+        groups(&mut lacks, &Roots::default());
+        let told: Vec<(Need, String)> = lacks.0.into_iter().map(|of| (of.what, of.line)).collect();
+        let line = |one: &str, two: &str, limit: &str| {
+            format!(
+                "no control groups for it (controller {one} of version 1 or {two} of version 2): \
+                 no {limit}"
+            )
+        };
+        let expected = [
+            (Need::Quota, line("cpu", "cpu", "quota of the server's processors")),
+            (Need::Memory, line("memory", "memory", Resource::Memory.limit())),
+            (Need::Disk, line("blkio", "io", Resource::Disk.limit())),
+        ];
+        assert_eq!(told, expected);
+    }
+}

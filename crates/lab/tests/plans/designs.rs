@@ -6,7 +6,7 @@ use lab::experiment::{Experiment, experiment};
 use lab::knobs::KNOBS;
 use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};
-use lab::schedule::{self, missing};
+use lab::schedule::{self, News, missing};
 use lab::setup::{Setup, WarmUp};
 use lab::spec::{Load, Spec};
 use proptest::prelude::*;
@@ -141,6 +141,30 @@ fn a_probe_is_tried_again_unless_its_client_was_the_limit() {
         assert_eq!(probes, expected, "{why}");
         assert_eq!(rates(&points, "sped").len(), 9, "{why}");
     }
+}
+
+/// So that somebody who waits knows for how long.
+#[test]
+fn the_time_that_is_left_is_told() {
+    let mut told = Vec::new();
+    let mut points = Vec::new();
+    let mut measure = |spec: &Spec, attempt| {
+        Ok(point(spec, attempt, &|_, rate| rate.unwrap_or(5_000.0).min(5_000.0)))
+    };
+    let mut tell = |news: News<'_>| {
+        if let News::Begins { done, left, left_s, .. } = news {
+            told.push((done, left, left_s));
+        }
+    };
+    let setup = setup(&["sped", "mt"]);
+    schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut tell).expect("a run");
+    let took_s: f64 = points.iter().map(|point| point.cost.whole_s).sum();
+    let (_, _, first_s) = told[0];
+    assert!((0.6..=1.4).contains(&(first_s / took_s)), "{first_s} of {took_s}");
+    assert!(told.iter().enumerate().all(|(at, (done, ..))| *done == at), "{told:?}");
+    let last_s = points.last().expect("a point").cost.whole_s;
+    let &(_, left, left_s) = told.last().expect("a point");
+    assert!(left == 1 && (left_s / last_s - 1.0).abs() < 0.01, "{left_s} of {last_s}");
 }
 
 /// What a probe promised too little, and a slow second would hide.

@@ -1,6 +1,6 @@
 //! What the page of results says of them as a whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use lab::Failure;
@@ -8,6 +8,7 @@ use lab::account::page;
 use lab::again;
 use lab::design::{PROBE, SWEEP};
 use lab::experiment::experiment;
+use lab::known::Known;
 use lab::page::Page;
 use lab::point::{Point, Verdict};
 use lab::results::{Results, Run, SCHEMA};
@@ -201,45 +202,89 @@ fn times_are_compared_where_both_asked_for_as_much() {
     assert_eq!(told, "No figure has 3 repeats in both, so that none is compared.");
 }
 
-/// The same is asked, hints left out, and told beside what was asked first.
+/// A run whose questions are those of another one, stopped behind so many points, of a server that
+/// answers this share of what the first one did.
+fn again_of(first: &Results, specs: &[Spec], points_max: usize, share: f64) -> Results {
+    let mut points = Vec::new();
+    let mut left = points_max;
+    let mut measure = |spec: &Spec, attempt| {
+        left = left.checked_sub(1).ok_or(Failure::Stopped)?;
+        Ok(point(spec, attempt, &|_, rate| share * rate.unwrap_or(900.0).min(900.0)))
+    };
+    let _ = schedule::run_again(specs, None, &mut points, &mut measure, &mut |_| ());
+    let first = &first.runs[0];
+    let run = Run {
+        run: String::from("another"),
+        again_of: Some(first.run.clone()),
+        command: String::from("weir lab again a --dir b"),
+        ..first.clone()
+    };
+    Results { runs: vec![run], points }
+}
+
 #[test]
 fn a_run_that_is_asked_again_is_told_beside_the_first() {
     let one = results_of(&["capacity"], 3, usize::MAX, &|_| Verdict::Good);
     let specs = again::specs(&one);
-    let is_hint = |spec: &Spec| spec.stage == PROBE;
-    assert!(specs.iter().all(|spec| !is_hint(spec)));
-    let asked: BTreeSet<_> = specs.iter().map(|spec| (spec.key(), spec.repeat)).collect();
-    assert_eq!(asked.len(), specs.len(), "something is asked twice");
-    assert_eq!(again::specs(&results(&["capacity"], usize::MAX, &|_| Verdict::Good)), []);
-    // (points before it is stopped, what is told then)
-    let rows = [(usize::MAX, false), (specs.len() - 2, true)];
-    for (mut left, is_stopped) in rows {
-        let mut points = Vec::new();
-        let mut measure = |spec: &Spec, attempt| {
-            left = left.checked_sub(1).ok_or(Failure::Stopped)?;
-            Ok(point(spec, attempt, &|_, rate| rate.unwrap_or(900.0).min(900.0)))
-        };
-        let _ = schedule::run_again(&specs, None, &mut points, &mut measure, &mut |_| ());
-        let first = &one.runs[0];
-        let run = Run {
-            run: String::from("another"),
-            again_of: Some(first.run.clone()),
-            command: String::from("weir lab again a --dir b"),
-            ..first.clone()
-        };
-        let other = Results { runs: vec![run], points };
+    let agree = "No more are apart here: the two agree within their spread.";
+    let differ = "More are apart here: the two do not agree within their spread.";
+    let rows = [
+        (usize::MAX, 1.0, agree),
+        (specs.len() - 2, 1.0, agree),
+        (usize::MAX, 0.97, agree),
+        (usize::MAX, 0.9, differ),
+    ];
+    for (points_max, share, verdict) in rows {
+        let other = again_of(&one, &specs, points_max, share);
         let page = page(&[(Path::new("a"), &one), (Path::new("b"), &other)]);
         let names: Vec<&str> = page.sections.iter().map(|of| of.name.as_str()).collect();
         assert_eq!(names, ["capacity", "capacity-repeated"]);
         let told = &page.sections[1].answer[0];
-        assert!(told.contains(" figures agree. Of equal servers "), "{told}");
-        assert!(told.ends_with(": the two agree within their spread."), "{told}");
+        assert!(told.contains(verdict), "{share}: {told}");
+        let is_stopped = points_max < specs.len();
         let missing = "This is not whole: 2 points of capacity are missing. That takes ";
         let is_told = page.summary.iter().any(|line| line.starts_with(missing));
         assert_eq!(is_told, is_stopped, "{:?}", page.summary);
         let go_on = "To go on: weir lab again a --dir b";
         assert_eq!(page.summary.iter().any(|line| line == go_on), is_stopped);
     }
+}
+
+/// Hints are left out, and so is what has no spread; what had to be tried again is asked once.
+#[test]
+fn what_was_told_is_asked_again_in_the_same_order() {
+    let mut one = results_of(&["best"], 3, usize::MAX, &|_| Verdict::Good);
+    let is_hint = |spec: &Spec| spec.stage == PROBE || spec.stage.starts_with("round");
+    assert!(one.points.iter().any(|of| of.spec.stage.starts_with("round")));
+    let known = Known::of(&one.points);
+    let has_spread = |spec: &Spec| known.cell(spec).is_some_and(|cell| cell.points().count() >= 3);
+    let specs = one.points.iter().map(|of| of.spec.clone());
+    let expected: Vec<Spec> = specs.filter(|spec| !is_hint(spec) && has_spread(spec)).collect();
+    assert!(expected.len() > 10);
+    assert_eq!(again::specs(&one), expected);
+    let place = one.points.iter().position(|of| of.spec == expected[0]).expect("it");
+    let mut in_vain = one.points[place].clone();
+    in_vain.verdict = Verdict::Invalid(vec![String::from("steal")]);
+    one.points[place].attempt = 1;
+    one.points.insert(place, in_vain);
+    assert_eq!(again::specs(&one), expected);
+    let once = results(&["best"], usize::MAX, &|_| Verdict::Good);
+    assert_eq!(again::specs(&once), []);
+}
+
+#[test]
+fn a_repetition_is_compared_with_its_first_wherever_that_is() {
+    let one = results_of(&["capacity"], 3, usize::MAX, &|_| Verdict::Good);
+    let between = results(&["step"], usize::MAX, &|_| Verdict::Good);
+    let two = again_of(&one, &again::specs(&one), usize::MAX, 1.0);
+    let [a, b, c] = ["a", "b", "c"].map(Path::new);
+    let all = page(&[(a, &one), (b, &between), (c, &two)]);
+    let names: Vec<&str> = all.sections.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(names, ["capacity", "step", "capacity-repeated"]);
+    assert_eq!(all.sections[2].tables[0].head[2..4], ["first (a)", "second (c)"]);
+    let alone = of_one(&two);
+    let told = "It asks again what the run of a test asked, which is not here.";
+    assert!(alone.summary.iter().any(|line| line == told), "{:?}", alone.summary);
 }
 
 /// What fails in one of them, and who is in one of them alone, as the winner of a search.
@@ -259,13 +304,13 @@ fn what_two_runs_do_not_share_is_told() {
                 hit.for_each(|of| of.verdict = failed());
             },
             "36 of 37 figures agree.",
-            &["Failed verification in one of them alone: mt rates of_capacity 2.00, in the \
+            &["Failed verification in one of them alone: mt at 2 of its capacity, in the \
                  second one."],
         ),
         (
             &|points| points.retain(|of| !(is_twice(of) && is_mt(of))),
             "36 of 36 figures agree.",
-            &["Only the first one has: mt rates of_capacity 2.00."],
+            &["Only the first one has: mt at 2 of its capacity."],
         ),
         (
             &|points| points.retain(|of| of.spec.stage != "rates" || !is_mt(of)),

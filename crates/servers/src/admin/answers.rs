@@ -34,7 +34,8 @@ pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) 
 fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<NoFile> {
     let house = view.house;
     let is_ready = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
-    // Another program serves here, and whoever asks again will ask that one.
+    // Another program serves here, and whoever asks again will ask that one: of a generation that
+    // another one of this program replaces nobody is told.
     let is_replaced = house.orders.is_retiring();
     let serves = is_ready || is_replaced;
     let ends = house.orders.is_ending() && !is_replaced;

@@ -47,15 +47,18 @@ pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let first = Results::read(&of)?;
     let refused = |why: &str| Failure::Operator(format!("{}: {why}", of.display()));
     let Some(asked) = first.runs.first() else { return Err(refused("there are no results")) };
-    let mut specs = lab::again::specs(&first);
+    let specs = lab::again::specs(&first);
     if specs.is_empty() {
         return Err(refused("nothing in it has repeats enough for a spread to agree within"));
     }
     let executable = Executable::own()?;
     let names: Vec<&str> = asked.experiments.iter().map(String::as_str).collect();
     let run = begun(&names, asked.setup.clone(), &executable)?;
-    let is_here = |spec: &Spec| !run.setup.absent.contains(&spec.subject.name);
-    specs.retain(is_here);
+    // A server that has gone since then cannot be asked again.
+    let is_absent = |spec: &Spec| run.setup.absent.contains(&spec.subject.name);
+    if specs.iter().any(is_absent) {
+        return Err(Failure::Machine(run.missing.join("; ")));
+    }
     // What was chosen is what the first one chose.
     let run = Run { setup: asked.setup.clone(), again_of: Some(asked.run.clone()), ..run };
     perform(&Asked::Again { of: &of, first: &first, specs }, run, executable, flags)

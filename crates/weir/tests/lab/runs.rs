@@ -170,6 +170,7 @@ fn a_run_is_asked_again() {
     // As if one of its points had been measured three times, on a machine that has nothing to do.
     let results = lab.results();
     let point = results.points.last().expect("a point");
+    fs::create_dir(&first).expect("a directory");
     let (mut log, _) = Log::open(&first).expect("a place");
     log.add(&Line::Run(Box::new(results.runs[0].clone()))).expect("a line");
     for repeat in 0..3 {
