@@ -140,6 +140,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             ),
             how_often(design.repeats),
             String::from(
+                "On a guest of a hypervisor, kernel and architecture is for the most part waking \
+                 another processor, which leaves the guest, and the begin of softirq, where the \
+                 time of a sleeping processor is seen.",
+            ),
+            String::from(
                 "What was looked at less than three times is compared by the number of samples: \
                  shares within three standard errors of counting them are open. How much a server \
                  differs from one look to the next is not in that.",
