@@ -10,7 +10,6 @@ use std::path::Path;
 use load::collector::times::Times;
 use serde::Serialize;
 
-use crate::again;
 use crate::curves::{capital, counted, lasting, number};
 use crate::design::{PROBE, SWEEP};
 use crate::experiment::experiment;
@@ -82,8 +81,9 @@ fn again_of(results: &Results) -> Option<&String> {
 
 /// Of which one of these a run was to ask the same again; `None`: it asked for itself, or of one
 /// that is not here.
-fn first_of<'r>(results: &Results, sources: &[Source<'r>]) -> Option<&'r Results> {
-    again::first_of(results.runs.first()?, sources.iter().map(|(_, of)| *of))
+fn first_of<'s, 'r>(results: &Results, sources: &'s [Source<'r>]) -> Option<&'s Source<'r>> {
+    let first = again_of(results)?;
+    sources.iter().find(|(_, of)| of.runs.first().is_some_and(|run| run.run == *first))
 }
 
 /// What the runs of a directory were to answer: its experiments, which are the same in all of them.
@@ -127,7 +127,7 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     if let Some(run) = again_of(results).filter(|_| first.is_none()) {
         lines.push(format!("It asks again what the run {run} asked, which is not here."));
     }
-    lines.extend(whole::missing(source, first));
+    lines.extend(whole::missing(source, first.map(|(_, of)| *of)));
     // A run that went on says it again.
     let missing: BTreeSet<&String> = results.runs.iter().flat_map(|run| &run.missing).collect();
     lines.extend(missing.into_iter().map(|what| format!("Not measured: {what}.")));

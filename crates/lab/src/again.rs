@@ -10,7 +10,7 @@ use crate::claim::REPEATS_MIN;
 use crate::design::PROBE;
 use crate::known::{Cell, Known};
 use crate::point::Point;
-use crate::results::{Results, Run};
+use crate::results::Results;
 use crate::spec::Spec;
 use crate::tuning;
 
@@ -30,11 +30,4 @@ pub fn specs(first: &Results) -> Vec<Spec> {
         point.attempt == 0 && told.contains(&(point.spec.key(), point.spec.repeat))
     };
     first.points.iter().filter(is_asked).map(|point| point.spec.clone()).collect()
-}
-
-/// Of several, the run that another one is a repetition of.
-#[must_use]
-pub fn first_of<'r>(run: &Run, all: impl IntoIterator<Item = &'r Results>) -> Option<&'r Results> {
-    let first = run.again_of.as_ref()?;
-    all.into_iter().find(|of| of.runs.first().is_some_and(|run| run.run == *first))
 }

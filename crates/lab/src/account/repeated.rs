@@ -40,10 +40,7 @@ pub(super) fn sections(sources: &[Source<'_>]) -> Vec<Section> {
 }
 
 fn pairs_of<'s, 'r>(sources: &'s [Source<'r>]) -> Vec<(&'s Source<'r>, &'s Source<'r>)> {
-    let first = |of: &Source<'r>| {
-        let first = first_of(of.1, sources)?;
-        sources.iter().find(|other| std::ptr::eq(other.1, first))
-    };
+    let first = |of: &Source<'r>| first_of(of.1, sources);
     let again = sources.iter().filter_map(|of| Some((first(of)?, of)));
     let own: Vec<&Source<'r>> = sources.iter().filter(|of| first(of).is_none()).collect();
     again.chain(own.windows(2).map(|pair| (pair[0], pair[1]))).collect()
@@ -89,7 +86,7 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
 /// What one of them has that is compared.
 struct Time<'s, 'k> {
     /// Of each subject that was looked for.
-    capacities: Vec<(&'k Subject, Found<'k>)>,
+    capacities: Vec<(&'k Subject, Found<'s, 'k>)>,
     /// With points that count, or that the server failed.
     cells: Vec<&'s Cell<'k>>,
 }
@@ -114,7 +111,7 @@ impl<'s, 'k> Time<'s, 'k> {
         }
     }
 
-    fn capacity(&self, of: &Subject) -> Option<&Found<'k>> {
+    fn capacity(&self, of: &Subject) -> Option<&Found<'s, 'k>> {
         self.capacities.iter().find(|(other, _)| *other == of).map(|(_, found)| found)
     }
 
@@ -124,33 +121,32 @@ impl<'s, 'k> Time<'s, 'k> {
 }
 
 /// A capacity as a sweep has found it.
-struct Found<'k> {
+struct Found<'s, 'k> {
     /// At this rate.
     rate: f64,
-    points: Vec<&'k Point>,
-    /// What was answered there.
-    replies: Spread,
+    /// What came of it there.
+    cell: &'s Cell<'k>,
     /// It is no more than that, in replies in a second: where all was answered, what was asked for
     /// at the lowest rate above that was too much; `None`: nobody knows, as no rate was.
     most: Option<f64>,
 }
 
-impl<'k> Found<'k> {
-    fn by(known: &Known<'k>, experiment: &str, of: &Subject) -> Option<Self> {
+impl<'s, 'k> Found<'s, 'k> {
+    fn by(known: &'s Known<'k>, experiment: &str, of: &Subject) -> Option<Self> {
         let (capacity, cell) = best_of_sweep(known, experiment, of)?;
-        let replies = cell.spread(&metric::GOODPUT)?;
+        let rate = capacity.found_at;
         let most = match design::is_answered(cell)? {
-            true => design::too_much(known, experiment, of, capacity.found_at),
-            false => Some(replies.range.1),
+            true => design::too_much(known, experiment, of, rate),
+            false => Some(capacity.replies_per_s),
         };
-        let points = cell.points().collect();
-        Some(Self { rate: capacity.found_at, points, replies, most })
+        Some(Self { rate, cell, most })
     }
 
     /// In which the capacity lies.
     fn range(&self) -> Option<Spread> {
-        let (low, high) = self.replies.range;
-        Some(Spread { range: (low, high.max(self.most?)), ..self.replies })
+        let replies = self.cell.spread(&metric::GOODPUT)?;
+        let (low, high) = replies.range;
+        Some(Spread { range: (low, high.max(self.most?)), ..replies })
     }
 }
 
@@ -233,8 +229,7 @@ fn compare_capacities(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
         let Some(other) = b.capacity(of) else { continue };
         let what = format!("{of} capacity");
         if found.rate == other.rate {
-            let of_both = Asked { what, a: found.points.clone(), b: other.points.clone() };
-            let (pairs, by_chance) = of_both.compared(&[&metric::GOODPUT]);
+            let (pairs, by_chance) = compared(&what, (found.cell, other.cell), &[&metric::GOODPUT]);
             both.capacities.extend(pairs);
             both.by_chance.push(by_chance);
         } else if let (Some(a), Some(b)) = (found.range(), other.range()) {
@@ -260,9 +255,8 @@ fn compare_loads(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
             // No figure of it counts, and both say so.
             (true, true) => {}
             (false, false) => {
-                let [a, b] = [cell, other].map(|of| of.points().collect());
-                let of_both = Asked { what: what(cell), a, b };
-                let (pairs, by_chance) = of_both.compared(&metrics(cell, other));
+                let (pairs, by_chance) =
+                    compared(&what(cell), (cell, other), &metrics(cell, other));
                 both.loads.extend(pairs);
                 both.by_chance.push(by_chance);
             }
@@ -271,29 +265,25 @@ fn compare_loads(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
     }
 }
 
-/// What was asked in both, and all that came of it.
-struct Asked<'k> {
-    what: String,
-    a: Vec<&'k Point>,
-    b: Vec<&'k Point>,
-}
-
-impl Asked<'_> {
-    /// Its figures, and how many of them chance puts apart: see [`chance::dealt`].
-    fn compared(&self, metrics: &[&'static Metric]) -> (Vec<Pair>, Vec<f64>) {
-        let pairs = |a: &[&Point], b: &[&Point]| -> Vec<Pair> {
-            let spread = |of: &Metric, points: &[&Point]| {
-                Spread::of(points.iter().copied().filter_map(of.of).collect())
-            };
-            let pair = |of: &&'static Metric| {
-                Pair::new(self.what.clone(), of, spread(of, a)?, spread(of, b)?)
-            };
-            metrics.iter().filter_map(pair).collect()
+/// The figures of what was asked in both, and how many of them chance puts apart: see
+/// [`chance::dealt`].
+fn compared(
+    what: &str,
+    (a, b): (&Cell<'_>, &Cell<'_>),
+    metrics: &[&'static Metric],
+) -> (Vec<Pair>, Vec<f64>) {
+    let pairs = |a: &[&Point], b: &[&Point]| -> Vec<Pair> {
+        let spread = |of: &Metric, points: &[&Point]| {
+            Spread::of(points.iter().copied().filter_map(of.of).collect())
         };
-        let apart =
-            |a: &[&Point], b: &[&Point]| pairs(a, b).iter().filter(|pair| !pair.agree()).count();
-        (pairs(&self.a, &self.b), chance::dealt(&self.a, &self.b, apart))
-    }
+        let pair =
+            |of: &&'static Metric| Pair::new(what.into(), of, spread(of, a)?, spread(of, b)?);
+        metrics.iter().filter_map(pair).collect()
+    };
+    let apart =
+        |a: &[&Point], b: &[&Point]| pairs(a, b).iter().filter(|pair| !pair.agree()).count();
+    let [a, b] = [a, b].map(|of| of.points().collect::<Vec<&Point>>());
+    (pairs(&a, &b), chance::dealt(&a, &b, apart))
 }
 
 /// All that is compared of a load.

@@ -1,7 +1,7 @@
 //! How many figures chance alone puts apart.
 
-/// Of more points than that, chance puts so seldom all of one half above the other that nobody has
-/// to know how often: in one of 858 ways.
+/// Of more points than that, of which each time has three at least, chance puts all of one time
+/// above or below all of the other in one of 143 ways at most: it is taken for never.
 const DEALT_MAX: usize = 12;
 
 /// In so many of all cases.
