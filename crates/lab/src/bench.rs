@@ -190,7 +190,10 @@ impl Bench {
         let mut watching = None;
         let mut watched = Ok(());
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
-            Moment::Begins => watching = Some(Watching::begin(running, client.testbed)),
+            Moment::Begins => {
+                let limited = client.testbed.limit_disk(true);
+                watching = Some(limited.and_then(|()| Watching::begin(running, client.testbed)));
+            }
             Moment::Ends => {
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
                 watched = ended.unwrap_or(Ok(()));
@@ -266,6 +269,8 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         // What is in memory already is on nobody's account.
         drop_pages(site)?;
         testbed.throttle(site)?;
+        // It is slow when measuring begins: by then the server has started and its memory is full.
+        testbed.limit_disk(false)?;
     }
     // The quota of the server is one of tasks that are not urgent.
     if !spec.layout.is_loopback {

@@ -54,11 +54,21 @@ const FILLING_MAX_S: f64 = 3.0;
 /// Of a paper's point (Brecht04 5, Pariag07 3.2).
 pub const PAPER_SECONDS: f64 = 120.0;
 
+/// Of a paper's clients (Pariag07 3.2).
+const PAPER_PATIENCE_S: f64 = 15.0;
+
 impl Setup {
     /// How long is measured, where an experiment has its own length.
     #[must_use]
     pub fn seconds(&self, own: f64) -> f64 {
         self.seconds.unwrap_or(if self.is_paper { PAPER_SECONDS } else { own })
+    }
+
+    /// How long clients wait, where an experiment has its own patience: so short that a flood shows
+    /// in seconds what it does, and that a point ends soon after what is measured.
+    #[must_use]
+    pub fn patience_s(&self, own: f64) -> f64 {
+        if self.is_paper { PAPER_PATIENCE_S } else { own }
     }
 
     /// How often, where an experiment has its own number.

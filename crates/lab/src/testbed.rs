@@ -68,6 +68,8 @@ pub struct Testbed {
     /// What a reader has to know: what was set, and what this kernel lacks.
     pub facts: BTreeMap<String, String>,
     layout: Layout,
+    /// Of the disk that is slowed down.
+    device: Option<Device>,
     name: Name,
     /// Ends before what it carries packets between.
     carrier: Option<Carrier>,
@@ -178,10 +180,23 @@ impl Testbed {
     pub fn throttle(&mut self, directory: &Path) -> Result<(), Failure> {
         let Some(bytes_per_s) = self.layout.disk_bytes_per_s else { return Ok(()) };
         let device = Device::of(directory)?;
-        groups::throttle(&Roots::here(), &self.name, device, bytes_per_s)?;
+        self.device = Some(device);
+        self.limit_disk(true)?;
         let fact = format!("{bytes_per_s} bytes/s read from device {device}");
         self.facts.insert(String::from(DISK), fact);
         Ok(())
+    }
+
+    /// Has the server read no more than that again, or as fast as the disk is, while its memory
+    /// fills: a slow disk would take most of a short load for it. Before
+    /// [`throttle`](Testbed::throttle) it does nothing.
+    ///
+    /// # Errors
+    /// The group is gone, or the kernel refuses.
+    pub fn limit_disk(&self, is_limited: bool) -> Result<(), Failure> {
+        let Some(device) = self.device else { return Ok(()) };
+        let bytes_per_s = self.layout.disk_bytes_per_s.filter(|_| is_limited);
+        groups::throttle(&Roots::here(), &self.name, device, bytes_per_s)
     }
 
     /// Ends what runs there and removes both machines, as dropping it does, and tells how that
@@ -212,6 +227,7 @@ impl Testbed {
                 .collect(),
             facts,
             layout: Layout::default(),
+            device: None,
             name,
             carrier: None,
             made,
@@ -265,6 +281,7 @@ impl Testbed {
             client_addresses: addresses.into_iter().map(IpAddr::V4).collect(),
             facts,
             layout: Layout::default(),
+            device: None,
             name,
             carrier,
             made,

@@ -48,9 +48,8 @@ fn design(setup: &Setup) -> Design {
         flags: Default::default(),
         idle_connections: 0,
     };
-    // With the 15 s of httperf's clients, a flood takes as long to show what it does.
-    let patience = if setup.is_paper { 15 } else { 1 };
-    brecht04::design(EXPERIMENT.name, setup, load.with("patience", patience), QUOTA_PERCENT)
+    let load = load.with("patience", setup.patience_s(1.0));
+    brecht04::design(EXPERIMENT.name, setup, load, QUOTA_PERCENT)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {

@@ -52,8 +52,8 @@ fn design(setup: &Setup) -> Design {
     let load = load.with("dirs", DIRS).with("think", "none");
     // The contents of some replies: a client that looks at all of them would be the limit.
     let load = load.with("verified", 0.05);
-    let patience = if setup.is_paper { 15 } else { 1 };
-    brecht04::design(EXPERIMENT.name, setup, load.with("patience", patience), QUOTA_PERCENT)
+    let load = load.with("patience", setup.patience_s(1.0));
+    brecht04::design(EXPERIMENT.name, setup, load, QUOTA_PERCENT)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {

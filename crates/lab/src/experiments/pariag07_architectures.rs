@@ -38,9 +38,6 @@ const SERVERS: [(&str, &str); 10] = [
     ("nginx", "nginx"),
 ];
 
-/// Of the capacity: nearly idle, around the peak, and beyond.
-const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.5, 2.0];
-
 fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let of = |of: Subject| {
         let text = of.to_string();
@@ -49,18 +46,23 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         (of, name)
     };
     let subjects = disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter();
-    let from_pages = |(subject, name): (Subject, String)| {
-        let (knob, value) = disk::FROM_PAGES;
-        let with = with_knob(&subject, knob, value);
-        let is_own = setup.subjects.is_empty() && with.judge().is_ok();
-        (if is_own { with } else { subject }, name)
+    // As many connections as the paper's best µserver has (5.3).
+    let most = (30 * disk::thousand(setup)).to_string();
+    let knobs = [disk::FROM_PAGES, ("connections-max", &*most)];
+    let as_there = |(subject, name): (Subject, String)| {
+        let own = knobs.iter().filter(|_| setup.subjects.is_empty());
+        let with = own.fold(subject, |subject, (knob, value)| {
+            let with = with_knob(&subject, knob, value);
+            if with.judge().is_ok() { with } else { subject }
+        });
+        (with, name)
     };
-    subjects.map(of).map(from_pages).collect()
+    subjects.map(of).map(as_there).collect()
 }
 
 fn design(setup: &Setup) -> Design {
     let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
-    disk::design(EXPERIMENT.name, setup, subjects, MULTIPLES)
+    disk::design(EXPERIMENT.name, setup, subjects)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {

@@ -34,19 +34,6 @@ const CONFIGURATIONS: [(&str, u32, u32); 6] = [
     ("userver-nb-30K-4p", 30, 4),
 ];
 
-/// What 1,000 of the paper's connections are here: with users who think a tenth as long, and with a
-/// disk that answers fewer of them, so many fewer are open at a time; and by a half in any case,
-/// because 30,000 are more descriptors than a process may have on many machines.
-const THOUSAND: u32 = 50;
-const THOUSAND_OF_PAPER: u32 = 500;
-
-/// Of the capacity: nearly idle, around the peak, and beyond.
-const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.5, 2.0];
-
-fn thousand(setup: &Setup) -> u32 {
-    if setup.is_paper { THOUSAND_OF_PAPER } else { THOUSAND }
-}
-
 /// SYMPED itself where it is there, else as many copies of a loop.
 fn names(setup: &Setup) -> Vec<(Subject, String)> {
     if !setup.subjects.is_empty() {
@@ -56,7 +43,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let of = |(name, thousands, processes): (&str, u32, u32)| {
         // poll, and one pass over what is ready, as the paper's servers have them (7).
         let knobs = [
-            ("connections-max", (thousands * thousand(setup)).to_string()),
+            ("connections-max", (thousands * disk::thousand(setup)).to_string()),
             ("processes", processes.to_string()),
             ("poller", String::from("poll")),
             ("passes", String::from("1")),
@@ -71,7 +58,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
 
 fn design(setup: &Setup) -> Design {
     let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
-    disk::design(EXPERIMENT.name, setup, subjects, MULTIPLES)
+    disk::design(EXPERIMENT.name, setup, subjects)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
@@ -81,7 +68,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     section.question.push(format!(
         "Legends have the paper's names: 30K-2p are 30,000 connections over two processes there, \
          and {} here.",
-        30 * thousand(setup)
+        30 * disk::thousand(setup)
     ));
     if servers::registry::architecture("symped").is_none() {
         section.question.push(String::from(

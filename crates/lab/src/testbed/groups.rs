@@ -258,19 +258,23 @@ pub(super) fn limit_processors(
     }
 }
 
-/// Has the groups of a testbed read no more than this from a disk in a second.
+/// Has the groups of a testbed read no more than this from a disk in a second, or as much as it
+/// gives.
 pub(super) fn throttle(
     roots: &Roots,
     name: &Name,
     device: Device,
-    bytes_per_s: u64,
+    bytes_per_s: Option<u64>,
 ) -> Result<(), Failure> {
     let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(()) };
     let group = Group::of(root, Resource::Disk, name);
     if group.is_two {
-        group.set("io.max", &format!("{device} rbps={bytes_per_s}"))
+        let most = bytes_per_s.map_or_else(|| String::from("max"), |bytes| bytes.to_string());
+        group.set("io.max", &format!("{device} rbps={most}"))
     } else {
-        group.set("blkio.throttle.read_bps_device", &format!("{device} {bytes_per_s}"))
+        // No bytes are no limit there.
+        let most = bytes_per_s.unwrap_or_default();
+        group.set("blkio.throttle.read_bps_device", &format!("{device} {most}"))
     }
 }
 

@@ -5,6 +5,7 @@ struct Machine {
     root: tempfile::TempDir,
 }
 
+const DEVICE: Device = Device { major: 8, minor: 16 };
 const ONE: &str = "cgroup cgroup rw";
 const TWO: &str = "cgroup2 cgroup2 rw";
 
@@ -30,7 +31,7 @@ impl Machine {
         let mut directories = Vec::new();
         roots.make(&name, layout, &mut directories)?;
         if let Some(bytes) = layout.disk_bytes_per_s {
-            throttle(roots, &name, Device { major: 8, minor: 16 }, bytes)?;
+            throttle(roots, &name, DEVICE, Some(bytes))?;
         }
         let mut texts = Vec::new();
         for directory in directories {
@@ -93,6 +94,28 @@ fn version_two_has_one_group_for_all() {
     fs::write(&handed_down, "cpu io memory\n").unwrap();
     assert_eq!(machine.made(&roots, &LIMITED).unwrap(), expected);
     assert_eq!(fs::read_to_string(&handed_down).unwrap(), "cpu io memory\n", "not touched");
+}
+
+/// For as long as the server's memory fills.
+#[test]
+fn a_limit_on_the_disk_comes_and_goes() {
+    let rows = [
+        ("cgroup cgroup rw,blkio", "blkio.throttle.read_bps_device", ["8:16 5", "8:16 0"]),
+        (TWO, "io.max", ["8:16 rbps=5", "8:16 rbps=max"]),
+    ];
+    for (kind, file, [limited, free]) in rows {
+        let machine = Machine::new();
+        let mount = machine.mount("cgroup", kind);
+        fs::write(machine.path("cgroup/cgroup.controllers"), "io\n").unwrap();
+        let (roots, name) = (Roots::of(&mount), Name::new().unwrap());
+        let layout = Layout { disk_bytes_per_s: Some(5), ..Layout::default() };
+        roots.make(&name, &layout, &mut Vec::new()).unwrap();
+        let file = machine.path("cgroup").join(name.to_string()).join(file);
+        for (most, expected) in [(Some(5), limited), (None, free), (Some(5), limited)] {
+            throttle(&roots, &name, DEVICE, most).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), expected, "{kind}");
+        }
+    }
 }
 
 #[test]
