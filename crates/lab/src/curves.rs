@@ -85,6 +85,8 @@ pub fn series(
 ) -> Series {
     let dots = cells.iter().filter_map(|cell| {
         let mut dot = cell.dot(x(cell)?, metric)?;
+        // Of a curve over something else than the load, each cell may be at 0.9 of the capacity.
+        let is_unstable = is_unstable || self::is_unstable(&[cell]);
         if is_unstable && dot.mark == Mark::Plain {
             dot.mark = Mark::Unstable;
         }

@@ -9,13 +9,14 @@ use lab::again;
 use lab::design::{PROBE, SWEEP};
 use lab::experiment::experiment;
 use lab::known::Known;
-use lab::page::Page;
+use lab::page::{Mark, Page};
 use lab::point::{Point, Verdict};
 use lab::results::{Results, Run, SCHEMA};
 use lab::schedule;
 use lab::setup::Setup;
 use lab::spec::Spec;
 
+use super::designs::performed;
 use super::model::point;
 
 fn run(experiments: &[&str], setup: &Setup) -> Run {
@@ -337,4 +338,28 @@ fn what_two_runs_do_not_share_is_told() {
         let disagree = section.tables[0].rows.iter().filter(|row| row.last().unwrap() == "no");
         assert_eq!(disagree.count(), usize::from(first.starts_with("36 of 37")));
     }
+}
+
+/// All of them are at 0.9 of the capacity.
+#[test]
+fn each_number_of_idle_connections_is_unstable_by_itself() {
+    let of = experiment("idle").expect("an experiment");
+    let subjects = vec!["sped".parse().expect("a subject")];
+    let setup = Setup { subjects, ..Setup::default() };
+    let points = performed(of, &setup, &|spec, rate| {
+        let share = 1.0 - 0.2 * f64::from(spec.repeat);
+        let share = if spec.load.idle_connections == 250 { share } else { 1.0 };
+        rate.map_or(5_000.0, |rate| rate.min(5_000.0) * share)
+    });
+    let sections = (of.sections)(&setup, &Known::of(&points));
+    let figures = &sections[0].figures;
+    let figure = figures.iter().find(|figure| figure.name == "goodput").expect("a figure");
+    let marks: Vec<_> = figure.series[0].points.iter().map(|dot| (dot.x, dot.mark)).collect();
+    let expected = [
+        (0.0, Mark::Plain),
+        (250.0, Mark::Unstable),
+        (1_000.0, Mark::Plain),
+        (5_000.0, Mark::Plain),
+    ];
+    assert_eq!(marks, expected);
 }
