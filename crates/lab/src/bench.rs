@@ -27,7 +27,7 @@ use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
+use crate::testbed::{Carried, DISK, Host, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -131,8 +131,9 @@ impl Bench {
                     signals: &self.signals,
                 };
                 let outcome = self.perform(&client, &running, &mut point)?;
-                // Nobody is served by how long it takes to end.
+                // Nobody is served by how long it takes to end, nor by reads that are left over.
                 testbed.limit_processors(false)?;
+                testbed.limit_disk(false)?;
                 running.stop();
                 outcome
             }
@@ -188,17 +189,16 @@ impl Bench {
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let mut watching = None;
-        let mut watched = Ok(());
+        let (mut limited, mut watched) = (Ok(()), Ok(()));
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
-            Moment::Begins => {
-                let limited = client.testbed.limit_disk(true);
-                watching = Some(limited.and_then(|()| Watching::begin(running, client.testbed)));
-            }
+            Moment::Nears => limited = client.testbed.limit_disk(true),
+            Moment::Begins => watching = Some(Watching::begin(running, client.testbed)),
             Moment::Ends => {
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
                 watched = ended.unwrap_or(Ok(()));
             }
         })?;
+        limited?;
         point.cost.load_s = began.elapsed().as_secs_f64();
         point.profile = match profiler.map(|profiler| profiler?.finish(&running.pids())) {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
@@ -269,8 +269,12 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         // What is in memory already is on nobody's account.
         drop_pages(site)?;
         testbed.throttle(site)?;
-        // It is slow when measuring begins: by then the server has started and its memory is full.
+        // Whether it can be is known now; it is when the server has started and its memory has
+        // filled.
         testbed.limit_disk(false)?;
+        if let Some(fact) = testbed.facts.get_mut(DISK) {
+            fact.push_str(", from 3 s before measuring begins, or the begin of a shorter warm-up");
+        }
     }
     // The quota of the server is one of tasks that are not urgent.
     if !spec.layout.is_loopback {

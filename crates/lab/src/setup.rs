@@ -48,7 +48,8 @@ pub enum WarmUp {
 pub const STEADY_SHARE: f64 = 0.05;
 
 /// Of clients that wait one second, all that come at 1.5 times the capacity or more have settled by
-/// then, and at 1.1 times of it a third of the way is gone.
+/// then, and at 1.1 times of it a third of the way is gone; of clients that wait 1.5 s, those at
+/// twice the capacity.
 const FILLING_MAX_S: f64 = 3.0;
 
 /// Of a paper's point (Brecht04 5, Pariag07 3.2).

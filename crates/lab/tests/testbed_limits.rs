@@ -62,6 +62,11 @@ fn a_slow_disk_is_slow_for_the_server_alone() {
     let Some(site) = Site::new(1, 4 * MIB) else { return };
     testbed.throttle(&site.path).unwrap();
     assert!(testbed.facts["server's disk"].starts_with("4194304 bytes/s read from device"));
+    let limit = || group_file(&testbed, &["blkio.throttle.read_bps_device", "io.max"]);
+    for (is_limited, expected) in [(true, true), (false, false), (true, true)] {
+        testbed.limit_disk(is_limited).unwrap();
+        assert_eq!(limit().contains("4194304"), expected, "{}", limit());
+    }
     let begun = Instant::now();
     run(&testbed.server, &site.read());
     // The kernel lets a part of the first second pass at once.

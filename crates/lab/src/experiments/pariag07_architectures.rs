@@ -46,14 +46,15 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         (of, name)
     };
     let subjects = disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter();
-    // As many connections as the paper's best µserver has (5.3).
+    // As many connections as the paper's best µserver has (5.3); threads are a limit of their own.
     let most = (30 * disk::thousand(setup)).to_string();
     let knobs = [disk::FROM_PAGES, ("connections-max", &*most)];
     let as_there = |(subject, name): (Subject, String)| {
         let own = knobs.iter().filter(|_| setup.subjects.is_empty());
         let with = own.fold(subject, |subject, (knob, value)| {
             let with = with_knob(&subject, knob, value);
-            if with.judge().is_ok() { with } else { subject }
+            let is_limited = *knob == "connections-max" && subject.knobs.contains_key("threads");
+            if with.judge().is_ok() && !is_limited { with } else { subject }
         });
         (with, name)
     };
