@@ -27,7 +27,7 @@ use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, DISK, Host, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -191,7 +191,7 @@ impl Bench {
         let mut watching = None;
         let (mut limited, mut watched) = (Ok(()), Ok(()));
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
-            Moment::Nears => limited = client.testbed.limit_disk(true),
+            Moment::HalfWarm => limited = client.testbed.limit_disk(true),
             Moment::Begins => watching = Some(Watching::begin(running, client.testbed)),
             Moment::Ends => {
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
@@ -272,8 +272,9 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         // Whether it can be is known now; it is when the server has started and its memory has
         // filled.
         testbed.limit_disk(false)?;
-        if let Some(fact) = testbed.facts.get_mut(DISK) {
-            fact.push_str(", from 3 s before measuring begins, or the begin of a shorter warm-up");
+        if spec.layout.disk_bytes_per_s.is_some() {
+            let when = "from the middle of the warm-up on";
+            testbed.facts.insert(String::from("server's disk is slow"), when.into());
         }
     }
     // The quota of the server is one of tasks that are not urgent.

@@ -294,7 +294,7 @@ const LOOPBACK_ADDRESSES: u8 = 16;
 
 /// Names of facts.
 const HOSTS: &str = "hosts";
-pub(crate) const DISK: &str = "server's disk";
+const DISK: &str = "server's disk";
 
 /// What can be said before anything is made.
 ///

@@ -45,8 +45,9 @@ pub struct Ran {
 /// When something is to be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// What is limited while measuring has to be from here on, for its queues to fill.
-    Nears,
+    /// Half of the warm-up within the load is over: what is limited while measuring has to be from
+    /// here on, for queues to fill.
+    HalfWarm,
     /// The measured time begins.
     Begins,
     /// It is over; replies may still come.
@@ -67,10 +68,6 @@ pub(super) struct Idle(Option<Child>);
 /// system to start it. What is looked at is told in a second of the time between two looks, so that
 /// some milliseconds do not matter.
 const STARTS: Duration = Duration::from_millis(120);
-
-/// Before the measured time begins: so long it takes at twice the capacity until as many clients of
-/// 1.5 s wait as ever will.
-const NEARS_S: f64 = 3.0;
 
 /// A load that is not over so long after it should be has failed.
 const LATE: Duration = Duration::from_secs(30);
@@ -101,9 +98,10 @@ impl Client<'_> {
         let patience_s = load.flags.get("patience").and_then(|text| text.parse().ok());
         let lasts_s = warm_up_s + load.seconds + patience_s.unwrap_or(15.0);
         let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
-        let nears = begins - Duration::from_secs_f64(warm_up_s.min(NEARS_S));
+        let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
         let ends = begins + Duration::from_secs_f64(load.seconds);
-        let moments = [(nears, Moment::Nears), (begins, Moment::Begins), (ends, Moment::Ends)];
+        let moments =
+            [(half_warm, Moment::HalfWarm), (begins, Moment::Begins), (ends, Moment::Ends)];
         let lasts = Duration::from_secs(lasts_s as u64) + LATE;
         let is_over = self.wait(child, lasts, &moments, look)?;
         let text = std::fs::read_to_string(&told);

@@ -227,7 +227,7 @@ fn an_overload_is_measured_when_its_queues_are_full() {
 }
 
 /// Beside its measuring time and its warm-up a point may cost two seconds. The lab itself needs a
-/// quarter of one or so, which leaves as much for replies that clients of an open loop still wait
+/// half of one at most, which leaves the rest for replies that clients of an open loop still wait
 /// for. Those of a closed loop have no more to wait for than one reply each.
 #[test]
 fn nobody_is_waited_for_longer_than_a_point_may_cost() {
