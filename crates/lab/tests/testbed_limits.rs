@@ -46,7 +46,9 @@ fn a_limit_on_memory_covers_the_page_cache() {
         assert!(0 < cached && cached <= limit, "{cached} bytes are cached");
     }
     run(&testbed.client, &site.read());
-    assert_eq!(site.share().cached_bytes, 48 * MIB, "the client has as much as there is");
+    // Not all of it: a machine may take pages back that nobody uses, long before memory is full.
+    let cached = site.share().cached_bytes;
+    assert!(cached > 2 * limit, "{cached} bytes are cached: the client has the server's limit");
     let most = group_file(&testbed, &["memory.max_usage_in_bytes", "memory.peak"]);
     assert!(most.trim().parse::<u64>().unwrap() <= limit, "{most}");
     drop_pages(&site.path).unwrap();
