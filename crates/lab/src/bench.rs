@@ -189,16 +189,20 @@ impl Bench {
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let mut watching = None;
-        let (mut limited, mut watched) = (Ok(()), Ok(()));
+        let (mut limited, mut limit, mut watched) = (Ok(()), Ok(None), Ok(()));
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
             Moment::HalfWarm => limited = client.testbed.limit_disk(true),
-            Moment::Begins => watching = Some(Watching::begin(running, client.testbed)),
+            Moment::Begins => {
+                watching = Some(Watching::begin(running, client.testbed));
+                limit = client.testbed.disk_limit();
+            }
             Moment::Ends => {
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
                 watched = ended.unwrap_or(Ok(()));
             }
         })?;
         limited?;
+        let of_disk = of_disk(limit?, point);
         point.cost.load_s = began.elapsed().as_secs_f64();
         point.profile = match profiler.map(|profiler| profiler?.finish(&running.pids())) {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
@@ -208,6 +212,7 @@ impl Bench {
         point.commands.load = ran.command;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
         let mut complaints = complaints.unwrap_or_default();
+        complaints.extend(of_disk);
         match watched {
             Ok(()) => {}
             // A server that has too much to do may not tell what it counts: one point is lost.
@@ -272,16 +277,24 @@ fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
         // Whether it can be is known now; it is when the server has started and its memory has
         // filled.
         testbed.limit_disk(false)?;
-        if spec.layout.disk_bytes_per_s.is_some() {
-            let when = "from the middle of the warm-up on";
-            testbed.facts.insert(String::from("server's disk is slow"), when.into());
-        }
     }
     // The quota of the server is one of tasks that are not urgent.
     if !spec.layout.is_loopback {
         testbed.prefer_client();
     }
     Ok(testbed)
+}
+
+/// How slow the server's disk was when measuring began, and what is wrong about that.
+fn of_disk(limit: Option<u64>, point: &mut Point) -> Option<String> {
+    let wanted = point.spec.layout.disk_bytes_per_s?;
+    let told = match limit {
+        Some(bytes_per_s) => format!("{bytes_per_s} bytes/s, from the middle of the warm-up on"),
+        None => String::from("no, when measuring began"),
+    };
+    point.testbed.insert(String::from("server's disk is slow"), told);
+    (limit != Some(wanted))
+        .then(|| String::from("the server's disk was not as slow as it was to be"))
 }
 
 /// What a long wire has carried, and what is wrong about that.

@@ -199,6 +199,15 @@ impl Testbed {
         groups::throttle(&Roots::here(), &self.name, device, bytes_per_s)
     }
 
+    /// How many bytes the server may read from that disk in a second now, as the kernel says.
+    ///
+    /// # Errors
+    /// The group is gone.
+    pub fn disk_limit(&self) -> Result<Option<u64>, Failure> {
+        let Some(device) = self.device else { return Ok(None) };
+        groups::disk_limit(&Roots::here(), &self.name, device)
+    }
+
     /// Ends what runs there and removes both machines, as dropping it does, and tells how that
     /// went.
     ///

@@ -68,6 +68,7 @@ fn a_slow_disk_is_slow_for_the_server_alone() {
     for (is_limited, expected) in [(true, true), (false, false), (true, true)] {
         testbed.limit_disk(is_limited).unwrap();
         assert_eq!(limit().contains("4194304"), expected, "{}", limit());
+        assert_eq!(testbed.disk_limit().unwrap(), expected.then_some(bytes_per_s));
     }
     let begun = Instant::now();
     run(&testbed.server, &site.read());

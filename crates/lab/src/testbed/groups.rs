@@ -278,6 +278,31 @@ pub(super) fn throttle(
     }
 }
 
+/// How many bytes a second the group of a testbed may read from a disk now, as the kernel says.
+pub(super) fn disk_limit(
+    roots: &Roots,
+    name: &Name,
+    device: Device,
+) -> Result<Option<u64>, Failure> {
+    let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(None) };
+    let group = Group::of(root, Resource::Disk, name);
+    let file = if group.is_two { "io.max" } else { "blkio.throttle.read_bps_device" };
+    let file = group.directory.join(file);
+    let text = fs::read_to_string(&file).map_err(|e| Failure::machine(file.display(), e))?;
+    Ok(bytes_per_s(&text, device))
+}
+
+/// Of a disk, in what the file of a limit says: `8:0 4096`, or `8:0 rbps=4096 wbps=max`.
+fn bytes_per_s(text: &str, device: Device) -> Option<u64> {
+    let mut words = text.lines().map(str::split_whitespace).find_map(|mut words| {
+        let is_its = words.next() == Some(&device.to_string());
+        is_its.then_some(words)
+    })?;
+    let bytes = words.find_map(|word| word.strip_prefix("rbps=").unwrap_or(word).parse().ok());
+    // No bytes are no limit in version one.
+    bytes.filter(|bytes| *bytes > 0)
+}
+
 /// How long processes may run in each period, all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quota {

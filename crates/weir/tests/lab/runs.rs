@@ -14,7 +14,7 @@ use lab::point::{Point, Verdict};
 use lab::results::{Line, Log, Results};
 use lab::setup::WarmUp;
 use lab::spec::{Load, Spec};
-use lab::testbed::Layout;
+use lab::testbed::{Layout, Testbed};
 use load::gates;
 use tempfile::TempDir;
 
@@ -255,11 +255,8 @@ fn is_page_whole(lab: &Lab, results: &Results) {
 }
 
 /// One point by itself, of so many requests a second.
-fn alone(subject: &str, workload: &str, rate: &str, seconds: f64, idle_connections: u32) -> Point {
-    let lab = Lab::new();
-    let weir = Executable::at(super::executable()).expect("a program");
-    let mut bench = Bench::new(weir, "of a test", &sites(), &lab.home().join("scratch"));
-    let spec = Spec {
+fn alone(subject: &str, workload: &str, rate: &str, seconds: f64) -> Spec {
+    Spec {
         experiment: String::from("alone"),
         stage: String::from("alone"),
         subject: super::subject(subject),
@@ -268,21 +265,48 @@ fn alone(subject: &str, workload: &str, rate: &str, seconds: f64, idle_connectio
             seconds,
             warm_up: WarmUp::Fixed(0.0),
             flags: BTreeMap::from([(String::from("rate"), rate.into())]),
-            idle_connections,
+            idle_connections: 0,
         },
         layout: Layout { is_loopback: true, ..Layout::default() },
         factors: BTreeMap::new(),
         repeat: 0,
         profile: None,
-    };
-    bench.as_mut().expect("a place").measure(&spec, 0).expect("a point")
+    }
+}
+
+fn point(spec: &Spec) -> Point {
+    let lab = Lab::new();
+    let weir = Executable::at(super::executable()).expect("a program");
+    let mut bench = Bench::new(weir, "of a test", &sites(), &lab.home().join("scratch"));
+    bench.as_mut().expect("a place").measure(spec, 0).expect("a point")
+}
+
+/// As the kernel says in the moment in which measuring begins.
+#[test]
+fn a_slow_disk_is_slow_while_it_is_measured() {
+    const BYTES_PER_S: u64 = 4 << 20;
+    let mut spec = alone("sped", "one-packet", "50", 0.2);
+    spec.layout.disk_bytes_per_s = Some(BYTES_PER_S);
+    let slowed = Testbed::up(&spec.layout).and_then(|mut testbed| testbed.throttle(&sites()));
+    if let Err(why) = slowed {
+        return println!("not tested: {why}");
+    }
+    for seconds in [0.0, 0.2] {
+        spec.load.warm_up = WarmUp::Fixed(seconds);
+        let point = point(&spec);
+        let told = &point.testbed["server's disk is slow"];
+        assert!(told.starts_with("4194304 bytes/s, from"), "{told}");
+        assert!(!point.verdict.to_string().contains("as slow as"), "{}", point.verdict);
+    }
 }
 
 /// On a loopback both ends of each are seen.
 #[test]
 fn idle_connections_are_there_when_the_load_begins() {
     const IDLE: u32 = 250;
-    let queues = alone("sped", "one-packet", "50", 0.2, IDLE).vitals.expect("vitals").queues;
+    let mut spec = alone("sped", "one-packet", "50", 0.2);
+    spec.load.idle_connections = IDLE;
+    let queues = point(&spec).vitals.expect("vitals").queues;
     assert!(queues.open >= 2 * u64::from(IDLE), "{queues:?}");
 }
 
@@ -337,7 +361,7 @@ fn is_found_out(points: &[Point], way: &str, why: &str) {
 #[test]
 fn a_server_that_drops_large_files_is_found_out() {
     const GATE: &str = "even-timeouts";
-    let point = alone(&double("drops"), "webstone", "400", 1.0, 0);
+    let point = point(&alone(&double("drops"), "webstone", "400", 1.0));
     let load = point.load.unwrap_or_else(|| panic!("no load: {}", point.verdict));
     // Whatever else this machine does.
     let findings = gates::findings(&load, &gates::Limits::default());

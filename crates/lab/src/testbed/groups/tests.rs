@@ -32,6 +32,7 @@ impl Machine {
         roots.make(&name, layout, &mut directories)?;
         if let Some(bytes) = layout.disk_bytes_per_s {
             throttle(roots, &name, DEVICE, Some(bytes))?;
+            assert_eq!(disk_limit(roots, &name, DEVICE)?, Some(bytes));
         }
         let mut texts = Vec::new();
         for directory in directories {
@@ -114,7 +115,24 @@ fn a_limit_on_the_disk_comes_and_goes() {
         for (most, expected) in [(Some(5), limited), (None, free), (Some(5), limited)] {
             throttle(&roots, &name, DEVICE, most).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), expected, "{kind}");
+            assert_eq!(disk_limit(&roots, &name, DEVICE).unwrap(), most, "{kind}");
         }
+    }
+}
+
+/// What a kernel says of several disks, and of the rest that version two limits.
+#[test]
+fn the_limit_of_a_disk_is_found() {
+    let rows = [
+        ("", None),
+        ("8:16 4096\n", Some(4096)),
+        ("8:1 7\n8:16 4096\n", Some(4096)),
+        ("8:1 7\n8:160 9\n", None),
+        ("8:16 rbps=4096 wbps=max riops=max wiops=max\n", Some(4096)),
+        ("8:16 rbps=max wbps=4096 riops=7 wiops=max\n", None),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(bytes_per_s(text, DEVICE), expected, "{text}");
     }
 }
 
