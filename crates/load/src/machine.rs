@@ -21,6 +21,7 @@ use std::path::Path;
 /// | `clock` | what the kernel's clocks are read from |
 /// | `load_average` | tasks that ran or wanted to in the last 1, 5 and 15 min |
 /// | `memory_bytes` | all of the machine's |
+/// | `damon` | `on`: the kernel looks which pages nobody uses, and may take them back at once |
 /// | `loopback_mtu_bytes` | the longest packet from the machine to itself |
 /// | `descriptors_max` | how many this process may have open (RLIMIT_NOFILE, the soft limit) |
 /// | with a dot | the kernel's setting of that name, as sysctl(8) tells it |
@@ -47,7 +48,7 @@ pub fn versions() -> BTreeMap<String, String> {
 type Reader = fn(&str) -> Option<String>;
 
 /// By name: in which file it stands, and how.
-const FACTS: [(&str, &str, Reader); 12] = [
+const FACTS: [(&str, &str, Reader); 13] = [
     ("kernel", "proc/version", kernel),
     ("processor", "proc/cpuinfo", |text| field(text, "model name")),
     ("processors_allowed", "proc/self/status", |text| field(text, "Cpus_allowed_list")),
@@ -58,6 +59,7 @@ const FACTS: [(&str, &str, Reader); 12] = [
     ("clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", words),
     ("load_average", "proc/loadavg", |text| first(text, 3)),
     ("memory_bytes", "proc/meminfo", memory_bytes),
+    ("damon", "sys/kernel/mm/damon/admin/kdamonds/0/state", words),
     ("loopback_mtu_bytes", "sys/class/net/lo/mtu", words),
     ("descriptors_max", "proc/self/limits", descriptors_max),
 ];
