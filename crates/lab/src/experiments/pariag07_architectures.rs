@@ -48,7 +48,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let subjects = disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter();
     // As many connections as the paper's best µserver has (5.3); threads are a limit of their own.
     let most = (30 * disk::thousand(setup)).to_string();
-    let knobs = [disk::FROM_PAGES, ("connections-max", &*most)];
+    let knobs = [&disk::KNOBS[..], &[("connections-max", &*most)]].concat();
     let as_there = |(subject, name): (Subject, String)| {
         let own = knobs.iter().filter(|_| setup.subjects.is_empty());
         let with = own.fold(subject, |subject, (knob, value)| {

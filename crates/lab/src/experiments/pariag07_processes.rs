@@ -42,14 +42,14 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let is_symped = servers::registry::architecture("symped").is_some();
     let of = |(name, thousands, processes): (&str, u32, u32)| {
         // poll, and one pass over what is ready, as the paper's servers have them (7).
-        let knobs = [
+        let own = [
             ("connections-max", (thousands * disk::thousand(setup)).to_string()),
             ("processes", processes.to_string()),
             ("poller", String::from("poll")),
             ("passes", String::from("1")),
-            (disk::FROM_PAGES.0, disk::FROM_PAGES.1.into()),
         ];
-        let knobs = knobs.map(|(knob, value)| (String::from(knob), value)).into();
+        let all = disk::KNOBS.map(|(knob, value)| (knob, String::from(value)));
+        let knobs = own.into_iter().chain(all).map(|(knob, value)| (knob.into(), value)).collect();
         let architecture = if is_symped { "symped" } else { "sped" };
         (Subject { name: architecture.into(), knobs }, String::from(name))
     };

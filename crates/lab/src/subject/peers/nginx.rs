@@ -39,6 +39,13 @@ pub(super) const NGINX: Peer = Peer {
             reason: "a listening socket for each worker; off: they share one",
         },
         Knob {
+            name: "send-buffer-kb",
+            takes: Takes::Number(0, 1_048_576),
+            default: "0",
+            reason: "that a connection has sent and its client not acknowledged; 0: the kernel \
+                     lets it grow",
+        },
+        Knob {
             name: "aio",
             takes: Takes::Word(&["off", "threads"]),
             default: "off",
@@ -68,6 +75,10 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let (multi_accept, sendfile) = (setup.word("multi-accept"), setup.word("sendfile"));
     let (backlog, idle_s, aio) = (setup.word("backlog"), setup.word("idle-s"), setup.word("aio"));
     let reuseport = if setup.is_on("reuseport") { "reuseport" } else { "" };
+    let send_buffer = match setup.word("send-buffer-kb") {
+        "0" => String::new(),
+        kb => format!("sndbuf={kb}k"),
+    };
     let (address, descriptors) = (setup.start.address, setup.descriptors);
     let file_cache = match setup.files_beside(connections) {
         files if setup.is_on("file-cache") && files > 0 => {
@@ -91,7 +102,7 @@ http {{
     keepalive_timeout {idle_s}s; keepalive_requests 1000000000; keepalive_time 24h;
     {file_cache}
 {places}    server {{
-        listen {address} backlog={backlog} {reuseport};
+        listen {address} backlog={backlog} {send_buffer} {reuseport};
         root \"{site}\";
     }}
 }}
