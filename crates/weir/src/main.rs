@@ -81,7 +81,11 @@ fn complain(what: &str) {
 fn said(text: &str) -> String {
     let said = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let line = said.collect::<Vec<_>>().join(" ");
-    let tool = std::env::args().nth(1).filter(|name| command().find_subcommand(name).is_some());
-    let whose = tool.map_or_else(|| String::from("weir"), |tool| format!("weir {tool}"));
+    let (mut tool, mut whose) = (&command(), String::from("weir"));
+    for word in std::env::args().skip(1) {
+        let Some(found) = tool.find_subcommand(&word) else { break };
+        tool = found;
+        whose = format!("{whose} {word}");
+    }
     format!("{}; see {whose} --help", line.trim_start_matches("error: "))
 }

@@ -17,7 +17,7 @@ const MACHINE: i32 = 3;
 
 #[test]
 fn wrong_usage_is_one_line_that_names_the_mend() {
-    let rows: [(&[&str], &str); 19] = [
+    let rows: [(&[&str], &str); 20] = [
         (&["lab", "run", "capcity"], "capcity: no such experiment; did you mean capacity?"),
         (&["lab", "run", "all"], "all: no such experiment; there are best, capacity, "),
         (
@@ -26,7 +26,7 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         ),
         (&["lab", "testbed"], "requires a subcommand but one was not provided [subcommands: up, "),
         (&["lab", "testbed", "dwon"], "dwon: no such word; did you mean down?"),
-        (&["lab", "run"], "<NAME>...; see weir lab --help"),
+        (&["lab", "run"], "<NAME>...; see weir lab run --help"),
         (&["lab", "--subject", "ngnix"], "ngnix: no such subject; did you mean nginx?"),
         (&["lab", "tune", "--subject", "sped:backlgo=1"], "did you mean backlog?"),
         (&["lab", "--subject", "mt:threads=0"], "mt: threads=0 must be a number from 1 to "),
@@ -35,7 +35,8 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         (&["lab", "--workload", "all"], "--workload all: has to be one of one-packet, "),
         (&["lab", "--loopback", "--round-trip-ms", "5"], "the loopback has no delay: "),
         (&["lab", "--repeat", "5"], "unexpected argument '--repeat' found; see weir lab --help"),
-        (&["lab", "again"], "<DIR>; see weir lab --help"),
+        (&["lab", "tune", "sped"], "unexpected argument 'sped' found; see weir lab tune --help"),
+        (&["lab", "again"], "<DIR>; see weir lab again --help"),
         (&["lab", "again", "/no/such/place"], "/no/such/place: there are no results"),
         (&["lab", "report", "/no/such/place"], "/no/such/place: there are no results"),
         (&["lab", "floor", "flor", "127.0.0.1:0", "/dev/null"], "floor-readiness"),
