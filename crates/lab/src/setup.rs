@@ -1,5 +1,6 @@
 //! What the operator chose of a run; what he did not is each experiment's own.
 
+use load::gates::PAPER_PATIENCE;
 use serde::{Deserialize, Serialize};
 
 use crate::subject::Subject;
@@ -55,9 +56,6 @@ const FILLING_MAX_S: f64 = 3.0;
 /// Of a paper's point (Brecht04 5, Pariag07 3.2).
 pub const PAPER_SECONDS: f64 = 120.0;
 
-/// Of a paper's clients (Pariag07 3.2).
-const PAPER_PATIENCE_S: f64 = 15.0;
-
 impl Setup {
     /// How long is measured, where an experiment has its own length.
     #[must_use]
@@ -69,7 +67,7 @@ impl Setup {
     /// in seconds what it does, and that a point ends soon after what is measured.
     #[must_use]
     pub fn patience_s(&self, own: f64) -> f64 {
-        if self.is_paper { PAPER_PATIENCE_S } else { own }
+        if self.is_paper { PAPER_PATIENCE.as_secs_f64() } else { own }
     }
 
     /// How often, where an experiment has its own number.

@@ -47,7 +47,7 @@ const TIMEOUTS_MAX: f64 = 0.10;
 /// The same of one client's requests for one size (Pariag07 3.4).
 const CLIENT_TIMEOUTS_MAX: f64 = 0.05;
 /// The two above are meant for clients with this patience (Pariag07 3.2).
-const PAPER_PATIENCE: Duration = Duration::from_secs(15);
+pub const PAPER_PATIENCE: Duration = Duration::from_secs(15);
 /// What is said where there is nothing to judge.
 const NO_TIMEOUT: &str = "no request timed out";
 /// Of fewer requests a share of 2 % says nothing: it is less than one of them.

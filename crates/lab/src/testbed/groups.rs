@@ -223,6 +223,11 @@ impl Group {
         }
     }
 
+    /// That of its limit on a disk.
+    fn file_of_disk(&self) -> &'static str {
+        if self.is_two { "io.max" } else { Resource::Disk.file_of_one() }
+    }
+
     fn set(&self, file: &str, value: &str) -> Result<(), Failure> {
         let file = self.directory.join(file);
         fs::write(&file, value).map_err(|error| {
@@ -268,14 +273,14 @@ pub(super) fn throttle(
 ) -> Result<(), Failure> {
     let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(()) };
     let group = Group::of(root, Resource::Disk, name);
-    if group.is_two {
+    let limit = if group.is_two {
         let most = bytes_per_s.map_or_else(|| String::from("max"), |bytes| bytes.to_string());
-        group.set("io.max", &format!("{device} rbps={most}"))
+        format!("{device} rbps={most}")
     } else {
         // No bytes are no limit there.
-        let most = bytes_per_s.unwrap_or_default();
-        group.set("blkio.throttle.read_bps_device", &format!("{device} {most}"))
-    }
+        format!("{device} {}", bytes_per_s.unwrap_or_default())
+    };
+    group.set(group.file_of_disk(), &limit)
 }
 
 /// How many bytes a second the group of a testbed may read from a disk now, as the kernel says.
@@ -286,8 +291,7 @@ pub(super) fn disk_limit(
 ) -> Result<Option<u64>, Failure> {
     let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(None) };
     let group = Group::of(root, Resource::Disk, name);
-    let file = if group.is_two { "io.max" } else { "blkio.throttle.read_bps_device" };
-    let file = group.directory.join(file);
+    let file = group.directory.join(group.file_of_disk());
     let text = fs::read_to_string(&file).map_err(|e| Failure::machine(file.display(), e))?;
     Ok(bytes_per_s(&text, device))
 }
