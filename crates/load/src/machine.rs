@@ -183,6 +183,7 @@ mod tests {
                 Some("1024"),
             ),
             ("proc/self/limits", "", "descriptors_max", None),
+            ("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n", "damon", Some("on")),
             (
                 "proc/sys/net/ipv4/tcp_rmem",
                 "4096\t131072\t6291456\n",
