@@ -8,7 +8,7 @@ type Make = fn() -> String;
 
 /// By the block's name.
 const BLOCKS: [(&str, Make); 15] = [
-    ("architectures", servers::registry::markdown),
+    ("architectures", servers::architectures::markdown),
     ("configuration-keys", config::keys::markdown),
     ("configuration-knobs", config::keys::knobs_markdown),
     ("knobs", servers::knobs::markdown),

@@ -6,7 +6,7 @@ use lab::experiments::EXPERIMENTS;
 use lab::floors::FLOORS;
 use lab::subject::COMMAND;
 use lab::subject::peers::PEERS;
-use servers::registry::ARCHITECTURES;
+use servers::architectures::ARCHITECTURES;
 
 /// The questions.
 pub(crate) fn experiments() -> String {

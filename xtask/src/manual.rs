@@ -8,8 +8,8 @@ use lab::setup::Setup;
 use load::choices::Choices;
 use load::knob::Knob;
 use load::workload::WORKLOADS;
+use servers::architectures::ARCHITECTURES;
 use servers::knobs::KNOBS;
-use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 
 use crate::finding::Finding;

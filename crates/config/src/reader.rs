@@ -3,8 +3,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use servers::architectures;
 use servers::knobs::{KNOBS, Knob};
-use servers::registry;
 use servers::settings::Settings;
 use site::Rules;
 use site::rules::{Effect, Host, Origin, Rule};
@@ -62,7 +62,7 @@ impl Reader {
         }
         let architecture = flags.architecture.unwrap_or(&settings.architecture);
         // What is no architecture has been told already.
-        if registry::architecture(architecture).is_some() {
+        if architectures::architecture(architecture).is_some() {
             let written =
                 KNOBS.iter().filter_map(|knob| Some((knob, self.written.get(knob.name)?)));
             let refused = written.filter(|(knob, _)| !knob.is_taken_by(architecture));

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use servers::architectures;
 use servers::knobs::KNOBS;
-use servers::registry;
 use servers::settings::Settings;
 use site::rules::{Effect, Rule};
 
@@ -19,7 +19,7 @@ pub fn summary(settings: &Settings) -> String {
             let _ = writeln!(text, "{} {shown}", knob.name);
         }
     }
-    if let Some(row) = registry::architecture(&settings.architecture) {
+    if let Some(row) = architectures::architecture(&settings.architecture) {
         let _ = writeln!(text, "({}: {})", row.name, row.is);
     }
     if settings.rules.hosts.is_empty() {

@@ -10,8 +10,8 @@ use config::{Flags, explain, summary};
 use folder::Folder;
 use h1::Status;
 use proptest::prelude::*;
+use servers::architectures::ARCHITECTURES;
 use servers::knobs::{KNOBS, Knob};
-use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 use site::rules::Effect;
 

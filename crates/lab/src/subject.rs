@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use servers::registry::{self, Architecture};
+use servers::architectures::{self, Architecture};
 
 use crate::Failure;
 use crate::floors::{self, Floor};
@@ -113,7 +113,7 @@ pub fn resolve(text: &str) -> Result<Subject, Failure> {
 
 /// Every name with what it stands for: architectures, peers, floors.
 pub fn all() -> impl Iterator<Item = (&'static str, Kind)> {
-    let weir = registry::ARCHITECTURES.iter().map(|row| (row.name, Kind::Weir(row)));
+    let weir = architectures::ARCHITECTURES.iter().map(|row| (row.name, Kind::Weir(row)));
     let peers = peers::PEERS.iter().map(|peer| (peer.name, Kind::Peer(peer)));
     let floors = floors::FLOORS.iter().map(|floor| (floor.name, Kind::Floor(floor)));
     weir.chain(peers).chain(floors)

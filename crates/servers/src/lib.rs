@@ -1,53 +1,38 @@
 //! The architectures: who performs which step of a request, and where.
 //!
 //! A [`Session`](session::Session) says what it wants; each architecture performs those wants in
-//! its own way, in one short file that reads like its paper. [`registry`] is the table of them,
-//! [`knobs`] the table of what an operator may change, [`counters`] the table of what is counted,
-//! `phases` and `perform` the verbs that they share. [`serve`] runs one under the supervisor.
+//! its own way, in one short file that reads like its paper. The rooms of this house, each of which
+//! uses only those above it:
+//!
+//! | room | holds |
+//! |---|---|
+//! | `session` | what an architecture drives |
+//! | `shared` | what supervisor, workers and operator share: settings, counters, orders, logs |
+//! | `connection` | one connection, and what is done with one, whoever does it |
+//! | `loops`, `rings`, `threads` | the verbs of readiness loops, of completion loops, of threads |
+//! | [`architectures`] | one file for each, and the registry |
+//! | `operator` | [`knobs`], and the admin listener |
+//! | `supervisor` | start, generations of workers, upgrade; [`serve`] |
 //!
 //! Nothing here knows a header field, opens a socket by itself or calls the kernel: `h1`, `site`
 //! and `os` do.
 #![forbid(unsafe_code)]
 
-mod admin;
-pub mod admission;
-mod amped;
-mod completions;
-mod confine;
-pub mod counters;
-mod crew;
-mod dials;
-pub mod error_log;
-mod failure;
-mod gate;
-mod generation;
-mod house;
-pub mod knobs;
-mod log;
-mod mt;
-mod orders;
-mod party;
-mod peer;
-mod perform;
-pub mod performer;
-mod phases;
-mod pool;
-mod porter;
-mod proactor;
-pub mod proxy_protocol;
-pub mod registry;
+pub mod architectures;
+mod connection;
+mod loops;
+mod operator;
+mod rings;
 pub mod session;
-pub mod settings;
-mod slots;
-mod sped;
-pub mod stamps;
-mod start;
+mod shared;
 mod supervisor;
-mod timers;
-mod trace;
-mod upgrade;
+mod threads;
 
-pub use failure::Failure;
-pub use house::House;
-pub use start::judge;
-pub use supervisor::{Program, plain, serve};
+pub use operator::knobs;
+pub use session::plain;
+pub use shared::failure::Failure;
+pub use shared::performer;
+pub use shared::server::House;
+pub use shared::{counters, error_log, proxy_protocol, quotas, settings, stamps};
+pub use supervisor::start::judge;
+pub use supervisor::{Program, serve};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use h1::{Connection, Deadline, Field, Found, Loaded, Now, Reply, Status, Want};
+use h1::{Connection, Deadline, Field, Found, Limits, Loaded, Now, Reply, Shared, Status, Want};
 use os::File;
 
 /// What an architecture drives: one conversation with one peer, without I/O.
@@ -94,6 +94,13 @@ macro_rules! pass_on {
 
 /// Makes the session of a connection just accepted.
 pub type Sessions = Arc<dyn Fn(&Now) -> Box<dyn Session> + Send + Sync>;
+
+/// Sessions that speak HTTP/1.1 as it is on the wire.
+#[must_use]
+pub fn plain(limits: &Shared<Limits>) -> Sessions {
+    let limits = Shared::clone(limits);
+    Arc::new(move |now| Box::new(h1::Connection::new(Shared::clone(&limits), now.at)))
+}
 
 impl Session for Connection<File> {
     fn want(&self) -> Want<'_, File> {

@@ -7,9 +7,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::Flags;
 use os::Output;
 use serde_json::{Value, json};
+use servers::architectures::ARCHITECTURES;
 use servers::knobs::KNOBS;
 use servers::performer::Performer;
-use servers::registry::ARCHITECTURES;
 use servers::settings::Settings;
 use servers::{Failure, Program};
 

@@ -64,7 +64,7 @@ pub(super) const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
 
 /// A server of the paper, where this build has it.
 fn servers() -> impl Iterator<Item = &'static Server> {
-    SERVERS.iter().filter(|of| servers::registry::architecture(of.name).is_some())
+    SERVERS.iter().filter(|of| servers::architectures::architecture(of.name).is_some())
 }
 
 impl Server {

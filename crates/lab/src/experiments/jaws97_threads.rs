@@ -17,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);
-        if servers::registry::architecture(PER_REQUEST).is_none() {
+        if servers::architectures::architecture(PER_REQUEST).is_none() {
             section.question.push(String::from(
                 "Figure 14, a thread for each request, is not here: no architecture is that.",
             ));

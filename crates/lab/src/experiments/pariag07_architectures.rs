@@ -70,7 +70,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let (design, names) = (design(setup), names(setup));
     let title = "Architectures beside a disk";
     let mut section = disk::section((&EXPERIMENT, title), &design, known, &names, &CLAIMS);
-    let is_here = |name: &str| servers::registry::architecture(name).is_some();
+    let is_here = |name: &str| servers::architectures::architecture(name).is_some();
     let rows = [("symped", "SYMPED"), ("shared-symped", "shared-SYMPED"), ("knot", "Knot")];
     let absent: Vec<&str> = rows
         .iter()

@@ -39,7 +39,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     if !setup.subjects.is_empty() {
         return setup.subjects.iter().map(|of| (of.clone(), of.label())).collect();
     }
-    let is_symped = servers::registry::architecture("symped").is_some();
+    let is_symped = servers::architectures::architecture("symped").is_some();
     let of = |(name, thousands, processes): (&str, u32, u32)| {
         // poll, and one pass over what is ready, as the paper's servers have them (7).
         let own = [
@@ -70,7 +70,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          and {} here.",
         30 * disk::thousand(setup)
     ));
-    if servers::registry::architecture("symped").is_none() {
+    if servers::architectures::architecture("symped").is_none() {
         section.question.push(String::from(
             "This build has no SYMPED. Copies of sped, which share nothing but the listening \
              socket, stand for it.",

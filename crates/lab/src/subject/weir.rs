@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use servers::architectures::Architecture;
 use servers::counters::COUNTERS;
 use servers::knobs::{self, KNOBS};
-use servers::registry::Architecture;
 use servers::settings::Settings;
 
 use super::{Launch, Start};

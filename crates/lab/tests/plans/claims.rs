@@ -53,7 +53,7 @@ fn a_comparison_says_whether_it_is_as_the_paper_says() {
     let is_here = |figure: &str| {
         let needs = [("JAWS97 figure 14", "thread-per-request")];
         let needed = needs.iter().find(|(of, _)| *of == figure);
-        needed.is_none_or(|(_, name)| servers::registry::architecture(name).is_some())
+        needed.is_none_or(|(_, name)| servers::architectures::architecture(name).is_some())
     };
     for (name, figure, is_better) in rows.into_iter().filter(|row| is_here(row.1)) {
         for (share, expected) in

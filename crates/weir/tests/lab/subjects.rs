@@ -169,7 +169,7 @@ fn seen_at_work(running: &Running, text: &str) {
     assert!(running.memory_bytes() > 0, "{text}");
     let counters = running.counters().expect("its counters");
     let name = text.split(':').next().unwrap_or_default();
-    if servers::registry::architecture(name).is_some() {
+    if servers::architectures::architecture(name).is_some() {
         assert!(counters["replies"] > 0.0 && counters["workers"] > 0.0, "{text}: {counters:?}");
     } else {
         assert!(counters.is_empty(), "{text}");

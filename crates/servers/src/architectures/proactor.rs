@@ -1,0 +1,35 @@
+//! Proactor: every want is a submission, every event a completion.
+//!
+//! Paper: JAWS97 section 3.2.3 and its pairs of concurrency and I/O strategy (single-threaded,
+//! asynchronous).
+//!
+//! Same: one thread starts operations and never waits for any single one; the system performs them
+//! and reports what is done, and only then is the next want looked at. The unit of work is a
+//! completed operation, not a readiness.
+//!
+//! Different: the completion mechanism is io_uring where JAWS97 had the overlapped I/O of Windows
+//! NT. Connections are accepted by one multishot submission when accept-limit is inf, else by that
+//! many one-shot ones, which are submitted again once all have completed. Receives are multishot
+//! into buffers that the ring owns. Paths are translated and opened by the loop; what is in a file
+//! is read by the ring and sent by the ring. Where rings are forbidden, `sped` serves.
+
+use std::io;
+
+use crate::rings::completions::Completions;
+use crate::shared::server::House;
+
+/// Serves until drained.
+///
+/// # Errors
+/// The machine refuses a ring, at start or while waiting.
+pub(crate) fn proactor(house: &House, worker: usize) -> io::Result<()> {
+    let mut turn = Completions::new(house, worker)?;
+    while turn.goes_on() {
+        turn.accept(house.accept_limit())?;
+        turn.submit_and_wait()?;
+        while turn.complete()? {}
+        turn.start_all()?;
+        turn.expire()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! SPED: single process, event driven (µserver, Zeus).
+//!
+//! Paper: Brecht04 section 4.1; Choi05 section 2, figure 1 (c).
+//!
+//! Same: one process and one thread repeat three phases. The getevents-phase asks which
+//! connections can make progress. The accept-phase takes up to accept-limit connections
+//! consecutively, if the listening socket was reported. The work-phase performs what the reported
+//! connections want and leaves out those just accepted (a knob lets them in). Whatever touches the
+//! disk blocks the loop, and with it everybody.
+//!
+//! Different: epoll, edge-triggered, beside the paper's select and poll, because its cost does not
+//! grow with the number of connections. By default the work-phase makes two passes, receive and
+//! find for all, then send for all: the kernel's receive and its send path each stay warm. With
+//! `--passes 1` it is the paper's loop. A connection's turn is bounded in bytes and wants.
+
+use std::io;
+
+use crate::connection::perform::Nobody;
+use crate::loops::phases::{Loop, Until};
+use crate::shared::server::House;
+
+/// Serves until drained.
+///
+/// # Errors
+/// The machine refuses a poller or a descriptor, at start or while waiting.
+pub(crate) fn sped(house: &House, worker: usize) -> io::Result<()> {
+    let mut turn = Loop::new(house, worker)?;
+    while turn.goes_on() {
+        turn.get_events()?;
+        if turn.is_listener_ready() {
+            turn.accept(house.accept_limit());
+        }
+        let round = turn.ready();
+        if house.settings.passes == 2 {
+            for &token in &round {
+                turn.work(token, Until::Send, &mut Nobody);
+            }
+        }
+        turn.flush(round, &mut Nobody);
+        turn.expire();
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The counters as Prometheus reads them: text format 0.0.4.
+
+use std::fmt::Write;
+
+use super::View;
+use crate::shared::counters::{COUNTERS, Counter};
+
+/// All metrics.
+pub(super) fn text(view: &View<'_>) -> String {
+    let mut text = Text(String::new());
+    for &(counter, name, unit, meaning) in COUNTERS {
+        let (name, scale) = match unit {
+            "ns" => (format!("{}_seconds", name.trim_end_matches("_ns")), Scale::Nanoseconds),
+            _ => (String::from(name), Scale::One),
+        };
+        let family = format!("weir_{name}_total");
+        text.family(&family, "counter", meaning);
+        for worker in 0..view.house.counters.workers() {
+            let label = [("worker", worker.to_string())];
+            text.sample(&family, &label, scale.of(view.house.counters.of(worker, counter)));
+        }
+    }
+    workers(&mut text, view);
+    generation(&mut text, view);
+    queues(&mut text, view);
+    text.0
+}
+
+fn workers(text: &mut Text, view: &View<'_>) {
+    let counters = &view.house.counters;
+    let all = 0..counters.workers();
+    text.family("weir_connections", "gauge", "Open connections: accepted minus closed");
+    for worker in all.clone() {
+        let closed = counters.of(worker, Counter::Closed);
+        let open = counters.of(worker, Counter::Accepted).saturating_sub(closed);
+        text.sample("weir_connections", &[("worker", worker.to_string())], open);
+    }
+    text.family("weir_ready", "gauge", "1 while the worker serves");
+    for worker in all.clone() {
+        let ready = u64::from(counters.is_ready(worker));
+        text.sample("weir_ready", &[("worker", worker.to_string())], ready);
+    }
+    text.family("weir_restarts_total", "counter", "Times a worker was ready again");
+    for worker in all {
+        let again = counters.of(worker, Counter::Started).saturating_sub(1);
+        text.sample("weir_restarts_total", &[("worker", worker.to_string())], again);
+    }
+    let max = view.house.connections_max * counters.workers();
+    text.one("weir_connections_max", "Connections that may be open, of all workers", max as u64);
+}
+
+fn generation(text: &mut Text, view: &View<'_>) {
+    let settings = &view.house.settings;
+    let draining = u64::from(view.house.orders.is_ending());
+    text.one("weir_draining", "1 from the signal to end on", draining);
+    text.one("weir_generation", "Which generation of workers serves", view.generation.into());
+    text.family("weir_info", "gauge", "What serves");
+    let labels = [
+        ("version", String::from(env!("CARGO_PKG_VERSION"))),
+        ("architecture", settings.architecture.clone()),
+    ];
+    text.sample("weir_info", &labels, 1);
+}
+
+fn queues(text: &mut Text, view: &View<'_>) {
+    let queues: Vec<_> = super::state::queues(view.house).collect();
+    let families = [
+        ("weir_listen_queue", "gauge", "Connections that wait to be accepted"),
+        ("weir_listen_queue_max", "gauge", "Connections that may wait to be accepted"),
+        ("weir_listen_drops_total", "counter", "Connections dropped because too many waited"),
+    ];
+    for (at, (name, kind, help)) in families.into_iter().enumerate() {
+        text.family(name, kind, help);
+        for (address, queue) in &queues {
+            let value = [queue.length, queue.max, queue.drops][at];
+            text.sample(name, &[("address", address.clone())], value);
+        }
+    }
+    // Without /proc nothing is told rather than zeros.
+    let Ok(drops) = os::queue_drops::queue_drops() else { return };
+    let families = [
+        ("weir_kernel_listen_overflows_total", "Full accept queues met", drops.listen_overflows),
+        ("weir_kernel_listen_drops_total", "Attempts dropped, the above too", drops.listen_drops),
+        (
+            "weir_kernel_syn_queue_drops_total",
+            "First packets that met a full SYN queue",
+            drops.syn_queue_drops,
+        ),
+    ];
+    for (name, help, value) in families {
+        let help = format!("{help}; of the whole network namespace");
+        text.family(name, "counter", &help);
+        text.sample(name, &[], value);
+    }
+}
+
+/// How a counter's unit becomes a base unit of Prometheus.
+#[derive(Clone, Copy)]
+enum Scale {
+    One,
+    Nanoseconds,
+}
+
+impl Scale {
+    fn of(self, count: u64) -> String {
+        match self {
+            Self::One => count.to_string(),
+            Self::Nanoseconds => format!("{}.{:09}", count / 1_000_000_000, count % 1_000_000_000),
+        }
+    }
+}
+
+/// The text so far. Writing to a string does not fail.
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, String)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(self.0, "{before}{label}=\"{text}\"");
+        }
+        let end = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{end} {value}");
+    }
+
+    fn one(&mut self, name: &str, help: &str, value: u64) {
+        self.family(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped_and_nanoseconds_exact() {
+        let mut text = Text(String::new());
+        text.sample("a", &[("b", String::from("c\"d\\e\nf")), ("g", String::new())], 1);
+        text.sample("h", &[], Scale::Nanoseconds.of(12_000_000_034));
+        assert_eq!(text.0, "a{b=\"c\\\"d\\\\e\\nf\",g=\"\"} 1\nh 12.000000034\n");
+    }
+}

@@ -1,0 +1,4 @@
+//! What an operator sees and changes.
+
+pub(crate) mod admin;
+pub mod knobs;

@@ -1,0 +1,161 @@
+//! How a completion loop takes connections.
+
+use std::{io, mem};
+
+use measure::Duration;
+use os::ring::Handle;
+
+use super::{Completions, LISTENER_0, SLOTS_BEYOND};
+use crate::connection::perform::fault;
+use crate::rings::connection::Party;
+use crate::shared::counters::Counter;
+use crate::shared::settings::ACCEPT_INF;
+
+/// Accepts in flight for each listening socket where each takes one connection.
+const ACCEPTS_MAX: u32 = 1024;
+
+/// Connections that are taken along at most when others accept from now on, whether there is room
+/// for them or not: fewer than there are slots beyond the maximum.
+const HANDED_ON_MAX: u32 = SLOTS_BEYOND as u32 / 2;
+
+/// Accepts of a listening socket that have not come back for the last time.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Accepts {
+    pub(super) in_flight: u32,
+    /// It is one that takes many connections.
+    many: bool,
+    /// They are being cancelled.
+    pub(super) end: bool,
+}
+
+impl Completions<'_> {
+    /// Submits what takes connections. With a limit so many accepts of one connection, again when
+    /// all have come back; without one a single accept of many. That one cannot be told where to
+    /// stop, so near the maximum of connections there are as many single ones as there is room for.
+    pub(crate) fn accept(&mut self, limit: u32) -> io::Result<()> {
+        if !self.gate.is_open() {
+            return Ok(());
+        }
+        let house = self.house;
+        let many = limit == ACCEPT_INF && self.has_room_for_all();
+        let room = (self.gate.room(self.parties.len()) / house.listeners.len()) as u32;
+        let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
+        for (n, listener) in house.listeners.iter().enumerate() {
+            let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
+            if takes_many && in_flight > 0 && limit != ACCEPT_INF {
+                // The limit came while it ran; it ends only when it is told to.
+                return self.stop_accepting();
+            }
+            let has_enough = in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF);
+            if end || has_enough || house.orders.is_handed_on(n) {
+                continue;
+            }
+            self.tally.add(Counter::AcceptPhases, 1);
+            for _ in in_flight..wanted {
+                self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
+            }
+            self.accepts[n] = Accepts { in_flight: wanted, many, end };
+        }
+        Ok(())
+    }
+
+    /// Takes what an accept has brought; `more`: it goes on.
+    pub(super) fn accepted(&mut self, accepted: io::Result<Handle>, more: bool) -> io::Result<()> {
+        let handle = match accepted {
+            Ok(handle) => handle,
+            Err(e) if os::is_cancelled(&e) => return Ok(()),
+            // Another worker has stopped listening, because nobody waits.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                self.gate.refused(self.now.at);
+                self.gate.emptied();
+                return Ok(());
+            }
+            Err(e) => {
+                let whose = fault(&e);
+                self.tally.add(whose, 1);
+                if whose == Counter::MachineFaults {
+                    self.house.errors.refused(self.worker, &e, self.now.at);
+                    self.gate.refused(self.now.at);
+                }
+                return Ok(());
+            }
+        };
+        self.tally.add(Counter::Accepted, 1);
+        let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
+        if self.gate.is_draining() {
+            self.house.orders.tell(&mut *party.session, &self.now);
+        }
+        party.touched = true;
+        let token = self.parties.insert(handle.slot(), party);
+        self.touched.push(token);
+        if self.log.is_some() || self.house.asks_who {
+            self.ring.install(handle, token)?;
+        }
+        self.gate.accepted(self.parties.len());
+        let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
+        if goes_on { Ok(()) } else { self.stop_accepting() }
+    }
+
+    /// Takes who waits to be accepted, as far as there is room for them.
+    pub(super) fn accept_waiting(&mut self) -> io::Result<()> {
+        let mut brought = true;
+        while brought && self.gate.is_open() {
+            self.accept(self.house.accept_limit())?;
+            // Where accepts are being cancelled others can be submitted only after that.
+            let ending = self.accepts.iter().any(|accepts| accepts.end);
+            self.ring.submit_and_wait(u32::from(ending), None)?;
+            // Nothing else is started meanwhile, so what completes comes to an end.
+            brought = self.complete()?;
+            while self.complete()? {}
+        }
+        if self.gate.is_open() {
+            self.gate.emptied();
+        }
+        if self.gate.is_shut() {
+            self.stop_accepting()?;
+            self.house.stop_listening();
+        }
+        Ok(())
+    }
+
+    /// Others accept from now on. Of all who wait for a connection the kernel wakes one, and that
+    /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
+    pub(super) fn hand_on(&mut self) -> io::Result<()> {
+        let house = self.house;
+        let all = (LISTENER_0..).zip(&house.listeners).enumerate();
+        let handed_on = || all.clone().filter(|(n, _)| house.orders.is_handed_on(*n));
+        for _ in 0..=house.waiting_max().min(HANDED_ON_MAX) / house.listeners.len() as u32 {
+            self.stop_accepting()?;
+            while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
+                self.ring.submit_and_wait(1, None)?;
+                while self.complete()? {}
+            }
+            let listeners = handed_on().map(|(_, (_, listener))| listener.as_fd_ref());
+            let waits = os::wait_readable(listeners, Some(Duration::ZERO))?;
+            if !waits.contains(&true) {
+                break;
+            }
+            for (n, (token, listener)) in handed_on() {
+                self.ring.accept(listener, token, false)?;
+                self.accepts[n].in_flight = 1;
+            }
+            self.ring.submit_and_wait(0, None)?;
+            while self.complete()? {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop_accepting(&mut self) -> io::Result<()> {
+        for (n, accepts) in self.accepts.iter_mut().enumerate() {
+            if accepts.in_flight > 0 && !mem::replace(&mut accepts.end, true) {
+                self.ring.cancel(LISTENER_0 + n as u64)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all who may wait to be accepted could be.
+    fn has_room_for_all(&self) -> bool {
+        self.gate.room(self.parties.len()) >= self.house.waiting_max() as usize
+    }
+}

@@ -1,0 +1,4 @@
+//! Verbs of the loops that wait until an operation is done.
+
+pub(crate) mod completions;
+mod connection;

@@ -1,0 +1,228 @@
+//! The error log: what an operator has to know and nobody was there to be told.
+//!
+//! `2026-11-21T12:00:00Z warn worker 0: text`. Workers and the supervisor write it themselves,
+//! without ever waiting for its reader: a line that it has no room for is dropped and counted.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use h1::Date;
+use measure::{Duration, Instant};
+use os::Output;
+
+use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::orders::Orders;
+use crate::shared::settings::Level;
+use crate::shared::stamps::rfc3339;
+
+/// The log of one process, and after a fork of each.
+pub struct ErrorLog {
+    level: Level,
+    target: Mutex<Target>,
+    orders: Orders,
+    counters: Counters,
+    /// Of accepts that failed: without a descriptor, and for another reason.
+    accepts: Mutex<[Seldom; 2]>,
+}
+
+/// Who writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The process that was started.
+    Supervisor,
+    /// One of its workers.
+    Worker(usize),
+}
+
+/// Where lines go.
+struct Target {
+    output: Output,
+    /// None: the standard error output.
+    path: Option<PathBuf>,
+    /// Of the order to open it again that was obeyed last.
+    generation: u64,
+}
+
+/// Bytes of a line, its end included: up to so many a pipe takes whole or not at all (PIPE_BUF).
+const LINE_BYTES_MAX: usize = 4096;
+/// How often one kind of failed accepts is told: under overload there are thousands.
+const ACCEPTS_TOLD_EVERY: Duration = Duration::from_secs(1);
+
+impl ErrorLog {
+    /// Opens a file, or without one takes the standard error output.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        level: Level,
+        orders: &Orders,
+        counters: &Counters,
+    ) -> io::Result<Self> {
+        let generation = orders.logs_generation();
+        let output = path.map_or_else(Output::stderr, Output::append)?;
+        let accepts = [(); 2].map(|()| Seldom::new(ACCEPTS_TOLD_EVERY));
+        Ok(Self {
+            level,
+            target: Mutex::new(Target { output, path: path.map(Path::to_owned), generation }),
+            orders: orders.clone(),
+            counters: counters.clone(),
+            accepts: Mutex::new(accepts),
+        })
+    }
+
+    /// Writes a line, if lines of this level are wanted.
+    pub fn write(&self, level: Level, by: By, text: &str) {
+        if level > self.level {
+            return;
+        }
+        let mut target = locked(&self.target);
+        let mut is_kept = true;
+        if let Err(e) = target.open_again(self.orders.logs_generation()) {
+            let text = format!(
+                "the error log cannot be opened again: {e}; the file that was open goes on; mend \
+                 the path and send SIGUSR1"
+            );
+            is_kept = target.output.write(line(Level::Error, by, &text).as_bytes()).is_ok();
+        }
+        is_kept &= target.output.write(line(level, by, text).as_bytes()).is_ok();
+        drop(target);
+        if !is_kept {
+            let row = match by {
+                // It has none of its own.
+                By::Supervisor => 0,
+                By::Worker(n) => n,
+            };
+            let mut tally = Tally::default();
+            tally.add(Counter::LogDrops, 1);
+            tally.publish(&self.counters, row);
+        }
+    }
+
+    /// The machine has refused a worker a connection.
+    pub(crate) fn refused(&self, worker: usize, error: &io::Error, now: Instant) {
+        let is_out = os::is_out_of_descriptors(error);
+        let Some(held) = locked(&self.accepts)[usize::from(is_out)].passes(now) else { return };
+        let mend = if is_out {
+            "raise the limit of descriptors (ulimit -n) or lower --connections-max"
+        } else {
+            "accepting rests for a moment"
+        };
+        let more = if held > 0 { format!("; {held} more since the last line") } else { "".into() };
+        let text = format!("a connection could not be accepted: {error}; {mend}{more}");
+        self.write(Level::Warn, By::Worker(worker), &text);
+    }
+}
+
+impl Target {
+    /// Opens the file again if that was ordered; a failure is told once.
+    fn open_again(&mut self, generation: u64) -> io::Result<()> {
+        let is_new = core::mem::replace(&mut self.generation, generation) != generation;
+        if let Some(path) = self.path.as_deref().filter(|_| is_new) {
+            self.output = Output::append(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// A whole line. Messages may quote paths: what is not to be printed is not.
+fn line(level: Level, by: By, text: &str) -> String {
+    let stamp = rfc3339(&Date::new(os::clock::wall_seconds()));
+    let mut line = format!("{stamp} {} {by}: {text}", level.name());
+    let end = line.floor_char_boundary(LINE_BYTES_MAX - 1);
+    line.truncate(end);
+    let mut line = line.replace(char::is_control, "?");
+    line.push('\n');
+    line
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Supervisor => write!(f, "supervisor"),
+            Self::Worker(n) => write!(f, "worker {n}"),
+        }
+    }
+}
+
+/// Lets one pass in a while, and counts the others.
+pub(crate) struct Seldom {
+    every: Duration,
+    last: Option<Instant>,
+    held: u64,
+}
+
+impl Seldom {
+    pub(crate) const fn new(every: Duration) -> Self {
+        Self { every, last: None, held: 0 }
+    }
+
+    /// One comes: if it may pass, how many since the last were held back.
+    pub(crate) fn passes(&mut self, now: Instant) -> Option<u64> {
+        if self.last.is_some_and(|last| now - last < self.every) {
+            self.held += 1;
+            return None;
+        }
+        self.last = Some(now);
+        Some(core::mem::take(&mut self.held))
+    }
+}
+
+// Whoever panicked has left nothing half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_a_while_passes() {
+        let mut seldom = Seldom::new(Duration::from_secs(1));
+        let mut passed = |ms| seldom.passes(Instant::from_ms(ms));
+        assert_eq!(passed(0), Some(0));
+        assert_eq!([1, 500, 999].map(&mut passed), [None; 3]);
+        assert_eq!(passed(1000), Some(3));
+        assert_eq!(passed(1999), None);
+        assert_eq!(passed(9000), Some(1));
+    }
+
+    #[test]
+    fn a_line_is_one_line() {
+        let check = |text: &str, expected: &str| {
+            let line = line(Level::Warn, By::Worker(3), text);
+            assert!(line.len() <= LINE_BYTES_MAX, "{} bytes", line.len());
+            let told = line.split_once(' ').expect("a date").1;
+            assert_eq!(told, format!("warn worker 3: {expected}\n"));
+        };
+        check("plain", "plain");
+        check("two\nlines \u{1b}[2J \u{9b}1m", "two?lines ?[2J ?1m");
+        let long = "\u{e4}".repeat(LINE_BYTES_MAX);
+        // 2024-02-29T23:59:59Z, a space, `warn worker 3: ` and the end leave 4,059 bytes.
+        check(&long, &"\u{e4}".repeat(2029));
+    }
+
+    #[test]
+    fn a_level_has_those_above_it() {
+        let home = std::env::temp_dir();
+        let path = home.join(format!("weir-error-log-{}", os::process::id()));
+        let written = |level| {
+            let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(1).unwrap());
+            let log = ErrorLog::open(Some(&path), level, &orders, &counters).unwrap();
+            Level::ALL.iter().for_each(|&level| log.write(level, By::Supervisor, "text"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            assert_eq!(counters.total(Counter::LogDrops), 0);
+            text.lines().count()
+        };
+        assert_eq!(Level::ALL.map(written), [1, 2, 3, 4]);
+        let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(2).unwrap());
+        let full = Path::new("/dev/full");
+        let log = ErrorLog::open(Some(full), Level::Info, &orders, &counters).unwrap();
+        log.write(Level::Error, By::Worker(1), "text");
+        assert_eq!(counters.total(Counter::LogDrops), 1);
+    }
+}

@@ -1,0 +1,213 @@
+//! What a line looks like. A client's words are escaped so that they neither end a line or a field
+//! of it nor reach a terminal as anything but plain ASCII.
+
+use std::io::Write;
+use std::net::IpAddr;
+
+use h1::{Date, Reply};
+
+use super::Asked;
+use crate::shared::settings::LogFormat;
+use crate::shared::stamps::{clf, rfc3339};
+
+/// What a line tells.
+pub(super) struct Entry<'e> {
+    pub(super) peer: Option<IpAddr>,
+    /// See [`stamp`].
+    pub(super) stamp: &'e str,
+    pub(super) asked: &'e Asked,
+    pub(super) reply: Reply,
+}
+
+/// A second as a format writes it.
+pub(super) fn stamp(format: LogFormat, date: &Date) -> String {
+    match format {
+        LogFormat::Common | LogFormat::Combined => clf(date),
+        LogFormat::Json => rfc3339(date),
+    }
+}
+
+/// Adds a line, its end included.
+///
+/// - `common`: `10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] "GET / HTTP/1.1" 200 1024`, as Apache's
+///   format of that name; `-` for what is not known or was not given.
+/// - `combined`: that and ` "referer" "user agent"`.
+/// - `json`: an object. Text that was not given is empty. `duration_us` runs from when the
+///   request was whole until the kernel had its reply, and is `null` where there was no request.
+pub(super) fn write_line(line: &mut Vec<u8>, format: LogFormat, entry: &Entry<'_>) {
+    match format {
+        LogFormat::Common => text(line, entry),
+        LogFormat::Combined => {
+            text(line, entry);
+            for part in [entry.asked.referer(), entry.asked.user_agent()] {
+                line.push(b' ');
+                quoted(line, part);
+            }
+        }
+        LogFormat::Json => json(line, entry),
+    }
+    line.push(b'\n');
+}
+
+// Writing to a Vec cannot fail: here and below.
+fn text(line: &mut Vec<u8>, entry: &Entry<'_>) {
+    let _ = match entry.peer {
+        Some(ip) => write!(line, "{ip}"),
+        None => write!(line, "-"),
+    };
+    let _ = write!(line, " - - [{}] ", entry.stamp);
+    quoted(line, entry.asked.line());
+    let _ = write!(line, " {} {}", entry.reply.status.0, entry.reply.bytes);
+}
+
+/// In quotes, `-` for nothing. Other bytes than printable ASCII are `\xhh`, as Apache has it.
+fn quoted(line: &mut Vec<u8>, text: &[u8]) {
+    line.push(b'"');
+    if text.is_empty() {
+        line.push(b'-');
+    }
+    escape(line, text, "\\x");
+    line.push(b'"');
+}
+
+fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
+    let Entry { peer, stamp, asked, reply } = entry;
+    let (method, target, protocol) = parts(asked.line());
+    let _ = write!(line, "{{\"time\":\"{stamp}\",\"peer\":\"");
+    let _ = peer.map(|ip| write!(line, "{ip}"));
+    line.push(b'"');
+    for (name, text) in [("method", method), ("target", target), ("protocol", protocol)] {
+        member(line, name, text);
+    }
+    let _ = write!(line, ",\"status\":{},\"bytes\":{}", reply.status.0, reply.bytes);
+    let _ = match asked.took() {
+        Some(took) => write!(line, ",\"duration_us\":{}", took.as_micros()),
+        None => write!(line, ",\"duration_us\":null"),
+    };
+    member(line, "referer", asked.referer());
+    member(line, "user_agent", asked.user_agent());
+    member(line, "host", asked.host());
+    line.push(b'}');
+}
+
+/// Other bytes than printable ASCII are the characters of the same numbers.
+fn member(line: &mut Vec<u8>, name: &str, text: &[u8]) {
+    let _ = write!(line, ",\"{name}\":\"");
+    escape(line, text, "\\u00");
+    line.push(b'"');
+}
+
+/// Method, target and protocol, as far as a request line has them.
+fn parts(line: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let is_space = |byte: &u8| *byte == b' ';
+    let Some(first) = line.iter().position(is_space) else { return (line, b"", b"") };
+    let (method, rest) = (&line[..first], &line[first + 1..]);
+    match rest.iter().rposition(is_space) {
+        Some(last) => (method, &rest[..last], &rest[last + 1..]),
+        None => (method, rest, b""),
+    }
+}
+
+/// Adds a client's words; `hex` stands before the two digits of what is not printable ASCII.
+fn escape(line: &mut Vec<u8>, text: &[u8], hex: &str) {
+    for &byte in text {
+        match byte {
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
+            b' '..=b'~' => line.push(byte),
+            _ => {
+                let _ = write!(line, "{hex}{byte:02x}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMON: &str = "10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] ";
+    const JSON: &str = "{\"time\":\"1994-11-06T08:49:37Z\",\"peer\":\"10.0.0.1\"";
+
+    fn written(format: LogFormat, peer: Option<IpAddr>, parts: [&[u8]; 4]) -> String {
+        let mut line = Vec::new();
+        let stamp = &stamp(format, &Date::new(784_111_777));
+        let reply = Reply { status: h1::Status::OK, bytes: 1024 };
+        write_line(&mut line, format, &Entry { peer, stamp, asked: &Asked::of(parts), reply });
+        String::from_utf8(line).unwrap()
+    }
+
+    fn check(format: LogFormat, parts: [&[u8]; 4], expected: &[&str]) {
+        let line = written(format, Some([10, 0, 0, 1].into()), parts);
+        assert_eq!(line, format!("{}\n", expected.concat()));
+    }
+
+    #[test]
+    fn each_format_has_its_line() {
+        let get = b"GET /1k.bin?a=b HTTP/1.1";
+        let asked: [&[u8]; 4] = [get, b"http://a.test/", b"Agent/1.0 (x; y)", b"weir.test:80"];
+        let common = "\"GET /1k.bin?a=b HTTP/1.1\" 200 1024";
+        check(LogFormat::Common, asked, &[COMMON, common]);
+        let combined = [COMMON, common, " \"http://a.test/\" \"Agent/1.0 (x; y)\""];
+        check(LogFormat::Combined, asked, &combined);
+        let json = "\"method\":\"GET\",\"target\":\"/1k.bin?a=b\",\"protocol\":\"HTTP/1.1\",\
+                    \"status\":200,\"bytes\":1024,\"duration_us\":null,\
+                    \"referer\":\"http://a.test/\",\"user_agent\":\"Agent/1.0 (x; y)\",\
+                    \"host\":\"weir.test:80\"}";
+        check(LogFormat::Json, asked, &[JSON, ",", json]);
+    }
+
+    #[test]
+    fn what_was_not_given_has_its_place() {
+        let nothing: [&[u8]; 4] = [b""; 4];
+        let line = |format| written(format, None, nothing);
+        let common = "- - - [06/Nov/1994:08:49:37 +0000] \"-\" 200 1024";
+        assert_eq!(line(LogFormat::Common), format!("{common}\n"));
+        assert_eq!(line(LogFormat::Combined), format!("{common} \"-\" \"-\"\n"));
+        let json = "{\"time\":\"1994-11-06T08:49:37Z\",\"peer\":\"\",\
+                    \"method\":\"\",\"target\":\"\",\"protocol\":\"\",\
+                    \"status\":200,\"bytes\":1024,\"duration_us\":null,\
+                    \"referer\":\"\",\"user_agent\":\"\",\"host\":\"\"}\n";
+        assert_eq!(line(LogFormat::Json), json);
+    }
+
+    #[test]
+    fn no_client_forges_a_line_or_speaks_to_a_terminal() {
+        let get = b"GET /\" 200 1\n10.0.0.2 - - HTTP/1.1";
+        let asked: [&[u8]; 4] =
+            [get, b"\\\" \"x\"", b"\x1b[2J\x9b\x07\r\x00\x7f", b"\",\"status\":1,\"x\":\"\xc3\xa4"];
+        let common = "\"GET /\\\" 200 1\\x0a10.0.0.2 - - HTTP/1.1\" 200 1024";
+        check(LogFormat::Common, asked, &[COMMON, common]);
+        let more = " \"\\\\\\\" \\\"x\\\"\" \"\\x1b[2J\\x9b\\x07\\x0d\\x00\\x7f\"";
+        check(LogFormat::Combined, asked, &[COMMON, common, more]);
+        let json = ",\"method\":\"GET\",\"target\":\"/\\\" 200 1\\u000a10.0.0.2 - -\",\
+                    \"protocol\":\"HTTP/1.1\",\"status\":200,\"bytes\":1024,\"duration_us\":null,\
+                    \"referer\":\"\\\\\\\" \\\"x\\\"\",\
+                    \"user_agent\":\"\\u001b[2J\\u009b\\u0007\\u000d\\u0000\\u007f\",\
+                    \"host\":\"\\\",\\\"status\\\":1,\\\"x\\\":\\\"\\u00c3\\u00a4\"}";
+        check(LogFormat::Json, asked, &[JSON, json]);
+    }
+
+    #[test]
+    fn every_byte_comes_out_as_printable_ascii() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for format in LogFormat::ALL {
+            let line = written(format, None, [&bytes; 4]);
+            let line = line.strip_suffix('\n').unwrap();
+            assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_line_has_up_to_three_parts() {
+        let check = |line: &str, method: &str, target: &str, protocol: &str| {
+            let expected = (method.as_bytes(), target.as_bytes(), protocol.as_bytes());
+            assert_eq!(parts(line.as_bytes()), expected, "{line:?}");
+        };
+        check("GET / HTTP/1.1", "GET", "/", "HTTP/1.1");
+        check("GET /a b HTTP/1.1", "GET", "/a b", "HTTP/1.1");
+        check("GET /", "GET", "/", "");
+        check("\u{16}\u{3}", "\u{16}\u{3}", "", "");
+        check(" ", "", "", "");
+        check("", "", "", "");
+    }
+}

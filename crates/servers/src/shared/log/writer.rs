@@ -1,0 +1,162 @@
+//! The file behind a log: opened again when that is ordered, and never a reason to stop.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use measure::{Duration, Instant};
+
+use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::error_log::{By, ErrorLog, Seldom};
+use crate::shared::orders::Orders;
+use crate::shared::server::House;
+use crate::shared::settings::Level;
+
+/// How often lost lines are told: a full disk stays full for longer than that.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
+/// A worker's access log, as the thread that writes it has it.
+pub(super) struct Written {
+    path: PathBuf,
+    /// None while it cannot be opened.
+    open: Option<Open>,
+    /// Of the order to open it again that was obeyed last.
+    generation: u64,
+    /// Lines lost and not yet told.
+    lost: u64,
+    told: Seldom,
+    worker: usize,
+    orders: Orders,
+    counters: Counters,
+    errors: Arc<ErrorLog>,
+}
+
+struct Open {
+    file: File,
+    /// It ends within a line.
+    is_torn: bool,
+}
+
+impl Written {
+    pub(super) fn new(path: &Path, house: &House, worker: usize) -> Self {
+        let generation = house.orders.logs_generation();
+        Self {
+            path: path.to_owned(),
+            // If that fails the first lines do again, and tell.
+            open: Open::at(path).ok(),
+            generation,
+            lost: 0,
+            told: Seldom::new(TOLD_EVERY),
+            worker,
+            orders: house.orders.clone(),
+            counters: house.counters.clone(),
+            errors: Arc::clone(&house.errors),
+        }
+    }
+
+    /// Writes lines; those that the disk does not take are lost and counted.
+    pub(super) fn write(&mut self, lines: &[u8], now: Instant) {
+        self.open_again();
+        let written = match &mut self.open {
+            Some(open) => open.write(lines),
+            None => Open::at(&self.path)
+                .map_err(|e| (0, e))
+                .and_then(|open| self.open.insert(open).write(lines)),
+        };
+        if let Err((written, why)) = written {
+            let lost = count(&lines[written..]);
+            let mut tally = Tally::default();
+            tally.add(Counter::LogDrops, lost);
+            tally.publish(&self.counters, self.worker);
+            self.lost(lost, &why.to_string(), now);
+        }
+    }
+
+    /// Lines were lost because too many waited, and counted by who had them.
+    pub(super) fn was_slow(&mut self, lost: u64, now: Instant) {
+        if lost > 0 {
+            self.lost(lost, "the disk is too slow for them", now);
+        }
+    }
+
+    fn open_again(&mut self) {
+        let generation = self.orders.logs_generation();
+        if core::mem::replace(&mut self.generation, generation) == generation {
+            return;
+        }
+        match Open::at(&self.path) {
+            Ok(open) => {
+                self.open = Some(open);
+                self.tell(Level::Info, "is open again");
+            }
+            Err(e) if self.open.is_some() => self.tell(
+                Level::Warn,
+                &format!(
+                    "cannot be opened again: {e}; the file that was open goes on; mend the path \
+                     and send SIGUSR1"
+                ),
+            ),
+            // The lines that follow are lost, and that is told.
+            Err(_) => {}
+        }
+    }
+
+    fn lost(&mut self, lines: u64, why: &str, now: Instant) {
+        self.lost += lines;
+        if self.told.passes(now).is_some() {
+            self.tell_lost(why);
+        }
+    }
+
+    fn tell_lost(&mut self, why: &str) {
+        let lost = core::mem::take(&mut self.lost);
+        self.tell(Level::Error, &format!("has lost {lost} lines: {why}; the site is served on"));
+    }
+
+    fn tell(&self, level: Level, what: &str) {
+        let text = format!("access log {} {what}", self.path.display());
+        self.errors.write(level, By::Worker(self.worker), &text);
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if self.lost > 0 {
+            self.tell_lost("the same as before");
+        }
+    }
+}
+
+impl Open {
+    fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: os::output::append(path)?, is_torn: false })
+    }
+
+    /// An error comes with how many bytes were written before it.
+    fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+        if self.is_torn {
+            // What was lost of a line must not take the next one with it.
+            self.file.write_all(b"\n").map_err(|e| (0, e))?;
+            self.is_torn = false;
+        }
+        let mut written = 0;
+        while written < lines.len() {
+            match self.file.write(&lines[written..]) {
+                Ok(n) if n > 0 => written += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                failed => {
+                    self.is_torn = written > 0 && lines[written - 1] != b'\n';
+                    let why = failed.err().unwrap_or_else(|| io::ErrorKind::WriteZero.into());
+                    return Err((written, why));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many lines end in these bytes.
+fn count(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}

@@ -1,0 +1,15 @@
+//! What supervisor, workers and operator share.
+
+pub mod counters;
+pub(crate) mod dials;
+pub mod error_log;
+pub(crate) mod failure;
+pub(crate) mod log;
+pub(crate) mod orders;
+pub mod performer;
+pub mod proxy_protocol;
+pub mod quotas;
+pub(crate) mod server;
+pub mod settings;
+pub mod stamps;
+pub(crate) mod trace;

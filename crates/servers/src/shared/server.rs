@@ -1,0 +1,132 @@
+use std::io;
+use std::sync::Arc;
+
+use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use os::{File, Listener};
+use site::Site;
+
+use crate::session::Sessions;
+use crate::shared::counters::Counters;
+use crate::shared::dials::Dials;
+use crate::shared::error_log::{By, ErrorLog};
+use crate::shared::orders::Orders;
+use crate::shared::settings::{Level, Settings};
+use crate::shared::trace::TraceFile;
+
+/// What all workers share: made once by the supervisor, before the first fork.
+pub struct House {
+    /// The operator's decisions.
+    pub settings: Settings,
+    /// What is served.
+    pub site: Site,
+    /// What a client may ask.
+    pub limits: Shared<Limits>,
+    /// Owned by the supervisor; a worker only accepts from them.
+    pub listeners: Vec<Arc<Listener>>,
+    /// The statistics.
+    pub counters: Counters,
+    /// From the supervisor to its workers.
+    pub orders: Orders,
+    /// Open connections a worker holds at most.
+    pub connections_max: usize,
+    /// What may be changed while workers serve.
+    pub dials: Dials,
+    /// Makes a session for each connection.
+    pub sessions: Sessions,
+    /// What went wrong, and what changed.
+    pub errors: Arc<ErrorLog>,
+    /// Whether sessions have to be told who their peer is.
+    pub asks_who: bool,
+    /// Where traces go.
+    pub trace: Option<TraceFile>,
+}
+
+/// Bytes of a file that pass through memory at once, where they must.
+pub(crate) const PIECE_BYTES: u64 = 64 << 10;
+
+impl House {
+    /// The listening sockets, the `n`th of them first, counted around.
+    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
+        let (before, after) = self.listeners.split_at(n % self.listeners.len());
+        after.iter().chain(before)
+    }
+
+    /// A worker is ready to serve.
+    pub(crate) fn started(&self, worker: usize) {
+        self.counters.started(worker);
+        let text = format!("serves as process {}", os::process::id());
+        self.errors.write(Level::Info, By::Worker(worker), &text);
+    }
+
+    /// The listening sockets that nobody else accepts from, once workers are to end.
+    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
+        let all = self.listeners.iter().enumerate();
+        all.filter(|(n, _)| !self.orders.is_handed_on(*n)).map(|(_, listener)| listener)
+    }
+
+    /// In a drain, when nobody waits any more: whoever comes now is told at once.
+    pub(crate) fn stop_listening(&self) {
+        for listener in self.kept_listeners() {
+            // Refused only when another worker has done so already.
+            let _ = listener.stop();
+        }
+    }
+
+    /// Connections taken consecutively.
+    pub(crate) fn accept_limit(&self) -> u32 {
+        self.dials.accept_limit()
+    }
+
+    /// Bytes sent to one connection before the others' turn.
+    pub(crate) fn work_bytes_max(&self) -> u64 {
+        self.dials.work_bytes_max()
+    }
+
+    /// Connections that may wait to be accepted.
+    pub(crate) fn waiting_max(&self) -> u32 {
+        self.settings.backlog.saturating_mul(self.listeners.len() as u32)
+    }
+
+    /// Does what may touch the disk here and now, and blocks for as long as that takes.
+    pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
+        match miss {
+            Miss::Path(lookup) => self.site.load(lookup, now),
+            Miss::Pages(_) => Loaded::Pages,
+            Miss::More(part) => piece(part)
+                .map_or_else(|_| Loaded::Status(Status::INTERNAL_SERVER_ERROR), Loaded::More),
+        }
+    }
+}
+
+/// Reads the next piece of a file into memory; shorter than asked for when the file ends.
+pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
+    let mut bytes = vec![0; part.len().min(PIECE_BYTES) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match part.file.read_at(&mut bytes[filled..], part.at + filled as u64)? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(Chunk::whole(bytes.into()))
+}
+
+/// Reads the clocks; formats the date once a second (JAWS97 3.2.2).
+pub(crate) struct Clock {
+    date: Date,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self { date: Date::new(os::clock::wall_seconds()) }
+    }
+
+    pub(crate) fn now(&mut self) -> Now {
+        let seconds = os::clock::wall_seconds();
+        if seconds != self.date.seconds {
+            self.date = Date::new(seconds);
+        }
+        Now { at: os::clock::monotonic(), date: self.date }
+    }
+}

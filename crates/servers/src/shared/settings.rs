@@ -1,0 +1,267 @@
+//! The operator's decisions, as values.
+
+use std::path::PathBuf;
+
+use h1::Limits;
+use measure::Duration;
+use os::Address;
+use os::poller::Mechanism;
+
+use crate::shared::proxy_protocol::Network;
+use crate::shared::quotas::Quota;
+
+/// Everything an operator may decide; each field is the value of one knob of [`crate::operator::knobs`].
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What is served.
+    pub root: PathBuf,
+    /// What is served where hosts and paths differ; none: the root for all.
+    pub rules: site::Rules,
+    /// Where.
+    pub listen: Vec<Address>,
+    /// By which architecture.
+    pub architecture: String,
+    /// How a loop waits.
+    pub poller: Mechanism,
+    /// Connections taken consecutively; [`ACCEPT_INF`] is infinity. None: the architecture's own.
+    pub accept_limit: Option<u32>,
+    /// Whether a work phase also works on the connections just accepted.
+    pub work_on_accepted: bool,
+    /// Passes over the ready connections per round: 1 or 2.
+    pub passes: u32,
+    /// Events taken per getevents call.
+    pub events_max: u32,
+    /// Bytes sent to one connection before the others' turn.
+    pub work_bytes_max: u64,
+    /// Connections a listening socket may hold that nobody has accepted.
+    pub backlog: u32,
+    /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
+    pub defer_accept_s: u32,
+    /// Processes that run the architecture.
+    pub processes: u32,
+    /// Threads that serve at most.
+    pub threads: u32,
+    /// Threads that are kept ready.
+    pub threads_min: u32,
+    /// Helpers for what may touch the disk.
+    pub helpers: u32,
+    /// Loads that may wait for a helper.
+    pub helper_queue: u32,
+    /// Open connections of all workers; 0: as many as there are descriptors for.
+    pub connections_max: u32,
+    /// How file parts leave. None: as suits the architecture.
+    pub sendfile: Option<Sendfile>,
+    /// Memory for cached content.
+    pub cache_mb: u32,
+    /// Open files in the cache; 0: from the descriptors.
+    pub cache_files: u32,
+    /// Which entry leaves first.
+    pub cache_policy: String,
+    /// Largest content kept in memory.
+    pub small_file_kb: u32,
+    /// Locks of a cache that threads share.
+    pub cache_locks: u32,
+    /// Whether replies are kept with their heads.
+    pub head_cache: bool,
+    /// Whether connections send at once what they have.
+    pub nodelay: bool,
+    /// What the kernel keeps of what a connection has sent. None: as it thinks best.
+    pub send_buffer_kb: Option<u32>,
+    /// What a client may ask of a connection, and what is saved on its replies.
+    pub limits: Limits,
+    /// How long it serves on before a drain, while balancers notice.
+    pub drain_delay: Duration,
+    /// How long a drain may take.
+    pub drain_timeout: Duration,
+    /// The access log; none is off.
+    pub access_log: Option<PathBuf>,
+    /// What its lines look like.
+    pub log_format: LogFormat,
+    /// The error log; none is the standard error output.
+    pub error_log: Option<PathBuf>,
+    /// The least urgent that the error log tells.
+    pub log_level: Level,
+    /// Who did what, a line for each request; none is off.
+    pub trace: Option<PathBuf>,
+    /// Where the supervisor answers its operator.
+    pub admin: AdminAt,
+    /// Whom the server becomes once it listens; none: it stays who it is.
+    pub user: Option<String>,
+    /// Which group it then has; none: the user's.
+    pub group: Option<String>,
+    /// Who begins connections with a PROXY header, and has to.
+    pub proxy_protocol: Vec<Network>,
+    /// What one address may have.
+    pub quota: Quota,
+    /// Whether workers reach nothing but what is served.
+    pub landlock: Confinement,
+    /// Whether workers make no calls but those that serving needs.
+    pub seccomp: Confinement,
+}
+
+/// Where the supervisor answers its operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminAt {
+    /// Nowhere.
+    Off,
+    /// At [`ADMIN_DEFAULT`], unless somebody else has it.
+    Default,
+    /// Here and nowhere else.
+    At(Address),
+}
+
+/// Reached from this machine alone, and beside the site's own default port.
+pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
+
+/// `accept-limit inf`.
+pub const ACCEPT_INF: u32 = u32::MAX;
+
+/// How file parts leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sendfile {
+    /// By `sendfile` on a non-blocking socket.
+    Nonblocking,
+    /// By `sendfile` on a blocking socket: called once for a window.
+    Blocking,
+    /// Read into memory, then sent.
+    Off,
+}
+
+impl Sendfile {
+    /// As in `--sendfile NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nonblocking => "nonblocking",
+            Self::Blocking => "blocking",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// What a line of the access log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// As NCSA's server wrote it, and Apache's format of that name.
+    Common,
+    /// That, the page that led here, and the client's name for itself.
+    Combined,
+    /// An object.
+    Json,
+}
+
+impl LogFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
+
+    /// As in `--log-format NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Common => "common",
+            Self::Combined => "combined",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// How urgent a line of the error log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something does not work, and somebody has to mend it.
+    Error,
+    /// It works, and soon may not.
+    Warn,
+    /// What changed.
+    Info,
+    /// For who looks for a mistake of ours.
+    Debug,
+}
+
+impl Level {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Error, Self::Warn, Self::Info, Self::Debug];
+
+    /// As in `--log-level NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+/// Whether workers give something up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confinement {
+    /// They do, and without it nothing is served.
+    On,
+    /// They do not.
+    Off,
+    /// They do where the kernel can see to it.
+    Auto,
+}
+
+impl Confinement {
+    /// As in `--landlock NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            root: PathBuf::from("."),
+            rules: site::Rules::default(),
+            listen: Vec::new(),
+            architecture: String::from("sped"),
+            poller: Mechanism::Epoll,
+            accept_limit: None,
+            work_on_accepted: false,
+            passes: 2,
+            events_max: 1024,
+            work_bytes_max: 256 << 10,
+            backlog: 4096,
+            defer_accept_s: 0,
+            processes: 1,
+            threads: 1024,
+            threads_min: 16,
+            helpers: 4,
+            helper_queue: 4096,
+            connections_max: 0,
+            sendfile: None,
+            cache_mb: 64,
+            cache_files: 0,
+            cache_policy: String::from("lru"),
+            small_file_kb: 32,
+            cache_locks: 16,
+            head_cache: true,
+            nodelay: true,
+            send_buffer_kb: None,
+            limits: Limits::default(),
+            drain_delay: Duration::ZERO,
+            drain_timeout: Duration::from_secs(30),
+            access_log: None,
+            log_format: LogFormat::Common,
+            error_log: None,
+            log_level: Level::Info,
+            trace: None,
+            admin: AdminAt::Default,
+            user: None,
+            group: None,
+            proxy_protocol: Vec::new(),
+            quota: Quota::default(),
+            landlock: Confinement::Auto,
+            seccomp: Confinement::Auto,
+        }
+    }
+}

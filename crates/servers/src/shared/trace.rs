@@ -1,0 +1,126 @@
+//! Proof that a name is true: which process and thread performed each step of a request.
+//!
+//! One line of JSON for each reply:
+//! `{"request":"GET / HTTP/1.1","status":200,"steps":{"accept":{"by":"loop","pid":7,"tid":7,
+//! "thread":"weir-loop"},...}}`. The steps are the papers' (Brecht04 figure 1, Choi05 section 2):
+//! `accept`, `receive`, `find`, `path`, `pages`, `send`; a step that a request did not need is
+//! left out. `by` says through whom: `loop`, `thread`, `helper` or `ring`; for `ring` the thread is
+//! the one that submitted it.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+use h1::Status;
+
+use crate::shared::performer::Performer;
+
+/// The steps of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Accept,
+    Receive,
+    Find,
+    Path,
+    Pages,
+    Send,
+}
+
+const STEPS: [(Step, &str); 6] = [
+    (Step::Accept, "accept"),
+    (Step::Receive, "receive"),
+    (Step::Find, "find"),
+    (Step::Path, "path"),
+    (Step::Pages, "pages"),
+    (Step::Send, "send"),
+];
+
+/// Who did it: what, in which process and thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Who {
+    by: Performer,
+    pid: u32,
+    tid: u32,
+}
+
+impl Who {
+    /// The calling thread.
+    pub(crate) fn me(by: Performer) -> Self {
+        Self { by, pid: os::process::id(), tid: os::thread::id() }
+    }
+}
+
+/// The steps of one connection's request so far.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    steps: [Option<Who>; STEPS.len()],
+}
+
+impl Trace {
+    /// The calling thread did it.
+    pub(crate) fn mark(&mut self, step: Step, by: Performer) {
+        self.mark_who(step, Who::me(by));
+    }
+
+    /// Somebody did it.
+    pub(crate) fn mark_who(&mut self, step: Step, who: Who) {
+        self.steps[step as usize] = Some(who);
+    }
+
+    /// The reply is out: writes the line, keeps only who accepted.
+    pub(crate) fn finish(&mut self, request: &str, status: Status, file: &TraceFile) {
+        let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
+        let done =
+            STEPS.iter().filter_map(|&(step, name)| Some((name, self.steps[step as usize]?)));
+        for (n, (name, who)) in done.enumerate() {
+            let comma = if n > 0 { "," } else { "" };
+            let (by, Who { pid, tid, .. }) = (who.by.name(), who);
+            let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+            let thread = quoted(comm.unwrap_or_default().trim_end().as_bytes());
+            line.push_str(&format!(
+                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
+                 \"thread\":\"{thread}\"}}"
+            ));
+        }
+        line.push_str("}}\n");
+        file.append(line.as_bytes());
+        let accept = self.steps[Step::Accept as usize];
+        *self = Self::default();
+        self.steps[Step::Accept as usize] = accept;
+    }
+}
+
+/// The file, opened once for all workers.
+pub struct TraceFile(std::fs::File);
+
+impl TraceFile {
+    /// Opens it for appending.
+    ///
+    /// # Errors
+    /// It cannot be made or written.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
+    }
+
+    // One write for a line: with O_APPEND lines of several workers do not mix. A disk that is full
+    // loses traces, not requests.
+    fn append(&self, line: &[u8]) {
+        let _ = (&self.0).write_all(line);
+    }
+}
+
+/// Escapes what would break a line of JSON or of a log.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => {
+                text.push('\\');
+                text.push(char::from(byte));
+            }
+            0x20..=0x7e => text.push(char::from(byte)),
+            _ => text.push_str(&format!("\\u{byte:04x}")),
+        }
+    }
+    text
+}

@@ -1,0 +1,230 @@
+//! What the server gives up before it serves: root at its start, and in each worker all files and
+//! system calls that serving does not need. What cannot be given up ends it: an operator who asks
+//! for a lock must not get an open door.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use os::landlock::{self, Grant};
+use os::seccomp::{self, Kind};
+use os::users;
+use site::rules::Effect;
+
+use crate::architectures;
+use crate::shared::failure::Failure;
+use crate::shared::performer::Performer;
+use crate::shared::server::House;
+use crate::shared::settings::{Confinement, Settings};
+
+const PASSWD: &str = "/etc/passwd";
+const GROUP: &str = "/etc/group";
+
+/// In a worker, while it has one thread: from now on it reaches what serving needs.
+pub(crate) fn confine(house: &House) -> io::Result<()> {
+    let settings = &house.settings;
+    let failed = |flag: &str, e: &io::Error| io::Error::other(format!("--{flag}: {e}"));
+    if applies(settings.landlock, landlock::version) {
+        let grants = grants(settings);
+        let grants: Vec<_> = grants.iter().map(|(path, grant)| (path.as_path(), *grant)).collect();
+        landlock::confine(&grants).map_err(|e| failed("landlock", &e))?;
+    }
+    if applies(settings.seccomp, seccomp::probe) {
+        let row = architectures::architecture(&settings.architecture);
+        let is_ring = row.is_some_and(|row| row.transfer == Performer::Ring);
+        let kind = if is_ring { Kind::Ring } else { Kind::Calls };
+        seccomp::confine(kind).map_err(|e| failed("seccomp", &e))?;
+    }
+    Ok(())
+}
+
+/// Whom the settings name, and how the server becomes that.
+pub(crate) struct Identity {
+    uid: u32,
+    gid: u32,
+    /// The flags, for the operator.
+    asked: String,
+}
+
+/// Looks up whom the settings name; `None`: it stays who it is.
+pub(crate) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
+    let unknown = |flag: &str, name: &str, e: &io::Error| {
+        let table = if flag == "user" { PASSWD } else { GROUP };
+        Failure::Operator(match e.kind() {
+            io::ErrorKind::NotFound if e.raw_os_error().is_none() => {
+                format!("--{flag} {name}: {table} has no such {flag}; name one that it has")
+            }
+            _ => format!("--{flag} {name}: cannot read {table}: {e}; give numbers"),
+        })
+    };
+    let group = settings
+        .group
+        .as_deref()
+        .map(|name| users::group(Path::new(GROUP), name).map_err(|e| unknown("group", name, &e)));
+    let group = group.transpose()?;
+    let Some(name) = settings.user.as_deref() else {
+        let (uid, _) = users::effective();
+        let asked = format!("--group {}", settings.group.as_deref().unwrap_or_default());
+        return Ok(group.map(|gid| Identity { uid, gid, asked }));
+    };
+    let user = users::user(Path::new(PASSWD), name).map_err(|e| unknown("user", name, &e))?;
+    let gid = group.or(user.gid).ok_or_else(|| {
+        Failure::Operator(format!("--user {name}: {PASSWD} has no row for it; add --group"))
+    })?;
+    Ok(Some(Identity { uid: user.uid, gid, asked: format!("--user {name}") }))
+}
+
+/// From now on the server is that user, and every worker that it starts.
+pub(crate) fn become_identity(identity: Option<&Identity>) -> Result<(), Failure> {
+    let Some(Identity { uid, gid, asked }) = identity else { return Ok(()) };
+    users::become_user(*uid, *gid).map_err(|e| {
+        let mend = "start as root, or as that user";
+        Failure::Machine(format!("{asked}: cannot become user {uid} with group {gid}: {e}; {mend}"))
+    })
+}
+
+/// Says what workers will be confined by; an error if that was asked for and cannot be had.
+pub(crate) fn announce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    let rows = [
+        ("landlock", settings.landlock, landlock::version().map(drop)),
+        ("seccomp", settings.seccomp, seccomp::probe()),
+    ];
+    let mut by = Vec::new();
+    for (name, way, probed) in rows {
+        match (way, probed) {
+            (Confinement::Off, _) => {}
+            (_, Ok(())) => by.push(name),
+            (Confinement::On, Err(e)) => {
+                return Err(Failure::Machine(format!(
+                    "--{name} on: this kernel has it not or forbids it: {e}; \
+                     --{name} auto serves without"
+                )));
+            }
+            (Confinement::Auto, Err(e)) => {
+                say(&format!("workers are not confined by {name}: the kernel says {e}"));
+            }
+        }
+    }
+    if !by.is_empty() {
+        say(&format!("workers are confined by {}", by.join(" and ")));
+    }
+    Ok(())
+}
+
+/// What workers may reach: what is served, and the logs by path, because they are opened again.
+fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
+    let mut grants = Vec::new();
+    let effects = settings.rules.hosts.iter().flat_map(|host| &host.rules).map(|rule| &rule.effect);
+    // Where there are hosts, the root is one of theirs or nobody's.
+    let root = settings.rules.hosts.is_empty().then(|| settings.root.clone());
+    let mut roots = Vec::from_iter(root);
+    for effect in effects {
+        match effect {
+            Effect::Root(root) => roots.push(root.clone()),
+            Effect::UserDirectories(name) => {
+                let homes = users::homes(Path::new(PASSWD)).unwrap_or_default();
+                roots.extend(homes.into_iter().map(|home| home.join(name)));
+                grants.push((PathBuf::from(PASSWD), Grant::Read));
+            }
+            _ => {}
+        }
+    }
+    for root in roots.iter().filter_map(|root| std::path::absolute(root).ok()) {
+        // Without a slash at its end, which would follow a link.
+        let root: PathBuf = root.components().collect();
+        grants.extend(releases(&root).map(|releases| (releases, Grant::Read)));
+        grants.push((root, Grant::Read));
+    }
+    for log in settings.access_log.iter().chain(&settings.error_log) {
+        grants.push((written(log), Grant::Write));
+    }
+    if settings.trace.is_some() {
+        // A trace names threads, and /proc knows their names.
+        grants.push((PathBuf::from("/proc"), Grant::Read));
+    }
+    grants
+}
+
+/// The directory within which a deploy swaps a link: that of a link on the way to `root` which
+/// leads to a place beside it, if it is not the top of all.
+fn releases(root: &Path) -> Option<PathBuf> {
+    root.ancestors().filter(|place| place.is_symlink()).find_map(|link| {
+        let beside = link.parent()?.canonicalize().ok()?;
+        let leads_there = link.canonicalize().ok()?.starts_with(&beside);
+        (leads_there && beside.parent().is_some()).then_some(beside)
+    })
+}
+
+/// What has to be writable for a log at `path`: the directory, in which it may be made anew, or a
+/// pipe or a device itself. Of names such as /dev/stdout only what they lead to: beside it are all
+/// disks.
+fn written(path: &Path) -> PathBuf {
+    let is_special = std::fs::metadata(path).is_ok_and(|is| !is.is_file() && !is.is_dir());
+    let is_lent = ["/dev", "/proc"].iter().any(|place| path.starts_with(place));
+    let Ok(path) = std::path::absolute(path) else { return path.to_path_buf() };
+    if is_special || is_lent {
+        return path;
+    }
+    // A link leads to where it is made anew.
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    real.parent().map_or(path, Path::to_path_buf)
+}
+
+fn applies<T>(way: Confinement, probe: impl FnOnce() -> io::Result<T>) -> bool {
+    match way {
+        Confinement::On => true,
+        Confinement::Off => false,
+        Confinement::Auto => probe().is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_deploy_swaps_its_link_within_one_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("app/releases/1/public")).unwrap();
+        fs::create_dir_all(home.join("away")).unwrap();
+        symlink("releases/1", home.join("app/current")).unwrap();
+        symlink("../away", home.join("app/out")).unwrap();
+        symlink("gone", home.join("app/broken")).unwrap();
+        let rows = [
+            ("app/current", Some("app")),
+            ("app/current/public", Some("app")),
+            ("app/releases/1", None),
+            ("app/out", None),
+            ("app/broken", None),
+            ("app/none", None),
+        ];
+        for (root, expected) in rows {
+            let expected = expected.map(|place| home.join(place));
+            assert_eq!(releases(&home.join(root)), expected, "{root}");
+        }
+    }
+
+    #[test]
+    fn a_log_is_written_where_it_is_made() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("logs")).unwrap();
+        fs::create_dir_all(home.join("disk")).unwrap();
+        fs::write(home.join("disk/log"), "").unwrap();
+        symlink("../disk/log", home.join("logs/link")).unwrap();
+        let [logs, disk] = ["logs", "disk"].map(|name| home.join(name));
+        let rows = [
+            (logs.join("new"), logs.clone()),
+            (disk.join("log"), disk.clone()),
+            (logs.join("link"), disk),
+            (PathBuf::from("/dev/null"), PathBuf::from("/dev/null")),
+            ("/dev/stdout".into(), "/dev/stdout".into()),
+            ("/proc/self/fd/1".into(), "/proc/self/fd/1".into()),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(written(&path), expected, "{}", path.display());
+        }
+    }
+}

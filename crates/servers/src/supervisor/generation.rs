@@ -1,0 +1,258 @@
+//! A generation: the workers that serve with one set of settings, from their start to their end.
+//!
+//! Reload, change of architecture and upgrade are the same thing: a generation is started, and when
+//! all its workers are ready, the one before it retires.
+
+use std::io;
+use std::sync::Arc;
+
+use measure::{Duration, Instant};
+use os::Listener;
+use os::process::{self, Exit, Fork, Pid};
+
+use crate::architectures::Architecture;
+use crate::shared::counters::Counter;
+use crate::shared::error_log::By;
+use crate::shared::failure::Failure;
+use crate::shared::server::House;
+use crate::shared::settings::Level;
+use crate::supervisor::confine;
+
+/// How long a worker waits to be started again: at once the first time, then ever longer, because
+/// one that dies at once would otherwise keep a processor busy with dying.
+const BACK_OFF_FIRST: Duration = Duration::from_millis(100);
+const BACK_OFF_MAX: Duration = Duration::from_secs(10);
+/// A worker that lived so long is again started at once.
+const LIVED_LONG: Duration = Duration::from_secs(60);
+
+/// See the head of this file.
+pub(crate) struct Generation {
+    /// From 1.
+    pub(crate) number: u32,
+    pub(crate) house: Box<House>,
+    architecture: &'static Architecture,
+    workers: Vec<Worker>,
+    stage: Stage,
+    /// Connections that were cut off.
+    cut: u64,
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Serves,
+    /// Its workers finish what they have, until then.
+    Ends {
+        until: Instant,
+    },
+    /// They were killed.
+    Killed,
+}
+
+struct Worker {
+    state: State,
+    started: Instant,
+    back_off: Duration,
+}
+
+enum State {
+    Runs(Pid),
+    Waits { until: Instant },
+    Ended,
+}
+
+impl Generation {
+    /// Starts all workers.
+    ///
+    /// # Errors
+    /// The machine refuses a process.
+    pub(crate) fn start(
+        number: u32,
+        house: Box<House>,
+        architecture: &'static Architecture,
+    ) -> Result<Self, Failure> {
+        let worker =
+            || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
+        let workers = (0..house.settings.processes).map(|_| worker()).collect();
+        let stage = Stage::Serves;
+        let mut generation = Self { number, house, architecture, workers, stage, cut: 0 };
+        for n in 0..generation.workers.len() {
+            if let Err(e) = generation.start_worker(n) {
+                generation.kill();
+                return Err(Failure::Machine(format!("cannot start a worker: {e}")));
+            }
+        }
+        Ok(generation)
+    }
+
+    /// Whether every worker has been ready to serve.
+    pub(crate) fn is_ready(&self) -> bool {
+        let counters = &self.house.counters;
+        (0..self.workers.len()).all(|n| counters.has_started(n))
+    }
+
+    /// Whether it has not been told to end.
+    pub(crate) fn serves(&self) -> bool {
+        self.stage == Stage::Serves
+    }
+
+    /// Whether no worker is left.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.workers.iter().any(|worker| matches!(worker.state, State::Runs(_)))
+    }
+
+    /// When [`Self::tick`] is due.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let starts = self.workers.iter().filter_map(|worker| match worker.state {
+            State::Waits { until } => Some(until),
+            _ => None,
+        });
+        match self.stage {
+            Stage::Serves => starts.min(),
+            Stage::Ends { until } => Some(until),
+            Stage::Killed => None,
+        }
+    }
+
+    /// Starts workers whose back-off is over, or kills those that take too long to end.
+    pub(crate) fn tick(&mut self, now: Instant, say: &mut dyn FnMut(&str)) {
+        match self.stage {
+            Stage::Serves => self.start_due(now),
+            Stage::Ends { until } if until <= now => {
+                say(&format!("generation {}: time is up", self.number));
+                self.kill();
+            }
+            _ => {}
+        }
+    }
+
+    /// Its workers finish what they have, because others serve in their place. Where these do not
+    /// listen, nobody will: it takes who waits there.
+    pub(crate) fn retire(&mut self, others: Option<&House>, now: Instant) {
+        let listeners = || self.house.listeners.iter().enumerate();
+        let is_left = |listener: &Arc<Listener>| {
+            others.is_some_and(|house| !house.listeners.iter().any(|l| Arc::ptr_eq(l, listener)))
+        };
+        let left = || listeners().filter(|(_, listener)| is_left(listener));
+        // Refused for none; it matters only to how soon nobody waits.
+        left().for_each(|(_, listener)| drop(listener.queue_nobody()));
+        self.house.orders.retire(left().map(|(n, _)| n));
+        self.end(now);
+    }
+
+    /// Its workers finish what they have, because the site is no longer served.
+    pub(crate) fn drain(&mut self, now: Instant) {
+        self.house.orders.drain();
+        self.end(now);
+    }
+
+    /// Ends all workers at once.
+    pub(crate) fn kill(&mut self) {
+        self.stage = Stage::Killed;
+        for worker in &mut self.workers {
+            match worker.state {
+                // One that cannot be killed has ended, and is buried like the others.
+                State::Runs(pid) => drop(process::kill(pid)),
+                _ => worker.state = State::Ended,
+            }
+        }
+    }
+
+    /// Says what it has cost, when it is over; returns how many connections.
+    pub(crate) fn close(&self, say: &mut dyn FnMut(&str)) -> u64 {
+        if self.house.orders.is_retiring() {
+            // Done by its workers, unless they were killed.
+            self.house.stop_listening();
+        }
+        if self.cut > 0 {
+            say(&format!(
+                "generation {}: {} connections were cut off; --drain-timeout-ms gives them longer",
+                self.number, self.cut
+            ));
+        }
+        self.cut
+    }
+
+    /// Takes note of the end of a worker, if it was one of these.
+    ///
+    /// # Errors
+    /// The first worker of all ended by itself before it was ready, so that others would, too; it
+    /// has said why.
+    pub(crate) fn bury(
+        &mut self,
+        pid: Pid,
+        exit: Exit,
+        now: Instant,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), Failure> {
+        let is_it = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
+        let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
+        let lost = self.house.counters.ended(n);
+        let worker = &mut self.workers[n];
+        if self.stage != Stage::Serves {
+            self.cut += lost;
+            worker.state = State::Ended;
+            return Ok(());
+        }
+        if matches!(exit, Exit::Status(_)) && self.house.counters.total(Counter::Started) == 0 {
+            self.kill();
+            self.workers[n].state = State::Ended;
+            return Err(Failure::Machine(format!("worker {n} could not start")));
+        }
+        if now - worker.started >= LIVED_LONG {
+            worker.back_off = Duration::ZERO;
+        }
+        let wait = worker.back_off;
+        worker.back_off = (wait * 2).clamp(BACK_OFF_FIRST, BACK_OFF_MAX);
+        worker.state = State::Waits { until: now + wait };
+        say(&format!("worker {n} (process {pid}) {exit}; started again in {wait:?}"));
+        self.start_due(now);
+        Ok(())
+    }
+
+    fn end(&mut self, now: Instant) {
+        if self.stage != Stage::Killed {
+            self.stage = Stage::Ends { until: now + self.house.settings.drain_timeout };
+        }
+        for worker in &mut self.workers {
+            if matches!(worker.state, State::Waits { .. }) {
+                worker.state = State::Ended;
+            }
+        }
+    }
+
+    fn start_due(&mut self, now: Instant) {
+        for n in 0..self.workers.len() {
+            let State::Waits { until } = self.workers[n].state else { continue };
+            if until <= now && self.start_worker(n).is_err() {
+                self.workers[n].state = State::Waits { until: now + BACK_OFF_MAX };
+            }
+        }
+    }
+
+    fn start_worker(&mut self, n: usize) -> io::Result<()> {
+        match process::fork()? {
+            Fork::Parent(pid) => {
+                self.workers[n].state = State::Runs(pid);
+                self.workers[n].started = os::clock::monotonic();
+                Ok(())
+            }
+            Fork::Child => {
+                // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
+                // supervisor who decides what it means.
+                process::die_with_parent();
+                let by =
+                    format!("begins as process {} by {}", process::id(), self.architecture.name);
+                self.house.errors.write(Level::Debug, By::Worker(n), &by);
+                let ran = confine::confine(&self.house)
+                    .and_then(|()| (self.architecture.run)(&self.house, n));
+                let (level, text) = match &ran {
+                    Ok(()) => (Level::Info, String::from("has drained")),
+                    Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),
+                };
+                self.house.errors.write(level, By::Worker(n), &text);
+                process::exit(i32::from(ran.is_err()))
+            }
+        }
+    }
+}

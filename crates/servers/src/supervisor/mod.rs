@@ -1,0 +1,492 @@
+//! The supervisor: owns the listening sockets, starts generations of workers, lets them end.
+//!
+//! It has one thread and never touches a request, so that it may fork at any time and goes on
+//! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
+//! shares with the supervisor are the listening sockets, the counters and its orders.
+
+mod confine;
+mod generation;
+pub(crate) mod start;
+mod upgrade;
+
+use std::path::PathBuf;
+use std::{io, mem};
+
+use h1::{Limits, Shared};
+use measure::{Duration, Instant};
+use os::notify::State;
+use os::process;
+use os::signals::{Signal, Signals};
+
+use self::generation::Generation;
+use self::start::Before;
+use self::upgrade::{Inheritance, Upgrade};
+use crate::operator::admin::{Admin, View};
+use crate::operator::knobs::KNOBS;
+use crate::session::Sessions;
+use crate::shared::counters::{Counter, Totals};
+use crate::shared::failure::Failure;
+use crate::shared::settings::Settings;
+
+/// What a program decides about the server that it runs.
+pub struct Program<'p> {
+    /// The operator's decisions as they are now: asked at the start and for each reload.
+    pub settings: &'p mut dyn FnMut() -> Result<Settings, String>,
+    /// Makes what speaks with each connection.
+    pub sessions: &'p dyn Fn(&Shared<Limits>) -> Sessions,
+    /// Gets lines for the operator.
+    pub say: &'p mut dyn FnMut(&str),
+}
+
+/// Serves until SIGTERM or SIGINT, and for `drain_delay` more without being ready for balancers;
+/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP asks for the
+/// settings again and serves by them, while connections of before finish what they have. SIGUSR2
+/// starts the program anew, from its file, and leaves the serving to it.
+///
+/// # Errors
+/// Nothing could be served: see [`Failure`].
+pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
+    let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr1, Signal::Usr2, Signal::Child];
+    let signals = Signals::take(&taken).map_err(blind)?;
+    // Only now: whoever reads where it listens may send a signal at once.
+    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let inheritance = Inheritance::take();
+    let mut supervisor = Supervisor {
+        signals: &signals,
+        admin: Admin::open(&settings, &signals, &|address| {
+            inheritance.as_ref()?.listener(address)
+        })?,
+        generations: Vec::new(),
+        started: 0,
+        executable: upgrade::executable().map_err(blind)?,
+        inheritance,
+        upgrade: None,
+        wants_reload: false,
+        wants_upgrade: false,
+        gone: Totals::default(),
+    };
+    supervisor.start(settings, program)?;
+    supervisor.admin.announce(program.say);
+    let end = supervisor.supervise(program)?;
+    let cut = supervisor.drain(end, program).map_err(blind)?;
+    (program.say)(&summary(&supervisor.totals()));
+    if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
+}
+
+/// Generations that may finish what they have beside the one that serves: each holds a cache of its
+/// own. A reload beyond waits for one of them to end.
+const ENDING_MAX: usize = 8;
+
+/// How often a generation that is being started is asked whether it is ready, and for how long.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const START_MAX: Duration = Duration::from_secs(30);
+
+struct Supervisor<'s> {
+    signals: &'s Signals,
+    admin: Admin<'s>,
+    /// In the order of their start. The last may be on its way; the one that serves stands before
+    /// it, and those that end before that.
+    generations: Vec<Generation>,
+    /// How many there were so far.
+    started: u32,
+    /// This program, as it was started: what it is replaced by lies there, too.
+    executable: PathBuf,
+    /// What was handed over, until it is said that this program serves.
+    inheritance: Option<Inheritance>,
+    /// Another program that is to take over.
+    upgrade: Option<Upgrade>,
+    /// A reload, or an upgrade, was asked for and waits.
+    wants_reload: bool,
+    wants_upgrade: bool,
+    /// What the generations that are gone have counted.
+    gone: Totals,
+}
+
+/// Why the supervising ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A signal said so.
+    Stopped,
+    /// Another program serves.
+    Replaced,
+}
+
+impl Supervisor<'_> {
+    /// Starts another generation, which listens where the one before it does.
+    fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
+        let before = match (self.serving(), &self.inheritance) {
+            (Some(generation), _) => Before::House(&generation.house),
+            (None, Some(inheritance)) => Before::Another(inheritance),
+            (None, None) => Before::Nobody,
+        };
+        let (house, architecture) = start::house(settings, program.sessions, &before, program.say)?;
+        self.started += 1;
+        let generation = Generation::start(self.started, Box::new(house), architecture)?;
+        self.generations.push(generation);
+        Ok(())
+    }
+
+    /// The generation of the settings that are in force.
+    fn serving(&self) -> Option<&Generation> {
+        self.generations.iter().rfind(|generation| generation.serves())
+    }
+
+    /// Until the first signal to end, or until another program serves.
+    fn supervise(&mut self, program: &mut Program<'_>) -> Result<End, Failure> {
+        let mut starting = Some(os::clock::monotonic());
+        loop {
+            let now = os::clock::monotonic();
+            let due = self.generations.iter().filter_map(Generation::due).min();
+            let looks = starting.is_some() || self.upgrade.is_some();
+            let look = looks.then(|| now + LOOK_EVERY);
+            let patience = due.into_iter().chain(look).min().map(|at| at - now);
+            match self.wait(patience).map_err(blind)? {
+                Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
+                Some(Signal::Hup) => self.ask_for_reload(program.say),
+                Some(Signal::Usr2) => self.wants_upgrade = true,
+                Some(Signal::Usr1) => self.reopen_logs(),
+                Some(_) => self.bury(program, &mut starting)?,
+                None => {}
+            }
+            let now = os::clock::monotonic();
+            for generation in &mut self.generations {
+                generation.tick(now, program.say);
+            }
+            self.close_gone(program);
+            if let Some(since) = starting {
+                starting = self.follow(program, since, now);
+            }
+            if let Some(upgrade) = &self.upgrade {
+                if upgrade.is_ready() {
+                    self.hand_on(program);
+                    return Ok(End::Replaced);
+                }
+                if now - upgrade.started >= START_MAX {
+                    upgrade.give_up();
+                    self.upgrade = None;
+                    let within = START_MAX.as_secs();
+                    (program.say)(&format!("not upgraded: not ready within {within} s"));
+                }
+            }
+            let is_quiet = starting.is_none() && self.upgrade.is_none();
+            if is_quiet && mem::take(&mut self.wants_upgrade) {
+                self.begin_upgrade(program);
+            } else if is_quiet && self.wants_reload && self.generations.len() <= ENDING_MAX {
+                self.wants_reload = false;
+                starting = self.reload(program).then_some(now);
+            }
+        }
+    }
+
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+        let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
+        let told = self.generations.iter().rfind(serves).or(self.generations.last());
+        match told {
+            Some(Generation { house, number, .. }) => {
+                self.admin.wait(timeout, &View { house, generation: *number })
+            }
+            None => self.signals.wait(timeout),
+        }
+    }
+
+    fn ask_for_reload(&mut self, say: &mut dyn FnMut(&str)) {
+        let is_new = !mem::replace(&mut self.wants_reload, true);
+        if is_new && self.generations.len() > ENDING_MAX {
+            say(&format!("to be reloaded when one of {ENDING_MAX} generations has ended"));
+        }
+    }
+
+    /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
+    /// is.
+    fn reload(&mut self, program: &mut Program<'_>) -> bool {
+        tell(State::Reloading);
+        let settings = (program.settings)().map_err(Failure::Operator);
+        let settings = settings.map(|settings| self.keep_what_stays(settings, program.say));
+        match settings.and_then(|settings| self.start(settings, program)) {
+            Ok(()) => return true,
+            Err(Failure::Operator(what) | Failure::Machine(what)) => {
+                (program.say)(&format!("not reloaded: {what}"));
+            }
+            Err(Failure::Cut) => {}
+        }
+        tell(State::Ready);
+        false
+    }
+
+    /// What only a restart can change stays, and is named.
+    fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
+        let Some(serving) = self.serving() else { return settings };
+        for knob in KNOBS.iter().filter(|knob| knob.needs_restart()) {
+            let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.house.settings));
+            if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
+                say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));
+            }
+        }
+        settings
+    }
+
+    /// Looks after a start: when the new generation is ready the others retire. Returns since when
+    /// it is on its way, if it still is.
+    fn follow(
+        &mut self,
+        program: &mut Program<'_>,
+        since: Instant,
+        now: Instant,
+    ) -> Option<Instant> {
+        let (last, others) = self.generations.split_last_mut()?;
+        if !last.is_ready() {
+            if now - since >= START_MAX && !others.is_empty() {
+                self.abandon("the workers were not ready in time", now, program);
+                return None;
+            }
+            return Some(since);
+        }
+        if let Some(inheritance) = self.inheritance.take() {
+            inheritance.ready();
+        }
+        for generation in others.iter_mut().filter(|generation| generation.serves()) {
+            (program.say)(&format!(
+                "generation {} serves, {} retires",
+                last.number, generation.number
+            ));
+            generation.retire(Some(&last.house), now);
+        }
+        tell(State::Ready);
+        None
+    }
+
+    /// Starts the program that lies where this one did.
+    fn begin_upgrade(&mut self, program: &mut Program<'_>) {
+        if process::id() == 1 {
+            let why =
+                "the first process of a container cannot be replaced; start another container";
+            return (program.say)(&format!("not upgraded: {why}"));
+        }
+        let Some(serving) = self.serving() else { return };
+        let admin = self.admin.listener(&serving.house.settings);
+        match Upgrade::begin(&self.executable, &serving.house, admin) {
+            Ok(upgrade) => self.upgrade = Some(upgrade),
+            Err(e) => {
+                let what = self.executable.display();
+                (program.say)(&format!("not upgraded: {what} cannot be started: {e}"));
+            }
+        }
+    }
+
+    /// Another program serves. What was asked for meanwhile is asked of it: it has perhaps read
+    /// its settings, or opened its logs, before.
+    fn hand_on(&mut self, program: &mut Program<'_>) {
+        let Some(upgrade) = self.upgrade.take() else { return };
+        tell(State::Replaced(upgrade.pid));
+        (program.say)("another program serves; this one retires");
+        self.admin.hand_on();
+        let missed = [
+            (self.wants_reload, Signal::Hup),
+            (self.wants_upgrade, Signal::Usr2),
+            (upgrade.misses_logs, Signal::Usr1),
+        ];
+        let missed = missed.into_iter().filter(|(is_missed, _)| *is_missed);
+        missed.for_each(|(_, signal)| upgrade.pass_on(signal));
+    }
+
+    /// Takes note of workers that have ended.
+    fn bury(
+        &mut self,
+        program: &mut Program<'_>,
+        starting: &mut Option<Instant>,
+    ) -> Result<(), Failure> {
+        while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
+            let now = os::clock::monotonic();
+            if self.upgrade.take_if(|upgrade| upgrade.pid == pid).is_some() {
+                (program.say)(&format!("not upgraded: process {pid} {exit}"));
+            }
+            for generation in &mut self.generations {
+                let Err(failure) = generation.bury(pid, exit, now, program.say) else { continue };
+                if self.started == 1 {
+                    return Err(failure);
+                }
+                *starting = None;
+                self.abandon("the workers could not start", now, program);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last generation is not to serve; whom it has let in already it still serves.
+    fn abandon(&mut self, why: &str, now: Instant, program: &mut Program<'_>) {
+        if let Some((last, others)) = self.generations.split_last_mut() {
+            let serving = others.iter().rfind(|generation| generation.serves());
+            last.retire(serving.map(|generation| &*generation.house), now);
+        }
+        (program.say)(&format!("not reloaded: {why}"));
+        tell(State::Ready);
+    }
+
+    /// Generations without a worker are over; what they have counted stays. Returns how many
+    /// connections were cut off.
+    fn close_gone(&mut self, program: &mut Program<'_>) -> u64 {
+        let mut cut = 0;
+        self.generations.retain(|generation| {
+            let stays = generation.serves() || !generation.is_over();
+            if !stays {
+                generation.house.counters.add_to(&mut self.gone);
+                cut += generation.close(program.say);
+            }
+            stays
+        });
+        cut
+    }
+
+    fn reopen_logs(&mut self) {
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.misses_logs = true);
+        self.generations.iter().for_each(|generation| generation.house.orders.reopen_logs());
+    }
+
+    /// What all generations have counted.
+    fn totals(&self) -> Totals {
+        let mut totals = self.gone.clone();
+        self.generations
+            .iter()
+            .for_each(|generation| generation.house.counters.add_to(&mut totals));
+        totals
+    }
+
+    /// Lets all workers finish what they have; kills those that take too long. Returns how many
+    /// connections that cost.
+    fn drain(&mut self, end: End, program: &mut Program<'_>) -> io::Result<u64> {
+        // Who handed over has not been told that this program serves: it still does so itself.
+        let others_serve = end == End::Replaced || self.inheritance.is_some();
+        let is_hurried = !others_serve && {
+            tell(State::Stopping);
+            self.upgrade.iter().for_each(|upgrade| upgrade.pass_on(Signal::Term));
+            self.leave(program)?
+        };
+        let now = os::clock::monotonic();
+        let mut patience = Duration::ZERO;
+        for generation in &mut self.generations {
+            if others_serve {
+                generation.retire(None, now);
+            } else {
+                for listener in &generation.house.listeners {
+                    // Who waits is still accepted; it matters only to how soon that comes to an
+                    // end.
+                    let _ = listener.queue_nobody();
+                }
+                generation.drain(now);
+            }
+            patience = patience.max(generation.house.settings.drain_timeout);
+        }
+        if is_hurried {
+            self.stop_at_once(program);
+        } else {
+            (program.say)(&format!("draining for at most {} s", patience.as_secs()));
+        }
+        // The first signal to one that was replaced asks for what it does already.
+        let signals = if end == End::Replaced { 2 } else { 1 } - u32::from(is_hurried);
+        self.see_out(signals, now + patience, program)
+    }
+
+    /// Until all have ended: by themselves, at so many signals more, or when the time is up.
+    fn see_out(
+        &mut self,
+        mut signals: u32,
+        until: Instant,
+        program: &mut Program<'_>,
+    ) -> io::Result<u64> {
+        let mut cut = 0;
+        loop {
+            // Guests are told of a generation.
+            if !self.admin.has_guests() {
+                cut += self.close_gone(program);
+            }
+            if self.generations.is_empty() && self.upgrade.is_none() {
+                return Ok(cut);
+            }
+            let waits = self.upgrade.is_some() || self.admin.has_guests();
+            if self.attend(waits.then_some(until), program)? && signals > 0 {
+                signals -= 1;
+                match signals {
+                    0 => self.stop_at_once(program),
+                    _ => (program.say)("drains already; another signal stops at once"),
+                }
+            }
+            if os::clock::monotonic() >= until {
+                self.upgrade.take().iter().for_each(Upgrade::give_up);
+                self.admin.turn_out();
+            }
+        }
+    }
+
+    /// Serves on for a while: balancers see that it is not ready, and clients that have a
+    /// connection hear with their next reply that it was the last on it, because there are
+    /// balancers that move no connection. Whether it is to end at once.
+    fn leave(&mut self, program: &mut Program<'_>) -> io::Result<bool> {
+        let serving = self.generations.iter().filter(|generation| generation.serves());
+        let delay = serving.map(|generation| generation.house.settings.drain_delay).max();
+        let Some(delay) = delay.filter(|delay| *delay > Duration::ZERO) else { return Ok(false) };
+        self.generations.iter().for_each(|generation| generation.house.orders.leave());
+        (program.say)(&format!("not ready for balancers; serving on for {} ms", delay.as_millis()));
+        let until = os::clock::monotonic() + delay;
+        while os::clock::monotonic() < until {
+            if self.attend(Some(until), program)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// On the way to the end: waits until then for a signal, and looks after workers and logs.
+    /// Whether it is to end at once.
+    fn attend(&mut self, until: Option<Instant>, program: &mut Program<'_>) -> io::Result<bool> {
+        let due = self.generations.iter().filter_map(Generation::due).chain(until).min();
+        let signal = self.wait(due.map(|at| at - os::clock::monotonic()))?;
+        let now = os::clock::monotonic();
+        while let Some((pid, exit)) = process::wait_any_exited()? {
+            self.upgrade.take_if(|upgrade| upgrade.pid == pid);
+            for generation in &mut self.generations {
+                // None that cannot start keeps the others from ending.
+                let _ = generation.bury(pid, exit, now, program.say);
+            }
+        }
+        if signal == Some(Signal::Usr1) {
+            self.reopen_logs();
+        }
+        for generation in &mut self.generations {
+            generation.tick(now, program.say);
+        }
+        Ok(matches!(signal, Some(Signal::Term | Signal::Int)))
+    }
+
+    fn stop_at_once(&mut self, program: &mut Program<'_>) {
+        (program.say)("stopping at once");
+        self.generations.iter_mut().for_each(Generation::kill);
+        self.upgrade.iter().for_each(Upgrade::give_up);
+        self.admin.turn_out();
+    }
+}
+
+/// Tells the service manager. One that does not listen is no reason to serve differently.
+fn tell(state: State) {
+    let _ = os::notify::tell(state);
+}
+
+fn blind(error: io::Error) -> Failure {
+    Failure::Machine(format!("cannot wait for signals and workers: {error}"))
+}
+
+fn summary(totals: &Totals) -> String {
+    let total = |counter| totals.of(counter);
+    format!(
+        "stopped: {} connections, {} replies, {} bytes, {} timeouts; faults: {} of peers, {} of \
+         files, {} of the machine",
+        total(Counter::Accepted),
+        total(Counter::Replies),
+        total(Counter::Bytes),
+        total(Counter::Timeouts),
+        total(Counter::PeerFaults),
+        total(Counter::FileFaults),
+        total(Counter::MachineFaults),
+    )
+}

@@ -1,0 +1,337 @@
+//! What happens before the first fork: the settings are judged, the listening sockets bound, the
+//! descriptors shared out, and the operator is told.
+
+use std::io;
+use std::sync::Arc;
+
+use h1::{Limits, Shared};
+use os::{Address, Listener};
+use site::Site;
+
+use crate::architectures::{self, Architecture};
+use crate::connection::by_address;
+use crate::operator::knobs;
+use crate::rings::completions;
+use crate::session::Sessions;
+use crate::shared::counters::Counters;
+use crate::shared::dials::Dials;
+use crate::shared::error_log::ErrorLog;
+use crate::shared::failure::Failure;
+use crate::shared::orders::Orders;
+use crate::shared::performer::Performer;
+use crate::shared::server::House;
+use crate::shared::settings::Settings;
+use crate::shared::trace::TraceFile;
+use crate::supervisor::confine;
+use crate::supervisor::upgrade::Inheritance;
+
+/// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
+const DESCRIPTORS_SPARE: u64 = 64;
+/// More than anybody serves from one process, and all that the table of a ring takes, whatever the
+/// limit says: service managers set it to 2^30.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
+const PORT_DEFAULT: &str = "0.0.0.0:8080";
+
+/// Who listened before.
+pub(crate) enum Before<'b> {
+    Nobody,
+    House(&'b House),
+    Another(&'b Inheritance),
+}
+
+impl Before<'_> {
+    /// The socket that listens there already.
+    fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        match self {
+            Self::Nobody => None,
+            Self::House(house) => {
+                let at = house.settings.listen.iter().position(|known| known == address)?;
+                Some(Ok(Arc::clone(&house.listeners[at])))
+            }
+            Self::Another(inheritance) => inheritance.listener(address),
+        }
+    }
+
+    /// The sockets of a service manager, for who names no address.
+    fn handed_over(&self) -> Vec<Address> {
+        match self {
+            Self::Nobody => os::notify::handed_over(),
+            Self::House(house) => {
+                let all = house.settings.listen.iter();
+                all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
+            }
+            Self::Another(inheritance) => inheritance.handed_over(),
+        }
+    }
+}
+
+/// Makes the house that the workers will share; where somebody listens already, so does it.
+pub(crate) fn house(
+    mut settings: Settings,
+    sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
+    before: &Before<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(House, &'static Architecture), Failure> {
+    judge(&settings)?;
+    let identity = confine::identity(&settings)?;
+    let listeners = bind(&mut settings, before)?;
+    let trace = settings.trace.as_deref().map(|path| {
+        TraceFile::open(path).map_err(|e| {
+            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
+        })
+    });
+    let trace = trace.transpose()?;
+    // All that follows is judged as who will serve, and has to do it again.
+    confine::become_identity(identity.as_ref())?;
+    check_log(&settings)?;
+    let architecture = fall_back(&mut settings, say)?;
+    let split = Split::new(&settings, architecture)?;
+    if architecture.pages == Performer::Ring {
+        settings.limits.window_bytes = completions::READ_BYTES;
+    }
+    let site_settings = site::Settings {
+        cache_bytes: u64::from(settings.cache_mb) << 20,
+        cache_files: split.files as usize,
+        shards: if architecture.connection_per_thread { settings.cache_locks as usize } else { 1 },
+        head_cache: settings.head_cache,
+        small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        rules: settings.rules.clone(),
+        ..site::Settings::default()
+    };
+    let site =
+        Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
+    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let limits = Shared::new(settings.limits.clone());
+    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
+    let orders = Orders::new(listeners.len()).map_err(refused)?;
+    let errors = error_log(&settings, &orders, &counters)?;
+    announce(&settings, &site, architecture, &listeners, &split, say);
+    confine::announce(&settings, say)?;
+    let house = House {
+        site,
+        sessions: by_address::before(sessions(&limits), &settings, &counters),
+        asks_who: by_address::is_wanted(&settings),
+        limits,
+        listeners,
+        counters,
+        orders,
+        errors: Arc::new(errors),
+        connections_max: split.connections as usize,
+        dials: Dials::new(&settings, architecture.accept_limit).map_err(refused)?,
+        trace,
+        settings,
+    };
+    Ok((house, architecture))
+}
+
+/// What a single knob cannot judge by itself.
+///
+/// # Errors
+/// Knobs that contradict each other, and a user or group that this machine has not.
+pub fn judge(settings: &Settings) -> Result<(), Failure> {
+    let row = architectures::architecture(&settings.architecture);
+    let ways = row.map_or(&[][..], |row| row.sendfile);
+    let wrong = |what: String| Err(Failure::Operator(what));
+    match settings.sendfile {
+        Some(way) if !ways.contains(&way) => {
+            let takes = ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(" or ");
+            wrong(format!("--sendfile: {} takes {takes}", settings.architecture))
+        }
+        _ if settings.threads_min > settings.threads => wrong(format!(
+            "--threads-min {} is more than --threads {}",
+            settings.threads_min, settings.threads
+        )),
+        _ if (1..settings.processes).contains(&settings.connections_max) => wrong(format!(
+            "--connections-max {} is less than one for each of --processes {}",
+            settings.connections_max, settings.processes
+        )),
+        _ => confine::identity(settings).map(drop),
+    }
+}
+
+/// Where rings are forbidden, or one as large as is needed, a line says so and `sped` serves.
+fn fall_back(
+    settings: &mut Settings,
+    say: &mut dyn FnMut(&str),
+) -> Result<&'static Architecture, Failure> {
+    let unknown =
+        || Failure::Operator(format!("--architecture: one of {}", architectures::names()));
+    let chosen = architectures::architecture(&settings.architecture).ok_or_else(unknown)?;
+    if chosen.transfer == Performer::Ring {
+        let connections = Split::new(settings, chosen)?.connections;
+        let tried = os::ring::probe().and_then(|()| completions::ring(connections).map(drop));
+        if let Err(why) = tried {
+            let instead = &architectures::ARCHITECTURES[0];
+            say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));
+            settings.architecture = String::from(instead.name);
+            return Ok(instead);
+        }
+    }
+    Ok(chosen)
+}
+
+fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
+    if settings.listen.is_empty() {
+        settings.listen = before.handed_over();
+    }
+    if settings.listen.is_empty() {
+        settings.listen.extend(PORT_DEFAULT.parse::<Address>());
+    }
+    let mut listeners = Vec::new();
+    for address in &settings.listen {
+        let listener = match before.listener(address) {
+            Some(listener) => listener.and_then(|known| {
+                known.set_backlog(settings.backlog)?;
+                Ok(known)
+            }),
+            None => Listener::bind(address, settings.backlog).map(Arc::new),
+        };
+        let listener = listener.map_err(|e| refusal(address, &e, before))?;
+        adjust(&listener, address, settings)?;
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+/// Also what is set by default, which a reload may come back to.
+fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result<(), Failure> {
+    // Of a service manager's socket it is the manager's to say.
+    let is_ours = !matches!(address, Address::Fd(_));
+    let failed = |flag: &str, e: io::Error| Failure::Machine(format!("--{flag}: {e}"));
+    if settings.defer_accept_s > 0 || is_ours {
+        let deferred = listener.defer_accept(settings.defer_accept_s);
+        deferred.map_err(|e| failed("defer-accept-s", e))?;
+    }
+    if settings.send_buffer_kb.is_some() || is_ours {
+        let set = listener.set_send_buffer(settings.send_buffer_kb.map(|kb| kb << 10));
+        set.map_err(|e| failed("send-buffer-kb", e))?;
+    }
+    listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
+}
+
+fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {
+    let mend = match error.kind() {
+        io::ErrorKind::AddrInUse if !matches!(before, Before::Nobody) => {
+            "if this server has it by another spelling, keep that; or choose another port"
+        }
+        io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
+        io::ErrorKind::PermissionDenied => {
+            "not permitted; choose a port from 1024 or start as root"
+        }
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address",
+        io::ErrorKind::InvalidInput => "who starts this must hand over a socket that listens",
+        _ => "choose another address",
+    };
+    Failure::Machine(format!("cannot listen on {address}: {error}; {mend}"))
+}
+
+fn check_log(settings: &Settings) -> Result<(), Failure> {
+    let Some(path) = &settings.access_log else { return Ok(()) };
+    os::output::append(path).map(drop).map_err(|e| {
+        Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
+    })
+}
+
+fn error_log(
+    settings: &Settings,
+    orders: &Orders,
+    counters: &Counters,
+) -> Result<ErrorLog, Failure> {
+    let path = settings.error_log.as_deref();
+    ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
+        Some(path) => {
+            Failure::Operator(format!("--error-log {}: {e}; name a file to write", path.display()))
+        }
+        None => Failure::Machine(format!("cannot write errors: {e}")),
+    })
+}
+
+/// How one worker's descriptors are shared out.
+struct Split {
+    descriptors: u64,
+    files: u64,
+    connections: u64,
+}
+
+impl Split {
+    fn new(settings: &Settings, architecture: &Architecture) -> Result<Self, Failure> {
+        let descriptors = os::limits::descriptors().min(DESCRIPTORS_MAX);
+        let too_few = || {
+            Failure::Machine(format!(
+                "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
+            ))
+        };
+        let usable = descriptors.checked_sub(spare(descriptors)).filter(|&n| n >= 4);
+        let usable = usable.ok_or_else(too_few)?;
+        let files = match settings.cache_files {
+            0 => usable / 4,
+            n => u64::from(n).min(usable / 2),
+        };
+        let mut connections = (usable - files) * 9 / 10;
+        if settings.connections_max > 0 {
+            let each = settings.connections_max / settings.processes;
+            connections = connections.min(u64::from(each));
+        }
+        if architecture.connection_per_thread {
+            connections = connections.min(u64::from(settings.threads));
+        }
+        Ok(Self { descriptors, files, connections: connections.max(1) })
+    }
+}
+
+const fn spare(descriptors: u64) -> u64 {
+    if descriptors / 4 < DESCRIPTORS_SPARE { descriptors / 4 } else { DESCRIPTORS_SPARE }
+}
+
+fn announce(
+    settings: &Settings,
+    site: &Site,
+    architecture: &Architecture,
+    listeners: &[Arc<Listener>],
+    split: &Split,
+    say: &mut dyn FnMut(&str),
+) {
+    for listener in listeners {
+        let address = listener.local_address().unwrap_or_default();
+        let scheme = if address.starts_with("unix:") { "" } else { "http://" };
+        let slash = if scheme.is_empty() { "" } else { "/" };
+        say(&format!("listening on {scheme}{address}{slash}"));
+    }
+    let poller =
+        if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
+    say(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
+    let each = if settings.processes > 1 {
+        format!("{} processes, each with ", settings.processes)
+    } else {
+        String::new()
+    };
+    say(&format!(
+        "limits: {each}{} connections and {} cached files of {} descriptors, {} MiB of cache",
+        split.connections, split.files, split.descriptors, settings.cache_mb
+    ));
+    let defaults = Settings::default();
+    let changed =
+        knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
+    let told = ["listen", "architecture", "poller", "admin"];
+    let changed: Vec<String> = changed
+        .filter(|knob| !told.contains(&knob.name))
+        .map(|knob| format!("{} {}", knob.name, (knob.show)(settings)))
+        .collect();
+    if !changed.is_empty() {
+        say(&format!("changed: {}", changed.join(", ")));
+    }
+    for unreached in site.unreached() {
+        say(&format!("warning: {unreached}"));
+    }
+}
+
+fn what_is_served(settings: &Settings) -> String {
+    let hosts = &settings.rules.hosts;
+    if hosts.is_empty() {
+        let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
+        return root.display().to_string();
+    }
+    let rules = hosts.iter().map(|host| host.rules.len()).sum();
+    let counted = |n: usize, what| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    format!("{} with {}", counted(hosts.len(), "host"), counted(rules, "rule"))
+}

@@ -1,0 +1,139 @@
+//! Upgrade: another program, mostly a newer version of this one, takes over the listening sockets.
+//!
+//! It is started as a child that inherits them, with a line in its environment that says which is
+//! which. When its workers are ready it says so, and only then the program that started it retires;
+//! if it ends before that nothing has changed.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use measure::Instant;
+use os::process::{self, Pid};
+use os::{Address, Listener, Signal, Wake};
+
+use crate::shared::server::House;
+
+/// The process that hands over, the descriptor that wakes it, then descriptor and address of each
+/// socket; a line for each.
+const VARIABLE: &str = "WEIR_UPGRADE";
+
+/// Another program on its way.
+pub(crate) struct Upgrade {
+    pub(crate) pid: Pid,
+    pub(crate) started: Instant,
+    /// Logs were ordered to be opened again; it may have opened them before.
+    pub(crate) misses_logs: bool,
+    ready: Wake,
+}
+
+/// What this program was handed.
+pub(crate) struct Inheritance {
+    ready: Wake,
+    listeners: Vec<(Address, RawFd)>,
+}
+
+/// Where this program lies, by the name that it was called by: where that is a link, it may lead to
+/// another version by the time of an upgrade.
+///
+/// # Errors
+/// There is no /proc.
+pub(crate) fn executable() -> io::Result<PathBuf> {
+    let executable = std::env::current_exe()?;
+    let Some(name) = std::env::args_os().next() else { return Ok(executable) };
+    let is_path = Path::new(&name).components().count() > 1;
+    let path = std::env::var_os("PATH").filter(|_| !is_path).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join(&name));
+    let called = found.chain(is_path.then(|| std::path::absolute(&name)).transpose()?);
+    let is_this = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == executable);
+    Ok({ called }.find(is_this).unwrap_or(executable))
+}
+
+impl Upgrade {
+    /// Starts `program` with the arguments of this one.
+    ///
+    /// # Errors
+    /// There is no such program, it is none, or the machine refuses.
+    pub(crate) fn begin(
+        program: &Path,
+        house: &House,
+        admin: Option<(Address, &Arc<Listener>)>,
+    ) -> io::Result<Self> {
+        let ready = Wake::new()?;
+        let mut text = format!("{}\n{}\n", process::id(), ready.number());
+        let mut kept = vec![ready.as_fd_ref()];
+        let site = house.settings.listen.iter().cloned().zip(&house.listeners);
+        for (address, listener) in site.chain(admin) {
+            text.push_str(&format!("{} {address}\n", listener.number()));
+            kept.push(listener.as_fd_ref());
+        }
+        let arguments = std::env::args_os().skip(1);
+        let pid = process::spawn(program, arguments, (VARIABLE, &text), &kept)?;
+        Ok(Self { pid, started: os::clock::monotonic(), misses_logs: false, ready })
+    }
+
+    /// It is not to serve, while this program goes on. At once: if it became ready just now it
+    /// would, in good order, stop listening on the sockets of both.
+    pub(crate) fn give_up(&self) {
+        // One that cannot be killed has ended, and is buried like a worker.
+        let _ = process::kill(self.pid);
+    }
+
+    /// Lets it know of a signal.
+    pub(crate) fn pass_on(&self, signal: Signal) {
+        // As above.
+        let _ = process::signal(self.pid, signal);
+    }
+
+    /// Whether it serves.
+    pub(crate) fn is_ready(&self) -> bool {
+        let now = Some(measure::Duration::ZERO);
+        os::wait_readable([self.ready.as_fd_ref()], now).is_ok_and(|ready| ready[0])
+    }
+}
+
+impl Inheritance {
+    /// What the environment says, if it was meant for this process.
+    pub(crate) fn take() -> Option<Self> {
+        let text = std::env::var(VARIABLE).ok()?;
+        let mut lines = text.lines();
+        if lines.next()?.parse() != Ok(process::parent()) {
+            return None;
+        }
+        let ready = Wake::take_over(lines.next()?.parse().ok()?).ok()?;
+        let listeners = lines.map_while(|line| {
+            let (number, address) = line.split_once(' ')?;
+            Some((address.parse().ok()?, number.parse().ok()?))
+        });
+        Some(Self { ready, listeners: listeners.collect() })
+    }
+
+    /// The socket that listens there, if it was handed over.
+    pub(crate) fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        let (_, number) = self.listeners.iter().find(|(known, _)| known == address)?;
+        let listener = match address {
+            // A service manager's stays the manager's.
+            Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),
+            _ => Listener::take_over(*number),
+        };
+        Some(listener.map(Arc::new))
+    }
+
+    /// The sockets that a service manager handed to the program before this one.
+    pub(crate) fn handed_over(&self) -> Vec<Address> {
+        let all = self.listeners.iter().map(|(address, _)| address);
+        all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
+    }
+
+    /// Tells whoever handed over that this program serves. Where it does not listen any more
+    /// nobody does: the kernel would otherwise go on queueing clients there.
+    pub(crate) fn ready(self) {
+        let own = self.listeners.iter().filter(|(known, _)| !matches!(known, Address::Fd(_)));
+        // What this program uses was taken over before and is not taken over twice.
+        for listener in own.filter_map(|(_, number)| Listener::take_over(*number).ok()) {
+            let _ = listener.stop();
+        }
+        self.ready.wake();
+    }
+}

@@ -1,0 +1,3 @@
+//! Verbs of threads that have one connection in hand.
+
+pub(crate) mod pool;

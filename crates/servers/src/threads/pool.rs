@@ -1,0 +1,390 @@
+//! MT's pool: how many threads there are, which connection each holds, and whom to close when none
+//! is free.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope};
+
+use measure::{Duration, Instant};
+use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
+
+use crate::connection::gate::REFUSED_FOR;
+use crate::connection::perform::fault;
+use crate::shared::counters::{Counter, Tally};
+use crate::shared::server::House;
+
+/// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
+const STACK_BYTES: usize = 128 << 10;
+/// How long a thread above the minimum waits for a connection before it ends.
+const SPARE_FOR: Duration = Duration::from_secs(10);
+/// How often the pool looks again for an idle connection to close while no thread is free.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// A connection that has been idle for less may have a request on its way: it is not closed for
+/// another's sake, but asked to end with its next reply.
+const IDLE_MIN: Duration = Duration::from_millis(100);
+const BUSY: u64 = u64::MAX;
+
+/// The pool.
+pub(crate) struct Pool<'h> {
+    house: &'h House,
+    worker: usize,
+    threads: AtomicU32,
+    free: AtomicU32,
+    draining: AtomicBool,
+    /// No thread is free, there may be no more, and somebody waits for one.
+    pressed: AtomicBool,
+    /// Held by the one free thread that waits for connections. If all waited, each connection would
+    /// wake them all, and all but one for nothing.
+    accepting: Mutex<Waiting>,
+    /// When a connection was last waited for with success: nanoseconds.
+    accepted_ns: AtomicU64,
+    /// Tells the pool that the last free thread was taken.
+    wake: Wake,
+    spare: Mutex<SpareDescriptor>,
+    /// By descriptor.
+    held: Mutex<HashMap<u32, Arc<Hold>>>,
+}
+
+/// Connections that were accepted and that no thread holds yet.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    queue: VecDeque<Arc<Socket>>,
+    /// Which listening socket is the first: none is always the last.
+    first: usize,
+    /// Connections accepted in a drain: no more than could wait when it began.
+    drained: u32,
+    /// A drain has accepted all who waited.
+    is_shut: bool,
+}
+
+/// A connection that a thread holds.
+struct Hold {
+    socket: Arc<Socket>,
+    /// Nanoseconds since when it has been idle, or [`BUSY`].
+    idle_since: AtomicU64,
+}
+
+/// A thread of the pool.
+pub(crate) struct Member<'p> {
+    pool: &'p Pool<'p>,
+}
+
+/// The right to accept.
+pub(crate) type Turn<'p> = MutexGuard<'p, Waiting>;
+
+/// A thread's hold on its connection; let go when dropped.
+pub(crate) struct Held<'p> {
+    pool: &'p Pool<'p>,
+    hold: Arc<Hold>,
+}
+
+impl<'h> Pool<'h> {
+    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+        Ok(Self {
+            house,
+            worker,
+            threads: AtomicU32::new(0),
+            free: AtomicU32::new(0),
+            draining: AtomicBool::new(false),
+            pressed: AtomicBool::new(false),
+            accepting: Mutex::default(),
+            accepted_ns: AtomicU64::new(0),
+            wake: Wake::new()?,
+            spare: Mutex::new(SpareDescriptor::new()?),
+            held: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Runs `serve` on as many threads as are needed, until drained.
+    pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
+        os::thread::set_name("weir-pool");
+        std::thread::scope(|scope| {
+            // Nobody is served by a pool that is not known to be ready: who has an answer may rely
+            // on it that the supervisor will hear his signals.
+            let turn = locked(&self.accepting);
+            // Without the first nothing is served; without others it is slow.
+            self.spawn(scope, &serve)?;
+            for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
+                let _ = self.spawn(scope, &serve);
+            }
+            self.house.started(self.worker);
+            drop(turn);
+            while !self.house.orders.is_draining() {
+                self.look_after(scope, &serve);
+            }
+            let ordered = os::clock::monotonic();
+            self.draining.store(true, SeqCst);
+            let grace = match self.house.orders.is_retiring() {
+                true => self.house.limits.idle_grace,
+                false => Duration::ZERO,
+            };
+            let mut ended = false;
+            while self.threads.load(Acquire) > 0 {
+                if !ended && os::clock::monotonic() - ordered >= grace {
+                    self.end_idle();
+                    ended = true;
+                }
+                self.look_after_drain(scope, &serve);
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for an order or for the last free thread to be taken; then makes another, or where
+    /// that may not be, closes who has been idle for longest, and has who is busy leave after a
+    /// reply.
+    fn look_after<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) {
+        self.wait(Some(self.house.orders.wake()));
+        if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
+            return;
+        }
+        let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
+        let is_pressed = !has_grown && self.is_waited_for();
+        self.pressed.store(is_pressed, Release);
+        if is_pressed && self.close_longest_idle() {
+            let mut tally = Tally::default();
+            tally.add(Counter::Evicted, 1);
+            tally.publish(&self.house.counters, self.worker);
+        }
+    }
+
+    /// Whoever waits in a drain still gets a thread, which ends when nobody waits any more.
+    fn look_after_drain<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) {
+        self.wait(None);
+        if self.free.load(Acquire) == 0 && self.may_grow() && self.is_waited_for() {
+            // No memory for another thread: those that there are go on.
+            let _ = self.spawn(scope, serve);
+        }
+    }
+
+    /// Until the last free thread is taken or leaves, or the order comes; while none is free, or in
+    /// a drain, for a short time.
+    fn wait(&self, order: Option<&Arc<Wake>>) {
+        let is_pressed = self.free.load(Acquire) == 0 || order.is_none();
+        let patience = is_pressed.then_some(LOOK_AGAIN);
+        let wakes = [self.wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
+        if os::wait_readable(wakes, patience).is_ok_and(|ready| ready[0]) {
+            self.wake.clear();
+        }
+    }
+
+    fn may_grow(&self) -> bool {
+        (self.threads.load(Acquire) as usize) < self.house.connections_max
+    }
+
+    fn spawn<'s, 'e>(
+        &'s self,
+        scope: &'s Scope<'s, 'e>,
+        serve: &'s (impl Fn(&Member<'_>) + Sync),
+    ) -> io::Result<()> {
+        self.threads.fetch_add(1, Release);
+        self.free.fetch_add(1, Release);
+        let thread = Builder::new().name(String::from("weir-thread")).stack_size(STACK_BYTES);
+        let spawned = thread.spawn_scoped(scope, move || serve(&Member { pool: self }));
+        if let Err(e) = spawned {
+            self.threads.fetch_sub(1, Release);
+            self.free.fetch_sub(1, Release);
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// Whether a connection waits for a thread, in the kernel or accepted.
+    fn is_waited_for(&self) -> bool {
+        // While somebody has the turn a thread is free.
+        let Ok(waiting) = self.accepting.try_lock() else { return false };
+        !waiting.queue.is_empty() || (!waiting.is_shut && self.is_listener_ready())
+    }
+
+    /// In a drain: whether somebody still waits, and no more have come than could.
+    fn lets_in(&self, waiting: &mut Waiting) -> bool {
+        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
+        if !waits && !waiting.is_shut {
+            waiting.is_shut = true;
+            self.house.stop_listening();
+        }
+        waits && !waiting.is_shut
+    }
+
+    /// Whether somebody waits whom nobody else accepts.
+    fn is_listener_ready(&self) -> bool {
+        let listeners = self.house.kept_listeners();
+        os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
+            .is_ok_and(|ready| ready.iter().any(|&ready| ready))
+    }
+
+    /// `false`: none is idle for long enough.
+    fn close_longest_idle(&self) -> bool {
+        let held = locked(&self.held);
+        let latest = os::clock::monotonic().ns.saturating_sub(IDLE_MIN.as_nanos() as u64);
+        let idle = held.values().map(|hold| (hold.idle_since.load(SeqCst), hold));
+        let longest = idle.filter(|(since, _)| *since <= latest).min_by_key(|(since, _)| *since);
+        longest.is_some_and(|(since, hold)| {
+            // It is not to be chosen again; if its thread was faster it is not idle any more.
+            let chosen = hold.idle_since.compare_exchange(since, BUSY, SeqCst, SeqCst).is_ok();
+            // Its thread receives an end, as if the peer had closed.
+            chosen && hold.socket.shutdown_read().is_ok()
+        })
+    }
+
+    /// Ends the wait of every thread whose connection is idle; the others end after their reply.
+    fn end_idle(&self) {
+        for hold in locked(&self.held).values() {
+            if hold.idle_since.load(SeqCst) != BUSY {
+                let _ = hold.socket.shutdown_read();
+            }
+        }
+    }
+}
+
+impl Member<'_> {
+    /// Waits until a connection was accepted or can be; nothing: this thread is to end.
+    pub(crate) fn wait_for_turn(&self) -> Option<Turn<'_>> {
+        let pool = self.pool;
+        let mut turn = locked(&pool.accepting);
+        if !turn.queue.is_empty() {
+            return Some(turn);
+        }
+        let listeners = pool.house.listeners.iter().map(|listener| listener.as_fd_ref());
+        let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
+        // Whoever follows one that has waited in vain need not wait as long again.
+        let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
+        // The last free thread stays, but looks again whether it is: without any nobody would wait
+        // for connections.
+        let is_last = || pool.free.load(Acquire) <= 1;
+        let is_spare = pool.threads.load(Acquire) > pool.house.settings.threads_min;
+        let waited = if is_last() { Duration::ZERO } else { Duration::from_nanos(waited) };
+        let patience = is_spare.then(|| SPARE_FOR.saturating_sub(waited));
+        let stays = match os::wait_readable(waited_for, patience) {
+            // An order to drain: whoever waits to be accepted is still served, and nobody after.
+            Ok(ready) if ready[0] => pool.lets_in(&mut turn),
+            Ok(ready) if ready.iter().any(|&ready| ready) => {
+                pool.accepted_ns.store(os::clock::monotonic().ns, Release);
+                true
+            }
+            Ok(_) => !is_spare || is_last(),
+            Err(_) => false,
+        };
+        if stays {
+            return Some(turn);
+        }
+        // Before the turn is given back: the next one in it decides by these.
+        pool.threads.fetch_sub(1, Release);
+        if pool.free.fetch_sub(1, Release) == 1 {
+            pool.wake.wake();
+        }
+        None
+    }
+
+    /// Accepts up to `limit` connections from each listening socket, as far as there are threads
+    /// for them, unless some that were accepted wait already.
+    pub(crate) fn accept(&self, turn: &mut Turn<'_>, limit: u32, tally: &mut Tally) {
+        if !turn.queue.is_empty() {
+            return;
+        }
+        let house = self.pool.house;
+        let busy = self.pool.threads.load(Acquire).saturating_sub(self.pool.free.load(Acquire));
+        let room = house.connections_max.saturating_sub(busy as usize);
+        turn.first += 1;
+        for listener in house.listeners_from(turn.first) {
+            for _ in 0..limit {
+                if turn.queue.len() >= room || !self.accept_one(listener, turn, tally) {
+                    break;
+                }
+            }
+        }
+        if house.orders.is_draining() {
+            // A try that brought nobody counts, too: a socket that another generation has stopped
+            // looks ready for ever.
+            turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
+        }
+        tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
+        turn.queue.iter().for_each(|socket| tally.accepted(socket));
+    }
+
+    fn accept_one(&self, listener: &Listener, turn: &mut Turn<'_>, tally: &mut Tally) -> bool {
+        match listener.accept(Blocking::Yes) {
+            Ok(socket) => turn.queue.push_back(Arc::new(socket)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(e) => {
+                let whose = fault(&e);
+                tally.add(whose, 1);
+                if whose == Counter::MachineFaults {
+                    let Pool { house, worker, .. } = self.pool;
+                    house.errors.refused(*worker, &e, os::clock::monotonic());
+                    // In a drain those who wait can wait until somebody has gone.
+                    let sheds =
+                        os::is_out_of_descriptors(&e) && !self.pool.house.orders.is_draining();
+                    let shed = sheds && locked(&self.pool.spare).refuse(listener);
+                    tally.add(Counter::Shed, u64::from(shed));
+                    // With the turn in hand, so that nobody else tries meanwhile.
+                    let _ = os::wait_readable([], Some(REFUSED_FOR));
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The thread takes the connection in hand that was accepted first, and gives the turn back.
+    pub(crate) fn hold(&self, mut turn: Turn<'_>) -> Option<Held<'_>> {
+        let socket = turn.queue.pop_front()?;
+        let hold = Arc::new(Hold { socket, idle_since: AtomicU64::new(BUSY) });
+        locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
+        let was_last = self.pool.free.fetch_sub(1, Release) == 1;
+        drop(turn);
+        if was_last {
+            self.pool.wake.wake();
+        }
+        Some(Held { pool: self.pool, hold })
+    }
+}
+
+impl Held<'_> {
+    pub(crate) fn socket(&self) -> Arc<Socket> {
+        Arc::clone(&self.hold.socket)
+    }
+
+    /// Says whether the connection is between two requests. Told before asking
+    /// [`Held::is_draining`], so that a drain either is seen or sees.
+    pub(crate) fn idle(&self, idle: bool, now: Instant) {
+        let was_idle = self.hold.idle_since.load(SeqCst) != BUSY;
+        if idle != was_idle {
+            self.hold.idle_since.store(if idle { now.ns } else { BUSY }, SeqCst);
+        }
+    }
+
+    /// Whether the reply in hand is the last.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.pool.draining.load(SeqCst)
+    }
+
+    /// Whether somebody waits for a thread, and this one may be had after a reply.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.pool.pressed.load(Acquire) && self.pool.free.load(Acquire) == 0
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Before the descriptor is closed, so that no later connection has it yet.
+        locked(&self.pool.held).remove(&self.hold.socket.id());
+        self.pool.free.fetch_add(1, Release);
+    }
+}
+
+// A thread that panicked has not left these half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
