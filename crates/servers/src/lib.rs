@@ -1,7 +1,7 @@
 //! The architectures: who performs which step of a request, and where.
 //!
 //! A [`Session`](session::Session) says what it wants; each architecture performs those wants in
-//! its own way, in one short file that reads like its paper. The rooms of this house, each of which
+//! its own way, in one short file that reads like its paper. The rooms of this crate, each of which
 //! uses only those above it:
 //!
 //! | room | holds |
@@ -32,7 +32,7 @@ pub use operator::knobs;
 pub use session::plain;
 pub use shared::failure::Failure;
 pub use shared::performer;
-pub use shared::server::House;
+pub use shared::server::Server;
 pub use shared::{counters, error_log, proxy_protocol, quotas, settings, stamps};
 pub use supervisor::start::judge;
 pub use supervisor::{Program, serve};

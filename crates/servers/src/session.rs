@@ -15,7 +15,7 @@ pub trait Session: Send {
     /// What is to be done next.
     fn want(&self) -> Want<'_, File>;
     /// Where the peer connects from, as far as that can be found out; told once to those who want
-    /// to know (`House::asks_who`), perhaps after its first bytes.
+    /// to know (`Server::asks_who`), perhaps after its first bytes.
     fn introduced(&mut self, _: Option<IpAddr>, _: &Now) {}
     /// Whose connection it is, where that is somebody else than the peer.
     fn source(&self) -> Option<IpAddr> {

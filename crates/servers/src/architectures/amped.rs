@@ -17,24 +17,24 @@ use h1::{Miss, Now};
 use os::File;
 
 use crate::connection::perform::{Handed, Loads};
-use crate::loops::helpers::{Crew, Helpers};
+use crate::loops::helpers::{Helpers, HelpersShared};
 use crate::loops::phases::{Loop, Until};
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Serves until drained.
 ///
 /// # Errors
 /// The machine refuses a poller, a descriptor or a thread, at start or while waiting.
-pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
-    let crew = Crew::new(house.settings.helper_queue as usize)?;
+pub(crate) fn amped(server: &Server, worker: usize) -> io::Result<()> {
+    let shared = HelpersShared::new(server.settings.helper_queue as usize)?;
     std::thread::scope(|scope| {
-        let mut helpers = crew.hire(scope, house, house.settings.helpers)?;
-        let mut turn = Loop::new(house, worker)?;
-        turn.add_extra(crew.wake())?;
+        let mut helpers = shared.hire(scope, server, server.settings.helpers)?;
+        let mut turn = Loop::new(server, worker)?;
+        turn.add_extra(shared.wake())?;
         while turn.goes_on() {
             turn.get_events()?;
             if turn.is_listener_ready() {
-                turn.accept(house.accept_limit());
+                turn.accept(server.accept_limit());
             }
             if turn.is_extra_ready() {
                 for done in helpers.finished() {
@@ -42,7 +42,7 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
                 }
             }
             let round = turn.ready();
-            if house.settings.passes == 2 {
+            if server.settings.passes == 2 {
                 for &token in &round {
                     turn.work(token, Until::Send, &mut helpers);
                 }
@@ -55,19 +55,19 @@ pub(crate) fn amped(house: &House, worker: usize) -> io::Result<()> {
 }
 
 impl Loads for Helpers<'_> {
-    fn load(&mut self, token: u64, miss: Miss<File>, house: &House, now: &Now) -> Handed {
+    fn load(&mut self, token: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed {
         let in_memory = match &miss {
             Miss::Path(_) => false,
             Miss::Pages(part) | Miss::More(part) => part.file.is_resident(part.at, part.end),
         };
         if in_memory {
-            return Handed::Loaded(house.load(&miss, now));
+            return Handed::Loaded(server.load(&miss, now));
         }
         match self.hand_over(token, miss) {
             Ok(()) => Handed::Away,
             Err(Miss::Path(_)) => Handed::Refused,
             // An answer that has begun is finished, if the loop has to block for it.
-            Err(pages) => Handed::Loaded(house.load(&pages, now)),
+            Err(pages) => Handed::Loaded(server.load(&pages, now)),
         }
     }
 }

@@ -8,7 +8,7 @@ mod sped;
 use std::io;
 
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::{ACCEPT_INF, Sendfile};
 
 /// One architecture.
@@ -37,7 +37,7 @@ pub struct Architecture {
     /// The ways of file parts that it has, the one it takes by itself first.
     pub sendfile: &'static [Sendfile],
     /// Runs one worker until it has drained.
-    pub run: fn(&House, usize) -> io::Result<()>,
+    pub run: fn(&Server, usize) -> io::Result<()>,
 }
 
 /// The table.

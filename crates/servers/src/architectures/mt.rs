@@ -23,12 +23,12 @@ use measure::Duration;
 use os::{File, Socket};
 
 use crate::connection::perform::{count_fault, fault, send_part, step_of};
-use crate::connection::{Peer, count};
+use crate::connection::{Connection, count};
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::log::AccessLog;
 use crate::shared::performer::Performer;
 use crate::shared::server::Clock;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::trace::Step;
 use crate::threads::pool::{Held, Member, Pool};
 
@@ -36,29 +36,29 @@ use crate::threads::pool::{Held, Member, Pool};
 ///
 /// # Errors
 /// The machine refuses the first threads or a descriptor.
-pub(crate) fn mt(house: &House, worker: usize) -> io::Result<()> {
-    let log = crate::shared::log::start(house, worker)?;
-    Pool::new(house, worker)?.run(|member| serve(member, house, worker, log.clone()))
+pub(crate) fn mt(server: &Server, worker: usize) -> io::Result<()> {
+    let log = crate::shared::log::start(server, worker)?;
+    Pool::new(server, worker)?.run(|member| serve(member, server, worker, log.clone()))
 }
 
 /// A thread's life: accept, then serve one after the other.
-fn serve(member: &Member<'_>, house: &House, worker: usize, log: Option<AccessLog>) {
+fn serve(member: &Member<'_>, server: &Server, worker: usize, log: Option<AccessLog>) {
     let clock = Clock::new();
-    let mut thread = Thread { house, worker, clock, tally: Tally::default(), log };
+    let mut thread = Thread { server, worker, clock, tally: Tally::default(), log };
     while let Some(mut turn) = member.wait_for_turn() {
-        member.accept(&mut turn, house.accept_limit(), &mut thread.tally);
+        member.accept(&mut turn, server.accept_limit(), &mut thread.tally);
         let held = member.hold(turn);
-        thread.tally.publish(&house.counters, worker);
+        thread.tally.publish(&server.counters, worker);
         if let Some(held) = held {
             thread.serve_one(held);
             thread.tally.add(Counter::Closed, 1);
-            thread.tally.publish(&house.counters, worker);
+            thread.tally.publish(&server.counters, worker);
         }
     }
 }
 
 struct Thread<'h> {
-    house: &'h House,
+    server: &'h Server,
     worker: usize,
     clock: Clock,
     tally: Tally,
@@ -73,7 +73,7 @@ impl Thread<'_> {
     fn serve_one(&mut self, held: Held<'_>) {
         let mut now = self.clock.now();
         let logs = self.log.is_some();
-        let mut peer = Peer::new(held.socket(), self.house, Performer::Thread, logs, &now);
+        let mut peer = Connection::new(held.socket(), self.server, Performer::Thread, logs, &now);
         let mut patience = None;
         let mut retired = false;
         loop {
@@ -99,9 +99,9 @@ impl Thread<'_> {
 
     /// Sets the socket's timeout to what the session's patience is, where that has changed: mostly
     /// it has not, so a request costs no call.
-    fn set_patience(&self, peer: &Peer<Arc<Socket>>, now: &Now, set: &mut Option<Duration>) {
+    fn set_patience(&self, peer: &Connection<Arc<Socket>>, now: &Now, set: &mut Option<Duration>) {
         let Some(due) = peer.session.deadline() else { return };
-        let limits = &self.house.limits;
+        let limits = &self.server.limits;
         let patience = match due.timeout {
             // A drain is to be seen soon by who has asked nothing yet.
             h1::Timeout::Head => limits.head_timeout.min(limits.linger_timeout),
@@ -118,18 +118,18 @@ impl Thread<'_> {
     }
 
     /// Performs what the peer wants, blocking; `false`: it is to be dropped.
-    fn perform(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) -> bool {
+    fn perform(&mut self, peer: &mut Connection<Arc<Socket>>, now: &mut Now) -> bool {
         match peer.session.want() {
             Want::Recv => self.receive(peer, now),
             Want::Find(head) => {
-                let found = self.house.site.find(&head, now);
+                let found = self.server.site.find(&head, now);
                 self.tally.add(Counter::Requests, 1);
                 self.tally.add(Counter::Loads, u64::from(matches!(found, h1::Found::Miss(_))));
-                if let Some(witness) = &mut peer.witness {
-                    witness.note(&*peer.session);
-                    witness.mark(Step::Find, Performer::Thread);
+                if let Some(journal) = &mut peer.journal {
+                    journal.note(&*peer.session);
+                    journal.mark(Step::Find, Performer::Thread);
                 }
-                self.house.orders.tell_near_end(&mut *peer.session, now);
+                self.server.orders.tell_near_end(&mut *peer.session, now);
                 peer.session.found(found, now);
             }
             Want::Load(miss) => {
@@ -150,7 +150,7 @@ impl Thread<'_> {
         true
     }
 
-    fn receive(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) {
+    fn receive(&mut self, peer: &mut Connection<Arc<Socket>>, now: &mut Now) {
         let mut buffer = [0; BUFFER_BYTES];
         let received = peer.socket.recv(&mut buffer);
         *now = self.clock.now();
@@ -170,7 +170,7 @@ impl Thread<'_> {
     }
 
     fn load(&mut self, miss: &Miss<File>, now: &mut Now) -> Loaded<File> {
-        let loaded = self.house.load(miss, now);
+        let loaded = self.server.load(miss, now);
         count_fault(&loaded, &mut self.tally);
         let before = now.at;
         *now = self.clock.now();
@@ -178,22 +178,22 @@ impl Thread<'_> {
         loaded
     }
 
-    fn send(&mut self, peer: &mut Peer<Arc<Socket>>, now: &mut Now) {
-        if let Some(witness) = &mut peer.witness {
-            witness.note(&*peer.session);
-            witness.mark(Step::Send, Performer::Thread);
+    fn send(&mut self, peer: &mut Connection<Arc<Socket>>, now: &mut Now) {
+        if let Some(journal) = &mut peer.journal {
+            journal.note(&*peer.session);
+            journal.mark(Step::Send, Performer::Thread);
         }
         let Want::Send(chunk, part) = peer.session.want() else { return };
         let sent = match part {
             Some(part) if chunk.bytes().is_empty() => {
-                let how = self.house.settings.sendfile;
+                let how = self.server.settings.sendfile;
                 let sent = send_part(&peer.socket, part, part.len(), how);
                 // That may have taken as long as the disk or the peer wanted.
                 *now = self.clock.now();
                 sent
             }
             _ => {
-                let more = part.is_some() && self.house.limits.gather;
+                let more = part.is_some() && self.server.limits.gather;
                 peer.socket.send(chunk.bytes(), more).map(|n| n as u64)
             }
         };
@@ -206,11 +206,11 @@ impl Thread<'_> {
                 self.tally.add(Counter::Bytes, n);
                 if let Some(reply) = peer.session.sent(n, now) {
                     count(reply, &mut self.tally);
-                    self.tally.publish(&self.house.counters, self.worker);
-                    self.house.counters.count_switches(now.date.seconds);
-                    if let Some(witness) = &mut peer.witness {
+                    self.tally.publish(&self.server.counters, self.worker);
+                    self.server.counters.count_switches(now.date.seconds);
+                    if let Some(journal) = &mut peer.journal {
                         let log = self.log.as_mut();
-                        witness.finish(reply, self.house, log, now, &mut self.tally);
+                        journal.finish(reply, self.server, log, now, &mut self.tally);
                     }
                 }
             }

@@ -16,16 +16,16 @@
 use std::io;
 
 use crate::rings::completions::Completions;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Serves until drained.
 ///
 /// # Errors
 /// The machine refuses a ring, at start or while waiting.
-pub(crate) fn proactor(house: &House, worker: usize) -> io::Result<()> {
-    let mut turn = Completions::new(house, worker)?;
+pub(crate) fn proactor(server: &Server, worker: usize) -> io::Result<()> {
+    let mut turn = Completions::new(server, worker)?;
     while turn.goes_on() {
-        turn.accept(house.accept_limit())?;
+        turn.accept(server.accept_limit())?;
         turn.submit_and_wait()?;
         while turn.complete()? {}
         turn.start_all()?;

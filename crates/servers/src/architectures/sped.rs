@@ -17,21 +17,21 @@ use std::io;
 
 use crate::connection::perform::Nobody;
 use crate::loops::phases::{Loop, Until};
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Serves until drained.
 ///
 /// # Errors
 /// The machine refuses a poller or a descriptor, at start or while waiting.
-pub(crate) fn sped(house: &House, worker: usize) -> io::Result<()> {
-    let mut turn = Loop::new(house, worker)?;
+pub(crate) fn sped(server: &Server, worker: usize) -> io::Result<()> {
+    let mut turn = Loop::new(server, worker)?;
     while turn.goes_on() {
         turn.get_events()?;
         if turn.is_listener_ready() {
-            turn.accept(house.accept_limit());
+            turn.accept(server.accept_limit());
         }
         let round = turn.ready();
-        if house.settings.passes == 2 {
+        if server.settings.passes == 2 {
             for &token in &round {
                 turn.work(token, Until::Send, &mut Nobody);
             }

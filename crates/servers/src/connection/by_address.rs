@@ -1,5 +1,5 @@
-//! The porter: stands before another session where it matters whose connection it is. He hears a
-//! balancer's PROXY header, and lets nobody have more than his address may.
+//! A session before another one, where it matters from which address a connection is: it hears a
+//! balancer's PROXY header, and keeps the quotas of addresses.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,45 +10,45 @@ use os::File;
 use crate::session::{Session, Sessions};
 use crate::shared::counters::{Counter, Counters};
 use crate::shared::proxy_protocol::{self, HEADER_BYTES_MAX, Header, Network};
-use crate::shared::quotas::{Admission, Key, Quota};
+use crate::shared::quotas::{Key, Quota, Quotas};
 use crate::shared::settings::Settings;
 
 /// Bytes that are kept while a ring finds out who has sent them: as many as it has on the way.
 const EARLY_BYTES_MAX: usize = 256 << 10;
 
-/// What all porters of a worker know.
-struct Lodge {
+/// What these sessions of a worker share.
+struct Policy {
     /// Who sends a header; nobody: connections are their peers' own.
     balancers: Vec<Network>,
-    admission: Mutex<Admission>,
+    quotas: Mutex<Quotas>,
     limits_requests: bool,
     counters: Counters,
 }
 
-/// Whether the settings want a porter.
+/// Whether the settings want such sessions.
 pub(crate) fn is_wanted(settings: &Settings) -> bool {
     !settings.proxy_protocol.is_empty() || settings.quota != Quota::default()
 }
 
-/// Puts a porter before each session, if the settings want one.
+/// Puts one before each session, if the settings want that.
 pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counters) -> Sessions {
     if !is_wanted(settings) {
         return sessions;
     }
-    let lodge = Arc::new(Lodge {
+    let policy = Arc::new(Policy {
         balancers: settings.proxy_protocol.clone(),
-        admission: Mutex::new(Admission::new(settings.quota)),
+        quotas: Mutex::new(Quotas::new(settings.quota)),
         limits_requests: settings.quota.requests_per_s > 0,
         counters: counters.clone(),
     });
     Arc::new(move |now| {
-        let state = State::Stranger { early: Vec::new(), has_ended: false };
-        Box::new(Porter { lodge: Arc::clone(&lodge), inner: sessions(now), state })
+        let state = State::Unknown { early: Vec::new(), has_ended: false };
+        Box::new(ByAddress { policy: Arc::clone(&policy), inner: sessions(now), state })
     })
 }
 
-struct Porter {
-    lodge: Arc<Lodge>,
+struct ByAddress {
+    policy: Arc<Policy>,
     inner: Box<dyn Session>,
     state: State,
 }
@@ -56,23 +56,23 @@ struct Porter {
 /// How far a connection has come.
 enum State {
     /// Nobody has said from where it is. What it has sent is kept, and whether that was all.
-    Stranger { early: Vec<u8>, has_ended: bool },
+    Unknown { early: Vec<u8>, has_ended: bool },
     /// A balancer's, whose header is not whole yet.
     Balancer(Vec<u8>),
     /// Let in.
-    Guest { source: Option<IpAddr>, key: Option<Key> },
-    /// Turned away.
-    Away,
+    Admitted { source: Option<IpAddr>, key: Option<Key> },
+    /// To be closed.
+    TurnedAway,
 }
 
-impl Porter {
+impl ByAddress {
     /// It is known from where the connection is.
     fn meet(&mut self, peer: Option<IpAddr>, now: &Now) {
-        let State::Stranger { early, has_ended } = &mut self.state else { return };
+        let State::Unknown { early, has_ended } = &mut self.state else { return };
         let (early, has_ended) = (std::mem::take(early), *has_ended);
-        if self.lodge.balancers.is_empty() {
+        if self.policy.balancers.is_empty() {
             self.admit(peer, &early, now);
-        } else if peer.is_some_and(|peer| self.lodge.is_balancer(peer)) {
+        } else if peer.is_some_and(|peer| self.policy.is_balancer(peer)) {
             self.state = State::Balancer(Vec::new());
             self.hear(&early, now);
         } else {
@@ -99,52 +99,52 @@ impl Porter {
 
     fn admit(&mut self, source: Option<IpAddr>, bytes: &[u8], now: &Now) {
         let key = source.map(Key::of);
-        if key.is_some_and(|key| !self.lodge.admission().enters(key)) {
+        if key.is_some_and(|key| !self.policy.quotas().enters(key)) {
             return self.turn_away();
         }
-        self.state = State::Guest { source, key };
+        self.state = State::Admitted { source, key };
         if !bytes.is_empty() {
             self.inner.received(bytes, now);
         }
     }
 
     fn turn_away(&mut self) {
-        self.lodge.counters.count(Counter::TurnedAway);
-        self.state = State::Away;
+        self.policy.counters.count(Counter::TurnedAway);
+        self.state = State::TurnedAway;
     }
 }
 
-impl Lodge {
+impl Policy {
     fn is_balancer(&self, peer: IpAddr) -> bool {
         self.balancers.iter().any(|network| network.contains(peer))
     }
 
     // A thread that panicked has not left an account half changed.
-    fn admission(&self) -> MutexGuard<'_, Admission> {
-        self.admission.lock().unwrap_or_else(PoisonError::into_inner)
+    fn quotas(&self) -> MutexGuard<'_, Quotas> {
+        self.quotas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Porter {
+impl Drop for ByAddress {
     fn drop(&mut self) {
-        if let State::Guest { key: Some(key), .. } = self.state {
-            self.lodge.admission().leaves(key);
+        if let State::Admitted { key: Some(key), .. } = self.state {
+            self.policy.quotas().leaves(key);
         }
     }
 }
 
-impl Session for Porter {
+impl Session for ByAddress {
     fn introduced(&mut self, peer: Option<IpAddr>, now: &Now) {
         self.meet(peer, now);
     }
 
     fn source(&self) -> Option<IpAddr> {
-        if let State::Guest { source, .. } = self.state { source } else { None }
+        if let State::Admitted { source, .. } = self.state { source } else { None }
     }
 
     fn want(&self) -> Want<'_, File> {
         match &self.state {
-            State::Away => Want::Close,
+            State::TurnedAway => Want::Close,
             // A status may be on its way to whoever is not known yet.
             _ => self.inner.want(),
         }
@@ -152,11 +152,11 @@ impl Session for Porter {
 
     fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
         match &mut self.state {
-            State::Stranger { early, .. } if early.len() + bytes.len() <= EARLY_BYTES_MAX => {
+            State::Unknown { early, .. } if early.len() + bytes.len() <= EARLY_BYTES_MAX => {
                 early.extend_from_slice(bytes);
                 true
             }
-            State::Stranger { .. } => {
+            State::Unknown { .. } => {
                 self.turn_away();
                 false
             }
@@ -164,14 +164,14 @@ impl Session for Porter {
                 self.hear(bytes, now);
                 matches!(self.want(), Want::Recv)
             }
-            State::Guest { .. } => self.inner.received(bytes, now),
-            State::Away => false,
+            State::Admitted { .. } => self.inner.received(bytes, now),
+            State::TurnedAway => false,
         }
     }
 
     fn ended(&mut self, now: &Now) {
         match &mut self.state {
-            State::Stranger { has_ended, .. } => *has_ended = true,
+            State::Unknown { has_ended, .. } => *has_ended = true,
             _ => self.inner.ended(now),
         }
     }
@@ -179,10 +179,10 @@ impl Session for Porter {
     /// Counted here, where the address is known, and before a disk is touched.
     fn found(&mut self, found: Found<File>, now: &Now) {
         let found = match self.state {
-            State::Guest { key: Some(key), .. }
-                if self.lodge.limits_requests && !self.lodge.admission().asks(key, now.at) =>
+            State::Admitted { key: Some(key), .. }
+                if self.policy.limits_requests && !self.policy.quotas().asks(key, now.at) =>
             {
-                self.lodge.counters.count(Counter::Throttled);
+                self.policy.counters.count(Counter::Throttled);
                 Found::Status(Status::TOO_MANY_REQUESTS)
             }
             _ => found,
@@ -192,7 +192,7 @@ impl Session for Porter {
 
     fn expired(&mut self, now: &Now) -> bool {
         match self.state {
-            State::Guest { .. } => self.inner.expired(now),
+            State::Admitted { .. } => self.inner.expired(now),
             _ => {
                 self.inner.failed();
                 true

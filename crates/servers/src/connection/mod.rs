@@ -16,12 +16,12 @@ use crate::session::Session;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::log::{AccessLog, Asked};
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::LogFormat;
 use crate::shared::trace::{Step, Trace, Who, quoted};
 
 /// One connection as the loop or the thread that serves it holds it.
-pub(crate) struct Peer<S = Socket> {
+pub(crate) struct Connection<S = Socket> {
     pub(crate) socket: S,
     pub(crate) session: Box<dyn Session>,
     /// There may be bytes, or a FIN, to receive.
@@ -34,11 +34,11 @@ pub(crate) struct Peer<S = Socket> {
     pub(crate) away: bool,
     /// It is in this round, or in the next.
     pub(crate) queued: bool,
-    pub(crate) witness: Option<Box<Witness>>,
+    pub(crate) journal: Option<Box<Journal>>,
 }
 
 /// What a connection's log line and trace need; there only if one of the two is on.
-pub(crate) struct Witness {
+pub(crate) struct Journal {
     ip: Option<IpAddr>,
     asked: Asked,
     /// None if there is no log.
@@ -46,19 +46,19 @@ pub(crate) struct Witness {
     trace: Option<Trace>,
 }
 
-impl<S: Borrow<Socket>> Peer<S> {
+impl<S: Borrow<Socket>> Connection<S> {
     pub(crate) fn new(
         socket: S,
-        house: &House,
+        server: &Server,
         accepted_by: Performer,
         logs: bool,
         now: &Now,
     ) -> Self {
-        let traces = house.trace.is_some();
-        let ip = if logs || traces || house.asks_who { socket.borrow().peer_ip() } else { None };
-        let witness = (logs || traces).then(|| Witness::new(ip, house, logs, accepted_by));
-        let mut session = (house.sessions)(now);
-        if house.asks_who {
+        let traces = server.trace.is_some();
+        let ip = if logs || traces || server.asks_who { socket.borrow().peer_ip() } else { None };
+        let journal = (logs || traces).then(|| Journal::new(ip, server, logs, accepted_by));
+        let mut session = (server.sessions)(now);
+        if server.asks_who {
             session.introduced(ip, now);
         }
         Self {
@@ -69,39 +69,39 @@ impl<S: Borrow<Socket>> Peer<S> {
             ended: false,
             away: false,
             queued: false,
-            witness,
+            journal,
         }
     }
 
     /// A step of its request was just performed by the calling thread.
     pub(crate) fn mark(&mut self, step: Step, by: Performer) {
-        if let Some(trace) = self.witness.as_mut().and_then(|witness| witness.trace.as_mut()) {
+        if let Some(trace) = self.journal.as_mut().and_then(|journal| journal.trace.as_mut()) {
             trace.mark(step, by);
         }
     }
 
     /// A step of its request was performed elsewhere.
     pub(crate) fn mark_who(&mut self, step: Step, who: Option<Who>) {
-        let trace = self.witness.as_mut().and_then(|witness| witness.trace.as_mut());
+        let trace = self.journal.as_mut().and_then(|journal| journal.trace.as_mut());
         if let (Some(trace), Some(who)) = (trace, who) {
             trace.mark_who(step, who);
         }
     }
 }
 
-impl Witness {
+impl Journal {
     pub(crate) fn new(
         ip: Option<IpAddr>,
-        house: &House,
+        server: &Server,
         logs: bool,
         accepted_by: Performer,
     ) -> Box<Self> {
-        let trace = house.trace.is_some().then(|| {
+        let trace = server.trace.is_some().then(|| {
             let mut trace = Trace::default();
             trace.mark(Step::Accept, accepted_by);
             trace
         });
-        let format = logs.then_some(house.settings.log_format);
+        let format = logs.then_some(server.settings.log_format);
         Box::new(Self { ip, asked: Asked::default(), format, trace })
     }
 
@@ -126,12 +126,12 @@ impl Witness {
     pub(crate) fn finish(
         &mut self,
         reply: Reply,
-        house: &House,
+        server: &Server,
         log: Option<&mut AccessLog>,
         now: &Now,
         tally: &mut Tally,
     ) {
-        if let (Some(trace), Some(file)) = (&mut self.trace, &house.trace) {
+        if let (Some(trace), Some(file)) = (&mut self.trace, &server.trace) {
             trace.finish(&quoted(self.asked.line()), reply.status, file);
         }
         if let Some(log) = log {

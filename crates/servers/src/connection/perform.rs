@@ -6,11 +6,11 @@ use h1::{FilePart, Found, Loaded, Miss, Now, Status, Want};
 use os::poller::Interest;
 use os::{File, Socket};
 
-use crate::connection::{Peer, count};
+use crate::connection::{Connection, count};
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::log::AccessLog;
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::Sendfile;
 use crate::shared::trace::Step;
 
@@ -30,7 +30,7 @@ pub(crate) enum Progress {
 /// Who loads: the loop itself, or somebody it hands over to.
 pub(crate) trait Loads {
     /// Takes a miss of the peer with this token: answers now, or later.
-    fn load(&mut self, token: u64, miss: Miss<File>, house: &House, now: &Now) -> Handed;
+    fn load(&mut self, token: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed;
 }
 
 /// What became of a miss.
@@ -47,14 +47,14 @@ pub(crate) enum Handed {
 pub(crate) struct Nobody;
 
 impl Loads for Nobody {
-    fn load(&mut self, _: u64, miss: Miss<File>, house: &House, now: &Now) -> Handed {
-        Handed::Loaded(house.load(&miss, now))
+    fn load(&mut self, _: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed {
+        Handed::Loaded(server.load(&miss, now))
     }
 }
 
 /// What a loop lends for performing a want.
 pub(crate) struct Hands<'l> {
-    pub(crate) house: &'l House,
+    pub(crate) server: &'l Server,
     pub(crate) now: &'l Now,
     pub(crate) buffer: &'l mut [u8],
     pub(crate) tally: &'l mut Tally,
@@ -66,20 +66,20 @@ pub(crate) struct Hands<'l> {
 
 impl Hands<'_> {
     /// Performs what `peer` wants, once.
-    pub(crate) fn perform(&mut self, token: u64, peer: &mut Peer) -> Progress {
+    pub(crate) fn perform(&mut self, token: u64, peer: &mut Connection) -> Progress {
         match peer.session.want() {
             Want::Recv => self.receive(peer),
             Want::Find(head) => {
-                let found = self.house.site.find(&head, self.now);
+                let found = self.server.site.find(&head, self.now);
                 self.tally.add(Counter::Requests, 1);
-                if let Some(witness) = &mut peer.witness {
-                    witness.note(&*peer.session);
-                    witness.mark(Step::Find, Performer::Loop);
+                if let Some(journal) = &mut peer.journal {
+                    journal.note(&*peer.session);
+                    journal.mark(Step::Find, Performer::Loop);
                 }
                 if matches!(found, Found::Miss(_)) {
                     self.tally.add(Counter::Loads, 1);
                 }
-                self.house.orders.tell_near_end(&mut *peer.session, self.now);
+                self.server.orders.tell_near_end(&mut *peer.session, self.now);
                 peer.session.found(found, self.now);
                 Progress::Went
             }
@@ -99,7 +99,7 @@ impl Hands<'_> {
         }
     }
 
-    fn receive(&mut self, peer: &mut Peer) -> Progress {
+    fn receive(&mut self, peer: &mut Connection) -> Progress {
         if !peer.readable {
             return Progress::Blocked(Interest::READ);
         }
@@ -122,10 +122,10 @@ impl Hands<'_> {
         Progress::Went
     }
 
-    fn load(&mut self, token: u64, miss: Miss<File>, peer: &mut Peer) -> Progress {
+    fn load(&mut self, token: u64, miss: Miss<File>, peer: &mut Connection) -> Progress {
         let step = step_of(&miss);
         let begun = os::clock::monotonic();
-        match self.loads.load(token, miss, self.house, self.now) {
+        match self.loads.load(token, miss, self.server, self.now) {
             Handed::Loaded(loaded) => {
                 let blocked = os::clock::monotonic() - begun;
                 self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
@@ -147,13 +147,13 @@ impl Hands<'_> {
         }
     }
 
-    fn send(&mut self, peer: &mut Peer) -> Progress {
+    fn send(&mut self, peer: &mut Connection) -> Progress {
         if !peer.writable {
             return Progress::Blocked(Interest::WRITE);
         }
-        if let Some(witness) = &mut peer.witness {
-            witness.note(&*peer.session);
-            witness.mark(Step::Send, Performer::Loop);
+        if let Some(journal) = &mut peer.journal {
+            journal.note(&*peer.session);
+            journal.mark(Step::Send, Performer::Loop);
         }
         let Want::Send(chunk, part) = peer.session.want() else { return Progress::Went };
         let bytes = chunk.bytes();
@@ -162,9 +162,9 @@ impl Hands<'_> {
             let most = part.len().min(self.budget.max(1));
             // Less than `most` may be all that was read, or all that the file still has. Whether
             // the socket is full only the next call tells; a poller of edges never would.
-            (1, send_part(&peer.socket, part, most, self.house.settings.sendfile))
+            (1, send_part(&peer.socket, part, most, self.server.settings.sendfile))
         } else {
-            let more = part.is_some_and(|part| !part.is_empty()) && self.house.limits.gather;
+            let more = part.is_some_and(|part| !part.is_empty()) && self.server.limits.gather;
             let sent = peer.socket.send(bytes, more);
             (bytes.len() as u64, sent.map(|n| n as u64))
         };
@@ -187,14 +187,14 @@ impl Hands<'_> {
         Progress::Went
     }
 
-    fn finish(&mut self, peer: &mut Peer, reply: h1::Reply) {
+    fn finish(&mut self, peer: &mut Connection, reply: h1::Reply) {
         count(reply, self.tally);
-        if let Some(witness) = &mut peer.witness {
-            witness.finish(reply, self.house, self.log.as_deref_mut(), self.now, self.tally);
+        if let Some(journal) = &mut peer.journal {
+            journal.finish(reply, self.server, self.log.as_deref_mut(), self.now, self.tally);
         }
     }
 
-    fn broke_off(&mut self, peer: &mut Peer, error: &io::Error) {
+    fn broke_off(&mut self, peer: &mut Connection, error: &io::Error) {
         self.tally.add(fault(error), 1);
         peer.session.failed();
     }

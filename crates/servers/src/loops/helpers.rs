@@ -11,14 +11,14 @@ use os::{File, Wake};
 use crate::connection::perform::step_of;
 use crate::shared::performer::Performer;
 use crate::shared::server::Clock;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::trace::{Step, Who};
 
 /// Stack of a helper: opening and reading need little.
 const STACK_BYTES: usize = 128 << 10;
 
 /// What loop and helpers share.
-pub(crate) struct Crew {
+pub(crate) struct HelpersShared {
     jobs: Mutex<Jobs>,
     more: Condvar,
     done: Mutex<Vec<Done>>,
@@ -41,11 +41,11 @@ pub(crate) struct Done {
 
 /// The loop's end: while it lives the helpers wait for jobs.
 pub(crate) struct Helpers<'c> {
-    crew: &'c Crew,
+    shared: &'c HelpersShared,
     finished: Vec<Done>,
 }
 
-impl Crew {
+impl HelpersShared {
     pub(crate) fn new(queue_max: usize) -> io::Result<Self> {
         Ok(Self {
             jobs: Mutex::new(Jobs { queue: VecDeque::new(), over: false }),
@@ -65,19 +65,19 @@ impl Crew {
     pub(crate) fn hire<'s, 'c: 's>(
         &'c self,
         scope: &'s Scope<'s, '_>,
-        house: &'s House,
+        server: &'s Server,
         n: u32,
     ) -> io::Result<Helpers<'c>> {
-        let helpers = Helpers { crew: self, finished: Vec::new() };
+        let helpers = Helpers { shared: self, finished: Vec::new() };
         for _ in 0..n {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
-            helper.spawn_scoped(scope, || self.help(house))?;
+            helper.spawn_scoped(scope, || self.help(server))?;
         }
         Ok(helpers)
     }
 
-    fn help(&self, house: &House) {
-        let who = house.trace.is_some().then(|| Who::me(Performer::Helper));
+    fn help(&self, server: &Server) {
+        let who = server.trace.is_some().then(|| Who::me(Performer::Helper));
         let mut clock = Clock::new();
         while let Some((token, miss)) = self.next() {
             let step = step_of(&miss);
@@ -85,7 +85,7 @@ impl Crew {
                 // A read error shows again when the part is sent.
                 let _ = part.file.fetch(part.at, part.end);
             }
-            let loaded = house.load(&miss, &clock.now());
+            let loaded = server.load(&miss, &clock.now());
             locked(&self.done).push(Done { token, loaded, step, who });
             self.wake.wake();
         }
@@ -108,28 +108,28 @@ impl Crew {
 impl Helpers<'_> {
     /// Gives a job to the next helper that is free, or back if too many wait already.
     pub(crate) fn hand_over(&mut self, token: u64, miss: Miss<File>) -> Result<(), Miss<File>> {
-        let mut jobs = locked(&self.crew.jobs);
-        if jobs.queue.len() >= self.crew.queue_max {
+        let mut jobs = locked(&self.shared.jobs);
+        if jobs.queue.len() >= self.shared.queue_max {
             return Err(miss);
         }
         jobs.queue.push_back((token, miss));
         drop(jobs);
-        self.crew.more.notify_one();
+        self.shared.more.notify_one();
         Ok(())
     }
 
     /// The answers that have come in.
     pub(crate) fn finished(&mut self) -> std::vec::Drain<'_, Done> {
-        self.crew.wake.clear();
-        core::mem::swap(&mut self.finished, &mut locked(&self.crew.done));
+        self.shared.wake.clear();
+        core::mem::swap(&mut self.finished, &mut locked(&self.shared.done));
         self.finished.drain(..)
     }
 }
 
 impl Drop for Helpers<'_> {
     fn drop(&mut self) {
-        locked(&self.crew.jobs).over = true;
-        self.crew.more.notify_all();
+        locked(&self.shared.jobs).over = true;
+        self.shared.more.notify_all();
     }
 }
 

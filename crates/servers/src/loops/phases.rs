@@ -11,7 +11,7 @@ use measure::{Duration, Instant};
 use os::poller::{Interest, Poller};
 use os::{Blocking, Listener, SpareDescriptor};
 
-use crate::connection::Peer;
+use crate::connection::Connection;
 use crate::connection::gate::Gate;
 use crate::connection::perform::{Hands, Loads, Nobody, Progress, count_fault, fault};
 use crate::connection::slots::{Slots, TOKENS_END};
@@ -21,7 +21,7 @@ use crate::shared::counters::{Counter, Tally};
 use crate::shared::log::AccessLog;
 use crate::shared::performer::Performer;
 use crate::shared::server::Clock;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Token of the supervisor's order; connections have lower ones than these three.
 const ORDER: u64 = u64::MAX;
@@ -37,7 +37,7 @@ const WANTS_MAX: u32 = 64;
 
 /// A readiness loop's state between its phases.
 pub(crate) struct Loop<'h> {
-    house: &'h House,
+    server: &'h Server,
     worker: usize,
     poller: Poller,
     clock: Clock,
@@ -48,7 +48,7 @@ pub(crate) struct Loop<'h> {
     /// How often it was asked since, because its answers were full; until one is not, no deadline
     /// takes effect.
     asked: usize,
-    peers: Slots<Peer>,
+    peers: Slots<Connection>,
     timers: Timers,
     /// Connections to be worked on in this round.
     ready: Vec<u64>,
@@ -85,21 +85,21 @@ struct Turn {
 }
 
 impl<'h> Loop<'h> {
-    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+    pub(crate) fn new(server: &'h Server, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
-        let settings = &house.settings;
+        let settings = &server.settings;
         let mut poller = Poller::new(settings.poller, settings.events_max as usize)?;
-        poller.add_level(house.orders.wake(), ORDER)?;
-        for (n, listener) in house.listeners.iter().enumerate() {
+        poller.add_level(server.orders.wake(), ORDER)?;
+        for (n, listener) in server.listeners.iter().enumerate() {
             poller.add_level(&**listener, LISTENER_0 + n as u64)?;
         }
         let mut clock = Clock::new();
         let now = clock.now();
-        let log = crate::shared::log::start(house, worker)?;
+        let log = crate::shared::log::start(server, worker)?;
         let spare = SpareDescriptor::new()?;
-        house.started(worker);
+        server.started(worker);
         Ok(Self {
-            house,
+            server,
             worker,
             poller,
             now,
@@ -110,7 +110,7 @@ impl<'h> Loop<'h> {
             timers: Timers::new(),
             ready: Vec::new(),
             carried: Vec::new(),
-            gate: Gate::new(house.connections_max),
+            gate: Gate::new(server.connections_max),
             first: 0,
             listening: true,
             listener_ready: false,
@@ -147,7 +147,7 @@ impl<'h> Loop<'h> {
         let events = self.poller.wait(timeout)?;
         self.tally.add(Counter::GeteventsCalls, 1);
         self.tally.add(Counter::Events, events.len() as u64);
-        let events_max = self.house.settings.events_max as usize;
+        let events_max = self.server.settings.events_max as usize;
         let is_full = events.len() >= events_max;
         let mut ordered = false;
         for event in events {
@@ -186,7 +186,7 @@ impl<'h> Loop<'h> {
     /// accept-phase: takes up to `limit` connections from each listening socket.
     pub(crate) fn accept(&mut self, limit: u32) {
         self.tally.add(Counter::AcceptPhases, 1);
-        for listener in self.house.listeners_from(self.first) {
+        for listener in self.server.listeners_from(self.first) {
             for _ in 0..limit {
                 if !self.gate.is_open() || matches!(self.accept_one(listener), Taken::Nobody) {
                     break;
@@ -210,7 +210,7 @@ impl<'h> Loop<'h> {
 
     /// work-phase, for one connection: performs its wants until `until`.
     pub(crate) fn work(&mut self, token: u64, until: Until, loads: &mut dyn Loads) {
-        let bytes = self.house.work_bytes_max();
+        let bytes = self.server.work_bytes_max();
         match self.perform(token, Turn { until, wants: WANTS_MAX, bytes }, loads) {
             None => {}
             Some(Progress::Went) => {
@@ -228,7 +228,7 @@ impl<'h> Loop<'h> {
     fn perform(&mut self, token: u64, turn: Turn, loads: &mut dyn Loads) -> Option<Progress> {
         let peer = self.peers.named(token).filter(|peer| !peer.away)?;
         let mut hands = Hands {
-            house: self.house,
+            server: self.server,
             now: &self.now,
             buffer: &mut self.buffer,
             tally: &mut self.tally,
@@ -297,8 +297,8 @@ impl<'h> Loop<'h> {
         if self.gate.is_draining() && self.gate.is_open() {
             self.accept_waiting();
         }
-        self.tally.publish(&self.house.counters, self.worker);
-        self.house.counters.count_switches(self.now.date.seconds);
+        self.tally.publish(&self.server.counters, self.worker);
+        self.server.counters.count_switches(self.now.date.seconds);
     }
 
     fn accept_one(&mut self, listener: &Listener) -> Taken {
@@ -306,13 +306,14 @@ impl<'h> Loop<'h> {
             Ok(socket) => {
                 self.tally.accepted(&socket);
                 let logs = self.log.is_some();
-                let mut peer = Peer::new(socket, self.house, Performer::Loop, logs, &self.now);
+                let mut peer =
+                    Connection::new(socket, self.server, Performer::Loop, logs, &self.now);
                 if matches!(peer.session.want(), h1::Want::Close) {
                     self.tally.add(Counter::Closed, 1);
                     return Taken::Lost;
                 }
                 // Where the poller may stay silent about what is there already, try.
-                peer.readable = self.house.settings.work_on_accepted;
+                peer.readable = self.server.settings.work_on_accepted;
                 self.admit(peer)
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Taken::Nobody,
@@ -320,7 +321,7 @@ impl<'h> Loop<'h> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
-                    self.house.errors.refused(self.worker, &e, self.now.at);
+                    self.server.errors.refused(self.worker, &e, self.now.at);
                     // In a drain those who wait can wait until somebody has gone.
                     if os::is_out_of_descriptors(&e) && !self.gate.is_draining() {
                         self.tally.add(Counter::Shed, u64::from(self.spare.refuse(listener)));
@@ -332,7 +333,7 @@ impl<'h> Loop<'h> {
         }
     }
 
-    fn admit(&mut self, peer: Peer) -> Taken {
+    fn admit(&mut self, peer: Connection) -> Taken {
         let deadline = peer.session.deadline();
         let token = self.peers.insert(peer.socket.id(), peer);
         let Some(peer) = self.peers.named(token) else { return Taken::Lost };
@@ -343,7 +344,7 @@ impl<'h> Loop<'h> {
             self.gate.refused(self.now.at);
             return Taken::Lost;
         }
-        if self.house.settings.work_on_accepted && !self.gate.is_draining() {
+        if self.server.settings.work_on_accepted && !self.gate.is_draining() {
             enqueue(peer, token, &mut self.ready);
         }
         self.timers.set(token as u32, deadline);
@@ -373,7 +374,7 @@ impl<'h> Loop<'h> {
         if mem::replace(&mut self.listening, wanted) == wanted {
             return;
         }
-        let listeners = || (LISTENER_0..).zip(&self.house.listeners);
+        let listeners = || (LISTENER_0..).zip(&self.server.listeners);
         let mut added = wanted;
         for (token, listener) in listeners() {
             added = added && self.poller.add_level(&**listener, token).is_ok();
@@ -393,8 +394,8 @@ impl<'h> Loop<'h> {
 
     /// Every connection ends after what it has; the round's end takes who waits to be accepted.
     fn drain(&mut self) {
-        self.poller.pause_level(self.house.orders.wake());
-        self.gate.drain(self.house.waiting_max(), self.peers.len());
+        self.poller.pause_level(self.server.orders.wake());
+        self.gate.drain(self.server.waiting_max(), self.peers.len());
         self.listener_ready = false;
         for token in self.peers.tokens() {
             self.drain_one(token);
@@ -403,7 +404,7 @@ impl<'h> Loop<'h> {
 
     /// Takes who waits to be accepted, as far as there is room for them.
     fn accept_waiting(&mut self) {
-        for listener in self.house.listeners_from(self.first) {
+        for listener in self.server.listeners_from(self.first) {
             while self.gate.is_open() {
                 match self.accept_one(listener) {
                     Taken::One(token) => self.drain_one(token),
@@ -417,14 +418,14 @@ impl<'h> Loop<'h> {
             self.gate.emptied();
         }
         if self.gate.is_shut() {
-            self.house.stop_listening();
+            self.server.stop_listening();
         }
     }
 
     fn drain_one(&mut self, token: u64) {
         self.receive_once(token);
         if let Some(peer) = self.peers.named(token) {
-            self.house.orders.tell(&mut *peer.session, &self.now);
+            self.server.orders.tell(&mut *peer.session, &self.now);
             enqueue(peer, token, &mut self.carried);
         }
     }
@@ -458,7 +459,7 @@ enum Taken {
 }
 
 /// Adds a connection to a round, once: twice would be two turns.
-fn enqueue(peer: &mut Peer, token: u64, round: &mut Vec<u64>) {
+fn enqueue(peer: &mut Connection, token: u64, round: &mut Vec<u64>) {
     if !mem::replace(&mut peer.queued, true) {
         round.push(token);
     }

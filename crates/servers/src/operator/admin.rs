@@ -21,13 +21,13 @@ use crate::connection::gate::REFUSED_FOR;
 use crate::connection::slots::{Slots, TOKENS_END};
 use crate::shared::failure::Failure;
 use crate::shared::server::Clock;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Settings};
 
 /// What the supervisor lends for an answer.
 pub(crate) struct View<'v> {
     /// Counters, listeners and settings of those who serve; its orders say whether they drain.
-    pub(crate) house: &'v House,
+    pub(crate) server: &'v Server,
     /// Which generation of workers they are, the first being 1.
     pub(crate) generation: u32,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Admin<'s> {
     signals: &'s Signals,
     listening: Listening,
     poller: Poller,
-    peers: Slots<Peer>,
+    peers: Slots<Client>,
     limits: Shared<Limits>,
     clock: Clock,
     buffer: Vec<u8>,
@@ -54,7 +54,7 @@ enum Listening {
     Not { why: Option<String> },
 }
 
-struct Peer {
+struct Client {
     socket: Socket,
     connection: Connection<NoFile>,
     from: From,
@@ -273,7 +273,7 @@ impl<'s> Admin<'s> {
                         _ => From::Elsewhere,
                     };
                     let connection = Connection::new(Shared::clone(&self.limits), now.at);
-                    let peer = Peer { socket, connection, from };
+                    let peer = Client { socket, connection, from };
                     let token = self.peers.insert(peer.socket.id(), peer);
                     let Some(peer) = self.peers.named(token) else { continue };
                     if self.poller.add(&peer.socket, token, Interest::READ).is_err() {
@@ -312,7 +312,7 @@ impl<'s> Admin<'s> {
     }
 }
 
-impl Peer {
+impl Client {
     fn perform(&mut self, buffer: &mut [u8], now: &Now, view: &View<'_>) -> Progress {
         match self.connection.want() {
             Want::Recv => match self.socket.recv(buffer) {
@@ -358,7 +358,7 @@ fn default_address() -> io::Result<Address> {
 
 /// Closes the connection whose patience ends first, one that is idle before all others; `false`:
 /// none has an end.
-fn evict(peers: &mut Slots<Peer>, poller: &mut Poller) -> bool {
+fn evict(peers: &mut Slots<Client>, poller: &mut Poller) -> bool {
     let ends = peers.tokens().into_iter().filter_map(|token| {
         let connection = &peers.named(token)?.connection;
         Some((!connection.is_idle(), connection.deadline()?.at, token))
@@ -370,7 +370,7 @@ fn evict(peers: &mut Slots<Peer>, poller: &mut Poller) -> bool {
     })
 }
 
-fn drop_peer(token: u64, peers: &mut Slots<Peer>, poller: &mut Poller) {
+fn drop_peer(token: u64, peers: &mut Slots<Client>, poller: &mut Poller) {
     if let Some(peer) = peers.remove(token) {
         poller.remove(&peer.socket);
         // Workers that were forked meanwhile have it, too, and closing alone would not end it.

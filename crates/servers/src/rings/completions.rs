@@ -16,12 +16,12 @@ use crate::connection::gate::Gate;
 use crate::connection::perform::count_fault;
 use crate::connection::slots::{Slots, TOKENS_END};
 use crate::connection::timers::Timers;
-use crate::rings::connection::{Party, Piece, Receive};
+use crate::rings::connection::{Piece, Receive, RingConnection};
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::log::AccessLog;
 use crate::shared::performer::Performer;
 use crate::shared::server::Clock;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::trace::Step;
 
 use accepts::Accepts;
@@ -53,12 +53,12 @@ const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
 /// A completion loop's state.
 pub(crate) struct Completions<'h> {
-    house: &'h House,
+    server: &'h Server,
     worker: usize,
     ring: Ring,
     clock: Clock,
     now: Now,
-    parties: Slots<Party>,
+    connections: Slots<RingConnection>,
     timers: Timers,
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
@@ -86,24 +86,24 @@ pub(crate) fn ring(connections: u64) -> io::Result<Ring> {
 }
 
 impl<'h> Completions<'h> {
-    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+    pub(crate) fn new(server: &'h Server, worker: usize) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
-        let mut ring = ring(house.connections_max as u64)?;
-        ring.poll(house.orders.wake(), ORDER)?;
+        let mut ring = ring(server.connections_max as u64)?;
+        ring.poll(server.orders.wake(), ORDER)?;
         let mut clock = Clock::new();
-        let log = crate::shared::log::start(house, worker)?;
-        house.started(worker);
+        let log = crate::shared::log::start(server, worker)?;
+        server.started(worker);
         Ok(Self {
-            house,
+            server,
             worker,
             ring,
             now: clock.now(),
             clock,
-            parties: Slots::new(),
+            connections: Slots::new(),
             timers: Timers::new(),
             touched: Vec::new(),
-            gate: Gate::new(house.connections_max),
-            accepts: vec![Accepts::default(); house.listeners.len()],
+            gate: Gate::new(server.connections_max),
+            accepts: vec![Accepts::default(); server.listeners.len()],
             ordered: false,
             pieces_bytes: 0,
             tally: Tally::default(),
@@ -113,7 +113,7 @@ impl<'h> Completions<'h> {
 
     /// Until drained.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.gate.is_draining() || !self.parties.is_empty() || self.gate.due().is_some()
+        !self.gate.is_draining() || !self.connections.is_empty() || self.gate.due().is_some()
     }
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
@@ -142,20 +142,20 @@ impl<'h> Completions<'h> {
             }
             Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
-                let Some(party) = self.parties.named(token) else { return Ok(true) };
-                party.received(received, more, &self.now, &mut self.tally);
-                party.touch(token, &mut self.touched);
-                if party.is_far_ahead() {
-                    party.receive = Receive::Ends;
+                let Some(connection) = self.connections.named(token) else { return Ok(true) };
+                connection.received(received, more, &self.now, &mut self.tally);
+                connection.touch(token, &mut self.touched);
+                if connection.is_far_ahead() {
+                    connection.receive = Receive::Ends;
                     self.ring.cancel(token)?;
                 }
             }
             Done::Sent(sent) => self.sent(token, sent),
             Done::Read(read) => self.read(token, read)?,
             Done::Shut(_) => {
-                let Some(party) = self.parties.named(token) else { return Ok(true) };
-                party.shutting -= 1;
-                party.touch(token, &mut self.touched);
+                let Some(connection) = self.connections.named(token) else { return Ok(true) };
+                connection.shutting -= 1;
+                connection.touch(token, &mut self.touched);
             }
             Done::Installed(socket) => self.introduce(token, socket),
         }
@@ -181,8 +181,8 @@ impl<'h> Completions<'h> {
         self.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
         self.tally.add(Counter::Worked, touched.len() as u64);
         for token in touched.drain(..) {
-            if let Some(party) = self.parties.named(token) {
-                party.touched = false;
+            if let Some(connection) = self.connections.named(token) {
+                connection.touched = false;
                 self.start(token)?;
             }
         }
@@ -194,28 +194,28 @@ impl<'h> Completions<'h> {
     pub(crate) fn expire(&mut self) -> io::Result<()> {
         self.catch_up()?;
         while let Some(slot) = self.timers.passed(self.now.at) {
-            let Some((token, party)) = self.parties.at(slot) else { continue };
-            let is_over = party.closing || party.session.expired(&self.now);
+            let Some((token, connection)) = self.connections.at(slot) else { continue };
+            let is_over = connection.closing || connection.session.expired(&self.now);
             self.tally.add(Counter::Timeouts, u64::from(is_over));
-            if is_over && matches!(party.session.want(), Want::Close) {
+            if is_over && matches!(connection.session.want(), Want::Close) {
                 // What is in flight, or a peer that does not close either, is made to end.
-                party.closing = true;
-                party.shut = true;
-                self.ring.shutdown(party.handle, How::Both, token)?;
-                party.shutting += 1;
+                connection.closing = true;
+                connection.shut = true;
+                self.ring.shutdown(connection.handle, How::Both, token)?;
+                connection.shutting += 1;
             } else {
                 self.start(token)?;
             }
         }
-        self.tally.publish(&self.house.counters, self.worker);
-        self.house.counters.count_switches(self.now.date.seconds);
+        self.tally.publish(&self.server.counters, self.worker);
+        self.server.counters.count_switches(self.now.date.seconds);
         Ok(())
     }
 
     /// Before a deadline takes effect: what has come by now is looked at first. One entry into the
     /// kernel may bring only a few of many completions.
     fn catch_up(&mut self) -> io::Result<()> {
-        for _ in 0..=self.parties.len() {
+        for _ in 0..=self.connections.len() {
             if self.timers.earliest().is_none_or(|at| at > self.now.at) {
                 break;
             }
@@ -231,63 +231,63 @@ impl<'h> Completions<'h> {
 
     /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it.
     fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
-        let Some(party) = self.parties.named(token) else { return };
-        party.introduce(socket.ok().and_then(|socket| socket.peer_ip()), &self.now);
-        if self.house.asks_who {
-            party.touch(token, &mut self.touched);
+        let Some(connection) = self.connections.named(token) else { return };
+        connection.introduce(socket.ok().and_then(|socket| socket.peer_ip()), &self.now);
+        if self.server.asks_who {
+            connection.touch(token, &mut self.touched);
         }
     }
 
     fn sent(&mut self, token: u64, sent: io::Result<usize>) {
-        let Some(party) = self.parties.named(token) else { return };
-        party.busy = false;
-        party.touch(token, &mut self.touched);
+        let Some(connection) = self.connections.named(token) else { return };
+        connection.busy = false;
+        connection.touch(token, &mut self.touched);
         match sent {
             Ok(n) => {
                 self.tally.add(Counter::Bytes, n as u64);
-                let Some(reply) = party.session.sent(n as u64, &self.now) else { return };
-                self.pieces_bytes -= party.let_go();
+                let Some(reply) = connection.session.sent(n as u64, &self.now) else { return };
+                self.pieces_bytes -= connection.let_go();
                 count(reply, &mut self.tally);
-                if let Some(witness) = &mut party.witness {
+                if let Some(journal) = &mut connection.journal {
                     let log = self.log.as_mut();
-                    witness.finish(reply, self.house, log, &self.now, &mut self.tally);
+                    journal.finish(reply, self.server, log, &self.now, &mut self.tally);
                 }
             }
-            Err(e) => party.broke_off(&e, &mut self.tally),
+            Err(e) => connection.broke_off(&e, &mut self.tally),
         }
     }
 
     /// Bytes of a file: for the cache, for the session, or to be sent as they are.
     fn read(&mut self, token: u64, read: io::Result<Shared<[u8]>>) -> io::Result<()> {
-        let Some(party) = self.parties.named(token) else { return Ok(()) };
-        party.busy = false;
-        party.mark(Step::Pages, Performer::Ring);
-        if let Some(mut opening) = party.opening.take() {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        connection.busy = false;
+        connection.mark(Step::Pages, Performer::Ring);
+        if let Some(mut opening) = connection.opening.take() {
             opening.read(read);
-            let loaded = self.house.site.keep(*opening, &self.now);
+            let loaded = self.server.site.keep(*opening, &self.now);
             count_fault(&loaded, &mut self.tally);
-            party.session.loaded(loaded, &self.now);
+            connection.session.loaded(loaded, &self.now);
         } else {
-            match (read, party.session.want()) {
+            match (read, connection.session.want()) {
                 (Err(_), Want::Load(_)) => {
                     let loaded = Loaded::Status(Status::INTERNAL_SERVER_ERROR);
                     count_fault(&loaded, &mut self.tally);
-                    party.session.loaded(loaded, &self.now);
+                    connection.session.loaded(loaded, &self.now);
                 }
-                (Err(e), _) => party.broke_off(&e, &mut self.tally),
+                (Err(e), _) => connection.broke_off(&e, &mut self.tally),
                 (Ok(bytes), _) if bytes.is_empty() => {
                     self.tally.add(Counter::FileFaults, 1);
-                    party.session.failed();
+                    connection.session.failed();
                 }
                 (Ok(bytes), Want::Load(Miss::More(_))) => {
-                    party.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
+                    connection.session.loaded(Loaded::More(Chunk::whole(bytes)), &self.now);
                 }
                 (Ok(bytes), Want::Load(Miss::Pages(part))) => {
-                    party.piece = Some(Piece { at: part.at, bytes });
-                    party.session.loaded(Loaded::Pages, &self.now);
+                    connection.piece = Some(Piece { at: part.at, bytes });
+                    connection.session.loaded(Loaded::Pages, &self.now);
                 }
                 (Ok(bytes), Want::Send(_, Some(part))) => {
-                    party.piece = Some(Piece { at: part.at, bytes });
+                    connection.piece = Some(Piece { at: part.at, bytes });
                 }
                 _ => {}
             }
@@ -297,44 +297,44 @@ impl<'h> Completions<'h> {
 
     /// Performs what needs no waiting, until an operation is in flight or bytes are awaited.
     fn start(&mut self, token: u64) -> io::Result<()> {
-        while let Some(party) = self.parties.named(token) {
-            if party.busy {
+        while let Some(connection) = self.connections.named(token) {
+            if connection.busy {
                 break;
             }
-            match party.session.want() {
+            match connection.session.want() {
                 Want::Recv => {
-                    party.ahead_bytes = 0;
-                    if party.receive == Receive::Off {
-                        self.ring.recv(party.handle, token)?;
-                        party.receive = Receive::Armed;
+                    connection.ahead_bytes = 0;
+                    if connection.receive == Receive::Off {
+                        self.ring.recv(connection.handle, token)?;
+                        connection.receive = Receive::Armed;
                     }
                     break;
                 }
                 Want::Find(head) => {
-                    let found = self.house.site.find(&head, &self.now);
+                    let found = self.server.site.find(&head, &self.now);
                     self.tally.add(Counter::Requests, 1);
                     self.tally.add(Counter::Loads, u64::from(matches!(found, Found::Miss(_))));
-                    if let Some(witness) = &mut party.witness {
-                        witness.note(&*party.session);
-                        witness.mark(Step::Find, Performer::Loop);
+                    if let Some(journal) = &mut connection.journal {
+                        journal.note(&*connection.session);
+                        journal.mark(Step::Find, Performer::Loop);
                     }
-                    self.house.orders.tell_near_end(&mut *party.session, &self.now);
-                    party.session.found(found, &self.now);
+                    self.server.orders.tell_near_end(&mut *connection.session, &self.now);
+                    connection.session.found(found, &self.now);
                 }
                 Want::Load(miss) => self.load(token, miss)?,
                 Want::Send(..) => self.send(token)?,
                 Want::Shut => {
-                    if !mem::replace(&mut party.shut, true) {
-                        self.ring.shutdown(party.handle, How::Write, token)?;
-                        party.shutting += 1;
+                    if !mem::replace(&mut connection.shut, true) {
+                        self.ring.shutdown(connection.handle, How::Write, token)?;
+                        connection.shutting += 1;
                     }
-                    party.session.shut(&self.now);
+                    connection.session.shut(&self.now);
                 }
                 Want::Close => return self.close(token),
             }
         }
-        if let Some(party) = self.parties.named(token) {
-            self.timers.set(token as u32, party.session.deadline());
+        if let Some(connection) = self.connections.named(token) {
+            self.timers.set(token as u32, connection.session.deadline());
         }
         Ok(())
     }
@@ -342,44 +342,44 @@ impl<'h> Completions<'h> {
     /// Closes once nothing is in flight. An armed receive holds the socket: it ends with the peer's
     /// FIN, which ours mostly brings about, or is made to end.
     fn close(&mut self, token: u64) -> io::Result<()> {
-        let Some(party) = self.parties.named(token) else { return Ok(()) };
-        if party.receive != Receive::Off {
-            if mem::replace(&mut party.closing, true) {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        if connection.receive != Receive::Off {
+            if mem::replace(&mut connection.closing, true) {
                 return Ok(());
             }
-            let at = self.now.at + self.house.limits.linger_timeout;
+            let at = self.now.at + self.server.limits.linger_timeout;
             let deadline = Deadline { timeout: Timeout::Linger, at };
-            self.timers.set(token as u32, party.shut.then_some(deadline));
-            if !party.shut {
-                self.ring.shutdown(party.handle, How::Both, token)?;
-                party.shutting += 1;
+            self.timers.set(token as u32, connection.shut.then_some(deadline));
+            if !connection.shut {
+                self.ring.shutdown(connection.handle, How::Both, token)?;
+                connection.shutting += 1;
             }
             return Ok(());
         }
         self.timers.set(token as u32, None);
-        if party.shutting > 0 {
+        if connection.shutting > 0 {
             return Ok(());
         }
-        if let Some(mut party) = self.parties.remove(token) {
-            self.pieces_bytes -= party.let_go();
-            self.ring.close(party.handle)?;
+        if let Some(mut connection) = self.connections.remove(token) {
+            self.pieces_bytes -= connection.let_go();
+            self.ring.close(connection.handle)?;
             self.tally.add(Counter::Closed, 1);
         }
-        self.gate.closed(self.parties.len());
+        self.gate.closed(self.connections.len());
         Ok(())
     }
 
     /// Takes what has come, connections and bytes; every connection ends after what it has.
     fn drain(&mut self) -> io::Result<()> {
-        self.gate.drain(self.house.waiting_max(), self.parties.len());
-        if self.house.orders.is_retiring() {
+        self.gate.drain(self.server.waiting_max(), self.connections.len());
+        if self.server.orders.is_retiring() {
             self.hand_on()?;
         }
         self.accept_waiting()?;
-        for token in self.parties.tokens() {
-            if let Some(party) = self.parties.named(token) {
-                self.house.orders.tell(&mut *party.session, &self.now);
-                party.touch(token, &mut self.touched);
+        for token in self.connections.tokens() {
+            if let Some(connection) = self.connections.named(token) {
+                self.server.orders.tell(&mut *connection.session, &self.now);
+                connection.touch(token, &mut self.touched);
             }
         }
         Ok(())
@@ -387,25 +387,25 @@ impl<'h> Completions<'h> {
 
     /// A path is translated and its file opened here; what is in the file is read by the ring.
     fn load(&mut self, token: u64, miss: Miss<File>) -> io::Result<()> {
-        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
         match miss {
             Miss::Path(lookup) => {
                 let begun = os::clock::monotonic();
-                let opening = self.house.site.open(&lookup);
+                let opening = self.server.site.open(&lookup);
                 let blocked = os::clock::monotonic() - begun;
                 self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
-                party.mark(Step::Path, Performer::Loop);
+                connection.mark(Step::Path, Performer::Loop);
                 match opening.unread().filter(|part| !part.is_empty()) {
                     Some(part) => {
-                        party.opening = Some(Box::new(opening));
-                        party.busy = true;
+                        connection.opening = Some(Box::new(opening));
+                        connection.busy = true;
                         self.ring.read(&part.file, part.at, part.len() as usize, token)?;
                         self.tally.add(Counter::HandOvers, 1);
                     }
                     None => {
-                        let loaded = self.house.site.keep(opening, &self.now);
+                        let loaded = self.server.site.keep(opening, &self.now);
                         count_fault(&loaded, &mut self.tally);
-                        party.session.loaded(loaded, &self.now);
+                        connection.session.loaded(loaded, &self.now);
                     }
                 }
                 Ok(())
@@ -415,30 +415,30 @@ impl<'h> Completions<'h> {
     }
 
     fn read_part(&mut self, token: u64, part: &FilePart<File>) -> io::Result<()> {
-        let Some(party) = self.parties.named(token) else { return Ok(()) };
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
         // What it had is sent.
-        self.pieces_bytes -= party.let_go();
+        self.pieces_bytes -= connection.let_go();
         let is_much = self.pieces_bytes > PIECES_BYTES_MAX;
         let bytes = part.len().min(if is_much { READ_BYTES_MIN } else { READ_BYTES });
         self.ring.read(&part.file, part.at, bytes as usize, token)?;
         self.pieces_bytes += bytes;
-        party.piece_bytes = bytes;
+        connection.piece_bytes = bytes;
         self.tally.add(Counter::HandOvers, 1);
-        party.busy = true;
+        connection.busy = true;
         Ok(())
     }
 
     fn send(&mut self, token: u64) -> io::Result<()> {
-        let Some(party) = self.parties.named(token) else { return Ok(()) };
-        if let Some(witness) = &mut party.witness {
-            witness.note(&*party.session);
-            witness.mark(Step::Send, Performer::Ring);
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        if let Some(journal) = &mut connection.journal {
+            journal.note(&*connection.session);
+            journal.mark(Step::Send, Performer::Ring);
         }
-        let Want::Send(chunk, part) = party.session.want() else { return Ok(()) };
+        let Want::Send(chunk, part) = connection.session.want() else { return Ok(()) };
         let part = part.filter(|part| !part.is_empty());
-        let closes = party.session.closes();
+        let closes = connection.session.closes();
         let is_head = !chunk.bytes().is_empty();
-        let (bytes, range, last) = match (part, &party.piece) {
+        let (bytes, range, last) = match (part, &connection.piece) {
             (part, _) if is_head => (chunk.of.clone(), (chunk.at, chunk.end), part.is_none()),
             (Some(part), Some(piece)) if piece.covers(part.at) => {
                 let range = piece.range(part);
@@ -449,19 +449,19 @@ impl<'h> Completions<'h> {
                 return self.read_part(token, &part);
             }
             (None, _) => {
-                party.session.failed();
+                connection.session.failed();
                 return Ok(());
             }
         };
         if closes && last && range.1 - range.0 <= SENT_THEN_SHUT_MAX {
-            party.shut = true;
-            party.shutting += 1;
-            self.ring.send_then_shut(party.handle, bytes, range, token)?;
+            connection.shut = true;
+            connection.shutting += 1;
+            self.ring.send_then_shut(connection.handle, bytes, range, token)?;
         } else {
-            let more = !last && (!is_head || self.house.limits.gather);
-            self.ring.send(party.handle, bytes, range, more, token)?;
+            let more = !last && (!is_head || self.server.limits.gather);
+            self.ring.send(connection.handle, bytes, range, more, token)?;
         }
-        party.busy = true;
+        connection.busy = true;
         Ok(())
     }
 }

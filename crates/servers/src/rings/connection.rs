@@ -6,19 +6,19 @@ use os::File;
 use os::ring::Handle;
 use site::Opening;
 
-use crate::connection::Witness;
+use crate::connection::Journal;
 use crate::connection::perform::fault;
 use crate::session::Session;
 use crate::shared::counters::Tally;
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::trace::Step;
 
 /// Bytes received ahead of what is being answered: then receiving stops until all is answered.
 const AHEAD_BYTES_MAX: usize = 8 << 10;
 
 /// One connection as a completion loop holds it.
-pub(crate) struct Party {
+pub(crate) struct RingConnection {
     pub(crate) handle: Handle,
     pub(crate) session: Box<dyn Session>,
     pub(crate) receive: Receive,
@@ -40,7 +40,7 @@ pub(crate) struct Party {
     pub(crate) piece_bytes: u64,
     /// Something completed for it in this round.
     pub(crate) touched: bool,
-    pub(crate) witness: Option<Box<Witness>>,
+    pub(crate) journal: Option<Box<Journal>>,
 }
 
 /// Where its receive stands.
@@ -59,13 +59,13 @@ pub(crate) struct Piece {
     pub(crate) bytes: Shared<[u8]>,
 }
 
-impl Party {
-    pub(crate) fn new(handle: Handle, house: &House, logs: bool, now: &Now) -> Self {
-        let witness = (logs || house.trace.is_some())
-            .then(|| Witness::new(None, house, logs, Performer::Ring));
+impl RingConnection {
+    pub(crate) fn new(handle: Handle, server: &Server, logs: bool, now: &Now) -> Self {
+        let journal = (logs || server.trace.is_some())
+            .then(|| Journal::new(None, server, logs, Performer::Ring));
         Self {
             handle,
-            session: (house.sessions)(now),
+            session: (server.sessions)(now),
             receive: Receive::Off,
             busy: false,
             shut: false,
@@ -76,7 +76,7 @@ impl Party {
             piece: None,
             piece_bytes: 0,
             touched: false,
-            witness,
+            journal,
         }
     }
 
@@ -135,15 +135,15 @@ impl Party {
     /// Its address has come to be known, or cannot be.
     pub(crate) fn introduce(&mut self, ip: Option<IpAddr>, now: &Now) {
         self.session.introduced(ip, now);
-        if let Some(witness) = &mut self.witness {
-            witness.introduce(ip);
+        if let Some(journal) = &mut self.journal {
+            journal.introduce(ip);
         }
     }
 
     /// A step of its request was performed.
     pub(crate) fn mark(&mut self, step: Step, by: Performer) {
-        if let Some(witness) = &mut self.witness {
-            witness.mark(step, by);
+        if let Some(journal) = &mut self.journal {
+            journal.mark(step, by);
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use self::asked::Asked;
 use self::line::{Entry, write_line};
 use self::writer::Written;
 use crate::shared::counters::{Counter, Tally};
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::LogFormat;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
@@ -69,15 +69,15 @@ struct Waiting {
 ///
 /// # Errors
 /// No thread can be made.
-pub(crate) fn start(house: &House, worker: usize) -> io::Result<Option<AccessLog>> {
-    let Some(path) = &house.settings.access_log else { return Ok(None) };
-    let written = Written::new(path, house, worker);
+pub(crate) fn start(server: &Server, worker: usize) -> io::Result<Option<AccessLog>> {
+    let Some(path) = &server.settings.access_log else { return Ok(None) };
+    let written = Written::new(path, server, worker);
     let lines = Arc::new(Lines::default());
     let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);
     let thread = Some(thread.spawn(move || read.write(written))?);
     let writer = Arc::new(Writer { lines, thread });
-    Ok(Some(AccessLog::new(house.settings.log_format, writer)))
+    Ok(Some(AccessLog::new(server.settings.log_format, writer)))
 }
 
 impl AccessLog {

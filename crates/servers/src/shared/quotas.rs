@@ -22,7 +22,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// What addresses have. In two halves, the younger of which takes whoever is asked about; when it
 /// is full the elder is forgotten, but for who is connected. So nobody is searched for.
 #[derive(Debug)]
-pub struct Admission {
+pub struct Quotas {
     quota: Quota,
     half_max: usize,
     young: HashMap<Key, Account>,
@@ -52,7 +52,7 @@ impl Key {
     }
 }
 
-impl Admission {
+impl Quotas {
     /// Nobody is there.
     #[must_use]
     pub fn new(quota: Quota) -> Self {
@@ -134,20 +134,20 @@ mod tests {
 
     #[test]
     fn who_has_as_many_connections_as_he_may_waits_until_one_goes() {
-        let mut admission = Admission::new(QUOTA);
+        let mut quotas = Quotas::new(QUOTA);
         let (one, other) = (key("192.0.2.1"), key("192.0.2.2"));
-        assert!(admission.enters(one) && admission.enters(one) && !admission.enters(one));
-        assert!(admission.enters(other));
-        admission.leaves(one);
-        assert!(admission.enters(one) && !admission.enters(one));
+        assert!(quotas.enters(one) && quotas.enters(one) && !quotas.enters(one));
+        assert!(quotas.enters(other));
+        quotas.leaves(one);
+        assert!(quotas.enters(one) && !quotas.enters(one));
     }
 
     #[test]
     fn a_second_of_requests_may_come_at_once_and_then_one_after_the_other() {
-        let mut admission = Admission::new(QUOTA);
+        let mut quotas = Quotas::new(QUOTA);
         let one = key("192.0.2.1");
         let mut asks = |ms, count: usize| {
-            (0..count).filter(|_| admission.asks(one, Instant::from_ms(ms))).count()
+            (0..count).filter(|_| quotas.asks(one, Instant::from_ms(ms))).count()
         };
         for (ms, count, admitted) in
             [(1000, 9, 4), (1249, 9, 0), (1250, 9, 1), (2250, 9, 4), (9000, 9, 4), (9500, 1, 1)]
@@ -158,21 +158,21 @@ mod tests {
 
     #[test]
     fn without_limits_all_may() {
-        let mut admission = Admission::new(Quota::default());
+        let mut quotas = Quotas::new(Quota::default());
         let one = key("192.0.2.1");
-        assert!((0..1000).all(|_| admission.enters(one) && admission.asks(one, Instant::ORIGIN)));
+        assert!((0..1000).all(|_| quotas.enters(one) && quotas.asks(one, Instant::ORIGIN)));
     }
 
     #[test]
     fn who_is_connected_is_never_forgotten_and_others_are() {
-        let mut admission = Admission::with_idle_max(QUOTA, 8);
+        let mut quotas = Quotas::with_idle_max(QUOTA, 8);
         let one = key("192.0.2.1");
-        assert!(admission.enters(one) && admission.enters(one));
+        assert!(quotas.enters(one) && quotas.enters(one));
         for n in 0..100_u32 {
-            assert!(admission.asks(Key::of(IpAddr::from(n.to_be_bytes())), Instant::ORIGIN));
-            assert!(admission.young.len() + admission.old.len() <= 9);
+            assert!(quotas.asks(Key::of(IpAddr::from(n.to_be_bytes())), Instant::ORIGIN));
+            assert!(quotas.young.len() + quotas.old.len() <= 9);
         }
-        assert!(!admission.enters(one));
+        assert!(!quotas.enters(one));
     }
 
     proptest! {
@@ -181,7 +181,7 @@ mod tests {
         fn no_address_has_more_than_it_may(
             steps in prop::collection::vec((0..4_u8, any::<bool>(), 0..400_u64), 0..200)
         ) {
-            let mut admission = Admission::new(QUOTA);
+            let mut quotas = Quotas::new(QUOTA);
             let mut open = [0_u32; 4];
             let mut asked: [Vec<u64>; 4] = Default::default();
             let mut ms = 0;
@@ -190,14 +190,14 @@ mod tests {
                 let at = usize::from(who);
                 let key = Key::of(IpAddr::from([10, 0, 0, who]));
                 if enters {
-                    let may = admission.enters(key);
+                    let may = quotas.enters(key);
                     prop_assert_eq!(may, open[at] < QUOTA.connections_max);
                     open[at] += u32::from(may);
                 } else if open[at] > 0 {
-                    admission.leaves(key);
+                    quotas.leaves(key);
                     open[at] -= 1;
                 }
-                if admission.asks(key, Instant::from_ms(ms)) {
+                if quotas.asks(key, Instant::from_ms(ms)) {
                     asked[at].push(ms);
                 }
                 // A bucket of a second, filled in a second.

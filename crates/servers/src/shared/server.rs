@@ -14,7 +14,7 @@ use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
 
 /// What all workers share: made once by the supervisor, before the first fork.
-pub struct House {
+pub struct Server {
     /// The operator's decisions.
     pub settings: Settings,
     /// What is served.
@@ -44,7 +44,7 @@ pub struct House {
 /// Bytes of a file that pass through memory at once, where they must.
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
-impl House {
+impl Server {
     /// The listening sockets, the `n`th of them first, counted around.
     pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
         let (before, after) = self.listeners.split_at(n % self.listeners.len());

@@ -13,15 +13,15 @@ use site::rules::Effect;
 use crate::architectures;
 use crate::shared::failure::Failure;
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::{Confinement, Settings};
 
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 
 /// In a worker, while it has one thread: from now on it reaches what serving needs.
-pub(crate) fn confine(house: &House) -> io::Result<()> {
-    let settings = &house.settings;
+pub(crate) fn confine(server: &Server) -> io::Result<()> {
+    let settings = &server.settings;
     let failed = |flag: &str, e: &io::Error| io::Error::other(format!("--{flag}: {e}"));
     if applies(settings.landlock, landlock::version) {
         let grants = grants(settings);

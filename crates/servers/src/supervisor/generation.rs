@@ -14,7 +14,7 @@ use crate::architectures::Architecture;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::Level;
 use crate::supervisor::confine;
 
@@ -29,7 +29,7 @@ const LIVED_LONG: Duration = Duration::from_secs(60);
 pub(crate) struct Generation {
     /// From 1.
     pub(crate) number: u32,
-    pub(crate) house: Box<House>,
+    pub(crate) server: Box<Server>,
     architecture: &'static Architecture,
     workers: Vec<Worker>,
     stage: Stage,
@@ -68,14 +68,14 @@ impl Generation {
     /// The machine refuses a process.
     pub(crate) fn start(
         number: u32,
-        house: Box<House>,
+        server: Box<Server>,
         architecture: &'static Architecture,
     ) -> Result<Self, Failure> {
         let worker =
             || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
-        let workers = (0..house.settings.processes).map(|_| worker()).collect();
+        let workers = (0..server.settings.processes).map(|_| worker()).collect();
         let stage = Stage::Serves;
-        let mut generation = Self { number, house, architecture, workers, stage, cut: 0 };
+        let mut generation = Self { number, server, architecture, workers, stage, cut: 0 };
         for n in 0..generation.workers.len() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
@@ -87,7 +87,7 @@ impl Generation {
 
     /// Whether every worker has been ready to serve.
     pub(crate) fn is_ready(&self) -> bool {
-        let counters = &self.house.counters;
+        let counters = &self.server.counters;
         (0..self.workers.len()).all(|n| counters.has_started(n))
     }
 
@@ -128,21 +128,21 @@ impl Generation {
 
     /// Its workers finish what they have, because others serve in their place. Where these do not
     /// listen, nobody will: it takes who waits there.
-    pub(crate) fn retire(&mut self, others: Option<&House>, now: Instant) {
-        let listeners = || self.house.listeners.iter().enumerate();
+    pub(crate) fn retire(&mut self, others: Option<&Server>, now: Instant) {
+        let listeners = || self.server.listeners.iter().enumerate();
         let is_left = |listener: &Arc<Listener>| {
-            others.is_some_and(|house| !house.listeners.iter().any(|l| Arc::ptr_eq(l, listener)))
+            others.is_some_and(|server| !server.listeners.iter().any(|l| Arc::ptr_eq(l, listener)))
         };
         let left = || listeners().filter(|(_, listener)| is_left(listener));
         // Refused for none; it matters only to how soon nobody waits.
         left().for_each(|(_, listener)| drop(listener.queue_nobody()));
-        self.house.orders.retire(left().map(|(n, _)| n));
+        self.server.orders.retire(left().map(|(n, _)| n));
         self.end(now);
     }
 
     /// Its workers finish what they have, because the site is no longer served.
     pub(crate) fn drain(&mut self, now: Instant) {
-        self.house.orders.drain();
+        self.server.orders.drain();
         self.end(now);
     }
 
@@ -160,9 +160,9 @@ impl Generation {
 
     /// Says what it has cost, when it is over; returns how many connections.
     pub(crate) fn close(&self, say: &mut dyn FnMut(&str)) -> u64 {
-        if self.house.orders.is_retiring() {
+        if self.server.orders.is_retiring() {
             // Done by its workers, unless they were killed.
-            self.house.stop_listening();
+            self.server.stop_listening();
         }
         if self.cut > 0 {
             say(&format!(
@@ -187,14 +187,14 @@ impl Generation {
     ) -> Result<(), Failure> {
         let is_it = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
-        let lost = self.house.counters.ended(n);
+        let lost = self.server.counters.ended(n);
         let worker = &mut self.workers[n];
         if self.stage != Stage::Serves {
             self.cut += lost;
             worker.state = State::Ended;
             return Ok(());
         }
-        if matches!(exit, Exit::Status(_)) && self.house.counters.total(Counter::Started) == 0 {
+        if matches!(exit, Exit::Status(_)) && self.server.counters.total(Counter::Started) == 0 {
             self.kill();
             self.workers[n].state = State::Ended;
             return Err(Failure::Machine(format!("worker {n} could not start")));
@@ -212,7 +212,7 @@ impl Generation {
 
     fn end(&mut self, now: Instant) {
         if self.stage != Stage::Killed {
-            self.stage = Stage::Ends { until: now + self.house.settings.drain_timeout };
+            self.stage = Stage::Ends { until: now + self.server.settings.drain_timeout };
         }
         for worker in &mut self.workers {
             if matches!(worker.state, State::Waits { .. }) {
@@ -243,14 +243,14 @@ impl Generation {
                 process::die_with_parent();
                 let by =
                     format!("begins as process {} by {}", process::id(), self.architecture.name);
-                self.house.errors.write(Level::Debug, By::Worker(n), &by);
-                let ran = confine::confine(&self.house)
-                    .and_then(|()| (self.architecture.run)(&self.house, n));
+                self.server.errors.write(Level::Debug, By::Worker(n), &by);
+                let ran = confine::confine(&self.server)
+                    .and_then(|()| (self.architecture.run)(&self.server, n));
                 let (level, text) = match &ran {
                     Ok(()) => (Level::Info, String::from("has drained")),
                     Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),
                 };
-                self.house.errors.write(level, By::Worker(n), &text);
+                self.server.errors.write(level, By::Worker(n), &text);
                 process::exit(i32::from(ran.is_err()))
             }
         }

@@ -115,13 +115,14 @@ impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
     fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
         let before = match (self.serving(), &self.inheritance) {
-            (Some(generation), _) => Before::House(&generation.house),
+            (Some(generation), _) => Before::Server(&generation.server),
             (None, Some(inheritance)) => Before::Another(inheritance),
             (None, None) => Before::Nobody,
         };
-        let (house, architecture) = start::house(settings, program.sessions, &before, program.say)?;
+        let (server, architecture) =
+            start::server(settings, program.sessions, &before, program.say)?;
         self.started += 1;
-        let generation = Generation::start(self.started, Box::new(house), architecture)?;
+        let generation = Generation::start(self.started, Box::new(server), architecture)?;
         self.generations.push(generation);
         Ok(())
     }
@@ -183,8 +184,8 @@ impl Supervisor<'_> {
         let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
         let told = self.generations.iter().rfind(serves).or(self.generations.last());
         match told {
-            Some(Generation { house, number, .. }) => {
-                self.admin.wait(timeout, &View { house, generation: *number })
+            Some(Generation { server, number, .. }) => {
+                self.admin.wait(timeout, &View { server, generation: *number })
             }
             None => self.signals.wait(timeout),
         }
@@ -218,7 +219,7 @@ impl Supervisor<'_> {
     fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
         let Some(serving) = self.serving() else { return settings };
         for knob in KNOBS.iter().filter(|knob| knob.needs_restart()) {
-            let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.house.settings));
+            let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.server.settings));
             if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
                 say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));
             }
@@ -250,7 +251,7 @@ impl Supervisor<'_> {
                 "generation {} serves, {} retires",
                 last.number, generation.number
             ));
-            generation.retire(Some(&last.house), now);
+            generation.retire(Some(&last.server), now);
         }
         tell(State::Ready);
         None
@@ -264,8 +265,8 @@ impl Supervisor<'_> {
             return (program.say)(&format!("not upgraded: {why}"));
         }
         let Some(serving) = self.serving() else { return };
-        let admin = self.admin.listener(&serving.house.settings);
-        match Upgrade::begin(&self.executable, &serving.house, admin) {
+        let admin = self.admin.listener(&serving.server.settings);
+        match Upgrade::begin(&self.executable, &serving.server, admin) {
             Ok(upgrade) => self.upgrade = Some(upgrade),
             Err(e) => {
                 let what = self.executable.display();
@@ -318,7 +319,7 @@ impl Supervisor<'_> {
     fn abandon(&mut self, why: &str, now: Instant, program: &mut Program<'_>) {
         if let Some((last, others)) = self.generations.split_last_mut() {
             let serving = others.iter().rfind(|generation| generation.serves());
-            last.retire(serving.map(|generation| &*generation.house), now);
+            last.retire(serving.map(|generation| &*generation.server), now);
         }
         (program.say)(&format!("not reloaded: {why}"));
         tell(State::Ready);
@@ -331,7 +332,7 @@ impl Supervisor<'_> {
         self.generations.retain(|generation| {
             let stays = generation.serves() || !generation.is_over();
             if !stays {
-                generation.house.counters.add_to(&mut self.gone);
+                generation.server.counters.add_to(&mut self.gone);
                 cut += generation.close(program.say);
             }
             stays
@@ -341,7 +342,7 @@ impl Supervisor<'_> {
 
     fn reopen_logs(&mut self) {
         self.upgrade.iter_mut().for_each(|upgrade| upgrade.misses_logs = true);
-        self.generations.iter().for_each(|generation| generation.house.orders.reopen_logs());
+        self.generations.iter().for_each(|generation| generation.server.orders.reopen_logs());
     }
 
     /// What all generations have counted.
@@ -349,7 +350,7 @@ impl Supervisor<'_> {
         let mut totals = self.gone.clone();
         self.generations
             .iter()
-            .for_each(|generation| generation.house.counters.add_to(&mut totals));
+            .for_each(|generation| generation.server.counters.add_to(&mut totals));
         totals
     }
 
@@ -369,14 +370,14 @@ impl Supervisor<'_> {
             if others_serve {
                 generation.retire(None, now);
             } else {
-                for listener in &generation.house.listeners {
+                for listener in &generation.server.listeners {
                     // Who waits is still accepted; it matters only to how soon that comes to an
                     // end.
                     let _ = listener.queue_nobody();
                 }
                 generation.drain(now);
             }
-            patience = patience.max(generation.house.settings.drain_timeout);
+            patience = patience.max(generation.server.settings.drain_timeout);
         }
         if is_hurried {
             self.stop_at_once(program);
@@ -424,9 +425,9 @@ impl Supervisor<'_> {
     /// balancers that move no connection. Whether it is to end at once.
     fn leave(&mut self, program: &mut Program<'_>) -> io::Result<bool> {
         let serving = self.generations.iter().filter(|generation| generation.serves());
-        let delay = serving.map(|generation| generation.house.settings.drain_delay).max();
+        let delay = serving.map(|generation| generation.server.settings.drain_delay).max();
         let Some(delay) = delay.filter(|delay| *delay > Duration::ZERO) else { return Ok(false) };
-        self.generations.iter().for_each(|generation| generation.house.orders.leave());
+        self.generations.iter().for_each(|generation| generation.server.orders.leave());
         (program.say)(&format!("not ready for balancers; serving on for {} ms", delay.as_millis()));
         let until = os::clock::monotonic() + delay;
         while os::clock::monotonic() < until {

@@ -19,7 +19,7 @@ use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
 use crate::shared::orders::Orders;
 use crate::shared::performer::Performer;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::Settings;
 use crate::shared::trace::TraceFile;
 use crate::supervisor::confine;
@@ -35,7 +35,7 @@ const PORT_DEFAULT: &str = "0.0.0.0:8080";
 /// Who listened before.
 pub(crate) enum Before<'b> {
     Nobody,
-    House(&'b House),
+    Server(&'b Server),
     Another(&'b Inheritance),
 }
 
@@ -44,9 +44,9 @@ impl Before<'_> {
     fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
         match self {
             Self::Nobody => None,
-            Self::House(house) => {
-                let at = house.settings.listen.iter().position(|known| known == address)?;
-                Some(Ok(Arc::clone(&house.listeners[at])))
+            Self::Server(server) => {
+                let at = server.settings.listen.iter().position(|known| known == address)?;
+                Some(Ok(Arc::clone(&server.listeners[at])))
             }
             Self::Another(inheritance) => inheritance.listener(address),
         }
@@ -56,8 +56,8 @@ impl Before<'_> {
     fn handed_over(&self) -> Vec<Address> {
         match self {
             Self::Nobody => os::notify::handed_over(),
-            Self::House(house) => {
-                let all = house.settings.listen.iter();
+            Self::Server(server) => {
+                let all = server.settings.listen.iter();
                 all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
             }
             Self::Another(inheritance) => inheritance.handed_over(),
@@ -65,13 +65,13 @@ impl Before<'_> {
     }
 }
 
-/// Makes the house that the workers will share; where somebody listens already, so does it.
-pub(crate) fn house(
+/// Makes the server that the workers will share; where somebody listens already, so does it.
+pub(crate) fn server(
     mut settings: Settings,
     sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
     before: &Before<'_>,
     say: &mut dyn FnMut(&str),
-) -> Result<(House, &'static Architecture), Failure> {
+) -> Result<(Server, &'static Architecture), Failure> {
     judge(&settings)?;
     let identity = confine::identity(&settings)?;
     let listeners = bind(&mut settings, before)?;
@@ -107,7 +107,7 @@ pub(crate) fn house(
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
-    let house = House {
+    let server = Server {
         site,
         sessions: by_address::before(sessions(&limits), &settings, &counters),
         asks_who: by_address::is_wanted(&settings),
@@ -121,7 +121,7 @@ pub(crate) fn house(
         trace,
         settings,
     };
-    Ok((house, architecture))
+    Ok((server, architecture))
 }
 
 /// What a single knob cannot judge by itself.

@@ -13,7 +13,7 @@ use measure::Instant;
 use os::process::{self, Pid};
 use os::{Address, Listener, Signal, Wake};
 
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// The process that hands over, the descriptor that wakes it, then descriptor and address of each
 /// socket; a line for each.
@@ -57,13 +57,13 @@ impl Upgrade {
     /// There is no such program, it is none, or the machine refuses.
     pub(crate) fn begin(
         program: &Path,
-        house: &House,
+        server: &Server,
         admin: Option<(Address, &Arc<Listener>)>,
     ) -> io::Result<Self> {
         let ready = Wake::new()?;
         let mut text = format!("{}\n{}\n", process::id(), ready.number());
         let mut kept = vec![ready.as_fd_ref()];
-        let site = house.settings.listen.iter().cloned().zip(&house.listeners);
+        let site = server.settings.listen.iter().cloned().zip(&server.listeners);
         for (address, listener) in site.chain(admin) {
             text.push_str(&format!("{} {address}\n", listener.number()));
             kept.push(listener.as_fd_ref());

@@ -14,7 +14,7 @@ use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
 use crate::connection::gate::REFUSED_FOR;
 use crate::connection::perform::fault;
 use crate::shared::counters::{Counter, Tally};
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -29,7 +29,7 @@ const BUSY: u64 = u64::MAX;
 
 /// The pool.
 pub(crate) struct Pool<'h> {
-    house: &'h House,
+    server: &'h Server,
     worker: usize,
     threads: AtomicU32,
     free: AtomicU32,
@@ -82,9 +82,9 @@ pub(crate) struct Held<'p> {
 }
 
 impl<'h> Pool<'h> {
-    pub(crate) fn new(house: &'h House, worker: usize) -> io::Result<Self> {
+    pub(crate) fn new(server: &'h Server, worker: usize) -> io::Result<Self> {
         Ok(Self {
-            house,
+            server,
             worker,
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
@@ -107,18 +107,18 @@ impl<'h> Pool<'h> {
             let turn = locked(&self.accepting);
             // Without the first nothing is served; without others it is slow.
             self.spawn(scope, &serve)?;
-            for _ in 1..self.house.connections_max.min(self.house.settings.threads_min as usize) {
+            for _ in 1..self.server.connections_max.min(self.server.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
-            self.house.started(self.worker);
+            self.server.started(self.worker);
             drop(turn);
-            while !self.house.orders.is_draining() {
+            while !self.server.orders.is_draining() {
                 self.look_after(scope, &serve);
             }
             let ordered = os::clock::monotonic();
             self.draining.store(true, SeqCst);
-            let grace = match self.house.orders.is_retiring() {
-                true => self.house.limits.idle_grace,
+            let grace = match self.server.orders.is_retiring() {
+                true => self.server.limits.idle_grace,
                 false => Duration::ZERO,
             };
             let mut ended = false;
@@ -141,8 +141,8 @@ impl<'h> Pool<'h> {
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
     ) {
-        self.wait(Some(self.house.orders.wake()));
-        if self.free.load(Acquire) > 0 || self.house.orders.is_draining() {
+        self.wait(Some(self.server.orders.wake()));
+        if self.free.load(Acquire) > 0 || self.server.orders.is_draining() {
             return;
         }
         let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
@@ -151,7 +151,7 @@ impl<'h> Pool<'h> {
         if is_pressed && self.close_longest_idle() {
             let mut tally = Tally::default();
             tally.add(Counter::Evicted, 1);
-            tally.publish(&self.house.counters, self.worker);
+            tally.publish(&self.server.counters, self.worker);
         }
     }
 
@@ -180,7 +180,7 @@ impl<'h> Pool<'h> {
     }
 
     fn may_grow(&self) -> bool {
-        (self.threads.load(Acquire) as usize) < self.house.connections_max
+        (self.threads.load(Acquire) as usize) < self.server.connections_max
     }
 
     fn spawn<'s, 'e>(
@@ -209,17 +209,17 @@ impl<'h> Pool<'h> {
 
     /// In a drain: whether somebody still waits, and no more have come than could.
     fn lets_in(&self, waiting: &mut Waiting) -> bool {
-        let waits = waiting.drained < self.house.waiting_max() && self.is_listener_ready();
+        let waits = waiting.drained < self.server.waiting_max() && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
-            self.house.stop_listening();
+            self.server.stop_listening();
         }
         waits && !waiting.is_shut
     }
 
     /// Whether somebody waits whom nobody else accepts.
     fn is_listener_ready(&self) -> bool {
-        let listeners = self.house.kept_listeners();
+        let listeners = self.server.kept_listeners();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
@@ -256,14 +256,14 @@ impl Member<'_> {
         if !turn.queue.is_empty() {
             return Some(turn);
         }
-        let listeners = pool.house.listeners.iter().map(|listener| listener.as_fd_ref());
-        let waited_for = [pool.house.orders.wake().as_fd_ref()].into_iter().chain(listeners);
+        let listeners = pool.server.listeners.iter().map(|listener| listener.as_fd_ref());
+        let waited_for = [pool.server.orders.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
         // The last free thread stays, but looks again whether it is: without any nobody would wait
         // for connections.
         let is_last = || pool.free.load(Acquire) <= 1;
-        let is_spare = pool.threads.load(Acquire) > pool.house.settings.threads_min;
+        let is_spare = pool.threads.load(Acquire) > pool.server.settings.threads_min;
         let waited = if is_last() { Duration::ZERO } else { Duration::from_nanos(waited) };
         let patience = is_spare.then(|| SPARE_FOR.saturating_sub(waited));
         let stays = match os::wait_readable(waited_for, patience) {
@@ -293,18 +293,18 @@ impl Member<'_> {
         if !turn.queue.is_empty() {
             return;
         }
-        let house = self.pool.house;
+        let server = self.pool.server;
         let busy = self.pool.threads.load(Acquire).saturating_sub(self.pool.free.load(Acquire));
-        let room = house.connections_max.saturating_sub(busy as usize);
+        let room = server.connections_max.saturating_sub(busy as usize);
         turn.first += 1;
-        for listener in house.listeners_from(turn.first) {
+        for listener in server.listeners_from(turn.first) {
             for _ in 0..limit {
                 if turn.queue.len() >= room || !self.accept_one(listener, turn, tally) {
                     break;
                 }
             }
         }
-        if house.orders.is_draining() {
+        if server.orders.is_draining() {
             // A try that brought nobody counts, too: a socket that another generation has stopped
             // looks ready for ever.
             turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
@@ -321,11 +321,11 @@ impl Member<'_> {
                 let whose = fault(&e);
                 tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
-                    let Pool { house, worker, .. } = self.pool;
-                    house.errors.refused(*worker, &e, os::clock::monotonic());
+                    let Pool { server, worker, .. } = self.pool;
+                    server.errors.refused(*worker, &e, os::clock::monotonic());
                     // In a drain those who wait can wait until somebody has gone.
                     let sheds =
-                        os::is_out_of_descriptors(&e) && !self.pool.house.orders.is_draining();
+                        os::is_out_of_descriptors(&e) && !self.pool.server.orders.is_draining();
                     let shed = sheds && locked(&self.pool.spare).refuse(listener);
                     tally.add(Counter::Shed, u64::from(shed));
                     // With the turn in hand, so that nobody else tries meanwhile.

@@ -32,13 +32,13 @@ pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) 
 }
 
 fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<NoFile> {
-    let house = view.house;
-    let is_ready = (0..house.counters.workers()).any(|worker| house.counters.is_ready(worker));
+    let server = view.server;
+    let is_ready = (0..server.counters.workers()).any(|worker| server.counters.is_ready(worker));
     // Another program serves here, and whoever asks again will ask that one: of a generation that
     // another one of this program replaces nobody is told.
-    let is_replaced = house.orders.is_retiring();
+    let is_replaced = server.orders.is_retiring();
     let serves = is_ready || is_replaced;
-    let ends = house.orders.is_ending() && !is_replaced;
+    let ends = server.orders.is_ending() && !is_replaced;
     match head.path() {
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),
@@ -64,7 +64,7 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
 
 /// Every knob, at the value in force.
 fn knob_list(view: &View<'_>) -> Value {
-    let settings = view.house.dials.in_force(&view.house.settings);
+    let settings = view.server.dials.in_force(&view.server.settings);
     let taken = KNOBS.iter().filter(|knob| knob.is_taken_by(&settings.architecture));
     let rows = taken.map(|knob| {
         json!({
@@ -104,7 +104,7 @@ fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<NoFile> {
     let (Some(name), Some(value)) = (field("knob"), field("value")) else {
         return text(Status::BAD_REQUEST, "say /set?knob=NAME&value=VALUE");
     };
-    let settings = &view.house.settings;
+    let settings = &view.server.settings;
     let knob = knobs::knob(name).filter(|knob| knob.is_taken_by(&settings.architecture));
     match knob {
         None => text(Status::NOT_FOUND, "no such knob here; /knobs lists them"),
@@ -123,13 +123,13 @@ fn by(knob: &Knob) -> &'static str {
 }
 
 fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<NoFile> {
-    let house = view.house;
-    let mut settings = house.dials.in_force(&house.settings);
+    let server = view.server;
+    let mut settings = server.dials.in_force(&server.settings);
     if let Err(told) = (knob.set)(&mut settings, value) {
         return text(Status::BAD_REQUEST, &format!("{}: must be {told}", knob.name));
     }
-    house.dials.turn(knob.name, &settings);
-    let shown = (knob.show)(&house.dials.in_force(&house.settings));
+    server.dials.turn(knob.name, &settings);
+    let shown = (knob.show)(&server.dials.in_force(&server.settings));
     made(Status::OK, JSON, json!({ "name": knob.name, "value": shown }).to_string())
 }
 

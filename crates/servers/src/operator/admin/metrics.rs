@@ -15,9 +15,9 @@ pub(super) fn text(view: &View<'_>) -> String {
         };
         let family = format!("weir_{name}_total");
         text.family(&family, "counter", meaning);
-        for worker in 0..view.house.counters.workers() {
+        for worker in 0..view.server.counters.workers() {
             let label = [("worker", worker.to_string())];
-            text.sample(&family, &label, scale.of(view.house.counters.of(worker, counter)));
+            text.sample(&family, &label, scale.of(view.server.counters.of(worker, counter)));
         }
     }
     workers(&mut text, view);
@@ -27,7 +27,7 @@ pub(super) fn text(view: &View<'_>) -> String {
 }
 
 fn workers(text: &mut Text, view: &View<'_>) {
-    let counters = &view.house.counters;
+    let counters = &view.server.counters;
     let all = 0..counters.workers();
     text.family("weir_connections", "gauge", "Open connections: accepted minus closed");
     for worker in all.clone() {
@@ -45,13 +45,13 @@ fn workers(text: &mut Text, view: &View<'_>) {
         let again = counters.of(worker, Counter::Started).saturating_sub(1);
         text.sample("weir_restarts_total", &[("worker", worker.to_string())], again);
     }
-    let max = view.house.connections_max * counters.workers();
+    let max = view.server.connections_max * counters.workers();
     text.one("weir_connections_max", "Connections that may be open, of all workers", max as u64);
 }
 
 fn generation(text: &mut Text, view: &View<'_>) {
-    let settings = &view.house.settings;
-    let draining = u64::from(view.house.orders.is_ending());
+    let settings = &view.server.settings;
+    let draining = u64::from(view.server.orders.is_ending());
     text.one("weir_draining", "1 from the signal to end on", draining);
     text.one("weir_generation", "Which generation of workers serves", view.generation.into());
     text.family("weir_info", "gauge", "What serves");
@@ -63,7 +63,7 @@ fn generation(text: &mut Text, view: &View<'_>) {
 }
 
 fn queues(text: &mut Text, view: &View<'_>) {
-    let queues: Vec<_> = super::state::queues(view.house).collect();
+    let queues: Vec<_> = super::state::queues(view.server).collect();
     let families = [
         ("weir_listen_queue", "gauge", "Connections that wait to be accepted"),
         ("weir_listen_queue_max", "gauge", "Connections that may wait to be accepted"),

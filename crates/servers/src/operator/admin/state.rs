@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::View;
 use crate::shared::counters::COUNTERS;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 
 /// Everything that moves; the counters of a worker are in the order of their table.
 pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
-    let house = view.house;
-    let workers = (0..house.counters.workers()).map(|worker| {
-        let counts = COUNTERS.iter().map(|row| house.counters.of(worker, row.0));
-        json!({ "ready": house.counters.is_ready(worker), "counts": counts.collect::<Value>() })
+    let server = view.server;
+    let workers = (0..server.counters.workers()).map(|worker| {
+        let counts = COUNTERS.iter().map(|row| server.counters.of(worker, row.0));
+        json!({ "ready": server.counters.is_ready(worker), "counts": counts.collect::<Value>() })
     });
-    let queues = queues(house).map(|(address, queue)| {
+    let queues = queues(server).map(|(address, queue)| {
         json!({
             "address": address,
             "length": queue.length,
@@ -25,7 +25,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     });
     // Without /proc nothing is told rather than zeros.
     let drops = os::queue_drops::queue_drops().ok();
-    let settings = &house.settings;
+    let settings = &server.settings;
     let polls =
         crate::architectures::architecture(&settings.architecture).is_some_and(|row| row.polls);
     json!({
@@ -34,8 +34,8 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         "poller": polls.then(|| settings.poller.name()),
         "version": env!("CARGO_PKG_VERSION"),
         "generation": view.generation,
-        "draining": house.orders.is_ending(),
-        "connections_max": house.connections_max * house.counters.workers(),
+        "draining": server.orders.is_ending(),
+        "connections_max": server.connections_max * server.counters.workers(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),
         "overflows": drops.map(|drops| drops.listen_overflows),
@@ -44,8 +44,8 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
 }
 
 /// The queue of each listening socket, by its address.
-pub(super) fn queues(house: &House) -> impl Iterator<Item = (String, Queue)> {
-    house
+pub(super) fn queues(server: &Server) -> impl Iterator<Item = (String, Queue)> {
+    server
         .listeners
         .iter()
         .filter_map(|listener| Some((listener.local_address().ok()?, listener.queue().ok()?)))

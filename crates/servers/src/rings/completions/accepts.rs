@@ -7,7 +7,7 @@ use os::ring::Handle;
 
 use super::{Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::connection::perform::fault;
-use crate::rings::connection::Party;
+use crate::rings::connection::RingConnection;
 use crate::shared::counters::Counter;
 use crate::shared::settings::ACCEPT_INF;
 
@@ -36,18 +36,18 @@ impl Completions<'_> {
         if !self.gate.is_open() {
             return Ok(());
         }
-        let house = self.house;
+        let server = self.server;
         let many = limit == ACCEPT_INF && self.has_room_for_all();
-        let room = (self.gate.room(self.parties.len()) / house.listeners.len()) as u32;
+        let room = (self.gate.room(self.connections.len()) / server.listeners.len()) as u32;
         let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
-        for (n, listener) in house.listeners.iter().enumerate() {
+        for (n, listener) in server.listeners.iter().enumerate() {
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
             if takes_many && in_flight > 0 && limit != ACCEPT_INF {
                 // The limit came while it ran; it ends only when it is told to.
                 return self.stop_accepting();
             }
             let has_enough = in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF);
-            if end || has_enough || house.orders.is_handed_on(n) {
+            if end || has_enough || server.orders.is_handed_on(n) {
                 continue;
             }
             self.tally.add(Counter::AcceptPhases, 1);
@@ -74,24 +74,25 @@ impl Completions<'_> {
                 let whose = fault(&e);
                 self.tally.add(whose, 1);
                 if whose == Counter::MachineFaults {
-                    self.house.errors.refused(self.worker, &e, self.now.at);
+                    self.server.errors.refused(self.worker, &e, self.now.at);
                     self.gate.refused(self.now.at);
                 }
                 return Ok(());
             }
         };
         self.tally.add(Counter::Accepted, 1);
-        let mut party = Party::new(handle, self.house, self.log.is_some(), &self.now);
+        let mut connection =
+            RingConnection::new(handle, self.server, self.log.is_some(), &self.now);
         if self.gate.is_draining() {
-            self.house.orders.tell(&mut *party.session, &self.now);
+            self.server.orders.tell(&mut *connection.session, &self.now);
         }
-        party.touched = true;
-        let token = self.parties.insert(handle.slot(), party);
+        connection.touched = true;
+        let token = self.connections.insert(handle.slot(), connection);
         self.touched.push(token);
-        if self.log.is_some() || self.house.asks_who {
+        if self.log.is_some() || self.server.asks_who {
             self.ring.install(handle, token)?;
         }
-        self.gate.accepted(self.parties.len());
+        self.gate.accepted(self.connections.len());
         let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
         if goes_on { Ok(()) } else { self.stop_accepting() }
     }
@@ -100,7 +101,7 @@ impl Completions<'_> {
     pub(super) fn accept_waiting(&mut self) -> io::Result<()> {
         let mut brought = true;
         while brought && self.gate.is_open() {
-            self.accept(self.house.accept_limit())?;
+            self.accept(self.server.accept_limit())?;
             // Where accepts are being cancelled others can be submitted only after that.
             let ending = self.accepts.iter().any(|accepts| accepts.end);
             self.ring.submit_and_wait(u32::from(ending), None)?;
@@ -113,7 +114,7 @@ impl Completions<'_> {
         }
         if self.gate.is_shut() {
             self.stop_accepting()?;
-            self.house.stop_listening();
+            self.server.stop_listening();
         }
         Ok(())
     }
@@ -121,10 +122,10 @@ impl Completions<'_> {
     /// Others accept from now on. Of all who wait for a connection the kernel wakes one, and that
     /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
     pub(super) fn hand_on(&mut self) -> io::Result<()> {
-        let house = self.house;
-        let all = (LISTENER_0..).zip(&house.listeners).enumerate();
-        let handed_on = || all.clone().filter(|(n, _)| house.orders.is_handed_on(*n));
-        for _ in 0..=house.waiting_max().min(HANDED_ON_MAX) / house.listeners.len() as u32 {
+        let server = self.server;
+        let all = (LISTENER_0..).zip(&server.listeners).enumerate();
+        let handed_on = || all.clone().filter(|(n, _)| server.orders.is_handed_on(*n));
+        for _ in 0..=server.waiting_max().min(HANDED_ON_MAX) / server.listeners.len() as u32 {
             self.stop_accepting()?;
             while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
                 self.ring.submit_and_wait(1, None)?;
@@ -156,6 +157,6 @@ impl Completions<'_> {
 
     /// Whether all who may wait to be accepted could be.
     fn has_room_for_all(&self) -> bool {
-        self.gate.room(self.parties.len()) >= self.house.waiting_max() as usize
+        self.gate.room(self.connections.len()) >= self.server.waiting_max() as usize
     }
 }

@@ -10,7 +10,7 @@ use measure::{Duration, Instant};
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::{By, ErrorLog, Seldom};
 use crate::shared::orders::Orders;
-use crate::shared::server::House;
+use crate::shared::server::Server;
 use crate::shared::settings::Level;
 
 /// How often lost lines are told: a full disk stays full for longer than that.
@@ -39,8 +39,8 @@ struct Open {
 }
 
 impl Written {
-    pub(super) fn new(path: &Path, house: &House, worker: usize) -> Self {
-        let generation = house.orders.logs_generation();
+    pub(super) fn new(path: &Path, server: &Server, worker: usize) -> Self {
+        let generation = server.orders.logs_generation();
         Self {
             path: path.to_owned(),
             // If that fails the first lines do again, and tell.
@@ -49,9 +49,9 @@ impl Written {
             lost: 0,
             told: Seldom::new(TOLD_EVERY),
             worker,
-            orders: house.orders.clone(),
-            counters: house.counters.clone(),
-            errors: Arc::clone(&house.errors),
+            orders: server.orders.clone(),
+            counters: server.counters.clone(),
+            errors: Arc::clone(&server.errors),
         }
     }
 
