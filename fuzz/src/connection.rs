@@ -72,11 +72,11 @@ impl<'d> Driver<'d> {
     fn step(&mut self) -> bool {
         match self.connection.want() {
             Want::Recv => self.receive(),
-            Want::Find(_) => {
+            Want::Find(..) => {
                 let found = find(self.target());
                 self.connection.found(found, &self.now);
             }
-            Want::Load(miss) => {
+            Want::Load(_, miss) => {
                 let loaded = match miss {
                     Miss::Path(lookup) => load(&lookup),
                     Miss::Pages(_) => Loaded::Pages,
@@ -90,7 +90,7 @@ impl<'d> Driver<'d> {
                 self.send(&bytes);
             }
             Want::Shut => self.connection.shut(&self.now),
-            Want::Close => return false,
+            Want::Wait | Want::Close => return false,
         }
         true
     }
@@ -114,7 +114,8 @@ impl<'d> Driver<'d> {
         assert!(remaining == 0 || remaining >= bytes.len() as u64, "more to send than remains");
         let end = cut(&mut self.cuts, bytes.len());
         self.output.extend_from_slice(&bytes[..end]);
-        let reply = self.connection.sent(end as u64, &self.now);
+        self.connection.sent(end as u64, &self.now);
+        let reply = self.connection.next_reply();
         if self.output[self.reply_at..] == *INTERIM {
             self.output.truncate(self.reply_at);
         }

@@ -12,13 +12,13 @@ use measure::Instant;
 
 pub use self::patience::{Deadline, Timeout};
 use crate::body::Body;
-use crate::head::{Scan, first_line, first_value};
+use crate::head::Scan;
 use crate::inbox::Inbox;
 use crate::reply::{After, Rate, Sending};
 use crate::state::{self, Event};
 use crate::{
-    Field, Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Reply, Request, Shared, Status,
-    Want,
+    Asked, Field, Found, Head, Limits, Loaded, Lookup, Miss, Now, Refusal, Reply, Request, Shared,
+    Status, Tag, Want,
 };
 
 /// One HTTP/1.1 connection.
@@ -29,6 +29,8 @@ pub struct Connection<F> {
     ending: Ending,
     /// The peer sent FIN.
     ended: bool,
+    /// It is out, and nobody has asked for it yet.
+    replied: Option<Reply>,
 }
 
 /// Whether the reply in hand is the last.
@@ -45,15 +47,33 @@ enum Ending {
 enum State<F> {
     Idle { since: Instant },
     Head { since: Instant, scan: Scan },
-    Continue { request: Request, head: u16, body: Body, sending: Sending<F> },
-    Body { request: Request, head: u16, body: Body, rate: Rate },
     Find { request: Request, head: u16 },
+    Continue { upload: Box<Upload<F>>, sending: Sending<F> },
+    Body { upload: Box<Upload<F>>, rate: Rate },
     Load { request: Request, head: u16, lookup: Lookup },
     Pages { head: u16, sending: Sending<F> },
+    Wait { head: u16, load: Load<F> },
     Send { head: u16, sending: Sending<F> },
     Shut,
     Linger { since: Instant, left: u64 },
     Closed,
+}
+
+/// A request whose body is still to be read away, and what its reply will be. Rare, and so on the
+/// heap: every connection would be larger for it.
+struct Upload<F> {
+    request: Request,
+    head: u16,
+    body: Body,
+    found: Found<F>,
+}
+
+/// What was handed over.
+enum Load<F> {
+    /// A path, for this request.
+    Path(Request),
+    /// Pages, for this reply.
+    Pages(Sending<F>),
 }
 
 /// Bytes that may wait behind the request in hand, so that a driver need not stop to receive at
@@ -66,7 +86,8 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn new(limits: Shared<Limits>, now: Instant) -> Self {
         let state = State::Head { since: now, scan: Scan::default() };
-        Self { limits, state, inbox: Inbox::default(), ending: Ending::No, ended: false }
+        let inbox = Inbox::default();
+        Self { limits, state, inbox, ending: Ending::No, ended: false, replied: None }
     }
 
     /// What is to be done next.
@@ -77,13 +98,15 @@ impl<F> Connection<F> {
                 Want::Recv
             }
             State::Find { request, head } => {
-                Want::Find(Head::new(&self.inbox.bytes()[..usize::from(*head)], request))
+                let head = Head::new(&self.inbox.bytes()[..usize::from(*head)], request);
+                Want::Find(Tag::default(), head)
             }
-            State::Load { lookup, .. } => Want::Load(Miss::Path(lookup.clone())),
+            State::Load { lookup, .. } => Want::Load(Tag::default(), Miss::Path(lookup.clone())),
             State::Pages { sending, .. } => match &sending.part {
-                Some(part) => Want::Load(Miss::Pages(part.clone())),
+                Some(part) => Want::Load(Tag::default(), Miss::Pages(part.clone())),
                 None => Want::Close,
             },
+            State::Wait { .. } => Want::Wait,
             State::Continue { sending, .. } | State::Send { sending, .. } => {
                 Want::Send(&sending.chunk, sending.part.as_ref())
             }
@@ -127,74 +150,100 @@ impl<F> Connection<F> {
         }
     }
 
-    /// Answers `Find`.
+    /// Answers `Find`. A body is read away before the reply, unless that is a refusal and the
+    /// client awaits our word.
     pub fn found(&mut self, found: Found<F>, now: &Now) {
         let State::Find { request, head } = self.state else { return };
-        match found {
-            Found::Answer(answer) => self.answer(&request, head, answer, now),
-            Found::Miss(lookup) => self.go(Event::Missed, State::Load { request, head, lookup }),
-            Found::Status(status) => self.status(&request, head, status, now),
+        match Body::new(request.framing, self.limits.body_bytes_max) {
+            Err(refusal) => self.refused(refusal, now),
+            Ok(body) if body.is_done() => self.reply(&request, head, found, now),
+            Ok(_) if request.expects_continue && found.is_refusal() => {
+                self.decline(&request, head, found, now);
+            }
+            Ok(body) => self.upload(Box::new(Upload { request, head, body, found }), now),
+        }
+    }
+
+    /// Somebody else does what `Load` wants: [`Self::loaded`] will be told in its time.
+    pub fn handed_over(&mut self) {
+        if let State::Load { .. } | State::Pages { .. } = self.state {
+            self.turn(Event::HandedOver, |state| match state {
+                State::Load { request, head, .. } => {
+                    State::Wait { head, load: Load::Path(request) }
+                }
+                State::Pages { head, sending } => State::Wait { head, load: Load::Pages(sending) },
+                other => other,
+            });
         }
     }
 
     /// Answers `Load`. A status where pages were wanted is the reply if none has begun.
     pub fn loaded(&mut self, loaded: Loaded<F>, now: &Now) {
         match (&self.state, loaded) {
-            (&State::Load { request, head, .. }, Loaded::Answer(answer)) => {
-                self.answer(&request, head, answer, now);
+            (
+                &State::Load { request, head, .. }
+                | &State::Wait { head, load: Load::Path(request) },
+                loaded,
+            ) => match loaded {
+                Loaded::Answer(answer) => self.answer(&request, head, answer, now),
+                Loaded::Status(status) => self.status(&request, head, status, now),
+                Loaded::Pages | Loaded::More(_) => self.go(Event::Over, State::Closed),
+            },
+            (State::Pages { .. } | State::Wait { .. }, Loaded::Pages) => {
+                self.turn(Event::PagesCame, |state| match state {
+                    State::Pages { head, mut sending }
+                    | State::Wait { head, load: Load::Pages(mut sending) } => {
+                        sending.rate = sending.rate.resumed(now.at);
+                        State::Send { head, sending }
+                    }
+                    other => other,
+                });
             }
-            (&State::Load { request, head, .. }, Loaded::Status(status)) => {
-                self.status(&request, head, status, now);
-            }
-            (State::Pages { .. }, Loaded::Pages) => self.turn(Event::PagesCame, |state| {
-                let State::Pages { head, mut sending } = state else { return state };
-                sending.rate = sending.rate.resumed(now.at);
-                State::Send { head, sending }
-            }),
-            (State::Pages { sending, .. }, Loaded::Status(status)) if !sending.has_begun => {
-                self.refused(Refusal(status), now);
-            }
+            (
+                State::Pages { sending, .. } | State::Wait { load: Load::Pages(sending), .. },
+                Loaded::Status(status),
+            ) if !sending.has_begun => self.refused(Refusal(status), now),
             // What has begun must not look complete.
-            (State::Load { .. } | State::Pages { .. }, _) => self.go(Event::Over, State::Closed),
+            (State::Pages { .. } | State::Wait { .. }, _) => self.go(Event::Over, State::Closed),
             // It comes too late: the connection was refused meanwhile, or broke off.
             _ => {}
         }
     }
 
     /// `n` more bytes of what `Send` wants are out: first the chunk's, then the file part's.
-    /// Returns the reply that became complete by it.
-    pub fn sent(&mut self, n: u64, now: &Now) -> Option<Reply> {
+    pub fn sent(&mut self, n: u64, now: &Now) {
         let (State::Send { sending, .. } | State::Continue { sending, .. }) = &mut self.state
         else {
-            return None;
+            return;
         };
         if !sending.sent(n, &self.limits, now.at) {
-            return None;
+            return;
         }
         match &self.state {
             State::Send { head, sending } if sending.part.is_none() => {
-                let reply = sending.reply;
+                self.replied = Some(sending.reply);
                 self.finish(*head, sending.after, now);
-                Some(reply)
             }
-            State::Send { .. } => {
-                self.turn(Event::PagesWanted, |state| match state {
-                    State::Send { head, sending } => State::Pages { head, sending },
-                    other => other,
-                });
-                None
-            }
+            State::Send { .. } => self.turn(Event::PagesWanted, |state| match state {
+                State::Send { head, sending } => State::Pages { head, sending },
+                other => other,
+            }),
             _ => {
                 self.turn(Event::Continued, |state| match state {
-                    State::Continue { request, head, body, .. } => {
-                        State::Body { request, head, body, rate: Rate::new(now.at) }
+                    State::Continue { upload, .. } => {
+                        State::Body { upload, rate: Rate::new(now.at) }
                     }
                     other => other,
                 });
                 self.advance(now);
-                None
             }
         }
+    }
+
+    /// The reply that has become complete by what was sent; told once, and to be asked for after
+    /// each [`Self::sent`].
+    pub fn next_reply(&mut self) -> Option<Reply> {
+        self.replied.take()
     }
 
     /// FIN is out.
@@ -220,7 +269,10 @@ impl<F> Connection<F> {
         let may_be = match &self.state {
             State::Idle { .. } | State::Head { .. } | State::Body { .. } => true,
             State::Find { .. } | State::Load { .. } => true,
-            State::Pages { sending, .. } => !sending.has_begun,
+            State::Wait { load: Load::Path(_), .. } => true,
+            State::Pages { sending, .. } | State::Wait { load: Load::Pages(sending), .. } => {
+                !sending.has_begun
+            }
             _ => false,
         };
         if may_be {
@@ -259,7 +311,9 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn remaining(&self) -> u64 {
         match &self.state {
-            State::Send { sending, .. } | State::Pages { sending, .. } => sending.remaining(),
+            State::Send { sending, .. }
+            | State::Pages { sending, .. }
+            | State::Wait { load: Load::Pages(sending), .. } => sending.remaining(),
             _ => 0,
         }
     }
@@ -274,25 +328,26 @@ impl<F> Connection<F> {
     /// complete.
     #[must_use]
     pub fn request_line(&self) -> Option<&[u8]> {
-        self.request().and_then(first_line)
+        self.asked()?.line()
     }
 
     /// The first value of a field of the request being answered, as it came, for as long as there
     /// is a request line.
     #[must_use]
     pub fn request_field(&self, field: Field) -> Option<&[u8]> {
-        self.request().and_then(|request| first_value(request, field))
+        self.asked()?.field(field)
     }
 
-    /// Bytes that begin with the request being answered.
-    fn request(&self) -> Option<&[u8]> {
+    /// The request being answered, for as long as there is a request line.
+    #[must_use]
+    pub fn asked(&self) -> Option<Asked<'_>> {
         match &self.state {
             State::Idle { .. }
             | State::Head { .. }
             | State::Shut
             | State::Linger { .. }
             | State::Closed => None,
-            _ => Some(self.inbox.bytes()),
+            _ => Some(Asked(self.inbox.bytes())),
         }
     }
 
@@ -305,10 +360,10 @@ impl<F> Connection<F> {
     fn flooded(&mut self) {
         self.ending = Ending::Drains;
         match &mut self.state {
-            State::Pages { sending, .. } | State::Send { sending, .. } => {
-                sending.after = After::Shuts;
-            }
-            State::Find { .. } | State::Load { .. } => {}
+            State::Pages { sending, .. }
+            | State::Send { sending, .. }
+            | State::Wait { load: Load::Pages(sending), .. } => sending.after = After::Shuts,
+            State::Find { .. } | State::Load { .. } | State::Wait { .. } => {}
             _ => self.go(Event::Over, State::Closed),
         }
     }
@@ -323,7 +378,7 @@ impl<F> Connection<F> {
         let from = self.state.name();
         self.state = into(mem::replace(&mut self.state, State::Closed));
         let to = self.state.name();
-        debug_assert_eq!(state::next(from, event), Some(to), "{event:?} in {from:?}");
+        assert_eq!(state::next(from, event), Some(to), "{event:?} in {from:?}");
         if let State::Shut | State::Closed = self.state {
             // Nothing that came is needed any more.
             self.inbox = Inbox::default();
@@ -336,11 +391,12 @@ impl<F> State<F> {
         match self {
             Self::Idle { .. } => state::State::Idle,
             Self::Head { .. } => state::State::Head,
+            Self::Find { .. } => state::State::Find,
             Self::Continue { .. } => state::State::Continue,
             Self::Body { .. } => state::State::Body,
-            Self::Find { .. } => state::State::Find,
             Self::Load { .. } => state::State::Load,
             Self::Pages { .. } => state::State::Pages,
+            Self::Wait { .. } => state::State::Wait,
             Self::Send { .. } => state::State::Send,
             Self::Shut => state::State::Shut,
             Self::Linger { .. } => state::State::Linger,

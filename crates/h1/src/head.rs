@@ -181,12 +181,6 @@ pub(crate) fn values<'c>(
     Lines(bytes).skip(1).filter_map(move |line| value(line, name))
 }
 
-/// The first value of a field in bytes that begin with a head, which need not be a good one.
-pub(crate) fn first_value(bytes: &[u8], field: Field) -> Option<&[u8]> {
-    let fields = Lines(bytes).skip(1).take_while(|line| !line.is_empty());
-    fields.filter_map(|line| value(line, field.name())).next()
-}
-
 /// What a line says of a field, if it is of that one.
 fn value<'c>(line: &'c [u8], name: &str) -> Option<&'c [u8]> {
     let colon = memchr(b':', line)?;
@@ -194,9 +188,23 @@ fn value<'c>(line: &'c [u8], name: &str) -> Option<&'c [u8]> {
     named.then(|| line[colon + 1..].trim_ascii())
 }
 
-/// The first line of a head, without its CRLF.
-pub(crate) fn first_line(bytes: &[u8]) -> Option<&[u8]> {
-    Lines(bytes).next()
+/// What was asked, in the client's own words, which need not be a good head.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'c>(pub(crate) &'c [u8]);
+
+impl<'c> Asked<'c> {
+    /// The request line, without its CRLF; nothing as long as it has no end.
+    #[must_use]
+    pub fn line(&self) -> Option<&'c [u8]> {
+        Lines(self.0).next()
+    }
+
+    /// The first value of a field, as it came.
+    #[must_use]
+    pub fn field(&self, field: Field) -> Option<&'c [u8]> {
+        let fields = Lines(self.0).skip(1).take_while(|line| !line.is_empty());
+        fields.filter_map(|line| value(line, field.name())).next()
+    }
 }
 
 /// Lines ended by CRLF.
@@ -231,7 +239,7 @@ mod tests {
     fn the_first_value_of_a_field_is_told_also_of_a_bad_head() {
         let check = |fields: &str, expected: Option<&str>| {
             let bytes = format!("GET / HTTP/1.1\r\n{fields}");
-            let value = first_value(bytes.as_bytes(), Field::UserAgent);
+            let value = Asked(bytes.as_bytes()).field(Field::UserAgent);
             assert_eq!(value, expected.map(str::as_bytes), "{fields:?}");
         };
         check("User-Agent: a\r\n\r\n", Some("a"));

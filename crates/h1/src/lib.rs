@@ -6,8 +6,10 @@
 //! 1. [`Connection::want`] says what is to be done next; asking changes nothing.
 //! 2. `Recv`: hand over bytes with [`Connection::received`], or the end with [`Connection::ended`].
 //! 3. `Find`: look the request up in memory, answer with [`Connection::found`].
-//! 4. `Load`: do what may touch the disk, answer with [`Connection::loaded`].
-//! 5. `Send`: put bytes on the wire, report how many with [`Connection::sent`].
+//! 4. `Load`: do what may touch the disk, answer with [`Connection::loaded`]; or have it done, say
+//!    so with [`Connection::handed_over`], and answer when it has been.
+//! 5. `Send`: put bytes on the wire, report how many with [`Connection::sent`], and ask
+//!    [`Connection::next_reply`] whether a reply has become complete by them.
 //! 6. `Shut`: send FIN, then call [`Connection::shut`]; the connection then reads away what comes.
 //! 7. `Close`: drop the connection.
 //!
@@ -18,8 +20,8 @@
 //!
 //! The client's side is an [`Exchange`](client::Exchange) for each request.
 //!
-//! One want at a time is right for files over HTTP/1: nothing is read while an answer is sent. It
-//! is wrong for HTTP/2 and for proxying, which will be other kinds of session.
+//! HTTP/1.1 has one request in hand. Whatever has several gives each a [`Tag`], which comes back
+//! with what was found and loaded for it.
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -39,7 +41,7 @@ mod status;
 mod want;
 
 pub use connection::{Connection, Deadline, Timeout};
-pub use head::{Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
+pub use head::{Asked, Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};
@@ -47,5 +49,5 @@ pub use reply::Reply;
 pub use status::Status;
 pub use want::{
     Answer, Chunk, Content, Credentials, FilePart, Found, Loaded, Lookup, Miss, Representation,
-    Shared, Want,
+    Shared, Tag, Want,
 };

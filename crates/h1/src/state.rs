@@ -1,7 +1,8 @@
 //! The connection's states and what leads from one to another: one table.
 //!
-//! All transitions are here, and nothing else is. [`crate::Connection`] keeps what each state needs
-//! and moves through [`next`] only.
+//! The diagram in ARCHITECTURE.md and the tests are made of it. It decides nothing: whoever moves a
+//! [`crate::Connection`] makes the new state with the data that it needs, and every build asserts
+//! that the table has that move.
 
 /// What a connection is doing; each state has one want.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,16 +11,19 @@ pub enum State {
     Idle,
     /// Part of a head has come, or the connection is new: wants `Recv`.
     Head,
-    /// The client awaits our word before it sends its body: wants `Send`.
-    Continue,
-    /// A body is read away: wants `Recv`.
-    Body,
-    /// The request is whole: wants `Find`.
+    /// The head is whole: wants `Find`.
     Find,
+    /// It is known what the reply will be, and the client awaits our word before it sends its body:
+    /// wants `Send`.
+    Continue,
+    /// It is known what the reply will be, and a body is read away before it: wants `Recv`.
+    Body,
     /// What it names is not in memory: wants `Load`.
     Load,
     /// The next pages of its file may not be: wants `Load`.
     Pages,
+    /// One of these two was handed over: wants `Wait`.
+    Wait,
     /// A reply goes out: wants `Send`.
     Send,
     /// The last reply is out, bytes may still come: wants `Shut`.
@@ -35,22 +39,22 @@ pub enum State {
 pub enum Event {
     /// Bytes of a head have come, not its end.
     HeadPart,
-    /// A head is whole, and no body follows.
+    /// A head is whole.
     HeadWhole,
-    /// A head is whole, and a body follows.
+    /// It was looked up, and a body follows.
     BodyAhead,
-    /// A head is whole, and the client waits to be told to send the body.
+    /// It was looked up, and the client waits to be told to send the body.
     BodyOffered,
     /// The word to go on is out.
     Continued,
-    /// The body is whole.
-    BodyWhole,
     /// A reply is ready: an answer, a status, a refusal.
     Reply,
     /// A reply is ready, but pages of its file are wanted first.
     ReplyOfPages,
     /// It is not in memory.
     Missed,
+    /// Somebody else loads it.
+    HandedOver,
     /// The pages are there.
     PagesCame,
     /// What was to be sent is out, and further pages are wanted.
@@ -69,14 +73,15 @@ pub enum Event {
 }
 
 /// All states.
-pub const STATES: [State; 11] = [
+pub const STATES: [State; 12] = [
     State::Idle,
     State::Head,
+    State::Find,
     State::Continue,
     State::Body,
-    State::Find,
     State::Load,
     State::Pages,
+    State::Wait,
     State::Send,
     State::Shut,
     State::Linger,
@@ -90,10 +95,10 @@ pub const EVENTS: [Event; 16] = [
     Event::BodyAhead,
     Event::BodyOffered,
     Event::Continued,
-    Event::BodyWhole,
     Event::Reply,
     Event::ReplyOfPages,
     Event::Missed,
+    Event::HandedOver,
     Event::PagesCame,
     Event::PagesWanted,
     Event::Stays,
@@ -110,15 +115,16 @@ pub const fn next(state: State, event: Event) -> Option<State> {
     Some(match (state, event) {
         (S::Idle | S::Head, E::HeadPart) => S::Head,
         (S::Idle | S::Head, E::HeadWhole) => S::Find,
-        (S::Idle | S::Head, E::BodyAhead) => S::Body,
-        (S::Idle | S::Head, E::BodyOffered) => S::Continue,
+        (S::Find, E::BodyAhead) => S::Body,
+        (S::Find, E::BodyOffered) => S::Continue,
         (S::Continue, E::Continued) => S::Body,
-        (S::Body, E::BodyWhole) => S::Find,
-        (S::Find, E::Missed) => S::Load,
-        (S::Find | S::Load, E::ReplyOfPages) => S::Pages,
+        (S::Find | S::Body, E::Missed) => S::Load,
+        (S::Load | S::Pages, E::HandedOver) => S::Wait,
+        (S::Find | S::Body | S::Load | S::Wait, E::ReplyOfPages) => S::Pages,
         // A refusal may cut in wherever no reply has begun; before its first pages none has.
-        (S::Idle | S::Head | S::Body | S::Find | S::Load | S::Pages, E::Reply) => S::Send,
-        (S::Pages, E::PagesCame) => S::Send,
+        (S::Idle | S::Head | S::Find | S::Body, E::Reply) => S::Send,
+        (S::Load | S::Pages | S::Wait, E::Reply) => S::Send,
+        (S::Pages | S::Wait, E::PagesCame) => S::Send,
         (S::Send, E::PagesWanted) => S::Pages,
         (S::Send, E::Stays) => S::Idle,
         // In a drain also who asks nothing: what is on its way then meets no reset.
@@ -137,6 +143,7 @@ const fn want(state: State) -> &'static str {
         State::Idle | State::Head | State::Body | State::Linger => "Recv",
         State::Find => "Find",
         State::Load | State::Pages => "Load",
+        State::Wait => "Wait",
         State::Continue | State::Send => "Send",
         State::Shut => "Shut",
         State::Closed => "Close",
@@ -184,7 +191,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(legal, 37);
+        assert_eq!(legal, 42);
     }
 
     #[test]

@@ -6,6 +6,11 @@ use crate::{Coding, Codings, Head, Status};
 /// when the cache has long evicted it.
 pub type Shared<T> = std::sync::Arc<T>;
 
+/// Which of a session's requests in hand something belongs to: a number of the session's own, free
+/// again when the reply is out and no load of it is. HTTP/1.1 has one request in hand and uses 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Tag(pub u8);
+
 /// What a connection wants next. Exactly one thing at a time; asking again gives the same answer.
 ///
 /// `F` is whatever the driver takes for an open file; this crate never looks into it.
@@ -14,12 +19,14 @@ pub enum Want<'c, F> {
     /// Bytes from the peer.
     Recv,
     /// A lookup that reads memory only: answer with [`Found`]. Whoever knows the site says of each
-    /// method that is known here whether it is allowed.
-    Find(Head<'c>),
-    /// Work that may touch the disk: answer with [`Loaded`].
-    Load(Miss<F>),
+    /// method whether it is allowed, and whether it has a use for a body.
+    Find(Tag, Head<'c>),
+    /// Work that may touch the disk: answer with [`Loaded`], or say that it was handed over.
+    Load(Tag, Miss<F>),
     /// Bytes for the peer: all of the chunk, then all of the file part.
     Send(&'c Chunk, Option<&'c FilePart<F>>),
+    /// Nothing, until a load that was handed over has come back.
+    Wait,
     /// A FIN for the peer; what it still sends is then wanted by `Recv` and thrown away.
     Shut,
     /// To be dropped.
@@ -205,6 +212,18 @@ impl<F> Representation<F> {
 impl<F> From<Representation<F>> for Answer<F> {
     fn from(representation: Representation<F>) -> Self {
         Self { representation: Shared::new(representation), prebuilt: None }
+    }
+}
+
+impl<F> Found<F> {
+    /// Whether the client is to be refused, whatever else it sends.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Answer(answer) => answer.representation.status >= Status::BAD_REQUEST,
+            Self::Miss(_) => false,
+            Self::Status(status) => *status >= Status::BAD_REQUEST,
+        }
     }
 }
 

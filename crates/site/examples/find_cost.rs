@@ -51,7 +51,7 @@ fn cost(site: &Site, requests: &[Connection<File>], now: &Now) -> f64 {
     let heads: Vec<_> = requests
         .iter()
         .map(|request| match request.want() {
-            Want::Find(head) => head,
+            Want::Find(_, head) => head,
             other => panic!("a whole request wants {other:?}"),
         })
         .collect();

@@ -2,13 +2,32 @@
 
 use super::{Connection, Ending, State};
 use crate::{
-    Answer, Date, Head, Method, Now, Persistence, Refusal, Request, Status,
+    Answer, Date, Found, Head, Method, Now, Persistence, Refusal, Request, Status,
     compose::{self, Composed},
     reply::{After, Sending},
     state::Event,
 };
 
 impl<F> Connection<F> {
+    /// The request is whole, and this is what its lookup came to.
+    pub(super) fn reply(&mut self, request: &Request, head: u16, found: Found<F>, now: &Now) {
+        match found {
+            Found::Answer(answer) => self.answer(request, head, answer, now),
+            Found::Miss(lookup) => {
+                self.go(Event::Missed, State::Load { request: *request, head, lookup });
+            }
+            Found::Status(status) => self.status(request, head, status, now),
+        }
+    }
+
+    /// Answers and closes, because whether the body comes that nobody wants is the client's choice.
+    pub(super) fn decline(&mut self, request: &Request, head: u16, found: Found<F>, now: &Now) {
+        self.ending = Ending::Drains;
+        let mut request = *request;
+        request.persistence = Persistence::Stays;
+        self.reply(&request, head, found, now);
+    }
+
     pub(super) fn answer(&mut self, request: &Request, head: u16, answer: Answer<F>, now: &Now) {
         let (persistence, after) = self.end_of(request, head);
         let view = Head::new(&self.inbox.bytes()[..usize::from(head)], request);

@@ -1,10 +1,10 @@
-//! From bytes to a request that is whole.
+//! From bytes to a head that is whole, and to the end of the body behind it.
 
-use super::{Connection, State};
+use core::mem;
+
+use super::{Connection, State, Upload};
 use crate::{
-    Framing, Method, Now, Refusal, Request, Status,
-    body::Body,
-    compose,
+    Answer, Found, Now, Request, Status, compose,
     head::Scan,
     reply::{Rate, Sending},
     state::Event,
@@ -40,70 +40,59 @@ impl<F> Connection<F> {
             scan = Scan::default();
         }
         match scan.head(self.inbox.bytes(), &self.limits) {
-            Ok(Some((request, head))) => self.begin(request, head, now),
+            Ok(Some((request, head))) => self.begin(request, head),
             Ok(None) if self.inbox.len() == 0 && self.is_idle() => {}
             Ok(None) => self.go(Event::HeadPart, State::Head { since, scan }),
             Err(refusal) => self.refused(refusal, now),
         }
     }
 
-    /// A head is whole and may be answered, once its body has come.
-    fn begin(&mut self, request: Request, head: u16, now: &Now) {
-        if request.framing == Framing::None {
-            self.go(Event::HeadWhole, State::Find { request, head });
-            return self.whole(now);
+    /// A head is whole.
+    fn begin(&mut self, request: Request, head: u16) {
+        self.go(Event::HeadWhole, State::Find { request, head });
+    }
+
+    /// A body follows a head that was looked up. The client is told to send it only now, when it is
+    /// known that it will not be refused whatever it sends.
+    pub(super) fn upload(&mut self, upload: Box<Upload<F>>, now: &Now) {
+        if self.is_awaited(&upload) {
+            let sending = Sending::of_interim(compose::continue_(), &self.limits, now.at);
+            self.go(Event::BodyOffered, State::Continue { upload, sending });
+        } else {
+            self.go(Event::BodyAhead, State::Body { upload, rate: Rate::new(now.at) });
         }
-        let may_be_served = matches!(request.method, Method::Get | Method::Head | Method::Options);
-        if request.expects_continue && !may_be_served {
-            // The body is not wanted, and whether it comes is the client's choice.
-            return self.refused(Refusal(refusal_of(request.method)), now);
-        }
-        match Body::new(request.framing, self.limits.body_bytes_max) {
-            Err(refusal) => self.refused(refusal, now),
-            Ok(body) if self.is_awaited(&request, head) && !body.is_done() => {
-                let sending = Sending::of_interim(compose::continue_(), &self.limits, now.at);
-                self.go(Event::BodyOffered, State::Continue { request, head, body, sending });
-            }
-            Ok(body) => {
-                let rate = Rate::new(now.at);
-                self.go(Event::BodyAhead, State::Body { request, head, body, rate });
-            }
-        }
+        self.advance(now);
     }
 
     /// Whether the client awaits our word: not if it has begun without (RFC 9110 section 10.1.1).
-    fn is_awaited(&self, request: &Request, head: u16) -> bool {
-        request.expects_continue && self.inbox.len() == usize::from(head)
+    fn is_awaited(&self, upload: &Upload<F>) -> bool {
+        upload.request.expects_continue && self.inbox.len() == usize::from(upload.head)
     }
 
     fn advance_body(&mut self, now: &Now) {
-        let State::Body { request, head, body, .. } = &mut self.state else { return };
-        let (request, head) = (*request, *head);
-        match body.take(&self.inbox.bytes()[usize::from(head)..]) {
+        let State::Body { upload, .. } = &mut self.state else { return };
+        let head = usize::from(upload.head);
+        match upload.body.take(&self.inbox.bytes()[head..]) {
             Err(refusal) => self.refused(refusal, now),
             Ok(n) => {
-                let is_done = body.is_done();
-                self.inbox.skip_behind(head.into(), n);
+                let is_done = upload.body.is_done();
+                self.inbox.skip_behind(head, n);
                 if is_done {
-                    self.go(Event::BodyWhole, State::Find { request, head });
-                    self.whole(now);
+                    self.uploaded(now);
                 }
             }
         }
     }
 
-    /// The request is whole, and is looked up unless its method means nothing.
-    fn whole(&mut self, now: &Now) {
-        let State::Find { request, head } = self.state else { return };
-        if request.method == Method::Unknown {
-            self.status(&request, head, refusal_of(request.method), now);
-        }
-    }
-}
-
-const fn refusal_of(method: Method) -> Status {
-    match method {
-        Method::Unknown => Status::NOT_IMPLEMENTED,
-        _ => Status::METHOD_NOT_ALLOWED,
+    /// The body is whole. What was found may be older than a second by now, and so may the date in
+    /// what was prebuilt.
+    fn uploaded(&mut self, now: &Now) {
+        let State::Body { upload, .. } = &mut self.state else { return };
+        let (request, head) = (upload.request, upload.head);
+        let found = match mem::replace(&mut upload.found, Found::Status(Status::NO_CONTENT)) {
+            Found::Answer(answer) => Found::Answer(Answer { prebuilt: None, ..answer }),
+            found => found,
+        };
+        self.reply(&request, head, found, now);
     }
 }

@@ -72,10 +72,10 @@ fn serve(connection: &mut Connection<()>, now: &Now) {
     let answer = Answer { representation, prebuilt };
     loop {
         match connection.want() {
-            Want::Find(_) => connection.found(Found::Answer(answer.clone()), now),
+            Want::Find(..) => connection.found(Found::Answer(answer.clone()), now),
             Want::Send(chunk, _) => {
                 let n = chunk.bytes().len() as u64;
-                let _ = connection.sent(n, now);
+                connection.sent(n, now);
             }
             _ => return,
         }

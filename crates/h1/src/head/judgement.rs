@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use memchr::memchr;
 
 use super::scan::{BAD, HEAD_BYTES_MAX, TOO_LONG, TOO_MANY, within_head, within_line};
-use super::{Framing, Method, Persistence, Refusal, Request, Span, Version, first_line};
+use super::{Asked, Framing, Method, Persistence, Refusal, Request, Span, Version};
 use crate::{Limits, Status};
 
 /// More fields than anybody may send.
@@ -126,7 +126,7 @@ fn check_lines(
 
 /// A higher minor version is understood as 1.1 (RFC 9110 section 2.5), another major one is not.
 fn judge_version(bytes: &[u8], limits: &Limits) -> Result<Request, Refusal> {
-    let line = first_line(bytes).unwrap_or_default();
+    let line = Asked(bytes).line().unwrap_or_default();
     let mut parts = line.split(|&byte| byte == b' ').skip(2);
     let (Some(version), None) = (parts.next(), parts.next()) else { return Err(BAD) };
     match version {

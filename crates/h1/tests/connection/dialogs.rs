@@ -90,6 +90,18 @@ fn bodies_are_read_away() {
     check(&many, &format!("{}, Recv", vec!["405"; 2_000].join(" ")));
 }
 
+/// The body is read away when it is known what the reply will be, and before anything of it is sent.
+#[test]
+fn a_request_is_looked_up_before_its_body_has_come() {
+    let mut driver = Driver::new();
+    let head = "GET /small HTTP/1.1\nHost: a\nContent-Length: 3\n\n";
+    driver.connection.received(crlf(head).as_bytes(), &driver.now);
+    assert_eq!(driver.wants(), "Find");
+    assert_eq!(driver.run().told(), "Recv");
+    assert_eq!(driver.peer_sends(b"ab").told(), "Recv");
+    assert_eq!(driver.peer_sends(b"c").told(), "200+5, Recv");
+}
+
 #[test]
 fn bodies_that_are_too_long_are_refused() {
     let post = "POST / HTTP/1.1\nHost: a\n";
@@ -125,6 +137,13 @@ fn expectations() {
     check(&get.replace("GET", "POST").replace("\nE", "\nContent-Length: 3\nE"), "Recv");
     check(&format!("{}Content-Length: 3\n\n", get.replace("GET", "POST")), "405c, Shut");
     check(&format!("{}Content-Length: 3\n\n", get.replace("GET", "BREW")), "501c, Shut");
+    check(&format!("{}Content-Length: 3\n\n", get.replace("small", "missing")), "404c, Shut");
+    // What is not in memory may be on the disk, which is asked behind the body.
+    let loaded = format!("{}Content-Length: 3\n\n", get.replace("small", "loaded"));
+    let mut driver = Driver::new();
+    driver.peer_sends(crlf(&loaded).as_bytes());
+    assert_eq!(driver.told(), "100, Recv");
+    assert_eq!(driver.peer_sends(b"abc").told(), "100 200+6, Recv");
     check(&format!("{get}Content-Length: 65537\n\n"), "413c, Shut");
     check("GET /small HTTP/1.1\nHost: a\nExpect: 200-ok\n\n", "417c, Shut");
     check("GET /small HTTP/1.0\nExpect: 100-continue\nContent-Length: 3\n\nabc", "200+5c, Close");
@@ -135,6 +154,7 @@ fn a_client_that_ends_while_it_is_told_to_go_on_is_not_waited_for() {
     let mut driver = Driver::new();
     let request = "GET / HTTP/1.1\nHost: a\nExpect: 100-continue\nContent-Length: 3\n\n";
     driver.connection.received(crlf(request).as_bytes(), &driver.now);
+    assert!(driver.step());
     assert_eq!(driver.wants(), "Send");
     driver.connection.ended(&driver.now);
     assert_eq!(driver.run().told(), "100, Close");

@@ -64,7 +64,7 @@ impl Driver {
 
     /// Performs wants until `Find`.
     pub(crate) fn until_find(&mut self) -> &mut Self {
-        while !matches!(self.connection.want(), Want::Find(_)) && self.step() {}
+        while !matches!(self.connection.want(), Want::Find(..)) && self.step() {}
         self
     }
 
@@ -93,9 +93,10 @@ impl Driver {
     pub(crate) fn wants(&self) -> &'static str {
         match self.connection.want() {
             Want::Recv => "Recv",
-            Want::Find(_) => "Find",
-            Want::Load(_) => "Load",
+            Want::Find(..) => "Find",
+            Want::Load(..) => "Load",
             Want::Send(..) => "Send",
+            Want::Wait => "Wait",
             Want::Shut => "Shut",
             Want::Close => "Close",
         }
@@ -113,22 +114,23 @@ impl Driver {
                 let goes_on = self.connection.received(&bytes, &self.now);
                 assert_eq!(goes_on, matches!(self.connection.want(), Want::Recv));
             }
-            Want::Find(head) => {
+            Want::Find(_, head) => {
                 let found = match head.method() {
                     Method::Get | Method::Head => find(head.path()),
                     Method::Options => Found::Status(Status::NO_CONTENT),
-                    _ => Found::Status(Status::METHOD_NOT_ALLOWED),
+                    Method::Unknown => Found::Status(Status::NOT_IMPLEMENTED),
+                    Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
                 };
                 self.connection.found(found, &self.now);
             }
-            Want::Load(miss) => self.connection.loaded(load(&miss), &self.now),
+            Want::Load(_, miss) => self.connection.loaded(load(&miss), &self.now),
             Want::Send(chunk, part) => {
                 let mut bytes = chunk.bytes().to_vec();
                 bytes.extend(part.into_iter().flat_map(|part| part.at..part.end).map(byte_at));
                 let n = self.piece(bytes.len());
                 self.send(&bytes[..n]);
             }
-            Want::Shut | Want::Close => return false,
+            Want::Wait | Want::Shut | Want::Close => return false,
         }
         true
     }
@@ -138,7 +140,9 @@ impl Driver {
         self.sent.extend_from_slice(bytes);
         let told = self.connection.remaining();
         let closes = self.connection.closes();
-        let reply = self.connection.sent(bytes.len() as u64, &self.now);
+        self.connection.sent(bytes.len() as u64, &self.now);
+        let reply = self.connection.next_reply();
+        assert_eq!(self.connection.next_reply(), None, "told twice");
         if self.sent == b"HTTP/1.1 100 Continue\r\n\r\n" {
             self.sent.clear();
             self.replies.push(String::from("100"));

@@ -9,24 +9,25 @@ use crate::driver::{Driver, crlf, find, get, load};
 type Call = (&'static str, fn(&mut Driver), &'static str);
 
 /// What a driver may do, then what is wanted after it from each state, in the order of [`STATES`]:
-/// Recv, Find, Load, Send, sHut, Close. A wrong or late call changes nothing.
-const CALLS: [Call; 15] = [
-    //                  Idle Head Continue Body Find Load Pages Send Shut Linger Closed
-    ("a part of a head", |d| received(d, "G"), "RRSRFLLSHRC"),
-    ("a request", |d| received(d, &get("/small")), "FFSFFLLSHRC"),
-    ("bytes without sense", |d| received(d, "\n"), "SSSRFLLSHRC"),
-    ("the end", |d| d.connection.ended(&d.now), "CCSCFLLSHCC"),
-    ("an answer, if wanted", answered, "RRSRSSSSHRC"),
-    ("a miss, or no pages", missed, "RRSRLSSSHRC"),
-    ("a late answer", |d| d.connection.loaded(load_of("/loaded"), &d.now), "RRSRFSCSHRC"),
-    ("nothing sent", |d| sent(d, 0), "RRSRFLLSHRC"),
-    ("a byte sent", |d| sent(d, 1), "RRSRFLLSHRC"),
-    ("all sent", |d| sent(d, u64::MAX), "RRRRFLLRHRC"),
-    ("the FIN sent", |d| d.connection.shut(&d.now), "RRSRFLLSRRC"),
-    ("a break", |d| d.connection.failed(), "CCCCCCCCCCC"),
-    ("a refusal", |d| d.connection.refuse(Status::SERVICE_UNAVAILABLE, &d.now), "SSSSSSSSHRC"),
-    ("to drain", |d| d.connection.drain(), "CRSRFLLSHRC"),
-    ("time without end", waited, "CCCSFLLCHCC"),
+/// Recv, Find, Load, Wait, Send, sHut, Close. A wrong or late call changes nothing.
+const CALLS: [Call; 16] = [
+    // Idle, Head, Find, Continue, Body, Load, Pages, Wait, Send, Shut, Linger, Closed
+    ("a part of a head", |d| received(d, "G"), "RRFSRLLWSHRC"),
+    ("a request", |d| received(d, &get("/small")), "FFFSSLLWSHRC"),
+    ("bytes without sense", |d| received(d, "\n"), "SSFSRLLWSHRC"),
+    ("the end", |d| d.connection.ended(&d.now), "CCFSCLLWSHCC"),
+    ("an answer, if wanted", answered, "RRSSRSSSSHRC"),
+    ("a miss, or no pages", missed, "RRLSRSSWSHRC"),
+    ("a late answer", |d| d.connection.loaded(load_of("/loaded"), &d.now), "RRFSRSCSSHRC"),
+    ("a hand-over", |d| d.connection.handed_over(), "RRFSRWWWSHRC"),
+    ("nothing sent", |d| sent(d, 0), "RRFSRLLWSHRC"),
+    ("a byte sent", |d| sent(d, 1), "RRFSRLLWSHRC"),
+    ("all sent", |d| sent(d, u64::MAX), "RRFRRLLWRHRC"),
+    ("the FIN sent", |d| d.connection.shut(&d.now), "RRFSRLLWSRRC"),
+    ("a break", |d| d.connection.failed(), "CCCCCCCCCCCC"),
+    ("a refusal", |d| d.connection.refuse(Status::SERVICE_UNAVAILABLE, &d.now), "SSSSSSSSSHRC"),
+    ("to drain", |d| d.connection.drain(), "CRFSRLLWSHRC"),
+    ("time without end", waited, "CCFCSLLWCHCC"),
 ];
 
 #[test]
@@ -60,6 +61,7 @@ fn every_state_is_reached() {
             State::Idle | State::Head | State::Body | State::Linger => "Recv",
             State::Find => "Find",
             State::Load | State::Pages => "Load",
+            State::Wait => "Wait",
             State::Continue | State::Send => "Send",
             State::Shut => "Shut",
             State::Closed => "Close",
@@ -123,6 +125,7 @@ fn refused_connections_close() {
         (State::Body, "503c, Shut"),
         (State::Find, "503c, Shut"),
         (State::Load, "503c, Shut"),
+        (State::Wait, "503c, Shut"),
         (State::Pages, "503c, Shut"),
         (State::Send, "200+5, Recv"),
     ] {
@@ -155,8 +158,10 @@ fn in_state(state: State) -> Driver {
     match state {
         State::Head => {}
         State::Idle => received(&mut driver, &get("/small")),
-        State::Body => received(&mut driver, &crlf(&format!("{body}\n"))),
-        State::Continue => received(&mut driver, &crlf(&format!("{body}Expect: 100-continue\n\n"))),
+        State::Body => looked_up(&mut driver, &crlf(&format!("{body}\n"))),
+        State::Continue => {
+            looked_up(&mut driver, &crlf(&format!("{body}Expect: 100-continue\n\n")))
+        }
         State::Find => driver = driver.asked("/small"),
         State::Load => {
             driver = driver.asked("/loaded");
@@ -165,6 +170,11 @@ fn in_state(state: State) -> Driver {
         State::Pages => {
             driver = driver.asked("/large");
             driver.step();
+        }
+        State::Wait => {
+            driver = driver.asked("/loaded");
+            driver.step();
+            driver.connection.handed_over();
         }
         State::Send => {
             driver = driver.asked("/small");
@@ -192,20 +202,28 @@ fn received(driver: &mut Driver, text: &str) {
     driver.connection.received(text.as_bytes(), &driver.now);
 }
 
+fn looked_up(driver: &mut Driver, text: &str) {
+    received(driver, text);
+    driver.step();
+}
+
 fn sent(driver: &mut Driver, n: u64) {
-    let _ = driver.connection.sent(n, &driver.now);
+    driver.connection.sent(n, &driver.now);
 }
 
 /// What belongs to the want.
 fn answered(driver: &mut Driver) {
-    if let Want::Load(miss) = driver.connection.want() {
+    if let Want::Load(_, miss) = driver.connection.want() {
         return driver.connection.loaded(load(&miss), &driver.now);
+    }
+    if let Want::Wait = driver.connection.want() {
+        return driver.connection.loaded(load_of("/loaded"), &driver.now);
     }
     driver.connection.found(find(b"/small"), &driver.now);
 }
 
 fn missed(driver: &mut Driver) {
-    if let Want::Load(_) = driver.connection.want() {
+    if let Want::Load(..) = driver.connection.want() {
         return driver.connection.loaded(Loaded::Status(Status::NOT_FOUND), &driver.now);
     }
     driver.connection.found(find(b"/nowhere"), &driver.now);

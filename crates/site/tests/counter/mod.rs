@@ -60,15 +60,15 @@ impl Counter {
         let mut reply = Vec::new();
         loop {
             match connection.want() {
-                Want::Find(head) => {
+                Want::Find(_, head) => {
                     let found = self.site.find(&head, &self.now);
                     connection.found(found, &self.now);
                 }
-                Want::Load(Miss::Path(lookup)) => {
+                Want::Load(_, Miss::Path(lookup)) => {
                     let loaded = self.site.load(&lookup, &self.now);
                     connection.loaded(loaded, &self.now);
                 }
-                Want::Load(_) => connection.loaded(Loaded::Pages, &self.now),
+                Want::Load(..) => connection.loaded(Loaded::Pages, &self.now),
                 Want::Send(chunk, part) => {
                     reply.extend_from_slice(chunk.bytes());
                     let mut sent = chunk.bytes().len() as u64;
@@ -78,7 +78,7 @@ impl Counter {
                         reply.extend(bytes);
                         sent += part.len();
                     }
-                    let _ = connection.sent(sent, &self.now);
+                    connection.sent(sent, &self.now);
                 }
                 _ => break,
             }
@@ -104,7 +104,7 @@ impl Counter {
         let mut connection = Connection::<os::File>::new(Shared::default(), self.now.at);
         let request = format!("{request}\n\n").replace('\n', "\r\n");
         connection.received(request.as_bytes(), &self.now);
-        let Want::Find(head) = connection.want() else { panic!("{request} is not looked for") };
+        let Want::Find(_, head) = connection.want() else { panic!("{request} is not looked for") };
         !matches!(self.site.find(&head, &self.now), Found::Miss(_))
     }
 }

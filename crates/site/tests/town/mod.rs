@@ -74,7 +74,7 @@ impl Town {
         let mut connection = Connection::<os::File>::new(Shared::default(), self.now.at);
         connection.received(text.as_bytes(), &self.now);
         match connection.want() {
-            Want::Find(head) => self.site.find(&head, &self.now),
+            Want::Find(_, head) => self.site.find(&head, &self.now),
             other => panic!("{path} is not looked for: {other:?}"),
         }
     }
