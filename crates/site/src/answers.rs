@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use cache::Weight;
 use foldhash::fast::RandomState;
-use h1::{Answer, Codings, Content, Found, Loaded, Lookup, Now, Representation, Shared, Status};
+use h1::{
+    Answer, Chunk, Codings, Content, Date, Found, Loaded, Lookup, Now, Representation, Shared,
+    Status, compose,
+};
 use measure::Instant;
 use os::File;
 
@@ -46,12 +49,13 @@ struct Kept {
     /// Whether an unchanged source proves unchanged content; see [`crate::disk::Source`].
     settled: bool,
     /// Nothing where heads are not kept.
-    prebuilt: Option<Prebuilt>,
+    head: Option<Head>,
 }
 
-/// See [`h1::compose::prebuilt`].
-struct Prebuilt {
-    reply: Shared<[u8]>,
+/// The head of a prebuilt reply; see [`compose::prebuilt`].
+struct Head {
+    /// That of content in a file. One of content in memory stands before it, in its block.
+    of_file: Shared<[u8]>,
     /// The second that it names in `Date`.
     second: u64,
 }
@@ -124,7 +128,9 @@ impl Answers {
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.kept.find(&key) {
             let entry = shard.kept.entry(index);
-            if entry.value.loading.is(&loading) {
+            if entry.value.settled && entry.value.loading.source == loading.source {
+                // It may hold what the answer is made of, which then could not change in place.
+                drop(loading);
                 entry.checked = now.at;
                 let answer = entry.value.answer(now);
                 shard.kept.touch(index);
@@ -209,30 +215,22 @@ impl Shard {
 }
 
 impl Kept {
-    fn new(loading: Loading, head_cache: bool, now: &Now) -> Self {
+    fn new(mut loading: Loading, head_cache: bool, now: &Now) -> Self {
         let settled = loading.source.is_settled(now.date.seconds);
-        let prebuilt = head_cache.then(|| Prebuilt::new(&loading.representation, now));
-        Self { loading, settled, prebuilt }
+        let head = head_cache.then(|| Head::new(&mut loading.representation, &now.date));
+        Self { loading, settled, head }
     }
 
-    /// The head names the date, so it is made anew with the first answer of each second.
     fn answer(&mut self, now: &Now) -> Answer<File> {
-        let representation = &self.loading.representation;
-        let prebuilt = self.prebuilt.as_mut().map(|prebuilt| {
-            if prebuilt.second != now.date.seconds {
-                *prebuilt = Prebuilt::new(representation, now);
-            }
-            Shared::clone(&prebuilt.reply)
-        });
+        let representation = &mut self.loading.representation;
+        let prebuilt = self.head.as_mut().map(|head| head.reply(representation, &now.date));
         Answer { representation: Shared::clone(representation), prebuilt }
     }
 
-    /// Content in memory is there twice where heads are kept: by itself, and behind its head.
     fn weight(&self) -> Weight {
         let representation = &*self.loading.representation;
-        let copies = 1 + usize::from(self.prebuilt.is_some());
         let (content, descriptors) = match &representation.content {
-            Content::Bytes(bytes) => (copies * bytes.len(), 0),
+            Content::Bytes(chunk) => (chunk.bytes().len(), 0),
             Content::File { .. } => (size_of::<File>(), 1),
         };
         let bytes = size_of::<Representation<File>>()
@@ -245,10 +243,44 @@ impl Kept {
     }
 }
 
-impl Prebuilt {
-    fn new(representation: &Representation<File>, now: &Now) -> Self {
-        let reply = h1::compose::prebuilt(representation, &now.date);
-        Self { reply, second: now.date.seconds }
+impl Head {
+    /// Content in memory moves behind its head, so that it is there once.
+    fn new(of: &mut Shared<Representation<File>>, date: &Date) -> Self {
+        let (reply, second) = (compose::prebuilt(of, date), date.seconds);
+        if matches!(of.content, Content::File { .. }) {
+            return Self { of_file: reply, second };
+        }
+        let end = reply.len();
+        let at = end - of.content.length() as usize;
+        Shared::make_mut(of).content = Content::Bytes(Chunk { of: reply, at, end });
+        Self { of_file: Shared::default(), second }
+    }
+
+    /// The whole reply.
+    fn reply(&mut self, of: &mut Shared<Representation<File>>, date: &Date) -> Shared<[u8]> {
+        if self.second != date.seconds {
+            self.renew(of, date);
+        }
+        match &of.content {
+            Content::Bytes(chunk) => Shared::clone(&chunk.of),
+            Content::File { .. } => Shared::clone(&self.of_file),
+        }
+    }
+
+    /// The head names the date, so it changes with the first answer of each second: in place where
+    /// nobody else has it, and in a copy where it is still being sent.
+    fn renew(&mut self, of: &mut Shared<Representation<File>>, date: &Date) {
+        if of.modified.is_some_and(|modified| modified > self.second) {
+            *self = Self::new(of, date);
+            return;
+        }
+        let of = Shared::make_mut(of);
+        let block = match &mut of.content {
+            Content::Bytes(chunk) => &mut chunk.of,
+            Content::File { .. } => &mut self.of_file,
+        };
+        compose::redate(Shared::make_mut(block), of.status, date);
+        self.second = date.seconds;
     }
 }
 

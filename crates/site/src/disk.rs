@@ -2,7 +2,7 @@
 
 use std::io;
 
-use h1::{Coding, Codings, Content, Lookup, Representation, Shared, Status};
+use h1::{Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status};
 use os::{Directory, File, Kind, Opened, Stat};
 
 use crate::homes::Homes;
@@ -213,7 +213,8 @@ impl Unread {
         let after = self.file.stat().map_err(|e| status_of(&e))?;
         match bytes {
             Some(bytes) if after == self.stat => {
-                Ok(Step::Loaded(self.loading(Content::Bytes(bytes))))
+                let content = Content::Bytes(Chunk::whole(bytes));
+                Ok(Step::Loaded(self.loading(content)))
             }
             _ => Ok(Step::Unread(Self { stat: after, ..self })),
         }
@@ -239,13 +240,6 @@ impl Unread {
             content,
         });
         Loading { representation, source: Source::File { stat, coding, varies } }
-    }
-}
-
-impl Loading {
-    /// Whether both are the very same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Shared::ptr_eq(&self.representation, &other.representation)
     }
 }
 

@@ -4,8 +4,9 @@ mod town;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::time::{Duration, SystemTime};
 
-use h1::{Loaded, Shared, Status};
+use h1::{Answer, Found, Loaded, Shared, Status};
 use site::{Settings, Site};
 use town::{Got, Town};
 
@@ -117,8 +118,9 @@ fn siblings_come_and_go() {
 fn what_is_unchanged_is_not_read_again() {
     each_way(&[("a", "one")], |mut town| {
         let lookup = town.lookup("/a");
+        // What is read anew is made while the old is still kept, so it lies elsewhere.
         let load = |town: &Town| match town.site.load(&lookup, &town.now) {
-            Loaded::Answer(answer) => answer.representation,
+            Loaded::Answer(answer) => Shared::as_ptr(&answer.representation),
             other => panic!("{other:?}"),
         };
         let first = load(&town);
@@ -126,10 +128,10 @@ fn what_is_unchanged_is_not_read_again() {
             town.at(second * 1000);
             assert!(!town.get("/a").page().hit, "it is compared");
             assert!(town.get("/a").page().hit);
-            assert!(Shared::ptr_eq(&first, &load(&town)), "and kept");
+            assert_eq!(first, load(&town), "and kept");
         }
         town.write("a", "two");
-        assert!(!Shared::ptr_eq(&first, &load(&town)));
+        assert_ne!(first, load(&town));
     });
 }
 
@@ -141,14 +143,14 @@ fn a_file_changed_just_now_is_read_again_because_its_times_prove_nothing() {
     let mut load = |ms| {
         town.now = town::now(changed, ms);
         match town.site.load(&lookup, &town.now) {
-            Loaded::Answer(answer) => answer.representation,
+            Loaded::Answer(answer) => Shared::as_ptr(&answer.representation),
             other => panic!("{other:?}"),
         }
     };
     let fresh = load(0);
     let settled = load(4000);
-    assert!(!Shared::ptr_eq(&fresh, &settled));
-    assert!(Shared::ptr_eq(&settled, &load(8000)));
+    assert_ne!(fresh, settled);
+    assert_eq!(settled, load(8000));
 }
 
 #[test]
@@ -203,4 +205,61 @@ fn the_date_is_that_of_the_present_second() {
         }
         assert!(dates[0] == dates[1] && dates[1] != dates[2]);
     });
+}
+
+/// What is being sent when a second begins stays as it is; the next answer has the new date.
+#[test]
+fn what_is_being_sent_keeps_its_bytes() {
+    // What of an answer is still held by whoever sends it, and whether the bytes move for it.
+    type Held = (Option<Answer<os::File>>, Option<Shared<[u8]>>);
+    type Hold = fn(Answer<os::File>) -> Held;
+    let rows: [(Hold, bool); 3] = [
+        (|_| (None, None), false),
+        (|answer| (None, answer.prebuilt), true),
+        (|answer| (Some(answer), None), true),
+    ];
+    let mut town = Town::new(&[("a", "text")]);
+    town.get("/a");
+    let hit = |town: &Town| match town.find("/a", "identity") {
+        Found::Answer(answer) => answer,
+        other => panic!("{other:?}"),
+    };
+    let (mut ms, mut sent) = (0, Vec::new());
+    for (hold, moves) in rows {
+        // The date ticks at 700 ms.
+        town.at(ms + 600);
+        let answer = hit(&town);
+        let before = answer.prebuilt.clone().unwrap();
+        let (at, text) = (Shared::as_ptr(&before), before.to_vec());
+        drop(before);
+        let (answer, reply) = hold(answer);
+        town.at(ms + 800);
+        let after = hit(&town).prebuilt.unwrap();
+        assert_eq!(!std::ptr::eq(Shared::as_ptr(&after), at), moves);
+        assert_ne!(after[..], text, "another date");
+        let reply = reply.or_else(|| answer?.prebuilt);
+        sent.extend(reply.map(|reply| (reply, text)));
+        ms += 1000;
+        town.at(ms);
+        town.get("/a");
+    }
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().all(|(reply, text)| reply[..] == text[..]));
+}
+
+/// Its `Last-Modified` is the date of the reply, as long as that is the earlier one.
+#[test]
+fn a_file_of_the_future() {
+    let mut town = Town::new(&[("a", "text")]);
+    let later = SystemTime::now() + Duration::from_secs(86_400 * 9);
+    let file = fs::File::options().write(true).open(town.path("a")).unwrap();
+    file.set_modified(later).unwrap();
+    town.get("/a");
+    for ms in [100, 800] {
+        town.at(ms);
+        let prebuilt = town.get("/a").page().prebuilt.unwrap();
+        let date = str::from_utf8(town.now.date.text()).unwrap();
+        assert!(prebuilt.contains(&format!("\r\nDate: {date}\r\n")), "{prebuilt}");
+        assert!(prebuilt.contains(&format!("\r\nLast-Modified: {date}\r\n")), "{prebuilt}");
+    }
 }

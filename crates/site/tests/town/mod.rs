@@ -136,7 +136,7 @@ impl Got {
     fn of(answer: &Answer<os::File>, hit: bool) -> Self {
         let representation = &answer.representation;
         let (bytes, open) = match &representation.content {
-            Content::Bytes(bytes) => (bytes.to_vec(), false),
+            Content::Bytes(chunk) => (chunk.bytes().to_vec(), false),
             Content::File { file, length } => {
                 let mut bytes = vec![0; *length as usize];
                 let n = file.read_at(&mut bytes, 0).unwrap();
