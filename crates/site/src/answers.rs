@@ -12,13 +12,9 @@ use h1::{
 use measure::Instant;
 use os::File;
 
-use crate::Statistics;
 use crate::disk::Loading;
 use crate::entries::{Entries, Entry, Key};
-
-/// How long an answer is given without asking the disk again. A change shows within one second;
-/// a tenth of it is left for the way from the disk to here, which may lead through a helper.
-const CHECK_EVERY: Duration = Duration::from_millis(900);
+use crate::{Settings, Statistics};
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
@@ -34,6 +30,8 @@ pub(crate) struct Answers {
     shards: Box<[Mutex<Shard>]>,
     /// Whether answers are kept with their heads.
     head_cache: bool,
+    /// See [`Settings::answer_age`].
+    age: Duration,
 }
 
 struct Shard {
@@ -61,8 +59,10 @@ struct Head {
 }
 
 impl Answers {
-    pub(crate) fn new(bounds: Weight, shards: usize, head_cache: bool) -> Self {
-        let count = shards.max(1).next_power_of_two();
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let bounds =
+            Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
+        let count = settings.shards.max(1).next_power_of_two();
         let each = |total: u64| total / count as u64;
         let refused = each(bounds.bytes / REFUSALS_SHARE);
         let kept =
@@ -74,7 +74,12 @@ impl Answers {
             misses: 0,
         };
         let shards = (0..count).map(|_| Mutex::new(shard())).collect();
-        Self { hasher: RandomState::default(), shards, head_cache }
+        Self {
+            hasher: RandomState::default(),
+            shards,
+            head_cache: settings.head_cache,
+            age: settings.answer_age,
+        }
     }
 
     /// What is known of a path beneath a root; reads memory only.
@@ -90,7 +95,7 @@ impl Answers {
         let mut known = None;
         if let Some(index) = shard.kept.find(&key) {
             let entry = shard.kept.entry(index);
-            if is_fresh(entry.checked, now) {
+            if self.is_fresh(entry.checked, now) {
                 let answer = entry.value.answer(now);
                 shard.kept.touch(index);
                 shard.hits += 1;
@@ -99,7 +104,7 @@ impl Answers {
             known = Some(Shared::clone(&entry.path));
         } else if let Some(index) = shard.refused.find(&key) {
             let entry = shard.refused.entry(index);
-            if is_fresh(entry.checked, now) {
+            if self.is_fresh(entry.checked, now) {
                 let status = entry.value;
                 shard.refused.touch(index);
                 shard.hits += 1;
@@ -178,6 +183,10 @@ impl Answers {
             sum.descriptors += used.descriptors;
         }
         sum
+    }
+
+    fn is_fresh(&self, checked: Instant, now: &Now) -> bool {
+        now.at.since(checked) < self.age
     }
 
     fn key_of<'k>(&self, lookup: &'k Lookup) -> Key<'k, impl Fn() -> Codings + use<>> {
@@ -282,10 +291,6 @@ impl Head {
         compose::redate(Shared::make_mut(block), of.status, date);
         self.second = date.seconds;
     }
-}
-
-fn is_fresh(checked: Instant, now: &Now) -> bool {
-    now.at.since(checked) < CHECK_EVERY
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

@@ -2,7 +2,6 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::{io, mem};
 
-use cache::Weight;
 use h1::{
     Answer, Codings, Credentials, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared,
     Status,
@@ -106,10 +105,7 @@ impl Site {
             index_files: settings.index_files.clone(),
             homes: Homes::new(&settings.accounts),
         };
-        let bounds =
-            Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
-        let answers = Answers::new(bounds, settings.shards, settings.head_cache);
-        Ok(Self { plan, rulings, disk, answers })
+        Ok(Self { plan, rulings, disk, answers: Answers::new(settings) })
     }
 
     /// Looks a request up; reads memory only. A host that no rule knows is answered with 421

@@ -36,6 +36,34 @@ fn a_change_shows_within_a_second_and_not_before_it_is_looked_for() {
 }
 
 #[test]
+fn answers_come_of_age() {
+    // Age; how long after it was compared it is asked for, and whether memory answers.
+    let rows = [
+        (0, 0, false),
+        (0, 5000, false),
+        (1, 0, true),
+        (1, 1, false),
+        (900, 899, true),
+        (900, 900, false),
+        (60_000, 59_999, true),
+        (60_000, 60_000, false),
+    ];
+    for (age, ms, hit) in rows {
+        let answer_age = Duration::from_millis(age);
+        let mut town =
+            Town::with(&Settings { answer_age, ..Settings::default() }, &[("a", "text")]);
+        for missing in [false, true] {
+            let path = if missing { "/b" } else { "/a" };
+            town.at(0);
+            town.get(path);
+            town.at(ms);
+            let is_miss = matches!(town.find(path, "identity"), Found::Miss(_));
+            assert_eq!(is_miss, !hit, "{path} after {ms} of {age} ms");
+        }
+    }
+}
+
+#[test]
 fn files_grow_shrink_vanish_and_come() {
     type Change = (&'static str, fn(&Town), Result<&'static str, Status>);
     let rows: &[Change] = &[
