@@ -65,7 +65,10 @@ impl Loads for Helpers<'_> {
         }
         match self.hand_over(token, miss) {
             Ok(()) => Handed::Away,
-            Err(Miss::Path(_)) => Handed::Refused,
+            Err(Miss::Path(lookup)) => {
+                house.site.give_up(&lookup);
+                Handed::Refused
+            }
             // An answer that has begun is finished, if the loop has to block for it.
             Err(pages) => Handed::Loaded(house.load(&pages, now)),
         }

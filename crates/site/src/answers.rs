@@ -9,7 +9,6 @@ use h1::{
     Answer, Chunk, Codings, Content, Date, Found, Loaded, Lookup, Now, Representation, Shared,
     Status, compose,
 };
-use measure::Instant;
 use os::File;
 
 use crate::disk::Loading;
@@ -82,7 +81,8 @@ impl Answers {
         }
     }
 
-    /// What is known of a path beneath a root; reads memory only.
+    /// What is known of a path beneath a root; reads memory only. A miss of what is known and old
+    /// makes the asker the one who looks: for others it is no miss as long as he does.
     pub(crate) fn find(
         &self,
         root: u32,
@@ -95,7 +95,7 @@ impl Answers {
         let mut known = None;
         if let Some(index) = shard.kept.find(&key) {
             let entry = shard.kept.entry(index);
-            if self.is_fresh(entry.checked, now) {
+            if entry.answers(self.age, now.at) {
                 let answer = entry.value.answer(now);
                 shard.kept.touch(index);
                 shard.hits += 1;
@@ -104,7 +104,7 @@ impl Answers {
             known = Some(Shared::clone(&entry.path));
         } else if let Some(index) = shard.refused.find(&key) {
             let entry = shard.refused.entry(index);
-            if self.is_fresh(entry.checked, now) {
+            if entry.answers(self.age, now.at) {
                 let status = entry.value;
                 shard.refused.touch(index);
                 shard.hits += 1;
@@ -136,7 +136,7 @@ impl Answers {
             if entry.value.settled && entry.value.loading.source == loading.source {
                 // It may hold what the answer is made of, which then could not change in place.
                 drop(loading);
-                entry.checked = now.at;
+                entry.hold(now.at);
                 let answer = entry.value.answer(now);
                 shard.kept.touch(index);
                 return Loaded::Answer(answer);
@@ -170,6 +170,17 @@ impl Answers {
         drop(old);
     }
 
+    /// What was to be looked up is not.
+    pub(crate) fn give_up(&self, lookup: &Lookup) {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        if let Some(index) = shard.kept.find(&key) {
+            shard.kept.entry(index).give_up();
+        } else if let Some(index) = shard.refused.find(&key) {
+            shard.refused.entry(index).give_up();
+        }
+    }
+
     pub(crate) fn statistics(&self) -> Statistics {
         let mut sum = Statistics::default();
         for shard in &self.shards {
@@ -183,10 +194,6 @@ impl Answers {
             sum.descriptors += used.descriptors;
         }
         sum
-    }
-
-    fn is_fresh(&self, checked: Instant, now: &Now) -> bool {
-        now.at.since(checked) < self.age
     }
 
     fn key_of<'k>(&self, lookup: &'k Lookup) -> Key<'k, impl Fn() -> Codings + use<>> {

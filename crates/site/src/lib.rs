@@ -10,7 +10,7 @@
 //!
 //! [`Site::load`] is 2 and 3 at once. A cached answer is compared with the disk again when it has
 //! come of age ([`Settings::answer_age`]). What the comparison finds unchanged is kept without
-//! being read again.
+//! being read again. One client waits for it, and the others get the old answer meanwhile.
 //!
 //! Rules ([`rules`]) become one ruling for each set of them that a path can have, when the site is
 //! made; a request is led to its ruling by its host and the longest prefix of its path.

@@ -23,7 +23,8 @@ pub struct Settings {
     /// Bytes up to which a file is kept in memory instead of open. Copying so much costs about
     /// what `sendfile` costs on top of `send`: 64 KiB.
     pub small_bytes_max: u64,
-    /// How long an answer is given without asking the disk again; 0: it is asked each time. A
+    /// How long an answer is given without asking the disk again; 0: it is asked each time. While
+    /// it is asked for one client, others get the old answer for at most ten times as long. A
     /// change shows within one second by 900 ms: a tenth is left for the way from the disk to
     /// here, which may lead through a helper.
     pub answer_age: Duration,

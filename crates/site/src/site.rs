@@ -108,7 +108,9 @@ impl Site {
         Ok(Self { plan, rulings, disk, answers: Answers::new(settings) })
     }
 
-    /// Looks a request up; reads memory only. A host that no rule knows is answered with 421
+    /// Looks a request up; reads memory only. Of those who ask for an answer that has come of age,
+    /// the first is told that it is missing, and is to load it or to [give it up](Self::give_up);
+    /// until then the others get the old one. A host that no rule knows is answered with 421
     /// (RFC 9110 section 15.5.20). A rule that leads elsewhere or answers with a status does so
     /// whatever the method is; a file is for GET and HEAD.
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
@@ -182,6 +184,13 @@ impl Site {
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
     pub fn load(&self, lookup: &Lookup, now: &Now) -> Loaded<File> {
         self.keep(self.open(lookup), now)
+    }
+
+    /// Says that a miss will not be loaded, because too much waits already: whoever asks next for
+    /// what is known of it is to look in its place. Otherwise all would get the old answer for ten
+    /// times [`Settings::answer_age`].
+    pub fn give_up(&self, lookup: &Lookup) {
+        self.answers.give_up(lookup);
     }
 
     /// What the cache did and holds, of all shards.

@@ -291,3 +291,84 @@ fn a_file_of_the_future() {
         assert!(prebuilt.contains(&format!("\r\nLast-Modified: {date}\r\n")), "{prebuilt}");
     }
 }
+
+/// One looks whether an old answer still holds; the others hear it meanwhile, and not for ever.
+#[test]
+fn one_looks_for_all() {
+    enum Who {
+        Asks(Heard),
+        Loads(Heard),
+        GivesUp,
+    }
+    #[derive(Debug, PartialEq)]
+    enum Heard {
+        Old,
+        New,
+        Miss,
+    }
+    use Heard::{Miss, New, Old};
+    use Who::{Asks, GivesUp, Loads};
+    let rows = [
+        // Within its age, and at its end.
+        (899, Asks(Old)),
+        (900, Asks(Miss)),
+        (900, Asks(Old)),
+        (1500, Asks(Old)),
+        // Nobody looks any more.
+        (1600, GivesUp),
+        (1600, Asks(Miss)),
+        (1601, Asks(Old)),
+        // The disk takes too long.
+        (8999, Asks(Old)),
+        (9000, Asks(Miss)),
+        (9000, Asks(Miss)),
+        (9100, Loads(New)),
+        (9100, Asks(New)),
+        (9999, Asks(New)),
+        (10_000, Asks(Miss)),
+        (10_000, Asks(New)),
+        (10_000, Loads(New)),
+        (10_899, Asks(New)),
+        (10_900, Asks(Miss)),
+    ];
+    // A file that changes; one that comes.
+    for before in [Some("old"), None] {
+        let mut town = Town::new(&[]);
+        before.into_iter().for_each(|text| town.write("a", text));
+        let lookup = town.lookup("/a");
+        town.load(&lookup);
+        town.write("a", "new");
+        let heard = |got: Got| match (got, before) {
+            (Got::Page(page), _) if page.text == "new" => New,
+            (Got::Page(page), Some(before)) if page.text == before => Old,
+            (Got::Status(Status::NOT_FOUND), None) => Old,
+            other => panic!("{other:?}"),
+        };
+        for (ms, who) in &rows {
+            town.at(*ms);
+            let (got, expected) = match who {
+                Asks(expected) => (town.hear("/a").map_or(Miss, heard), expected),
+                Loads(expected) => (heard(town.load(&lookup)), expected),
+                GivesUp => {
+                    town.site.give_up(&lookup);
+                    continue;
+                }
+            };
+            assert_eq!(got, *expected, "{before:?} at {ms} ms");
+        }
+    }
+}
+
+/// Whoever wants to look each time gets nothing old, whoever else looks.
+#[test]
+fn without_an_age_all_look() {
+    let settings = Settings { answer_age: Duration::ZERO, ..Settings::default() };
+    let mut town = Town::with(&settings, &[("a", "text")]);
+    for path in ["/a", "/none"] {
+        for ms in [0, 0, 1] {
+            town.at(ms);
+            assert!(town.hear(path).is_none(), "{path} at {ms} ms");
+            town.get(path);
+        }
+    }
+}

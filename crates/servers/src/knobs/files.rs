@@ -48,8 +48,8 @@ pub(super) const ANSWER_AGE_MS: Knob = Knob {
     name: "answer-age-ms",
     value: "0..3600000 ms",
     reason: "how long an answer is given without asking the disk again: a change shows within a \
-             second by 900, where open_file_cache of nginx looks after 60 s. 0: each request \
-             looks",
+             second by 900, where open_file_cache of nginx looks after 60 s. While one looks, \
+             others get the old answer, for at most ten times as long. 0: each request looks",
     takes: Takes::All,
     set: |s, v| {
         put(&mut s.answer_age, Ok(Duration::from_millis(u64::from(number(v, 0, 3_600_000)?))))

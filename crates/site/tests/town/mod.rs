@@ -92,6 +92,15 @@ impl Town {
         }
     }
 
+    /// What memory answers, if anything.
+    pub fn hear(&self, path: &str) -> Option<Got> {
+        match self.find(path, "identity") {
+            Found::Answer(answer) => Some(Got::of(&answer, true)),
+            Found::Status(status) => Some(Got::Status(status)),
+            Found::Miss(_) => None,
+        }
+    }
+
     pub fn load(&self, lookup: &Lookup) -> Got {
         match self.site.load(lookup, &self.now) {
             Loaded::Answer(answer) => Got::of(&answer, false),
