@@ -11,7 +11,7 @@ use h1::{
 };
 use os::File;
 
-use crate::disk::Loading;
+use crate::disk::{Loading, Source};
 use crate::entries::{Entries, Entry, Key};
 use crate::{Settings, Statistics};
 
@@ -118,6 +118,16 @@ impl Answers {
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
     }
 
+    /// Whether there is anything to compare with the disk.
+    pub(crate) fn can_hold(&self, lookup: &Lookup) -> bool {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        match shard.kept.find(&key) {
+            Some(index) => shard.kept.entry(index).value.settled,
+            None => shard.refused.find(&key).is_some(),
+        }
+    }
+
     /// What is to be compared with the disk before anything is read again.
     pub(crate) fn known(&self, lookup: &Lookup) -> Option<Loading> {
         let key = self.key_of(lookup);
@@ -131,16 +141,10 @@ impl Answers {
     pub(crate) fn keep(&self, lookup: &Lookup, loading: Loading, now: &Now) -> Loaded<File> {
         let key = self.key_of(lookup);
         let mut shard = self.shard(key.hash);
-        if let Some(index) = shard.kept.find(&key) {
-            let entry = shard.kept.entry(index);
-            if entry.value.settled && entry.value.loading.source == loading.source {
-                // It may hold what the answer is made of, which then could not change in place.
-                drop(loading);
-                entry.hold(now.at);
-                let answer = entry.value.answer(now);
-                shard.kept.touch(index);
-                return Loaded::Answer(answer);
-            }
+        if let Some(index) = shard.made_of(&key, loading.source) {
+            // It may hold what the answer is made of, which then could not change in place.
+            drop(loading);
+            return Loaded::Answer(shard.hold(index, now));
         }
         let mut kept = Kept::new(loading, self.head_cache, now);
         let answer = kept.answer(now);
@@ -153,6 +157,33 @@ impl Answers {
         drop(shard);
         drop((old, gone));
         Loaded::Answer(answer)
+    }
+
+    /// Answers with what is kept, if it is what the disk has `told`.
+    pub(crate) fn hold(
+        &self,
+        lookup: &Lookup,
+        told: Result<Source, Status>,
+        now: &Now,
+    ) -> Option<Loaded<File>> {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        match told {
+            Ok(source) => {
+                let index = shard.made_of(&key, source)?;
+                Some(Loaded::Answer(shard.hold(index, now)))
+            }
+            Err(status) => {
+                let index = shard.refused.find(&key)?;
+                let entry = shard.refused.entry(index);
+                if entry.value != status {
+                    return None;
+                }
+                entry.hold(now.at);
+                shard.refused.touch(index);
+                Some(Loaded::Status(status))
+            }
+        }
     }
 
     /// Remembers that there is nothing to be served, where asking again would say the same; a
@@ -216,6 +247,21 @@ impl Answers {
 }
 
 impl Shard {
+    /// What is kept under this name, if it holds as long as it is made of that.
+    fn made_of<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>, source: Source) -> Option<u32> {
+        let index = self.kept.find(key)?;
+        let kept = &self.kept.entry(index).value;
+        (kept.settled && kept.loading.source == source).then_some(index)
+    }
+
+    /// It was compared with the disk, and still holds.
+    fn hold(&mut self, index: u32, now: &Now) -> Answer<File> {
+        self.kept.touch(index);
+        let entry = self.kept.entry(index);
+        entry.hold(now.at);
+        entry.value.answer(now)
+    }
+
     /// Takes out whatever would be found under this name. More than one entry can be, when what
     /// had siblings has none any more.
     fn forget<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>) -> Vec<Entry<Kept>> {

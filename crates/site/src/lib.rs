@@ -8,7 +8,8 @@
 //! 2. [`Site::open`] asks the disk; any thread may do it, for as long as it takes.
 //! 3. [`Site::keep`] puts what was opened into the cache and answers with it; memory only again.
 //!
-//! [`Site::load`] is 2 and 3 at once. A cached answer is compared with the disk again when it has
+//! [`Site::load`] is 2 and 3 at once, and [`Site::compare`] as much of it as needs no disk: whoever
+//! must not wait tries it first. A cached answer is compared with the disk again when it has
 //! come of age ([`Settings::answer_age`]). What the comparison finds unchanged is kept without
 //! being read again. One client waits for it, and the others get the old answer meanwhile.
 //!

@@ -145,10 +145,9 @@ impl Site {
             return opening;
         }
         opening.outcome = self.open_by(ruling, lookup);
-        if let (Err(Status::NOT_FOUND), Some((root, path))) = (&opening.outcome, &ruling.fallback) {
-            let path = Shared::clone(path);
-            let instead = Lookup { root: *root, path, codings: lookup.codings, credentials: None };
-            opening.outcome = self.open_by(self.ruling(*root), &instead);
+        if let (Err(Status::NOT_FOUND), Some(instead)) = (&opening.outcome, ruling.instead(lookup))
+        {
+            opening.outcome = self.open_by(self.ruling(instead.root), &instead);
             opening.missing = Some(mem::replace(&mut opening.lookup, instead));
         }
         opening
@@ -184,6 +183,29 @@ impl Site {
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
     pub fn load(&self, lookup: &Lookup, now: &Now) -> Loaded<File> {
         self.keep(self.open(lookup), now)
+    }
+
+    /// What [`Self::load`] would answer, if what is kept under that name is still what the disk has,
+    /// and that is known without waiting for it; the answer is then as good as loaded. Nothing:
+    /// what is kept has changed or cannot be compared so, nothing is kept, or somebody's password is
+    /// to be verified.
+    ///
+    /// Only the kernel is asked, and of a remote file system it tells what that said last: a change
+    /// shows when the file system looks for changes of names by itself.
+    pub fn compare(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let ruling = self.ruling(lookup.root);
+        let compared = match (self.compare_one(lookup, now)?, ruling.instead(lookup)) {
+            (Loaded::Status(Status::NOT_FOUND), Some(instead)) => {
+                self.compare_one(&instead, now)?
+            }
+            (compared, _) => compared,
+        };
+        Some(match compared {
+            Loaded::Status(status) => {
+                ruling.dressed(status).map_or_else(Loaded::Status, Loaded::Answer)
+            }
+            compared => compared,
+        })
     }
 
     /// Says that a miss will not be loaded, because too much waits already: whoever asks next for
@@ -278,6 +300,15 @@ impl Site {
             Found::Status(status) => found(ruling.dressed(status)),
             looked => looked,
         }
+    }
+
+    fn compare_one(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let Outcome::Files(place) = &self.ruling(lookup.root).outcome else { return None };
+        if lookup.credentials.is_some() || !self.answers.can_hold(lookup) {
+            return None;
+        }
+        let told = self.disk.told(place, lookup)?;
+        self.answers.hold(lookup, told, now)
     }
 
     /// What a ruling leads to. The path of a redirect is the place that it leads to.

@@ -109,6 +109,15 @@ impl Town {
         }
     }
 
+    /// As [`Self::load`], as far as that needs no disk.
+    pub fn compare(&self, lookup: &Lookup) -> Option<Got> {
+        match self.site.compare(lookup, &self.now)? {
+            Loaded::Answer(answer) => Some(Got::of(&answer, false)),
+            Loaded::Status(status) => Some(Got::Status(status)),
+            other => panic!("no answer to a path: {other:?}"),
+        }
+    }
+
     pub fn lookup(&self, path: &str) -> Lookup {
         match self.find(path, "identity") {
             Found::Miss(lookup) => lookup,
@@ -118,7 +127,7 @@ impl Town {
 }
 
 /// What came of a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
     Status(Status),
     Page(Page),
