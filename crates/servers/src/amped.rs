@@ -58,7 +58,9 @@ impl Loads for Helpers<'_> {
     fn load(&mut self, token: u64, miss: Miss<File>, house: &House, now: &Now) -> Handed {
         let in_memory = match &miss {
             Miss::Path(_) => false,
-            Miss::Pages(part) | Miss::More(part) => part.file.is_resident(part.at, part.end),
+            Miss::Pages(part) | Miss::More(part) => {
+                part.file.is_resident_throughout(part.at, part.end)
+            }
         };
         if in_memory {
             return Handed::Loaded(house.load(&miss, now));
