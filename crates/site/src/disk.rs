@@ -162,9 +162,9 @@ impl Disk {
         }
     }
 
-    /// `stat` tells what a name beneath the root stands for, by asking the disk or by what is known.
-    /// A name of which that cannot be told ends it also where another would do: this one might have
-    /// come first.
+    /// `stat` tells what a name beneath the root stands for: what the disk says, or what is known
+    /// of that. A name of which it cannot tell ends it also where another would do: this one might
+    /// have come first.
     fn resolve(
         &self,
         stat: impl Fn(&[u8]) -> io::Result<Stat>,

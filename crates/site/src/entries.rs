@@ -6,9 +6,9 @@ use h1::{Codings, Shared};
 use hashbrown::HashTable;
 use measure::Instant;
 
-/// While somebody looks whether an entry still holds, the others get it until it is so many times as
-/// old as entries usually become. A disk that takes longer is out of order; who asks then waits for
-/// it, and hears so.
+/// While somebody looks whether an entry still holds, the others get it until it is so many times
+/// as old as entries usually become. A disk that takes longer is out of order; who asks then waits
+/// for it, and hears so.
 const AGES_MAX: u32 = 10;
 
 /// Answers of one kind under their names, bounded by weight; the least recently used goes.
@@ -118,8 +118,11 @@ impl<T> Entry<T> {
     /// to look.
     pub(crate) fn answers(&mut self, age: Duration, now: Instant) -> bool {
         let since = now.since(self.checked);
-        since < age
-            || (mem::replace(&mut self.is_looked_for, true) && since < age.saturating_mul(AGES_MAX))
+        if since < age {
+            return true;
+        }
+        let somebody_looks = mem::replace(&mut self.is_looked_for, true);
+        somebody_looks && since < age.saturating_mul(AGES_MAX)
     }
 
     /// The disk still says the same.

@@ -185,10 +185,10 @@ impl Site {
         self.keep(self.open(lookup), now)
     }
 
-    /// What [`Self::load`] would answer, if what is kept under that name is still what the disk has,
-    /// and that is known without waiting for it; the answer is then as good as loaded. Nothing:
-    /// what is kept has changed or cannot be compared so, nothing is kept, or somebody's password is
-    /// to be verified.
+    /// What [`Self::load`] would answer, if what is kept under that name is still what the disk
+    /// has, and that is known without waiting for it; the answer is then as good as loaded.
+    /// Nothing: what is kept has changed or cannot be compared so, nothing is kept, or somebody's
+    /// password is to be verified. The lookup is then still to be loaded, or given up.
     ///
     /// Only the kernel is asked, and of a remote file system it tells what that said last: a change
     /// shows when the file system looks for changes of names by itself.
