@@ -34,9 +34,9 @@ pub(crate) struct Loading {
 }
 
 /// How far a lookup has come.
-pub(crate) enum Step {
+pub(crate) enum Reached {
     /// To its end.
-    Loaded(Loading),
+    End(Loading),
     /// To a small file, whose content belongs in memory.
     Unread(Unread),
 }
@@ -83,28 +83,28 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Step, Status> {
+    ) -> Result<Reached, Status> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
         let stat = |name: &[u8]| root.stat_beneath(name);
         let target = self.resolve(stat, path, place.listing, lookup.codings);
         let target = target.map_err(|e| status_of(&e))?;
         match before {
-            Some(before) if before.source == target.source => return Ok(Step::Loaded(before)),
+            Some(before) if before.source == target.source => return Ok(Reached::End(before)),
             _ => {}
         }
         let shown = || [&place.at[..], &lookup.path].concat();
         match target.source {
-            Source::Directory => Ok(Step::Loaded(redirect(&shown(), lines))),
+            Source::Directory => Ok(Reached::End(redirect(&shown(), lines))),
             Source::Listing(format) => {
                 let page = listing::page(&root, &target.name, &shown(), format);
                 let page = page.map_err(|e| status_of(&e))?;
-                Ok(Step::Loaded(listed(page, format, lines)))
+                Ok(Reached::End(listed(page, format, lines)))
             }
             Source::File { coding, varies, .. } => {
                 let lines = Shared::clone(lines);
                 let unread = open(&root, &target, coding, varies, lines)?;
                 let small = unread.stat.size <= self.small_bytes_max;
-                Ok(if small { Step::Unread(unread) } else { Step::Loaded(unread.whole()) })
+                Ok(if small { Reached::Unread(unread) } else { Reached::End(unread.whole()) })
             }
         }
     }
@@ -138,8 +138,8 @@ impl Disk {
             }
             let bytes = read(&unread.file, unread.stat.size).map_err(|e| status_of(&e))?;
             match unread.with(bytes)? {
-                Step::Loaded(loading) => return Ok(loading),
-                Step::Unread(again) => unread = again,
+                Reached::End(loading) => return Ok(loading),
+                Reached::Unread(again) => unread = again,
             }
         }
         Ok(unread.whole())
@@ -216,26 +216,26 @@ impl Disk {
     }
 }
 
-impl Step {
+impl Reached {
     /// As far as it comes without reading.
     pub(crate) fn sent_from_descriptor(self) -> Self {
         match self {
-            Self::Unread(unread) => Self::Loaded(unread.whole()),
-            loaded => loaded,
+            Self::Unread(unread) => Self::End(unread.whole()),
+            end => end,
         }
     }
 }
 
 impl Unread {
     /// The answer, if `bytes` are the whole file and it was the same before and after.
-    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Step, Status> {
+    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Reached, Status> {
         let after = self.file.stat().map_err(|e| status_of(&e))?;
         match bytes {
             Some(bytes) if after == self.stat => {
                 let content = Content::Bytes(Chunk::whole(bytes));
-                Ok(Step::Loaded(self.loading(content)))
+                Ok(Reached::End(self.loading(content)))
             }
-            _ => Ok(Step::Unread(Self { stat: after, ..self })),
+            _ => Ok(Reached::Unread(Self { stat: after, ..self })),
         }
     }
 

@@ -9,12 +9,12 @@ use h1::{
 use os::File;
 
 use crate::answers::Answers;
-use crate::disk::{Disk, Step, Unread, status_of};
+use crate::disk::{Disk, Reached, Unread, status_of};
 use crate::guard::Admission;
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
-use crate::ruling::{Outcome, Ruling};
+use crate::ruling::{Outcome, Redirect, Ruling};
 use crate::{Error, Settings, judge, path};
 
 /// What is served, and what is remembered of it. Shared by all threads.
@@ -30,6 +30,7 @@ pub struct Site {
 /// What [`Site::open`] found, on its way to [`Site::keep`].
 pub struct Opening {
     lookup: Lookup,
+    /// What there is on the disk, or what is said instead.
     outcome: Result<Reached, Status>,
     /// There is no such file, so the outcome is that of another lookup.
     missing: Option<Lookup>,
@@ -37,19 +38,11 @@ pub struct Opening {
     verified: Option<Credentials>,
 }
 
-/// What a lookup leads to.
-enum Reached {
-    /// Something on the disk.
-    Disk(Step),
-    /// A reply that no file has to do with.
-    Made(Answer<File>),
-}
-
 impl Opening {
     /// The small file whose content is still to be read, for [`Self::read`] or by it.
     #[must_use]
     pub fn unread(&self) -> Option<FilePart<File>> {
-        let Ok(Reached::Disk(Step::Unread(Unread { file, stat, .. }))) = &self.outcome else {
+        let Ok(Reached::Unread(Unread { file, stat, .. })) = &self.outcome else {
             return None;
         };
         Some(FilePart { file: file.clone(), at: 0, end: stat.size })
@@ -60,12 +53,11 @@ impl Opening {
     pub fn read(&mut self, bytes: io::Result<Shared<[u8]>>) {
         let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
         self.outcome = match (outcome, bytes) {
-            (Ok(Reached::Disk(Step::Unread(unread))), Ok(bytes)) => {
+            (Ok(Reached::Unread(unread)), Ok(bytes)) => {
                 let whole = bytes.len() as u64 == unread.stat.size;
-                let step = unread.with(whole.then_some(bytes)).map(Step::sent_from_descriptor);
-                step.map(Reached::Disk)
+                unread.with(whole.then_some(bytes)).map(Reached::sent_from_descriptor)
             }
-            (Ok(Reached::Disk(Step::Unread(_))), Err(error)) => Err(status_of(&error)),
+            (Ok(Reached::Unread(_)), Err(error)) => Err(status_of(&error)),
             (outcome, _) => outcome,
         };
     }
@@ -164,20 +156,23 @@ impl Site {
             guard.trust(&credentials, now);
         }
         let loading = outcome.and_then(|reached| match reached {
-            Reached::Disk(Step::Loaded(loading)) => Ok(self.answers.keep(&lookup, loading, now)),
-            Reached::Disk(Step::Unread(unread)) => {
-                let loading = self.disk.read(unread)?;
-                Ok(self.answers.keep(&lookup, loading, now))
-            }
-            Reached::Made(answer) => Ok(Loaded::Answer(answer)),
+            Reached::End(loading) => Ok(loading),
+            Reached::Unread(unread) => self.disk.read(unread),
         });
-        loading.unwrap_or_else(|status| {
-            // Who was not let in has learned nothing about the path, and neither have we.
-            if status != Status::UNAUTHORIZED {
-                self.answers.keep_refusal(&lookup, status, now);
+        match (loading, &ruling.outcome) {
+            (Ok(loading), _) => self.answers.keep(&lookup, loading, now),
+            (Err(status), Outcome::Redirect(redirect)) if status == redirect.status => {
+                // The path of such a lookup is where it leads.
+                Loaded::Answer(ruling.redirected(status, &lookup.path))
             }
-            ruling.dressed(status).map_or_else(Loaded::Status, Loaded::Answer)
-        })
+            (Err(status), _) => {
+                // Who was not let in has learned nothing about the path, and neither have we.
+                if status != Status::UNAUTHORIZED {
+                    self.answers.keep_refusal(&lookup, status, now);
+                }
+                loaded(ruling.dressed(status))
+            }
+        }
     }
 
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
@@ -201,9 +196,7 @@ impl Site {
             (compared, _) => compared,
         };
         Some(match compared {
-            Loaded::Status(status) => {
-                ruling.dressed(status).map_or_else(Loaded::Status, Loaded::Answer)
-            }
+            Loaded::Status(status) => loaded(ruling.dressed(status)),
             compared => compared,
         })
     }
@@ -311,17 +304,14 @@ impl Site {
         self.answers.hold(lookup, told, now)
     }
 
-    /// What a ruling leads to. The path of a redirect is the place that it leads to.
+    /// What a ruling leads to on the disk, or the status of what it says without it.
     fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Status> {
         match &ruling.outcome {
             Outcome::Files(place) => {
                 let known = self.answers.known(lookup);
-                self.disk.open(place, &ruling.lines, lookup, known).map(Reached::Disk)
+                self.disk.open(place, &ruling.lines, lookup, known)
             }
-            Outcome::Redirect(redirect) => {
-                Ok(Reached::Made(ruling.redirected(redirect.status, &lookup.path)))
-            }
-            Outcome::Answer(status) => Err(*status),
+            Outcome::Redirect(Redirect { status, .. }) | Outcome::Answer(status) => Err(*status),
         }
     }
 
@@ -341,6 +331,10 @@ const fn instead_of_a_file(method: Method) -> Option<Status> {
 
 fn codings(head: &Head<'_>) -> Codings {
     Codings::parse(head.values("accept-encoding"))
+}
+
+fn loaded(dressed: Result<Answer<File>, Status>) -> Loaded<File> {
+    dressed.map_or_else(Loaded::Status, Loaded::Answer)
 }
 
 fn found(dressed: Result<Answer<File>, Status>) -> Found<File> {
