@@ -10,7 +10,7 @@ use os::File;
 
 use crate::answers::Answers;
 use crate::disk::{Disk, Reached, Unread, status_of};
-use crate::guard::Admission;
+use crate::guard::Worth;
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
@@ -259,10 +259,10 @@ impl Site {
         {
             return found(ruling.dressed(status));
         }
-        let credentials = match ruling.guard.as_ref().map(|guard| guard.admission(head, now)) {
-            None | Some(Admission::Admitted) => None,
-            Some(Admission::Unverified(credentials)) => Some(credentials),
-            Some(Admission::Refused) => return found(ruling.dressed(Status::UNAUTHORIZED)),
+        let credentials = match ruling.guard.as_ref().map(|guard| guard.worth(head, now)) {
+            None | Some(Worth::Admitted) => None,
+            Some(Worth::Unverified(credentials)) => Some(credentials),
+            Some(Worth::Refused) => return found(ruling.dressed(Status::UNAUTHORIZED)),
         };
         let wanted = match &ruling.outcome {
             Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
