@@ -163,14 +163,12 @@ fn check(sent: &[u8], reply: Reply) {
 
 fn find(target: &[u8]) -> Found<()> {
     match target {
-        b"/small" => Found::Answer(answer(Status::OK, Content::Bytes(b"small"[..].into()))),
+        b"/small" => Found::Answer(answer(Status::OK, in_memory(b"small"))),
         b"/large" => Found::Answer(answer(
             Status::OK,
             Content::File { file: Shared::new(()), length: LARGE_BYTES },
         )),
-        b"/moved" => {
-            Found::Answer(answer(Status::MOVED_PERMANENTLY, Content::Bytes(b"moved"[..].into())))
-        }
+        b"/moved" => Found::Answer(answer(Status::MOVED_PERMANENTLY, in_memory(b"moved"))),
         b"/missing" => Found::Status(Status::NOT_FOUND),
         _ => {
             let codings = Codings::default();
@@ -181,9 +179,13 @@ fn find(target: &[u8]) -> Found<()> {
 
 fn load(lookup: &Lookup) -> Loaded<()> {
     match &*lookup.path {
-        b"/loaded" => Loaded::Answer(answer(Status::OK, Content::Bytes(b"loaded"[..].into()))),
+        b"/loaded" => Loaded::Answer(answer(Status::OK, in_memory(b"loaded"))),
         _ => Loaded::Status(Status::NOT_FOUND),
     }
+}
+
+fn in_memory(bytes: &[u8]) -> Content<()> {
+    Content::Bytes(Chunk::whole(bytes.into()))
 }
 
 fn answer(status: Status, content: Content<()>) -> Answer<()> {

@@ -26,10 +26,19 @@ pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u
     let persistence = Persistence::Stays;
     let plain = Reply { representation, query: b"", persistence, date, gathers: true };
     let mut text = plain.head_of_whole();
-    if let Content::Bytes(bytes) = &representation.content {
-        text.extend_from_slice(bytes);
+    if let Content::Bytes(chunk) = &representation.content {
+        text.extend_from_slice(chunk.bytes());
     }
     Shared::from(text)
+}
+
+/// Puts another date into a reply that [`prebuilt`] made for a representation of that status. A
+/// file of the future is last modified at the date itself: its reply is to be made anew.
+///
+/// # Panics
+/// It is no such reply, and too short for one.
+pub fn redate(prebuilt: &mut [u8], status: Status, date: &Date) {
+    prebuilt[Lines::place_of_date(status)].copy_from_slice(date.text());
 }
 
 /// What answers a request: the representation, parts of it, or the news that the client's copy is
@@ -205,7 +214,7 @@ impl<F> Reply<'_, F> {
             Content::File { file, length } if *length > 0 => {
                 Some(FilePart { file: Shared::clone(file), at: 0, end: *length })
             }
-            Content::Bytes(bytes) if !self.gathers => return self.apart(prebuilt, bytes.len()),
+            Content::Bytes(_) if !self.gathers => return self.apart(prebuilt, content_bytes),
             _ => None,
         };
         let pieces = Pieces::one(Chunk::whole(prebuilt), part);
@@ -216,20 +225,19 @@ impl<F> Reply<'_, F> {
     #[cold]
     fn redated(&self, prebuilt: &[u8]) -> Composed<F> {
         let mut copy = prebuilt.to_vec();
-        let place = Lines::place_of_date(self.representation.status);
-        copy[place].copy_from_slice(self.date.text());
+        redate(&mut copy, self.representation.status, self.date);
         self.prebuilt(Shared::from(copy))
     }
 
     /// What was prebuilt, in two sends: so many bytes of it are content.
     #[cold]
-    fn apart(&self, prebuilt: Shared<[u8]>, content_bytes: usize) -> Composed<F> {
+    fn apart(&self, prebuilt: Shared<[u8]>, content_bytes: u64) -> Composed<F> {
         let Chunk { of, at, end } = Chunk::whole(prebuilt);
-        let cut = end - content_bytes;
+        let cut = end - content_bytes as usize;
         let head = Chunk { of: Shared::clone(&of), at, end: cut };
         let content = (content_bytes > 0).then_some((Chunk { of, at: cut, end }, None));
         let pieces = [(head, None)].into_iter().chain(content).collect();
-        Composed { status: self.representation.status, content_bytes: content_bytes as u64, pieces }
+        Composed { status: self.representation.status, content_bytes, pieces }
     }
 
     fn whole(&self, has_content: bool) -> Composed<F> {
@@ -354,11 +362,11 @@ impl Row {
     }
 
     fn pieces<F>(self, content: &Content<F>, gathers: bool) -> Pieces<F> {
-        if let Content::Bytes(bytes) = content
+        if let Content::Bytes(chunk) = content
             && gathers
             && self.bytes_of_parts() <= COPIED_BYTES_MAX
         {
-            return Pieces::one(Chunk::whole(Shared::from(self.copied(bytes))), None);
+            return Pieces::one(Chunk::whole(Shared::from(self.copied(chunk.bytes()))), None);
         }
         let of = Shared::<[u8]>::from(self.text);
         let mut pieces = Vec::new();
@@ -366,9 +374,9 @@ impl Row {
         for (end, part) in self.cuts {
             let text = Chunk { of: Shared::clone(&of), at: from, end };
             match content {
-                Content::Bytes(bytes) => {
-                    let (at, end) = (part.start as usize, part.end as usize);
-                    let bytes = Chunk { of: Shared::clone(bytes), at, end };
+                Content::Bytes(Chunk { of, at: first, .. }) => {
+                    let (at, end) = (first + part.start as usize, first + part.end as usize);
+                    let bytes = Chunk { of: Shared::clone(of), at, end };
                     pieces.extend([(text, None), (bytes, None)]);
                 }
                 Content::File { file, .. } => {

@@ -65,12 +65,12 @@ pub struct Lookup {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Credentials(pub Shared<[u8]>);
 
-/// A piece of shared memory to be sent: bytes `at..end` of `of`.
+/// A piece of shared memory: bytes `at..end` of `of`. What is being sent of it has `at` moved on.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// The memory.
     pub of: Shared<[u8]>,
-    /// First byte still to be sent.
+    /// Its first byte.
     pub at: usize,
     /// One past the last byte.
     pub end: usize,
@@ -118,7 +118,7 @@ pub struct Answer<F> {
     pub representation: Shared<Representation<F>>,
     /// The whole 200 answer to a plain HTTP/1.1 GET on a connection that stays open, made by
     /// [`crate::compose::prebuilt`] within the current second: head, and the content where that is
-    /// `Bytes`.
+    /// `Bytes`. Such content may lie in this very block, so that it is in memory only once.
     pub prebuilt: Option<Shared<[u8]>>,
 }
 
@@ -152,7 +152,7 @@ pub struct Representation<F> {
 #[derive(Debug)]
 pub enum Content<F> {
     /// In memory.
-    Bytes(Shared<[u8]>),
+    Bytes(Chunk),
     /// In a file.
     File {
         /// The open file.
@@ -170,7 +170,7 @@ impl Chunk {
         Self { of, at: 0, end }
     }
 
-    /// What is still to be sent.
+    /// The bytes themselves.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.of[self.at..self.end]
@@ -204,7 +204,7 @@ impl<F> Representation<F> {
             varies: false,
             location: None,
             fields: Box::default(),
-            content: Content::Bytes(content),
+            content: Content::Bytes(Chunk::whole(content)),
         }
     }
 }
@@ -232,7 +232,7 @@ impl<F> Content<F> {
     #[must_use]
     pub fn length(&self) -> u64 {
         match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Bytes(Chunk { at, end, .. }) => (end - at) as u64,
             Self::File { length, .. } => *length,
         }
     }
@@ -248,6 +248,33 @@ impl fmt::Debug for Credentials {
 impl<F> Clone for FilePart<F> {
     fn clone(&self) -> Self {
         Self { file: Shared::clone(&self.file), at: self.at, end: self.end }
+    }
+}
+
+impl<F> Clone for Representation<F> {
+    fn clone(&self) -> Self {
+        Self {
+            status: self.status,
+            media_type: self.media_type.clone(),
+            coding: self.coding,
+            etag: self.etag.clone(),
+            modified: self.modified,
+            varies: self.varies,
+            location: self.location.clone(),
+            fields: self.fields.clone(),
+            content: self.content.clone(),
+        }
+    }
+}
+
+impl<F> Clone for Content<F> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Bytes(chunk) => Self::Bytes(chunk.clone()),
+            Self::File { file, length } => {
+                Self::File { file: Shared::clone(file), length: *length }
+            }
+        }
     }
 }
 

@@ -418,8 +418,10 @@ fn wire(reply: Composed<()>, length: u64) -> String {
 }
 
 fn in_memory(length: u64) -> Representation<()> {
-    let bytes = Chunk::whole(Shared::from(text_of(length).into_bytes())).of;
-    Representation { content: Content::Bytes(bytes), ..in_file(length) }
+    // Neither at the beginning of its block nor up to its end.
+    let of = Shared::from(format!("before{}behind", text_of(length)).into_bytes());
+    let content = Content::Bytes(Chunk { of, at: 6, end: 6 + length as usize });
+    Representation { content, ..in_file(length) }
 }
 
 fn in_file(length: u64) -> Representation<()> {

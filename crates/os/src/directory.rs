@@ -24,6 +24,9 @@ pub enum Opened {
     Other,
 }
 
+/// What keeps names from leading out.
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+
 /// Times that a name is looked up again because something was renamed meanwhile: openat2(2) cannot
 /// vouch for a `..` then and asks for another attempt. An attacker may rename without end.
 const ATTEMPTS_MAX: u32 = 8;
@@ -36,6 +39,18 @@ impl Directory {
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?;
+        Ok(Self { fd })
+    }
+
+    /// As [`Self::open`], if no step of the path has to be asked of a disk or of another machine.
+    ///
+    /// # Errors
+    /// `WouldBlock`: that cannot be told without perhaps waiting; else as [`Self::open`]. Linux
+    /// before 5.12 always refuses, as `InvalidInput`.
+    pub fn open_cached(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let rules = ResolveFlags::CACHED;
+        let fd = retry_on_intr(|| openat2(CWD, path, flags, Mode::empty(), rules))?;
         Ok(Self { fd })
     }
 
@@ -83,6 +98,21 @@ impl Directory {
         Stat::of(self.resolve(name, OFlags::PATH | OFlags::CLOEXEC)?.as_fd())
     }
 
+    /// As [`Self::stat_beneath`], if that is known without asking a disk or another machine. A name
+    /// that is said not to be there is known not to be: one that nobody has asked for yet is not
+    /// known. A remote file system says what it heard last.
+    ///
+    /// # Errors
+    /// `WouldBlock`: it cannot be told without perhaps waiting; else as [`Self::stat_beneath`].
+    /// Linux before 5.12 always refuses, as `InvalidInput`.
+    pub fn stat_beneath_cached(&self, name: &[u8]) -> io::Result<Stat> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let rules = BENEATH.union(ResolveFlags::CACHED);
+        let name = own_name(name);
+        let fd = retry_on_intr(|| openat2(&self.fd, name, flags, Mode::empty(), rules))?;
+        Stat::cached(fd.as_fd())
+    }
+
     /// The names in a directory, by the rules of [`Self::open_beneath`], without `.` and `..`, in
     /// no order; and whether these are all, because no more than `most` are read.
     ///
@@ -103,15 +133,19 @@ impl Directory {
     }
 
     fn resolve(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        let name = if name.is_empty() { b"." } else { name };
-        let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let name = own_name(name);
         let mut attempts = 1;
         loop {
-            match openat2(&self.fd, name, flags, Mode::empty(), rules) {
+            match openat2(&self.fd, name, flags, Mode::empty(), BENEATH) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) if attempts < ATTEMPTS_MAX => attempts += 1,
                 outcome => return outcome,
             }
         }
     }
+}
+
+/// No name is the directory's own.
+const fn own_name(name: &[u8]) -> &[u8] {
+    if name.is_empty() { b"." } else { name }
 }

@@ -31,10 +31,19 @@ impl File {
     }
 
     /// Whether reading bytes `at..end` would not wait for the disk, as far as the kernel tells; a
-    /// kernel or a file system that does not is taken for one that would wait.
+    /// kernel or a file system that does not is taken for one that would wait. Two calls, where
+    /// the kernel tells which pages there are. Pages that are only on their way are noticed at the
+    /// end, which comes last when a file is read in order.
     #[must_use]
     pub fn is_resident(&self, at: u64, end: u64) -> bool {
         PageCache::of(self).holds(at, end)
+    }
+
+    /// The same, where somebody else is fetching that file just now and nothing is said of what
+    /// comes last: one call more for every 64 KiB.
+    #[must_use]
+    pub fn is_resident_throughout(&self, at: u64, end: u64) -> bool {
+        PageCache::of(self).holds_throughout(at, end)
     }
 
     /// Waits until bytes `at..end`, or as many as there are, have been read into the page cache.

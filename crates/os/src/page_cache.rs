@@ -22,25 +22,37 @@ impl<'f> PageCache<'f> {
         Self { file: file.as_fd() }
     }
 
-    /// Whether all pages of bytes `at..end` are there and filled.
+    /// Whether all pages of bytes `at..end` are there, and the last one filled.
     ///
     /// cachestat(2) alone would not do: it counts a page from the moment it is asked for, while
     /// the disk has yet to fill it, so that a second reader of a file that is just being fetched
-    /// would wait with the first.
+    /// would wait with the first. Nor would the last page alone: it says nothing of holes.
     pub(crate) fn holds(&self, at: u64, end: u64) -> bool {
-        if at >= end {
-            return true;
-        }
-        let Ok(none_missing) = self.has_all_pages(at, end).or_else(unknown) else { return false };
-        none_missing
-            && (at..end).step_by(PROBE_BYTES as usize).all(|at| self.has_byte(at))
-            && self.has_byte(end - 1)
+        at >= end
+            || match self.has_all_pages(at, end) {
+                Some(all) => all && self.has_byte(end - 1),
+                None => self.is_filled(at, end),
+            }
     }
 
-    fn has_all_pages(&self, at: u64, end: u64) -> io::Result<bool> {
+    /// Whether all pages of bytes `at..end` are there, and one of each run filled.
+    pub(crate) fn holds_throughout(&self, at: u64, end: u64) -> bool {
+        at >= end || (self.has_all_pages(at, end).unwrap_or(true) && self.is_filled(at, end))
+    }
+
+    /// Nothing: the kernel does not tell.
+    fn has_all_pages(&self, at: u64, end: u64) -> Option<bool> {
         let page = rustix::param::page_size() as u64;
-        let cached = counts(self.file, &Range { at, bytes: end - at })?.cached;
-        Ok(cached == (end - 1) / page - at / page + 1)
+        match counts(self.file, &Range { at, bytes: end - at }) {
+            Ok(counts) => Some(counts.cached == (end - 1) / page - at / page + 1),
+            Err(error) if is_untold(&error) => None,
+            Err(_) => Some(false),
+        }
+    }
+
+    fn is_filled(&self, at: u64, end: u64) -> bool {
+        (at..end).step_by(PROBE_BYTES as usize).all(|at| self.has_byte(at))
+            && self.has_byte(end - 1)
     }
 
     /// Whether a byte can be read without waiting.
@@ -96,11 +108,8 @@ fn counts(file: BorrowedFd<'_>, range: &Range) -> io::Result<Counts> {
 
 /// A kernel without cachestat, a sandbox, or a file that this process neither owns nor may write to
 /// (EPERM since Linux 6.14): the probes have to do.
-fn unknown(error: io::Error) -> io::Result<bool> {
-    match error.raw_os_error() {
-        Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP) => Ok(true),
-        _ => Err(error),
-    }
+fn is_untold(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP))
 }
 
 /// The same number on every architecture that Rust's standard library knows (linux/unistd.h).

@@ -48,6 +48,46 @@ fn a_directory_beneath_another() {
     }
 }
 
+/// What is told without a disk is what the disk tells, or nothing.
+#[test]
+fn names_are_known_without_a_disk() {
+    let tree = Tree::new();
+    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap();
+    let asked = tree.open();
+    let known = Directory::open_cached(&tree.root()).unwrap();
+    let rows = [
+        ("a.html", true),
+        ("dir/deep/c", true),
+        ("dir/", true),
+        ("", true),
+        ("pipe", true),
+        // A link notes when it was followed; some file systems forget what is not there.
+        ("a.html/x", false),
+        ("to-a", false),
+        ("dir/up", false),
+        ("out", false),
+        ("itself", false),
+        ("missing", false),
+        ("dir/missing", false),
+    ];
+    for (name, is_known) in rows {
+        let expected = asked.stat_beneath(name.as_bytes()).map_err(errno);
+        let told = known.stat_beneath_cached(name.as_bytes()).map_err(errno);
+        let is_told = told != Err(Errno::AGAIN);
+        assert!(is_told || !is_known, "{name}");
+        assert!(!is_told || told == expected, "{name}: {told:?}, {expected:?}");
+    }
+    // Nobody has asked for these yet.
+    for name in ["never", "dir/never"] {
+        let told = known.stat_beneath_cached(name.as_bytes()).map_err(errno);
+        assert!(matches!(told, Err(Errno::AGAIN | Errno::NOENT)), "{name}: {told:?}");
+    }
+    let none = Directory::open_cached(&tree.root().join("none")).map(drop).map_err(errno);
+    assert!(matches!(none, Err(Errno::AGAIN | Errno::NOENT)), "{none:?}");
+    let file = Directory::open_cached(&tree.root().join("a.html")).map(drop).map_err(errno);
+    assert_eq!(file, Err(Errno::NOTDIR));
+}
+
 /// Names that are read stay beneath, too, and are no more than were asked for.
 #[test]
 fn names_in_a_directory() {

@@ -122,7 +122,7 @@ fn what_does_not_wait_is_not_disturbed() {
         file.fetch(0, 1 << 16).unwrap();
         assert_eq!(file.read_at(&mut [0; 100], 0).unwrap(), 100);
         assert_eq!(root.stat_beneath(b"file").unwrap().size, 1 << 16);
-        assert!(file.is_resident(0, 1 << 16));
+        assert!(file.is_resident(0, 1 << 16) && file.is_resident_throughout(0, 1 << 16));
         let listener = Listener::bind(&address, 1).unwrap();
         let _peer = UnixStream::connect(directory.path().join("socket")).unwrap();
         listener.accept(Blocking::No).unwrap();

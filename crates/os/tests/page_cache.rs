@@ -46,8 +46,11 @@ fn missing_pages_are_noticed() {
     for (dropped, asked, expected) in rows {
         let Some(file) = Cached::new() else { return };
         file.drop_pages(dropped.start, dropped.end);
-        let seen = file.file.is_resident(asked.start, asked.end);
-        assert_eq!(seen, expected, "without {dropped:?}: {asked:?}");
+        let seen = [
+            file.file.is_resident(asked.start, asked.end),
+            file.file.is_resident_throughout(asked.start, asked.end),
+        ];
+        assert_eq!(seen, [expected; 2], "without {dropped:?}: {asked:?}");
     }
 }
 
@@ -117,8 +120,10 @@ fn files_of_others_are_probed() {
     for (dropped, expected) in [(0..0, true), (0..SIZE, false), (0..PAGE, false)] {
         let Some(file) = Cached::new() else { return };
         file.drop_pages(dropped.start, dropped.end);
-        let seen = nobody::act(|| file.file.is_resident(0, SIZE));
-        assert_eq!(seen, expected, "without {dropped:?}");
+        let file = &file.file;
+        let seen =
+            nobody::act(|| [file.is_resident(0, SIZE), file.is_resident_throughout(0, SIZE)]);
+        assert_eq!(seen, [expected; 2], "without {dropped:?}");
     }
 }
 

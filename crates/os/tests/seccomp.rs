@@ -12,7 +12,7 @@ use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
 use os::ring::{Ring, RingSettings};
 use os::seccomp::{self, Kind};
-use os::{Signal, Signals, Wake};
+use os::{Directory, Signal, Signals, Wake};
 
 const SIGABRT: i32 = 6;
 const SIGSYS: i32 = 31;
@@ -61,6 +61,8 @@ fn what_a_worker_does_goes_on() {
         let exit = ends(kind, || {
             fs::write(place.path().join("file"), "written").expect("a file");
             assert_eq!(fs::read(place.path().join("file")).unwrap(), b"written");
+            let directory = Directory::open_cached(place.path()).expect("it was just used");
+            assert_eq!(directory.stat_beneath_cached(b"file").expect("so was this").size, 7);
             std::thread::scope(|scope| {
                 let large = scope.spawn(|| vec![1_u8; 64 << 20].len());
                 assert_eq!(large.join().unwrap(), 64 << 20);

@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use cache::Weight;
 use foldhash::fast::RandomState;
-use h1::{Answer, Codings, Content, Found, Loaded, Lookup, Now, Representation, Shared, Status};
-use measure::Instant;
+use h1::{
+    Answer, Chunk, Codings, Content, Date, Found, Loaded, Lookup, Now, Representation, Shared,
+    Status, compose,
+};
 use os::File;
 
-use crate::Statistics;
-use crate::disk::Loading;
+use crate::disk::{Loading, Source};
 use crate::entries::{Entries, Entry, Key};
-
-/// How long an answer is given without asking the disk again. A change shows within one second;
-/// a tenth of it is left for the way from the disk to here, which may lead through a helper.
-const CHECK_EVERY: Duration = Duration::from_millis(900);
+use crate::{Settings, Statistics};
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
@@ -31,6 +29,8 @@ pub(crate) struct Answers {
     shards: Box<[Mutex<Shard>]>,
     /// Whether answers are kept with their heads.
     head_cache: bool,
+    /// See [`Settings::answer_age`].
+    age: Duration,
 }
 
 struct Shard {
@@ -46,19 +46,22 @@ struct Kept {
     /// Whether an unchanged source proves unchanged content; see [`crate::disk::Source`].
     settled: bool,
     /// Nothing where heads are not kept.
-    prebuilt: Option<Prebuilt>,
+    head: Option<Head>,
 }
 
-/// See [`h1::compose::prebuilt`].
-struct Prebuilt {
-    reply: Shared<[u8]>,
+/// The head of a prebuilt reply; see [`compose::prebuilt`].
+struct Head {
+    /// That of content in a file. One of content in memory stands before it, in its block.
+    of_file: Shared<[u8]>,
     /// The second that it names in `Date`.
     second: u64,
 }
 
 impl Answers {
-    pub(crate) fn new(bounds: Weight, shards: usize, head_cache: bool) -> Self {
-        let count = shards.max(1).next_power_of_two();
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let bounds =
+            Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
+        let count = settings.shards.max(1).next_power_of_two();
         let each = |total: u64| total / count as u64;
         let refused = each(bounds.bytes / REFUSALS_SHARE);
         let kept =
@@ -70,10 +73,16 @@ impl Answers {
             misses: 0,
         };
         let shards = (0..count).map(|_| Mutex::new(shard())).collect();
-        Self { hasher: RandomState::default(), shards, head_cache }
+        Self {
+            hasher: RandomState::default(),
+            shards,
+            head_cache: settings.head_cache,
+            age: settings.answer_age,
+        }
     }
 
-    /// What is known of a path beneath a root; reads memory only.
+    /// What is known of a path beneath a root; reads memory only. A miss of what is known and old
+    /// makes the asker the one who looks: for others it is no miss as long as he does.
     pub(crate) fn find(
         &self,
         root: u32,
@@ -86,7 +95,7 @@ impl Answers {
         let mut known = None;
         if let Some(index) = shard.kept.find(&key) {
             let entry = shard.kept.entry(index);
-            if is_fresh(entry.checked, now) {
+            if entry.answers(self.age, now.at) {
                 let answer = entry.value.answer(now);
                 shard.kept.touch(index);
                 shard.hits += 1;
@@ -95,7 +104,7 @@ impl Answers {
             known = Some(Shared::clone(&entry.path));
         } else if let Some(index) = shard.refused.find(&key) {
             let entry = shard.refused.entry(index);
-            if is_fresh(entry.checked, now) {
+            if entry.answers(self.age, now.at) {
                 let status = entry.value;
                 shard.refused.touch(index);
                 shard.hits += 1;
@@ -107,6 +116,16 @@ impl Answers {
         let path = known.unwrap_or_else(|| Shared::from(path));
         let codings = (key.codings)();
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
+    }
+
+    /// Whether there is anything to compare with the disk.
+    pub(crate) fn can_hold(&self, lookup: &Lookup) -> bool {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        match shard.kept.find(&key) {
+            Some(index) => shard.kept.entry(index).value.settled,
+            None => shard.refused.find(&key).is_some(),
+        }
     }
 
     /// What is to be compared with the disk before anything is read again.
@@ -122,14 +141,10 @@ impl Answers {
     pub(crate) fn keep(&self, lookup: &Lookup, loading: Loading, now: &Now) -> Loaded<File> {
         let key = self.key_of(lookup);
         let mut shard = self.shard(key.hash);
-        if let Some(index) = shard.kept.find(&key) {
-            let entry = shard.kept.entry(index);
-            if entry.value.loading.is(&loading) {
-                entry.checked = now.at;
-                let answer = entry.value.answer(now);
-                shard.kept.touch(index);
-                return Loaded::Answer(answer);
-            }
+        if let Some(index) = shard.made_of(&key, loading.source) {
+            // It may hold what the answer is made of, which then could not change in place.
+            drop(loading);
+            return Loaded::Answer(shard.hold(index, now));
         }
         let mut kept = Kept::new(loading, self.head_cache, now);
         let answer = kept.answer(now);
@@ -142,6 +157,33 @@ impl Answers {
         drop(shard);
         drop((old, gone));
         Loaded::Answer(answer)
+    }
+
+    /// Answers with what is kept, if it is what the disk has `told`.
+    pub(crate) fn hold(
+        &self,
+        lookup: &Lookup,
+        told: Result<Source, Status>,
+        now: &Now,
+    ) -> Option<Loaded<File>> {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        match told {
+            Ok(source) => {
+                let index = shard.made_of(&key, source)?;
+                Some(Loaded::Answer(shard.hold(index, now)))
+            }
+            Err(status) => {
+                let index = shard.refused.find(&key)?;
+                let entry = shard.refused.entry(index);
+                if entry.value != status {
+                    return None;
+                }
+                entry.hold(now.at);
+                shard.refused.touch(index);
+                Some(Loaded::Status(status))
+            }
+        }
     }
 
     /// Remembers that there is nothing to be served, where asking again would say the same; a
@@ -157,6 +199,17 @@ impl Answers {
         }
         drop(shard);
         drop(old);
+    }
+
+    /// What was to be looked up is not.
+    pub(crate) fn give_up(&self, lookup: &Lookup) {
+        let key = self.key_of(lookup);
+        let mut shard = self.shard(key.hash);
+        if let Some(index) = shard.kept.find(&key) {
+            shard.kept.entry(index).give_up();
+        } else if let Some(index) = shard.refused.find(&key) {
+            shard.refused.entry(index).give_up();
+        }
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
@@ -194,6 +247,21 @@ impl Answers {
 }
 
 impl Shard {
+    /// What is kept under this name, if it holds as long as it is made of that.
+    fn made_of<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>, source: Source) -> Option<u32> {
+        let index = self.kept.find(key)?;
+        let kept = &self.kept.entry(index).value;
+        (kept.settled && kept.loading.source == source).then_some(index)
+    }
+
+    /// It was compared with the disk, and still holds.
+    fn hold(&mut self, index: u32, now: &Now) -> Answer<File> {
+        self.kept.touch(index);
+        let entry = self.kept.entry(index);
+        entry.hold(now.at);
+        entry.value.answer(now)
+    }
+
     /// Takes out whatever would be found under this name. More than one entry can be, when what
     /// had siblings has none any more.
     fn forget<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>) -> Vec<Entry<Kept>> {
@@ -209,30 +277,22 @@ impl Shard {
 }
 
 impl Kept {
-    fn new(loading: Loading, head_cache: bool, now: &Now) -> Self {
+    fn new(mut loading: Loading, head_cache: bool, now: &Now) -> Self {
         let settled = loading.source.is_settled(now.date.seconds);
-        let prebuilt = head_cache.then(|| Prebuilt::new(&loading.representation, now));
-        Self { loading, settled, prebuilt }
+        let head = head_cache.then(|| Head::new(&mut loading.representation, &now.date));
+        Self { loading, settled, head }
     }
 
-    /// The head names the date, so it is made anew with the first answer of each second.
     fn answer(&mut self, now: &Now) -> Answer<File> {
-        let representation = &self.loading.representation;
-        let prebuilt = self.prebuilt.as_mut().map(|prebuilt| {
-            if prebuilt.second != now.date.seconds {
-                *prebuilt = Prebuilt::new(representation, now);
-            }
-            Shared::clone(&prebuilt.reply)
-        });
+        let representation = &mut self.loading.representation;
+        let prebuilt = self.head.as_mut().map(|head| head.reply(representation, &now.date));
         Answer { representation: Shared::clone(representation), prebuilt }
     }
 
-    /// Content in memory is there twice where heads are kept: by itself, and behind its head.
     fn weight(&self) -> Weight {
         let representation = &*self.loading.representation;
-        let copies = 1 + usize::from(self.prebuilt.is_some());
         let (content, descriptors) = match &representation.content {
-            Content::Bytes(bytes) => (copies * bytes.len(), 0),
+            Content::Bytes(chunk) => (chunk.bytes().len(), 0),
             Content::File { .. } => (size_of::<File>(), 1),
         };
         let bytes = size_of::<Representation<File>>()
@@ -245,15 +305,45 @@ impl Kept {
     }
 }
 
-impl Prebuilt {
-    fn new(representation: &Representation<File>, now: &Now) -> Self {
-        let reply = h1::compose::prebuilt(representation, &now.date);
-        Self { reply, second: now.date.seconds }
+impl Head {
+    /// Content in memory moves behind its head, so that it is there once.
+    fn new(of: &mut Shared<Representation<File>>, date: &Date) -> Self {
+        let (reply, second) = (compose::prebuilt(of, date), date.seconds);
+        if matches!(of.content, Content::File { .. }) {
+            return Self { of_file: reply, second };
+        }
+        let end = reply.len();
+        let at = end - of.content.length() as usize;
+        Shared::make_mut(of).content = Content::Bytes(Chunk { of: reply, at, end });
+        Self { of_file: Shared::default(), second }
     }
-}
 
-fn is_fresh(checked: Instant, now: &Now) -> bool {
-    now.at.since(checked) < CHECK_EVERY
+    /// The whole reply.
+    fn reply(&mut self, of: &mut Shared<Representation<File>>, date: &Date) -> Shared<[u8]> {
+        if self.second != date.seconds {
+            self.renew(of, date);
+        }
+        match &of.content {
+            Content::Bytes(chunk) => Shared::clone(&chunk.of),
+            Content::File { .. } => Shared::clone(&self.of_file),
+        }
+    }
+
+    /// The head names the date, so it changes with the first answer of each second: in place where
+    /// nobody else has it, and in a copy where it is still being sent.
+    fn renew(&mut self, of: &mut Shared<Representation<File>>, date: &Date) {
+        if of.modified.is_some_and(|modified| modified > self.second) {
+            *self = Self::new(of, date);
+            return;
+        }
+        let of = Shared::make_mut(of);
+        let block = match &mut of.content {
+            Content::Bytes(chunk) => &mut chunk.of,
+            Content::File { .. } => &mut self.of_file,
+        };
+        compose::redate(Shared::make_mut(block), of.status, date);
+        self.second = date.seconds;
+    }
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

@@ -1,8 +1,9 @@
-//! What a path leads to on the disk. Everything here may block; nothing here touches the cache.
+//! What a path leads to on the disk. Everything here may block but [`Disk::told`]; nothing here
+//! touches the cache.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
-use h1::{Coding, Codings, Content, Lookup, Representation, Shared, Status};
+use h1::{Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status};
 use os::{Directory, File, Kind, Opened, Stat};
 
 use crate::homes::Homes;
@@ -33,9 +34,9 @@ pub(crate) struct Loading {
 }
 
 /// How far a lookup has come.
-pub(crate) enum Step {
+pub(crate) enum Reached {
     /// To its end.
-    Loaded(Loading),
+    End(Loading),
     /// To a small file, whose content belongs in memory.
     Unread(Unread),
 }
@@ -70,13 +71,6 @@ struct Target {
     source: Source,
 }
 
-/// Where the files of a lookup are.
-struct Found<'l> {
-    root: Directory,
-    /// As [`Lookup::path`].
-    path: &'l [u8],
-}
-
 impl Disk {
     /// Looks the path up and opens what it leads to, unless that is what `before` was made of.
     /// `lines` are header lines of the answer.
@@ -89,27 +83,50 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Step, Status> {
-        let found = self.find(&place.files, &lookup.path)?;
-        let target = self.resolve(&found, place.listing, lookup.codings)?;
+    ) -> Result<Reached, Status> {
+        let (root, path) = self.root(&place.files, &lookup.path)?;
+        let stat = |name: &[u8]| root.stat_beneath(name);
+        let target = self.resolve(stat, path, place.listing, lookup.codings);
+        let target = target.map_err(|e| status_of(&e))?;
         match before {
-            Some(before) if before.source == target.source => return Ok(Step::Loaded(before)),
+            Some(before) if before.source == target.source => return Ok(Reached::End(before)),
             _ => {}
         }
         let shown = || [&place.at[..], &lookup.path].concat();
         match target.source {
-            Source::Directory => Ok(Step::Loaded(redirect(&shown(), lines))),
+            Source::Directory => Ok(Reached::End(redirect(&shown(), lines))),
             Source::Listing(format) => {
-                let page = listing::page(&found.root, &target.name, &shown(), format);
+                let page = listing::page(&root, &target.name, &shown(), format);
                 let page = page.map_err(|e| status_of(&e))?;
-                Ok(Step::Loaded(listed(page, format, lines)))
+                Ok(Reached::End(listed(page, format, lines)))
             }
             Source::File { coding, varies, .. } => {
                 let lines = Shared::clone(lines);
-                let unread = open(&found.root, &target, coding, varies, lines)?;
+                let unread = open(&root, &target, coding, varies, lines)?;
                 let small = unread.stat.size <= self.small_bytes_max;
-                Ok(if small { Step::Unread(unread) } else { Step::Loaded(unread.whole()) })
+                Ok(if small { Reached::Unread(unread) } else { Reached::End(unread.whole()) })
             }
+        }
+    }
+
+    /// What [`Self::open`] would find, if that is known without waiting for the disk: that there is
+    /// nothing under a name as well, because `open` has asked for all names before.
+    pub(crate) fn told(&self, place: &Place, lookup: &Lookup) -> Option<Result<Source, Status>> {
+        let Files::Beneath(root) = &place.files else { return None };
+        let resolved = Directory::open_cached(root).and_then(|root| {
+            // A machine that is out of memory, for instance, has not said that there is nothing.
+            let stat = |name: &[u8]| {
+                root.stat_beneath_cached(name).map_err(|error| match status_of(&error) {
+                    Status::NOT_FOUND | Status::FORBIDDEN => error,
+                    _ => ErrorKind::WouldBlock.into(),
+                })
+            };
+            self.resolve(stat, &lookup.path, place.listing, lookup.codings)
+        });
+        match resolved {
+            Ok(target) => Some(Ok(target.source)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Err(error) => Some(Err(status_of(&error))),
         }
     }
 
@@ -121,54 +138,58 @@ impl Disk {
             }
             let bytes = read(&unread.file, unread.stat.size).map_err(|e| status_of(&e))?;
             match unread.with(bytes)? {
-                Step::Loaded(loading) => return Ok(loading),
-                Step::Unread(again) => unread = again,
+                Reached::End(loading) => return Ok(loading),
+                Reached::Unread(again) => unread = again,
             }
         }
         Ok(unread.whole())
     }
 
-    /// The directory that a path begins in. A user's lies in the user's home: a link to elsewhere
-    /// would show what this process may read and the user may not.
-    fn find<'l>(&self, files: &Files, path: &'l [u8]) -> Result<Found<'l>, Status> {
+    /// The directory that a path begins in, and the path from there. A user's lies in the user's
+    /// home: a link to elsewhere would show what this process may read and the user may not.
+    fn root<'l>(&self, files: &Files, path: &'l [u8]) -> Result<(Directory, &'l [u8]), Status> {
         let opened = |root| Directory::open(root).map_err(|e| status_of(&e));
         match files {
-            Files::Beneath(root) => Ok(Found { root: opened(root)?, path }),
+            Files::Beneath(root) => Ok((opened(root)?, path)),
             Files::OfUsers(name) => {
                 let path = path.strip_prefix(b"/~").ok_or(Status::NOT_FOUND)?;
                 let end = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
                 let (user, path) = path.split_at(end);
                 let home = self.homes.of(user).ok_or(Status::NOT_FOUND)?;
                 let root = opened(&home)?.beneath(name.as_bytes()).map_err(|e| status_of(&e))?;
-                Ok(Found { root, path })
+                Ok((root, path))
             }
         }
     }
 
+    /// `stat` tells what a name beneath the root stands for: what the disk says, or what is known
+    /// of that. A name of which it cannot tell ends it also where another would do: this one might
+    /// have come first.
     fn resolve(
         &self,
-        found: &Found<'_>,
+        stat: impl Fn(&[u8]) -> io::Result<Stat>,
+        path: &[u8],
         listing: Option<Format>,
         codings: Codings,
-    ) -> Result<Target, Status> {
-        let name = found.path.strip_prefix(b"/").unwrap_or(found.path).to_vec();
-        if found.path.ends_with(b"/") {
-            return match (self.resolve_index(&found.root, &name, codings), listing) {
-                (Err(Status::NOT_FOUND), Some(format)) => {
+    ) -> io::Result<Target> {
+        let name = path.strip_prefix(b"/").unwrap_or(path).to_vec();
+        if path.ends_with(b"/") {
+            return match (self.resolve_index(stat, &name, codings), listing) {
+                (Err(error), Some(format)) if is_missing(&error) => {
                     let media = mime::of(&name);
                     Ok(Target { name, media, source: Source::Listing(format) })
                 }
                 (resolved, _) => resolved,
             };
         }
-        let stat = found.root.stat_beneath(&name).map_err(|e| status_of(&e))?;
-        match stat.kind {
-            Kind::File => Ok(choose(&found.root, name, stat, codings)),
+        let original = stat(&name)?;
+        match original.kind {
+            Kind::File => choose(stat, name, original, codings),
             Kind::Directory => {
                 let media = mime::of(&name);
                 Ok(Target { name, media, source: Source::Directory })
             }
-            Kind::Other => Err(Status::NOT_FOUND),
+            Kind::Other => Err(ErrorKind::NotFound.into()),
         }
     }
 
@@ -176,46 +197,45 @@ impl Disk {
     /// show, and a file that is named with a slash behind it is no directory.
     fn resolve_index(
         &self,
-        root: &Directory,
+        stat: impl Fn(&[u8]) -> io::Result<Stat>,
         directory: &[u8],
         codings: Codings,
-    ) -> Result<Target, Status> {
+    ) -> io::Result<Target> {
         for index in &self.index_files {
             let name = [directory, index.as_bytes()].concat();
-            match root.stat_beneath(&name) {
-                Ok(stat) if stat.kind == Kind::File => {
-                    return Ok(choose(root, name, stat, codings));
+            match stat(&name) {
+                Ok(original) if original.kind == Kind::File => {
+                    return choose(stat, name, original, codings);
                 }
                 Ok(_) => {}
-                Err(e) => match status_of(&e) {
-                    Status::NOT_FOUND => {}
-                    status => return Err(status),
-                },
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
             }
         }
-        Err(Status::NOT_FOUND)
+        Err(ErrorKind::NotFound.into())
     }
 }
 
-impl Step {
+impl Reached {
     /// As far as it comes without reading.
     pub(crate) fn sent_from_descriptor(self) -> Self {
         match self {
-            Self::Unread(unread) => Self::Loaded(unread.whole()),
-            loaded => loaded,
+            Self::Unread(unread) => Self::End(unread.whole()),
+            end => end,
         }
     }
 }
 
 impl Unread {
     /// The answer, if `bytes` are the whole file and it was the same before and after.
-    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Step, Status> {
+    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Reached, Status> {
         let after = self.file.stat().map_err(|e| status_of(&e))?;
         match bytes {
             Some(bytes) if after == self.stat => {
-                Ok(Step::Loaded(self.loading(Content::Bytes(bytes))))
+                let content = Content::Bytes(Chunk::whole(bytes));
+                Ok(Reached::End(self.loading(content)))
             }
-            _ => Ok(Step::Unread(Self { stat: after, ..self })),
+            _ => Ok(Reached::Unread(Self { stat: after, ..self })),
         }
     }
 
@@ -242,13 +262,6 @@ impl Unread {
     }
 }
 
-impl Loading {
-    /// Whether both are the very same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Shared::ptr_eq(&self.representation, &other.representation)
-    }
-}
-
 impl Source {
     /// Whether a later change of the file will show in its times: one that happens within the same
     /// tick of the kernel's clock as the last does not. A tick is 1 to 10 ms long; whole seconds
@@ -271,23 +284,29 @@ const NS_PER_SECOND: i128 = 1_000_000_000;
 /// Picks the precompressed sibling that suits the client best. A sibling older than its original
 /// was made of something else and is passed over. Whether the answer varies depends on what there
 /// is, not on who asks: a cache between us must hear it also with the plain bytes.
-fn choose(root: &Directory, name: Vec<u8>, original: Stat, codings: Codings) -> Target {
+fn choose(
+    stat: impl Fn(&[u8]) -> io::Result<Stat>,
+    name: Vec<u8>,
+    original: Stat,
+    codings: Codings,
+) -> io::Result<Target> {
     let media = mime::of(&name);
-    let present = CODINGS.map(|coding| {
-        if !media.compresses {
-            return None;
-        }
-        let sibling = root.stat_beneath(&[&name, coding.suffix().as_bytes()].concat()).ok()?;
-        let suits = sibling.kind == Kind::File && sibling.mtime_ns >= original.mtime_ns;
-        suits.then_some(sibling)
-    });
+    let mut present = [None; CODINGS.len()];
+    for coding in CODINGS.into_iter().filter(|_| media.compresses) {
+        let suits =
+            |sibling: &Stat| sibling.kind == Kind::File && sibling.mtime_ns >= original.mtime_ns;
+        present[coding as usize] = match stat(&[&name, coding.suffix().as_bytes()].concat()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(error),
+            sibling => sibling.ok().filter(suits),
+        };
+    }
     let varies = present.iter().any(Option::is_some);
     let best = codings.iter().find_map(|coding| Some((present[coding as usize]?, coding)));
     let source = match best {
         Some((stat, coding)) => Source::File { stat, coding: Some(coding), varies },
         None => Source::File { stat: original, coding: None, varies },
     };
-    Target { name, media, source }
+    Ok(Target { name, media, source })
 }
 
 fn open(
@@ -347,11 +366,15 @@ fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
     format!("\"{:x}-{:x}-{:x}{coding}\"", stat.ino, stat.size, stat.mtime_ns).into()
 }
 
+fn is_missing(error: &io::Error) -> bool {
+    status_of(error) == Status::NOT_FOUND
+}
+
 /// What the client hears when the disk says no.
 pub(crate) fn status_of(error: &io::Error) -> Status {
     /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
     const ELOOP: i32 = 40;
-    use io::ErrorKind::{
+    use ErrorKind::{
         CrossesDevices, InvalidFilename, IsADirectory, NotADirectory, NotFound, OutOfMemory,
         PermissionDenied, WouldBlock,
     };

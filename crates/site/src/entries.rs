@@ -1,9 +1,15 @@
-use std::mem::size_of;
+use std::mem::{self, size_of};
+use std::time::Duration;
 
 use cache::{Slab, Weight};
 use h1::{Codings, Shared};
 use hashbrown::HashTable;
 use measure::Instant;
+
+/// While somebody looks whether an entry still holds, the others get it until it is so many times
+/// as old as entries usually become. A disk that takes longer is out of order; who asks then waits
+/// for it, and hears so.
+const AGES_MAX: u32 = 10;
 
 /// Answers of one kind under their names, bounded by weight; the least recently used goes.
 pub(crate) struct Entries<T> {
@@ -19,7 +25,9 @@ pub(crate) struct Entry<T> {
     /// The client's codings that it answers; nothing: it answers whatever they are.
     pub(crate) codings: Option<Codings>,
     /// When the disk was last asked.
-    pub(crate) checked: Instant,
+    checked: Instant,
+    /// Whether somebody is asking it now.
+    is_looked_for: bool,
     pub(crate) value: T,
 }
 
@@ -102,7 +110,30 @@ impl<T> Entry<T> {
         checked: Instant,
         value: T,
     ) -> Self {
-        Self { hash: key.hash, root: key.root, path, codings, checked, value }
+        let (hash, root) = (key.hash, key.root);
+        Self { hash, root, path, codings, checked, is_looked_for: false, value }
+    }
+
+    /// Whether it answers whoever asks now. Of those who come when it is of that age, the first is
+    /// to look.
+    pub(crate) fn answers(&mut self, age: Duration, now: Instant) -> bool {
+        let since = now.since(self.checked);
+        if since < age {
+            return true;
+        }
+        let somebody_looks = mem::replace(&mut self.is_looked_for, true);
+        somebody_looks && since < age.saturating_mul(AGES_MAX)
+    }
+
+    /// The disk still says the same.
+    pub(crate) fn hold(&mut self, now: Instant) {
+        self.checked = now;
+        self.is_looked_for = false;
+    }
+
+    /// Who was to look does not come back; the next one is to.
+    pub(crate) fn give_up(&mut self) {
+        self.is_looked_for = false;
     }
 
     /// Memory that its name takes.

@@ -23,7 +23,7 @@ const VERIFIERS: usize = 2;
 
 /// All that must let a client in before a path is looked at.
 pub(crate) struct Guard {
-    gates: Vec<Gate>,
+    realms: Vec<Realm>,
     /// By two keyed hashes that no client knows, so that none can make one that is here already.
     trusted: Mutex<HashMap<(u64, u64), Instant>>,
     keys: [RandomState; 2],
@@ -32,14 +32,14 @@ pub(crate) struct Guard {
 
 /// One rule that asks for a name and a password.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    realm: String,
+pub(crate) struct Realm {
+    name: String,
     /// At least one.
     users: Vec<(String, String)>,
 }
 
 /// What a request's credentials are worth, as far as memory knows.
-pub(crate) enum Admission {
+pub(crate) enum Worth {
     /// Verified within the last minute.
     Admitted,
     /// To be verified, which takes long.
@@ -53,30 +53,30 @@ pub(crate) enum Admission {
 pub(crate) struct Verifiers([Mutex<()>; VERIFIERS]);
 
 impl Guard {
-    pub(crate) fn new(gates: Vec<Gate>, verifiers: Arc<Verifiers>) -> Self {
+    pub(crate) fn new(realms: Vec<Realm>, verifiers: Arc<Verifiers>) -> Self {
         let keys = [RandomState::new(), RandomState::new()];
-        Self { gates, trusted: Mutex::default(), keys, verifiers }
+        Self { realms, trusted: Mutex::default(), keys, verifiers }
     }
 
     /// Reads memory only.
-    pub(crate) fn admission(&self, head: &Head<'_>, now: &Now) -> Admission {
-        let Some(credentials) = credentials(head) else { return Admission::Refused };
+    pub(crate) fn worth(&self, head: &Head<'_>, now: &Now) -> Worth {
+        let Some(credentials) = credentials(head) else { return Worth::Refused };
         let key = self.key(&credentials);
         let trusted = lock(&self.trusted).get(&key).copied();
         match trusted {
-            Some(since) if now.at.since(since) < TRUSTED_FOR => Admission::Admitted,
-            _ => Admission::Unverified(credentials),
+            Some(since) if now.at.since(since) < TRUSTED_FOR => Worth::Admitted,
+            _ => Worth::Unverified(credentials),
         }
     }
 
-    /// Whether every gate lets these in. Takes tens of ms, also for a name that there is not.
+    /// Whether every realm lets these in. Takes tens of ms, also for a name that there is not.
     pub(crate) fn verify(&self, credentials: &Credentials) -> bool {
         let Some(colon) = credentials.0.iter().position(|&byte| byte == b':') else { return false };
         let (name, password) = (&credentials.0[..colon], &credentials.0[colon + 1..]);
         let verifier = self.key(credentials).0 as usize % VERIFIERS;
         let _turn = lock(&self.verifiers.0[verifier]);
         let instead = self.keys[0].hash_one(name) as usize;
-        self.gates.iter().fold(true, |all, gate| gate.admits(name, password, instead) & all)
+        self.realms.iter().fold(true, |all, realm| realm.admits(name, password, instead) & all)
     }
 
     /// They were verified.
@@ -91,11 +91,11 @@ impl Guard {
         trusted.insert(self.key(credentials), now.at);
     }
 
-    /// The field that asks for credentials, its CRLF included. The last gate is the innermost.
+    /// The field that asks for credentials, its CRLF included. The last realm is the innermost.
     pub(crate) fn challenge(&self) -> String {
-        let realm = self.gates.last().map_or("", |gate| &gate.realm);
-        let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
-        format!("WWW-Authenticate: Basic realm=\"{realm}\", charset=\"UTF-8\"\r\n")
+        let name = self.realms.last().map_or("", |realm| &realm.name);
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("WWW-Authenticate: Basic realm=\"{name}\", charset=\"UTF-8\"\r\n")
     }
 
     fn key(&self, credentials: &Credentials) -> (u64, u64) {
@@ -104,11 +104,11 @@ impl Guard {
     }
 }
 
-impl Gate {
+impl Realm {
     /// # Errors
     /// What the operator has to mend.
-    pub(crate) fn new(realm: &str, users: &[(String, String)]) -> Result<Self, String> {
-        if realm.chars().any(char::is_control) {
+    pub(crate) fn new(name: &str, users: &[(String, String)]) -> Result<Self, String> {
+        if name.chars().any(char::is_control) {
             return Err("the realm has a control character; leave that out".into());
         }
         if users.is_empty() {
@@ -134,7 +134,7 @@ impl Gate {
                 }
             }
         }
-        Ok(Self { realm: realm.into(), users: users.to_vec() })
+        Ok(Self { name: name.into(), users: users.to_vec() })
     }
 
     /// For a name that there is not, some user's hash is verified all the same, so that the time
@@ -224,9 +224,9 @@ mod tests {
             ("", false),
         ];
         for (hash, is_one) in rows {
-            let gate = Gate::new("r", &[("x".into(), hash.into())]);
-            assert_eq!(gate.is_ok(), is_one, "{hash}");
-            assert!(!is_one || gate.is_ok_and(|gate| gate.admits(b"x", b"secret", 0)), "{hash}");
+            let realm = Realm::new("r", &[("x".into(), hash.into())]);
+            assert_eq!(realm.is_ok(), is_one, "{hash}");
+            assert!(!is_one || realm.is_ok_and(|realm| realm.admits(b"x", b"secret", 0)), "{hash}");
         }
     }
 }

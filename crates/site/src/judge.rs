@@ -7,7 +7,7 @@ use h1::{Shared, Status};
 use os::{Directory, Opened};
 
 use crate::Error;
-use crate::guard::Gate;
+use crate::guard::Realm;
 use crate::rules::{Effect, Rule};
 use crate::ruling::Redirect;
 
@@ -87,7 +87,7 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
             )),
             None => Ok(()),
         },
-        Effect::Auth { realm, users } => Gate::new(realm, users).map(drop),
+        Effect::Auth { realm, users } => Realm::new(realm, users).map(drop),
         Effect::Listing(_) | Effect::Fallback(_) | Effect::ErrorPage { .. } => Ok(()),
     }
 }

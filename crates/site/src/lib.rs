@@ -8,8 +8,10 @@
 //! 2. [`Site::open`] asks the disk; any thread may do it, for as long as it takes.
 //! 3. [`Site::keep`] puts what was opened into the cache and answers with it; memory only again.
 //!
-//! [`Site::load`] is 2 and 3 at once. A cached answer is compared with the disk again before it is
-//! a second old. What the comparison finds unchanged is kept without being read again.
+//! [`Site::load`] is 2 and 3 at once, and [`Site::compare`] as much of it as needs no disk: whoever
+//! must not wait tries it first. A cached answer is compared with the disk again when it has
+//! come of age ([`Settings::answer_age`]). What the comparison finds unchanged is kept without
+//! being read again. One client waits for it, and the others get the old answer meanwhile.
 //!
 //! Rules ([`rules`]) become one ruling for each set of them that a path can have, when the site is
 //! made; a request is led to its ruling by its host and the longest prefix of its path.

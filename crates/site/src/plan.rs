@@ -8,7 +8,7 @@ use std::sync::Arc;
 use h1::{Head, Shared, Status};
 use os::Directory;
 
-use crate::guard::{Gate, Guard, Verifiers};
+use crate::guard::{Guard, Realm, Verifiers};
 use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
@@ -233,7 +233,7 @@ impl<'p> Drafts<'p> {
             lists: false,
             origins: None,
         };
-        let mut gates = Vec::new();
+        let mut realms = Vec::new();
         for &place in &course.sets {
             let rule = &self.host.rules[place];
             match &rule.effect {
@@ -251,11 +251,11 @@ impl<'p> Drafts<'p> {
                     all.dedup();
                     judge::origins(all.len()).map_err(|what| Error::of_rule(rule, what))?;
                 }
-                Effect::Auth { .. } => gates.push(place),
+                Effect::Auth { .. } => realms.push(place),
                 _ => {}
             }
         }
-        set.guard = self.guard(gates)?;
+        set.guard = self.guard(realms)?;
         Ok(set)
     }
 
@@ -263,18 +263,18 @@ impl<'p> Drafts<'p> {
         if let Some(guard) = self.guards.get(&places) {
             return Ok(Some(Arc::clone(guard)));
         }
-        let mut gates = Vec::new();
+        let mut realms = Vec::new();
         for &place in &places {
             let rule = &self.host.rules[place];
             if let Effect::Auth { realm, users } = &rule.effect {
-                let gate = Gate::new(realm, users).map_err(|what| Error::of_rule(rule, what))?;
-                gates.push(gate);
+                let realm = Realm::new(realm, users).map_err(|what| Error::of_rule(rule, what))?;
+                realms.push(realm);
             }
         }
-        if gates.is_empty() {
+        if realms.is_empty() {
             return Ok(None);
         }
-        let guard = Arc::new(Guard::new(gates, Arc::clone(self.verifiers)));
+        let guard = Arc::new(Guard::new(realms, Arc::clone(self.verifiers)));
         self.guards.insert(places, Arc::clone(&guard));
         Ok(Some(guard))
     }

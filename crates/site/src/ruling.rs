@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use h1::{Answer, Representation, Shared, Status};
+use h1::{Answer, Lookup, Representation, Shared, Status};
 use os::File;
 
 use crate::guard::Guard;
@@ -81,6 +81,13 @@ impl Ruling {
     pub(crate) fn of_root(root: PathBuf) -> Self {
         let place = Place { at: Vec::new(), files: Files::Beneath(root), listing: None };
         Self { outcome: Outcome::Files(place), ..Self::default() }
+    }
+
+    /// What is looked up where there is nothing under a name.
+    pub(crate) fn instead(&self, of: &Lookup) -> Option<Lookup> {
+        let (root, path) = self.fallback.as_ref()?;
+        let path = Shared::clone(path);
+        Some(Lookup { root: *root, path, codings: of.codings, credentials: None })
     }
 
     /// A reply that says no more than a status, as the operator wants it to look; the bare status

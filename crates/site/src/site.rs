@@ -2,7 +2,6 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::{io, mem};
 
-use cache::Weight;
 use h1::{
     Answer, Codings, Credentials, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared,
     Status,
@@ -10,12 +9,12 @@ use h1::{
 use os::File;
 
 use crate::answers::Answers;
-use crate::disk::{Disk, Step, Unread, status_of};
-use crate::guard::Admission;
+use crate::disk::{Disk, Reached, Unread, status_of};
+use crate::guard::Worth;
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
-use crate::ruling::{Outcome, Ruling};
+use crate::ruling::{Outcome, Redirect, Ruling};
 use crate::{Error, Settings, judge, path};
 
 /// What is served, and what is remembered of it. Shared by all threads.
@@ -31,6 +30,7 @@ pub struct Site {
 /// What [`Site::open`] found, on its way to [`Site::keep`].
 pub struct Opening {
     lookup: Lookup,
+    /// What there is on the disk, or what is said instead.
     outcome: Result<Reached, Status>,
     /// There is no such file, so the outcome is that of another lookup.
     missing: Option<Lookup>,
@@ -38,19 +38,11 @@ pub struct Opening {
     verified: Option<Credentials>,
 }
 
-/// What a lookup leads to.
-enum Reached {
-    /// Something on the disk.
-    Disk(Step),
-    /// A reply that no file has to do with.
-    Made(Answer<File>),
-}
-
 impl Opening {
     /// The small file whose content is still to be read, for [`Self::read`] or by it.
     #[must_use]
     pub fn unread(&self) -> Option<FilePart<File>> {
-        let Ok(Reached::Disk(Step::Unread(Unread { file, stat, .. }))) = &self.outcome else {
+        let Ok(Reached::Unread(Unread { file, stat, .. })) = &self.outcome else {
             return None;
         };
         Some(FilePart { file: file.clone(), at: 0, end: stat.size })
@@ -61,12 +53,11 @@ impl Opening {
     pub fn read(&mut self, bytes: io::Result<Shared<[u8]>>) {
         let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
         self.outcome = match (outcome, bytes) {
-            (Ok(Reached::Disk(Step::Unread(unread))), Ok(bytes)) => {
+            (Ok(Reached::Unread(unread)), Ok(bytes)) => {
                 let whole = bytes.len() as u64 == unread.stat.size;
-                let step = unread.with(whole.then_some(bytes)).map(Step::sent_from_descriptor);
-                step.map(Reached::Disk)
+                unread.with(whole.then_some(bytes)).map(Reached::sent_from_descriptor)
             }
-            (Ok(Reached::Disk(Step::Unread(_))), Err(error)) => Err(status_of(&error)),
+            (Ok(Reached::Unread(_)), Err(error)) => Err(status_of(&error)),
             (outcome, _) => outcome,
         };
     }
@@ -106,13 +97,12 @@ impl Site {
             index_files: settings.index_files.clone(),
             homes: Homes::new(&settings.accounts),
         };
-        let bounds =
-            Weight { bytes: settings.cache_bytes, descriptors: settings.cache_files as u64 };
-        let answers = Answers::new(bounds, settings.shards, settings.head_cache);
-        Ok(Self { plan, rulings, disk, answers })
+        Ok(Self { plan, rulings, disk, answers: Answers::new(settings) })
     }
 
-    /// Looks a request up; reads memory only. A host that no rule knows is answered with 421
+    /// Looks a request up; reads memory only. Of those who ask for an answer that has come of age,
+    /// the first is told that it is missing, and is to load it or to [give it up](Self::give_up);
+    /// until then the others get the old one. A host that no rule knows is answered with 421
     /// (RFC 9110 section 15.5.20). A rule that leads elsewhere or answers with a status does so
     /// whatever the method is; a file is for GET and HEAD.
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
@@ -147,10 +137,9 @@ impl Site {
             return opening;
         }
         opening.outcome = self.open_by(ruling, lookup);
-        if let (Err(Status::NOT_FOUND), Some((root, path))) = (&opening.outcome, &ruling.fallback) {
-            let path = Shared::clone(path);
-            let instead = Lookup { root: *root, path, codings: lookup.codings, credentials: None };
-            opening.outcome = self.open_by(self.ruling(*root), &instead);
+        if let (Err(Status::NOT_FOUND), Some(instead)) = (&opening.outcome, ruling.instead(lookup))
+        {
+            opening.outcome = self.open_by(self.ruling(instead.root), &instead);
             opening.missing = Some(mem::replace(&mut opening.lookup, instead));
         }
         opening
@@ -167,25 +156,56 @@ impl Site {
             guard.trust(&credentials, now);
         }
         let loading = outcome.and_then(|reached| match reached {
-            Reached::Disk(Step::Loaded(loading)) => Ok(self.answers.keep(&lookup, loading, now)),
-            Reached::Disk(Step::Unread(unread)) => {
-                let loading = self.disk.read(unread)?;
-                Ok(self.answers.keep(&lookup, loading, now))
-            }
-            Reached::Made(answer) => Ok(Loaded::Answer(answer)),
+            Reached::End(loading) => Ok(loading),
+            Reached::Unread(unread) => self.disk.read(unread),
         });
-        loading.unwrap_or_else(|status| {
-            // Who was not let in has learned nothing about the path, and neither have we.
-            if status != Status::UNAUTHORIZED {
-                self.answers.keep_refusal(&lookup, status, now);
+        match (loading, &ruling.outcome) {
+            (Ok(loading), _) => self.answers.keep(&lookup, loading, now),
+            (Err(status), Outcome::Redirect(redirect)) if status == redirect.status => {
+                // The path of such a lookup is where it leads.
+                Loaded::Answer(ruling.redirected(status, &lookup.path))
             }
-            ruling.dressed(status).map_or_else(Loaded::Status, Loaded::Answer)
-        })
+            (Err(status), _) => {
+                // Who was not let in has learned nothing about the path, and neither have we.
+                if status != Status::UNAUTHORIZED {
+                    self.answers.keep_refusal(&lookup, status, now);
+                }
+                loaded(ruling.dressed(status))
+            }
+        }
     }
 
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
     pub fn load(&self, lookup: &Lookup, now: &Now) -> Loaded<File> {
         self.keep(self.open(lookup), now)
+    }
+
+    /// What [`Self::load`] would answer, if what is kept under that name is still what the disk
+    /// has, and that is known without waiting for it; the answer is then as good as loaded.
+    /// Nothing: what is kept has changed or cannot be compared so, nothing is kept, or somebody's
+    /// password is to be verified. The lookup is then still to be loaded, or given up.
+    ///
+    /// Only the kernel is asked, and of a remote file system it tells what that said last: a change
+    /// shows when the file system looks for changes of names by itself.
+    pub fn compare(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let ruling = self.ruling(lookup.root);
+        let compared = match (self.compare_one(lookup, now)?, ruling.instead(lookup)) {
+            (Loaded::Status(Status::NOT_FOUND), Some(instead)) => {
+                self.compare_one(&instead, now)?
+            }
+            (compared, _) => compared,
+        };
+        Some(match compared {
+            Loaded::Status(status) => loaded(ruling.dressed(status)),
+            compared => compared,
+        })
+    }
+
+    /// Says that a miss will not be loaded, because too much waits already: whoever asks next for
+    /// what is known of it is to look in its place. Otherwise all would get the old answer for ten
+    /// times [`Settings::answer_age`].
+    pub fn give_up(&self, lookup: &Lookup) {
+        self.answers.give_up(lookup);
     }
 
     /// What the cache did and holds, of all shards.
@@ -239,10 +259,10 @@ impl Site {
         {
             return found(ruling.dressed(status));
         }
-        let credentials = match ruling.guard.as_ref().map(|guard| guard.admission(head, now)) {
-            None | Some(Admission::Admitted) => None,
-            Some(Admission::Unverified(credentials)) => Some(credentials),
-            Some(Admission::Refused) => return found(ruling.dressed(Status::UNAUTHORIZED)),
+        let credentials = match ruling.guard.as_ref().map(|guard| guard.worth(head, now)) {
+            None | Some(Worth::Admitted) => None,
+            Some(Worth::Unverified(credentials)) => Some(credentials),
+            Some(Worth::Refused) => return found(ruling.dressed(Status::UNAUTHORIZED)),
         };
         let wanted = match &ruling.outcome {
             Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
@@ -275,17 +295,23 @@ impl Site {
         }
     }
 
-    /// What a ruling leads to. The path of a redirect is the place that it leads to.
+    fn compare_one(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let Outcome::Files(place) = &self.ruling(lookup.root).outcome else { return None };
+        if lookup.credentials.is_some() || !self.answers.can_hold(lookup) {
+            return None;
+        }
+        let told = self.disk.told(place, lookup)?;
+        self.answers.hold(lookup, told, now)
+    }
+
+    /// What a ruling leads to on the disk, or the status of what it says without it.
     fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Status> {
         match &ruling.outcome {
             Outcome::Files(place) => {
                 let known = self.answers.known(lookup);
-                self.disk.open(place, &ruling.lines, lookup, known).map(Reached::Disk)
+                self.disk.open(place, &ruling.lines, lookup, known)
             }
-            Outcome::Redirect(redirect) => {
-                Ok(Reached::Made(ruling.redirected(redirect.status, &lookup.path)))
-            }
-            Outcome::Answer(status) => Err(*status),
+            Outcome::Redirect(Redirect { status, .. }) | Outcome::Answer(status) => Err(*status),
         }
     }
 
@@ -299,12 +325,17 @@ const fn instead_of_a_file(method: Method) -> Option<Status> {
     match method {
         Method::Get | Method::Head => None,
         Method::Options => Some(Status::NO_CONTENT),
-        Method::Known | Method::Unknown => Some(Status::METHOD_NOT_ALLOWED),
+        Method::Known => Some(Status::METHOD_NOT_ALLOWED),
+        Method::Unknown => Some(Status::NOT_IMPLEMENTED),
     }
 }
 
 fn codings(head: &Head<'_>) -> Codings {
     Codings::parse(head.values("accept-encoding"))
+}
+
+fn loaded(dressed: Result<Answer<File>, Status>) -> Loaded<File> {
+    dressed.map_or_else(Loaded::Status, Loaded::Answer)
 }
 
 fn found(dressed: Result<Answer<File>, Status>) -> Found<File> {

@@ -2,7 +2,7 @@
 
 mod town;
 
-use h1::Status;
+use h1::{Content, Found, Shared, Status};
 use site::{Settings, Statistics};
 use town::{Got, Town};
 
@@ -38,6 +38,28 @@ fn bytes_are_bounded_and_the_least_recently_used_go() {
     assert!(town.site.statistics().entries > 5);
 }
 
+/// With its head or without, a file in memory is there once.
+#[test]
+fn contents_are_kept_once() {
+    const FILE_BYTES: usize = 8 << 10;
+    for head_cache in [true, false] {
+        let settings = Settings { cache_bytes: 1 << 20, head_cache, ..Settings::default() };
+        let content = "x".repeat(FILE_BYTES);
+        let files: Vec<_> = (0..200).map(|n| (format!("f{n}"), content.clone())).collect();
+        let town = town(&settings, &files);
+        files.iter().for_each(|(name, _)| drop(town.get(&format!("/{name}"))));
+        let Statistics { entries, bytes, .. } = town.site.statistics();
+        assert!(bytes <= 1 << 20);
+        // Refusals have a share of their own, and a head is several hundred bytes.
+        assert!(entries as usize * FILE_BYTES > (1 << 20) * 4 / 5, "{entries} files");
+        let Found::Answer(answer) = town.find("/f199", "identity") else { panic!() };
+        let Content::Bytes(chunk) = &answer.representation.content else { panic!() };
+        assert_eq!(chunk.bytes(), content.as_bytes());
+        let reply = answer.prebuilt.as_ref();
+        assert_eq!(reply.is_some_and(|reply| Shared::ptr_eq(reply, &chunk.of)), head_cache);
+    }
+}
+
 #[test]
 fn descriptors_are_bounded() {
     for cache_files in [0, 1, 7] {
@@ -62,7 +84,7 @@ fn a_file_outlives_its_eviction_while_it_is_sent() {
     let lookup = town.lookup("/a");
     let h1::Loaded::Answer(answer) = town.site.load(&lookup, &town.now) else { panic!() };
     town.get("/b");
-    let h1::Content::File { file, .. } = &answer.representation.content else { panic!() };
+    let Content::File { file, .. } = &answer.representation.content else { panic!() };
     let mut bytes = [0; 5];
     assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 5);
     assert_eq!(&bytes, b"first");

@@ -4,8 +4,9 @@ mod town;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::time::{Duration, SystemTime};
 
-use h1::{Loaded, Shared, Status};
+use h1::{Answer, Found, Loaded, Shared, Status};
 use site::{Settings, Site};
 use town::{Got, Town};
 
@@ -32,6 +33,34 @@ fn a_change_shows_within_a_second_and_not_before_it_is_looked_for() {
         assert_eq!(page.text, "two");
         assert!(town.get("/a.html").page().hit);
     });
+}
+
+#[test]
+fn answers_come_of_age() {
+    // Age; how long after it was compared it is asked for, and whether memory answers.
+    let rows = [
+        (0, 0, false),
+        (0, 5000, false),
+        (1, 0, true),
+        (1, 1, false),
+        (900, 899, true),
+        (900, 900, false),
+        (60_000, 59_999, true),
+        (60_000, 60_000, false),
+    ];
+    for (age, ms, hit) in rows {
+        let answer_age = Duration::from_millis(age);
+        let mut town =
+            Town::with(&Settings { answer_age, ..Settings::default() }, &[("a", "text")]);
+        for missing in [false, true] {
+            let path = if missing { "/b" } else { "/a" };
+            town.at(0);
+            town.get(path);
+            town.at(ms);
+            let is_miss = matches!(town.find(path, "identity"), Found::Miss(_));
+            assert_eq!(is_miss, !hit, "{path} after {ms} of {age} ms");
+        }
+    }
 }
 
 #[test]
@@ -117,8 +146,9 @@ fn siblings_come_and_go() {
 fn what_is_unchanged_is_not_read_again() {
     each_way(&[("a", "one")], |mut town| {
         let lookup = town.lookup("/a");
+        // What is read anew is made while the old is still kept, so it lies elsewhere.
         let load = |town: &Town| match town.site.load(&lookup, &town.now) {
-            Loaded::Answer(answer) => answer.representation,
+            Loaded::Answer(answer) => Shared::as_ptr(&answer.representation),
             other => panic!("{other:?}"),
         };
         let first = load(&town);
@@ -126,10 +156,10 @@ fn what_is_unchanged_is_not_read_again() {
             town.at(second * 1000);
             assert!(!town.get("/a").page().hit, "it is compared");
             assert!(town.get("/a").page().hit);
-            assert!(Shared::ptr_eq(&first, &load(&town)), "and kept");
+            assert_eq!(first, load(&town), "and kept");
         }
         town.write("a", "two");
-        assert!(!Shared::ptr_eq(&first, &load(&town)));
+        assert_ne!(first, load(&town));
     });
 }
 
@@ -141,14 +171,14 @@ fn a_file_changed_just_now_is_read_again_because_its_times_prove_nothing() {
     let mut load = |ms| {
         town.now = town::now(changed, ms);
         match town.site.load(&lookup, &town.now) {
-            Loaded::Answer(answer) => answer.representation,
+            Loaded::Answer(answer) => Shared::as_ptr(&answer.representation),
             other => panic!("{other:?}"),
         }
     };
     let fresh = load(0);
     let settled = load(4000);
-    assert!(!Shared::ptr_eq(&fresh, &settled));
-    assert!(Shared::ptr_eq(&settled, &load(8000)));
+    assert_ne!(fresh, settled);
+    assert_eq!(settled, load(8000));
 }
 
 #[test]
@@ -203,4 +233,142 @@ fn the_date_is_that_of_the_present_second() {
         }
         assert!(dates[0] == dates[1] && dates[1] != dates[2]);
     });
+}
+
+/// What is being sent when a second begins stays as it is; the next answer has the new date.
+#[test]
+fn what_is_being_sent_keeps_its_bytes() {
+    // What of an answer is still held by whoever sends it, and whether the bytes move for it.
+    type Held = (Option<Answer<os::File>>, Option<Shared<[u8]>>);
+    type Hold = fn(Answer<os::File>) -> Held;
+    let rows: [(Hold, bool); 3] = [
+        (|_| (None, None), false),
+        (|answer| (None, answer.prebuilt), true),
+        (|answer| (Some(answer), None), true),
+    ];
+    let mut town = Town::new(&[("a", "text")]);
+    town.get("/a");
+    let hit = |town: &Town| match town.find("/a", "identity") {
+        Found::Answer(answer) => answer,
+        other => panic!("{other:?}"),
+    };
+    let (mut ms, mut sent) = (0, Vec::new());
+    for (hold, moves) in rows {
+        // The date ticks at 700 ms.
+        town.at(ms + 600);
+        let answer = hit(&town);
+        let before = answer.prebuilt.clone().unwrap();
+        let (at, text) = (Shared::as_ptr(&before), before.to_vec());
+        drop(before);
+        let (answer, reply) = hold(answer);
+        town.at(ms + 800);
+        let after = hit(&town).prebuilt.unwrap();
+        assert_eq!(!std::ptr::eq(Shared::as_ptr(&after), at), moves);
+        assert_ne!(after[..], text, "another date");
+        let reply = reply.or_else(|| answer?.prebuilt);
+        sent.extend(reply.map(|reply| (reply, text)));
+        ms += 1000;
+        town.at(ms);
+        town.get("/a");
+    }
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().all(|(reply, text)| reply[..] == text[..]));
+}
+
+/// Its `Last-Modified` is the date of the reply, as long as that is the earlier one.
+#[test]
+fn a_file_of_the_future() {
+    let mut town = Town::new(&[("a", "text")]);
+    let later = SystemTime::now() + Duration::from_secs(86_400 * 9);
+    let file = fs::File::options().write(true).open(town.path("a")).unwrap();
+    file.set_modified(later).unwrap();
+    town.get("/a");
+    for ms in [100, 800] {
+        town.at(ms);
+        let prebuilt = town.get("/a").page().prebuilt.unwrap();
+        let date = str::from_utf8(town.now.date.text()).unwrap();
+        assert!(prebuilt.contains(&format!("\r\nDate: {date}\r\n")), "{prebuilt}");
+        assert!(prebuilt.contains(&format!("\r\nLast-Modified: {date}\r\n")), "{prebuilt}");
+    }
+}
+
+/// One looks whether an old answer still holds; the others hear it meanwhile, and not for ever.
+#[test]
+fn one_looks_for_all() {
+    enum Who {
+        Asks(Heard),
+        Loads(Heard),
+        GivesUp,
+    }
+    #[derive(Debug, PartialEq)]
+    enum Heard {
+        Old,
+        New,
+        Miss,
+    }
+    use Heard::{Miss, New, Old};
+    use Who::{Asks, GivesUp, Loads};
+    let rows = [
+        // Within its age, and at its end.
+        (899, Asks(Old)),
+        (900, Asks(Miss)),
+        (900, Asks(Old)),
+        (1500, Asks(Old)),
+        // Nobody looks any more.
+        (1600, GivesUp),
+        (1600, Asks(Miss)),
+        (1601, Asks(Old)),
+        // The disk takes too long.
+        (8999, Asks(Old)),
+        (9000, Asks(Miss)),
+        (9000, Asks(Miss)),
+        (9100, Loads(New)),
+        (9100, Asks(New)),
+        (9999, Asks(New)),
+        (10_000, Asks(Miss)),
+        (10_000, Asks(New)),
+        (10_000, Loads(New)),
+        (10_899, Asks(New)),
+        (10_900, Asks(Miss)),
+    ];
+    // A file that changes; one that comes.
+    for before in [Some("old"), None] {
+        let mut town = Town::new(&[]);
+        before.into_iter().for_each(|text| town.write("a", text));
+        let lookup = town.lookup("/a");
+        town.load(&lookup);
+        town.write("a", "new");
+        let heard = |got: Got| match (got, before) {
+            (Got::Page(page), _) if page.text == "new" => New,
+            (Got::Page(page), Some(before)) if page.text == before => Old,
+            (Got::Status(Status::NOT_FOUND), None) => Old,
+            other => panic!("{other:?}"),
+        };
+        for (ms, who) in &rows {
+            town.at(*ms);
+            let (got, expected) = match who {
+                Asks(expected) => (town.hear("/a").map_or(Miss, heard), expected),
+                Loads(expected) => (heard(town.load(&lookup)), expected),
+                GivesUp => {
+                    town.site.give_up(&lookup);
+                    continue;
+                }
+            };
+            assert_eq!(got, *expected, "{before:?} at {ms} ms");
+        }
+    }
+}
+
+/// Whoever wants to look each time gets nothing old, whoever else looks.
+#[test]
+fn without_an_age_all_look() {
+    let settings = Settings { answer_age: Duration::ZERO, ..Settings::default() };
+    let mut town = Town::with(&settings, &[("a", "text")]);
+    for path in ["/a", "/none"] {
+        for ms in [0, 0, 1] {
+            town.at(ms);
+            assert!(town.hear(path).is_none(), "{path} at {ms} ms");
+            town.get(path);
+        }
+    }
 }

@@ -30,7 +30,7 @@ fn files_have_all_that_their_answers_need() {
 
 #[test]
 fn heads_are_kept_or_not() {
-    let mut bytes = [false, true].map(|head_cache| {
+    let bytes = [false, true].map(|head_cache| {
         let settings = Settings { head_cache, ..Settings::default() };
         let town = Town::with(&settings, &[("a", &"a".repeat(5000)), ("b/index.html", "b")]);
         for hit in [false, true] {
@@ -41,8 +41,7 @@ fn heads_are_kept_or_not() {
         }
         town.site.statistics().bytes
     });
-    // What is not kept is not counted.
-    bytes[1] -= 5000;
+    // A head stands before its content, which is there once either way.
     assert_eq!(bytes[0], bytes[1]);
 }
 

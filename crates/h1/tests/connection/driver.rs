@@ -1,8 +1,8 @@
 //! A driver without sockets: performs what a connection wants, and keeps what it sends.
 
 use h1::{
-    Answer, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup, Method, Miss, Now,
-    Reply, Representation, Shared, Status, Want,
+    Answer, Chunk, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup, Method, Miss,
+    Now, Reply, Representation, Shared, Status, Want,
 };
 use measure::{Duration, Instant};
 
@@ -178,7 +178,7 @@ pub(crate) fn get(path: &str) -> String {
 /// What is in memory; everything else is a miss.
 pub(crate) fn find(path: &[u8]) -> Found<()> {
     match path {
-        b"/small" => Found::Answer(answer(Content::Bytes(b"small"[..].into()))),
+        b"/small" => Found::Answer(answer(in_memory(b"small"))),
         b"/large" => {
             Found::Answer(answer(Content::File { file: Shared::new(()), length: LARGE_BYTES }))
         }
@@ -194,11 +194,15 @@ pub(crate) fn find(path: &[u8]) -> Found<()> {
 pub(crate) fn load(miss: &Miss<()>) -> Loaded<()> {
     match miss {
         Miss::Path(lookup) => match &*lookup.path {
-            b"/loaded" => Loaded::Answer(answer(Content::Bytes(b"loaded"[..].into()))),
+            b"/loaded" => Loaded::Answer(answer(in_memory(b"loaded"))),
             _ => Loaded::Status(Status::NOT_FOUND),
         },
         Miss::Pages(_) | Miss::More(_) => Loaded::Pages,
     }
+}
+
+fn in_memory(bytes: &[u8]) -> Content<()> {
+    Content::Bytes(Chunk::whole(bytes.into()))
 }
 
 fn answer(content: Content<()>) -> Answer<()> {

@@ -58,14 +58,19 @@ impl Loads for Helpers<'_> {
     fn load(&mut self, token: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed {
         let in_memory = match &miss {
             Miss::Path(_) => false,
-            Miss::Pages(part) | Miss::More(part) => part.file.is_resident(part.at, part.end),
+            Miss::Pages(part) | Miss::More(part) => {
+                part.file.is_resident_throughout(part.at, part.end)
+            }
         };
         if in_memory {
             return Handed::Loaded(server.load(&miss, now));
         }
         match self.hand_over(token, miss) {
             Ok(()) => Handed::Away,
-            Err(Miss::Path(_)) => Handed::Refused,
+            Err(Miss::Path(lookup)) => {
+                house.site.give_up(&lookup);
+                Handed::Refused
+            }
             // An answer that has begun is finished, if the loop has to block for it.
             Err(pages) => Handed::Loaded(server.load(&pages, now)),
         }

@@ -120,6 +120,7 @@ pub const KNOBS: &[Knob] = &[
     files::SENDFILE,
     files::CACHE_MB,
     files::CACHE_FILES,
+    files::ANSWER_AGE_MS,
     files::CACHE_POLICY,
     files::SMALL_FILE_KB,
     files::CACHE_LOCKS,

@@ -55,6 +55,8 @@ pub struct Settings {
     pub cache_mb: u32,
     /// Open files in the cache; 0: from the descriptors.
     pub cache_files: u32,
+    /// How long an answer is given without asking the disk again.
+    pub answer_age: Duration,
     /// Which entry leaves first.
     pub cache_policy: String,
     /// Largest content kept in memory.
@@ -241,6 +243,7 @@ impl Default for Settings {
             sendfile: None,
             cache_mb: 64,
             cache_files: 0,
+            answer_age: Duration::from_millis(900),
             cache_policy: String::from("lru"),
             small_file_kb: 32,
             cache_locks: 16,

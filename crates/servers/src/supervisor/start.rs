@@ -95,6 +95,7 @@ pub(crate) fn server(
         shards: if architecture.connection_per_thread { settings.cache_locks as usize } else { 1 },
         head_cache: settings.head_cache,
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
+        answer_age: settings.answer_age,
         rules: settings.rules.clone(),
         ..site::Settings::default()
     };

@@ -101,11 +101,16 @@ impl Counter {
 
     /// Whether a request is answered from memory.
     pub fn is_hit(&self, request: &str) -> bool {
+        !matches!(self.find(request), Found::Miss(_))
+    }
+
+    /// What memory has for a request.
+    pub fn find(&self, request: &str) -> Found<os::File> {
         let mut connection = Connection::<os::File>::new(Shared::default(), self.now.at);
         let request = format!("{request}\n\n").replace('\n', "\r\n");
         connection.received(request.as_bytes(), &self.now);
         let Want::Find(_, head) = connection.want() else { panic!("{request} is not looked for") };
-        !matches!(self.site.find(&head, &self.now), Found::Miss(_))
+        self.site.find(&head, &self.now)
     }
 }
 

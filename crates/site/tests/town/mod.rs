@@ -92,10 +92,28 @@ impl Town {
         }
     }
 
+    /// What memory answers, if anything.
+    pub fn hear(&self, path: &str) -> Option<Got> {
+        match self.find(path, "identity") {
+            Found::Answer(answer) => Some(Got::of(&answer, true)),
+            Found::Status(status) => Some(Got::Status(status)),
+            Found::Miss(_) => None,
+        }
+    }
+
     pub fn load(&self, lookup: &Lookup) -> Got {
         match self.site.load(lookup, &self.now) {
             Loaded::Answer(answer) => Got::of(&answer, false),
             Loaded::Status(status) => Got::Status(status),
+            other => panic!("no answer to a path: {other:?}"),
+        }
+    }
+
+    /// As [`Self::load`], as far as that needs no disk.
+    pub fn compare(&self, lookup: &Lookup) -> Option<Got> {
+        match self.site.compare(lookup, &self.now)? {
+            Loaded::Answer(answer) => Some(Got::of(&answer, false)),
+            Loaded::Status(status) => Some(Got::Status(status)),
             other => panic!("no answer to a path: {other:?}"),
         }
     }
@@ -109,7 +127,7 @@ impl Town {
 }
 
 /// What came of a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
     Status(Status),
     Page(Page),
@@ -136,7 +154,7 @@ impl Got {
     fn of(answer: &Answer<os::File>, hit: bool) -> Self {
         let representation = &answer.representation;
         let (bytes, open) = match &representation.content {
-            Content::Bytes(bytes) => (bytes.to_vec(), false),
+            Content::Bytes(chunk) => (chunk.bytes().to_vec(), false),
             Content::File { file, length } => {
                 let mut bytes = vec![0; *length as usize];
                 let n = file.read_at(&mut bytes, 0).unwrap();

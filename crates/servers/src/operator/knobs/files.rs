@@ -1,5 +1,7 @@
 //! Knobs of files: what is kept of them, and how they are sent.
 
+use measure::Duration;
+
 use super::values::{number, put};
 use super::{Knob, Takes};
 use crate::shared::settings::Sendfile;
@@ -40,6 +42,19 @@ pub(super) const CACHE_FILES: Knob = Knob {
     takes: Takes::All,
     set: |s, v| put(&mut s.cache_files, number(v, 0, 1_000_000)),
     show: |s| s.cache_files.to_string(),
+};
+
+pub(super) const ANSWER_AGE_MS: Knob = Knob {
+    name: "answer-age-ms",
+    value: "0..3600000 ms",
+    reason: "how long an answer is given without asking the disk again: a change shows within a \
+             second by 900, where open_file_cache of nginx looks after 60 s. While one looks, \
+             others get the old answer, for at most ten times as long. 0: each request looks",
+    takes: Takes::All,
+    set: |s, v| {
+        put(&mut s.answer_age, Ok(Duration::from_millis(u64::from(number(v, 0, 3_600_000)?))))
+    },
+    show: |s| s.answer_age.as_millis().to_string(),
 };
 
 pub(super) const CACHE_POLICY: Knob = Knob {
