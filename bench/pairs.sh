@@ -21,7 +21,7 @@ while getopts a:c:n:m:s: flag; do
 done
 shift $((OPTIND - 1)); (($# == 2)) || usage
 # The interval of a few pairs is narrow by chance.
-pairs_min=$((pairs_max < 6 ? pairs_max : 6))
+pairs_min=6
 old=$(realpath -e "$1") new=$(realpath -e "$2")
 declare -A build=([old]=$old [new]=$new) port=([old]=9101 [new]=9102)
 cd "$(dirname "$0")"
@@ -70,7 +70,7 @@ us_per_reply() { # SIDE CELL
   awk -v ns=$((after - before)) -v n="$replies" 'BEGIN { printf "%.4f", ns / 1000 / n }'
 }
 
-# A closed connection keeps its ports for a minute; when most are kept, clients wait for ports.
+# A closed connection keeps its ports for a minute; once most are kept, clients wait for ports.
 forget_closed() {
   ip netns exec srv ss -HK state time-wait >/dev/null 2>&1 || true
   ip netns exec cli ss -HK state time-wait >/dev/null 2>&1 || true
@@ -102,11 +102,6 @@ ask() { # SIDE CELL CLIENTS [COMMAND...], which runs the clients: how many repli
     "${header[@]}" "http://$host:${port[$1]}/$file.bin" >"$dir/wrk"
   if grep -q Non-2xx "$dir/wrk"; then echo "$1 does not serve $file.bin" >&2; return 1; fi
   awk '/requests in/ { n = $1 } END { print n; exit !n }' "$dir/wrk"
-}
-
-# Closed connections keep their ports for a minute; with all of them kept, clients wait for ports.
-forget_closed() {
-  local at; for at in srv cli; do ip netns exec $at ss -HK state time-wait >/dev/null 2>&1 || true; done
 }
 
 # Writes "CALLS ALLOCATIONS" per reply to $dir/ARCHITECTURE.CELL.SIDE. One client asks: with many,
