@@ -8,10 +8,12 @@
 mod blocks;
 mod documents;
 mod finding;
+mod imports;
 mod laboratory;
 mod layers;
 mod lengths;
 mod manual;
+mod rooms;
 mod source;
 mod tidy;
 mod tree;

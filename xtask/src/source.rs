@@ -1,6 +1,8 @@
 //! Rust text split into code, comments and literals, so that a rule about one of them is not
 //! misled by the others: this program names forbidden words in strings without using them.
 
+use std::ops::Range;
+
 /// Three views of one file. Each has all of its lines and columns; what belongs to another view is
 /// blank.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,6 +52,20 @@ impl Source {
     pub(crate) fn functions(&self) -> Vec<Function> {
         let words: Vec<usize> = word_positions(&self.code, "fn").collect();
         words.into_iter().filter_map(|at| function(&self.code, at)).collect()
+    }
+
+    /// Names and bodies, as byte offsets in the code, of modules that are no files of their own.
+    /// One that is around another comes first.
+    pub(crate) fn inline_modules(&self) -> Vec<(String, Range<usize>)> {
+        let words = word_positions(&self.code, "mod");
+        let modules = words.filter_map(|at| {
+            let after = self.code[at + 3..].trim_start();
+            let name: String = after.chars().take_while(|&c| is_of_word(c)).collect();
+            let opens = after[name.len()..].trim_start();
+            let opens = self.code.len() - opens.strip_prefix('{')?.len() - 1;
+            Some((name, opens..opens + brace_closes(&self.code[opens..])))
+        });
+        modules.collect()
     }
 
     fn push(&mut self, part: Part, char: char) {

@@ -1,8 +1,15 @@
-use crate::{documents, finding::Finding, layers, lengths, manual, tree::Tree, words};
+use crate::{documents, finding::Finding, layers, lengths, manual, rooms, tree::Tree, words};
 
 /// Everything in `tree` that breaks a rule, by place.
 pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
-    let checks = [layers::check, words::check, lengths::check, documents::check, manual::check];
+    let checks = [
+        layers::check,
+        rooms::check,
+        words::check,
+        lengths::check,
+        documents::check,
+        manual::check,
+    ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
     findings

@@ -78,7 +78,12 @@ fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
 impl Tree {
     /// A tree of one file.
     pub(crate) fn of(path: &str, text: &str) -> Self {
-        let manual = crate::manual::manual();
-        Self { files: vec![File::new(path, text)], ratchet: String::new(), manual }
+        Self::of_files(&[(path, text)])
+    }
+
+    /// A tree of these paths and texts.
+    pub(crate) fn of_files(files: &[(&str, &str)]) -> Self {
+        let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
+        Self { files, ratchet: String::new(), manual: crate::manual::manual() }
     }
 }
