@@ -288,6 +288,17 @@ impl<F> Clone for Miss<F> {
     }
 }
 
+impl<F> Clone for Loaded<F> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Answer(answer) => Self::Answer(answer.clone()),
+            Self::Status(status) => Self::Status(*status),
+            Self::Pages => Self::Pages,
+            Self::More(piece) => Self::More(piece.clone()),
+        }
+    }
+}
+
 impl<F> Clone for Answer<F> {
     fn clone(&self) -> Self {
         Self {

@@ -3,6 +3,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -94,7 +95,13 @@ impl Listener {
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 // It was stopped.
                 Err(Errno::INVAL) => return Err(io::ErrorKind::WouldBlock.into()),
-                accepted => return Ok(Socket::from(accepted?)),
+                accepted => {
+                    let socket = Socket::from(accepted?);
+                    if blocking == Blocking::Yes && !self.is_tcp {
+                        self.hand_on_timeout(&socket)?;
+                    }
+                    return Ok(socket);
+                }
             }
         }
     }
@@ -196,6 +203,28 @@ impl Listener {
             Some(bytes) => Ok(sockopt::set_socket_send_buffer_size(&self.fd, bytes as usize)?),
             None => self.unset_send_buffer(),
         }
+    }
+
+    /// How long a receive or a send on blocking connections accepted from now on waits before it
+    /// fails with `WouldBlock`; `None`: for ever, as by default.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        // Accepted sockets inherit it, so it costs no call for each.
+        for direction in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+            sockopt::set_socket_timeout(&self.fd, direction, timeout)?;
+        }
+        Ok(())
+    }
+
+    /// Those of a Unix socket inherit nothing.
+    fn hand_on_timeout(&self, to: &Socket) -> io::Result<()> {
+        for direction in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+            let timeout = sockopt::socket_timeout(&self.fd, direction)?;
+            sockopt::set_socket_timeout(to, direction, timeout)?;
+        }
+        Ok(())
     }
 
     /// The descriptor, to wait for.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -60,6 +60,12 @@ impl Output {
     /// It cannot be made or written; a pipe that nobody reads.
     pub fn append(path: &Path) -> io::Result<Self> {
         Ok(Self::by(open(path)?, Way::Nonblocking))
+    }
+
+    /// The number of its descriptor.
+    #[must_use]
+    pub fn number(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 
     /// Writes a line. With at most 4,096 bytes (PIPE_BUF) it does not mix with those of other

@@ -202,6 +202,28 @@ pub fn die_with_parent() {
     }
 }
 
+/// Closes all descriptors but the standard ones and these: what a child of [`fork`] has of its
+/// parent's and does not need. Whoever owns one of the others must not use it again, as a child
+/// that leaves by [`exit`] and not by returning does not.
+///
+/// # Errors
+/// The kernel is older than Linux 5.9, or forbids it.
+pub fn keep_only(kept: &[RawFd]) -> io::Result<()> {
+    let mut kept: Vec<u32> = kept.iter().map(|fd| fd.cast_unsigned()).collect();
+    kept.extend(0..3);
+    kept.sort_unstable();
+    kept.dedup();
+    let ends = kept.iter().skip(1).copied().chain([u32::MAX]);
+    for (from, end) in kept.iter().map(|fd| fd + 1).zip(ends).filter(|(from, end)| from < end) {
+        let last = if end == u32::MAX { end } else { end - 1 };
+        // SAFETY: takes numbers only; what becomes of the owners of descriptors is said above.
+        if unsafe { libc::syscall(libc::SYS_close_range, from, last, 0) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// The calling thread, and what it starts, gains no rights any more by running a program
 /// (PR_SET_NO_NEW_PRIVS): the kernel wants this before anybody but root confines himself.
 pub(crate) fn gain_nothing() -> io::Result<()> {

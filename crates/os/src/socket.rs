@@ -3,7 +3,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::io::retry_on_intr;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 
 use crate::File;
@@ -41,6 +42,32 @@ impl Socket {
     pub fn send(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
         let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
         Ok(retry_on_intr(|| rustix::net::send(&self.fd, bytes, flags))?)
+    }
+
+    /// As [`Self::send`], but does not wait, also where the socket does.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn send_now(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let flags = if more { flags | SendFlags::MORE } else { flags };
+        Ok(retry_on_intr(|| rustix::net::send(&self.fd, bytes, flags))?)
+    }
+
+    /// Waits until there is something to receive, or if `sends` room for bytes; whether there is
+    /// something to receive, `false` also after the timeout or a signal.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn is_readable_first(&self, sends: bool, timeout: Option<Duration>) -> io::Result<bool> {
+        let flags = if sends { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let mut watched = [PollFd::new(&self.fd, flags)];
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) => Ok(!(watched[0].revents() - PollFlags::OUT).is_empty()),
+            Err(Errno::INTR) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// Sends up to `n` bytes of a file, from byte `at` on, without copying them (sendfile(2)); 0:
@@ -83,16 +110,15 @@ impl Socket {
         Ok(rustix::net::shutdown(&self.fd, Shutdown::Both)?)
     }
 
-    /// How long a blocking receive or send waits before it fails with `WouldBlock`; `None`: for
-    /// ever, as is longer than a clock can say. Less than a microsecond counts as one.
+    /// How long a receive waits before it fails with `WouldBlock`. Less than a microsecond counts as
+    /// one.
     ///
     /// # Errors
     /// None that is known.
-    pub fn set_timeouts(&self, recv: Option<Duration>, send: Option<Duration>) -> io::Result<()> {
+    pub fn set_receive_timeout(&self, timeout: Duration) -> io::Result<()> {
         // The kernel takes zero for no timeout at all.
-        let least = |timeout: Duration| timeout.max(Duration::from_micros(1));
-        sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Recv, recv.map(least))?;
-        Ok(sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Send, send.map(least))?)
+        let timeout = timeout.max(Duration::from_micros(1));
+        Ok(sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Recv, Some(timeout))?)
     }
 
     /// Makes the close drop what was not sent yet and tell the peer by a reset.

@@ -293,24 +293,26 @@ fn directions_are_shut_apart() {
 /// The shortest there are, so that waiting for them costs nothing.
 #[test]
 fn blocking_calls_give_up() {
-    let soon = Some(Duration::from_nanos(1));
+    let soon = Duration::from_nanos(1);
     for transport in TRANSPORTS {
         let (ours, theirs) = pair(transport, Blocking::Yes);
-        for timeout in [soon, Some(Duration::ZERO)] {
-            ours.set_timeouts(timeout, timeout).unwrap();
+        for timeout in [soon, Duration::ZERO] {
+            ours.set_receive_timeout(timeout).unwrap();
             let error = ours.recv(&mut [0]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::WouldBlock, "{transport:?}");
         }
         let error =
-            std::iter::repeat_with(|| ours.send(&[0; 1 << 16], false)).find_map(Result::err);
+            std::iter::repeat_with(|| ours.send_now(&[0; 1 << 16], false)).find_map(Result::err);
         assert_eq!(error.unwrap().kind(), ErrorKind::WouldBlock, "{transport:?}");
-        ours.set_timeouts(None, None).unwrap();
-        ours.set_timeouts(Some(Duration::MAX), Some(Duration::MAX)).unwrap();
+        assert!(!ours.is_readable_first(true, Some(soon)).unwrap(), "{transport:?}");
+        ours.set_receive_timeout(Duration::MAX).unwrap();
         // Taken off again, the next receive waits until there is something.
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| ours.recv(&mut [0; 8]));
             rustix::io::write(&theirs, b"abc").unwrap();
             assert_eq!(receiver.join().unwrap().unwrap(), 3, "{transport:?}");
+            rustix::io::write(&theirs, b"abc").unwrap();
+            assert!(ours.is_readable_first(true, None).unwrap(), "{transport:?}");
         });
     }
 }

@@ -7,9 +7,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use h1::{Chunk, Connection, Found, Limits, Loaded, Miss, Now, Reply, Shared, Status, Want};
+use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
 use os::File;
-use servers::session::{Session, Sessions};
+use servers::session::{Asked, Event, Session, Sessions, View};
 use servers::settings::Settings;
 use servers::{Failure, Program, knobs};
 
@@ -46,18 +46,26 @@ fn told(what: &str) -> ExitCode {
 
 fn recoded(limits: &Shared<Limits>) -> Sessions {
     let limits = Shared::clone(limits);
-    Arc::new(move |now| {
+    Arc::new(move |_, now| {
         let inner = Connection::new(Shared::clone(&limits), now.at);
-        Box::new(Recoded { inner, out: None, plain: 0 })
+        Box::new(Recoded { inner, out: None, waits: false })
     })
 }
 
 /// A connection behind a code.
 struct Recoded {
     inner: Connection<File>,
-    /// Coded bytes on their way out, standing for so many plain ones.
-    out: Option<Chunk>,
+    out: Option<Out>,
+    /// A piece of a file was handed over to be read.
+    waits: bool,
+}
+
+/// Coded bytes on their way out.
+struct Out {
+    coded: Chunk,
+    /// Plain bytes that all of them stand for, and how many of these were told as sent.
     plain: u64,
+    told: u64,
 }
 
 /// The code is its own inverse.
@@ -73,81 +81,80 @@ impl Recoded {
         }
         match self.inner.want() {
             // What is read for coding need not be in the page cache before.
-            Want::Load(Miss::Pages(_)) => {
+            Want::Load(_, Miss::Pages(_)) => {
                 self.inner.loaded(Loaded::Pages, now);
                 self.prepare(now);
             }
             Want::Send(chunk, _) if !chunk.bytes().is_empty() => {
-                self.plain = chunk.bytes().len() as u64;
-                self.out = Some(Chunk::whole(code(chunk.bytes()).into()));
+                self.out = Some(Out::of(chunk.bytes()));
             }
             _ => {}
         }
+    }
+
+    fn wants_piece(&self) -> bool {
+        matches!(self.inner.want(), Want::Send(..))
+    }
+
+    /// A piece of a file has come; none of it: the file has become shorter.
+    fn add(&mut self, piece: &Chunk) {
+        self.waits = false;
+        if piece.bytes().is_empty() {
+            self.inner.failed();
+        } else if self.wants_piece() {
+            self.out = Some(Out::of(piece.bytes()));
+        }
+    }
+
+    /// Progress within a piece is told, too: who takes it slowly is not silent.
+    fn sent(&mut self, n: u64, now: &Now) {
+        let Some(out) = &mut self.out else { return };
+        let plain = out.sent(n);
+        if out.coded.bytes().is_empty() {
+            self.out = None;
+        }
+        self.inner.sent(plain, now);
+    }
+}
+
+impl Out {
+    fn of(plain: &[u8]) -> Self {
+        Self { coded: Chunk::whole(code(plain).into()), plain: plain.len() as u64, told: 0 }
+    }
+
+    /// So many coded bytes more are out; how many plain ones that are.
+    fn sent(&mut self, n: u64) -> u64 {
+        self.coded.at += n as usize;
+        let told = self.plain * self.coded.at as u64 / self.coded.end as u64;
+        told - std::mem::replace(&mut self.told, told)
     }
 }
 
 impl Session for Recoded {
     fn want(&self) -> Want<'_, File> {
         if let Some(out) = &self.out {
-            return Want::Send(out, None);
+            return Want::Send(&out.coded, None);
         }
         match self.inner.want() {
-            Want::Send(_, Some(part)) => Want::Load(Miss::More(part.clone())),
+            Want::Send(..) if self.waits => Want::Wait,
+            Want::Send(_, Some(part)) => Want::Load(Tag::default(), Miss::More(part.clone())),
             want => want,
         }
     }
 
-    fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
-        let more = self.inner.received(&code(bytes), now);
-        self.prepare(now);
-        more
-    }
-
-    fn ended(&mut self, now: &Now) {
-        self.inner.ended(now);
-        self.prepare(now);
-    }
-
-    fn found(&mut self, found: Found<File>, now: &Now) {
-        self.inner.found(found, now);
-        self.prepare(now);
-    }
-
-    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
-        match loaded {
-            Loaded::More(piece) if piece.bytes().is_empty() => self.inner.failed(),
-            Loaded::More(piece) => {
-                self.plain = piece.bytes().len() as u64;
-                self.out = Some(Chunk::whole(code(piece.bytes()).into()));
-            }
+    fn tell(&mut self, event: Event<'_>, now: &Now) {
+        match event {
+            Event::Bytes(bytes) => self.inner.tell(Event::Bytes(&code(bytes)), now),
+            Event::Sent(n) => self.sent(n, now),
+            Event::HandedOver(_) if self.wants_piece() => self.waits = true,
+            Event::Loaded(_, Loaded::More(piece)) => self.add(&piece),
             // A reply has begun that cannot be finished.
-            Loaded::Status(_) if matches!(self.inner.want(), Want::Send(..)) => {
-                self.inner.failed();
-            }
-            other => self.inner.loaded(other, now),
+            Event::Loaded(_, Loaded::Status(_)) if self.wants_piece() => self.inner.failed(),
+            event => self.inner.tell(event, now),
         }
-        self.prepare(now);
-    }
-
-    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply> {
-        let out = self.out.as_mut()?;
-        out.at += n as usize;
-        if out.at < out.end {
-            return None;
+        if matches!(self.inner.want(), Want::Close) {
+            self.out = None;
         }
-        self.out = None;
-        let reply = self.inner.sent(self.plain, now);
-        self.prepare(now);
-        reply
-    }
-
-    fn failed(&mut self) {
-        self.out = None;
-        self.inner.failed();
-    }
-
-    fn refuse(&mut self, status: Status, now: &Now) {
-        self.inner.refuse(status, now);
         self.prepare(now);
     }
 
@@ -160,5 +167,17 @@ impl Session for Recoded {
         is_over
     }
 
-    servers::pass_on!(inner);
+    fn next_reply(&mut self) -> Option<(Tag, Reply)> {
+        Session::next_reply(&mut self.inner)
+    }
+
+    fn view(&self) -> View {
+        let view = Session::view(&self.inner);
+        // The time of a disk is not the client's.
+        View { deadline: view.deadline.filter(|_| !self.waits), ..view }
+    }
+
+    fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
+        Session::asked(&self.inner, tag)
+    }
 }

@@ -3,158 +3,154 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use h1::{Connection, Deadline, Field, Found, Limits, Loaded, Now, Reply, Shared, Status, Want};
+use h1::{
+    Connection, Deadline, Field, Found, Limits, Loaded, Now, Reply, Shared, Status, Tag, Want,
+};
 use os::File;
 
 /// What an architecture drives: one conversation with one peer, without I/O.
 ///
-/// [`h1::Connection`] is one; a session that re-codes every byte (TLS, say) wraps another. The
-/// architectures know no other type, so that neither adds a line to them. The methods mean what
-/// they mean in [`h1::Connection`].
+/// [`h1::Connection`] is one; a session that re-codes every byte (TLS, say) wraps another, answers
+/// the events that it minds and passes the others on. The architectures know no other type, so that
+/// neither adds a line to them.
 pub trait Session: Send {
-    /// What is to be done next.
+    /// What is to be done next. Asking changes nothing.
     fn want(&self) -> Want<'_, File>;
-    /// Where the peer connects from, as far as that can be found out; told once to those who want
-    /// to know (`Server::asks_who`), perhaps after its first bytes.
-    fn introduced(&mut self, _: Option<IpAddr>, _: &Now) {}
-    /// Whose connection it is, where that is somebody else than the peer.
-    fn source(&self) -> Option<IpAddr> {
-        None
-    }
-    /// Bytes from the peer; `false`: enough for now.
-    fn received(&mut self, bytes: &[u8], now: &Now) -> bool;
-    /// FIN from the peer.
-    fn ended(&mut self, now: &Now);
-    /// Answers `Find`.
-    fn found(&mut self, found: Found<File>, now: &Now);
-    /// Answers `Load`.
-    fn loaded(&mut self, loaded: Loaded<File>, now: &Now);
-    /// So many bytes of what `Send` wants are out.
-    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply>;
-    /// FIN is out.
-    fn shut(&mut self, now: &Now);
-    /// It broke off.
-    fn failed(&mut self);
-    /// To be answered with a status and closed.
-    fn refuse(&mut self, status: Status, now: &Now);
-    /// To be closed after the reply in hand, at once if there is none.
-    fn drain(&mut self);
-    /// To be closed after the reply in hand, or after the next if one is asked for soon.
-    fn retire(&mut self, now: &Now);
-    /// The deadline has passed; `true`: patience is over.
+    /// Something has happened to it.
+    fn tell(&mut self, event: Event<'_>, now: &Now);
+    /// The deadline of its view has passed; `true`: patience is over.
     fn expired(&mut self, now: &Now) -> bool;
-    /// When `expired` is due.
-    fn deadline(&self) -> Option<Deadline>;
-    /// Whether it closes once what `Send` wants is out.
-    fn closes(&self) -> bool;
-    /// Bytes of the reply in hand still to be sent.
-    fn remaining(&self) -> u64;
+    /// A reply that has become complete by what was sent, told once: to be asked for after each
+    /// [`Event::Sent`] until there is none.
+    fn next_reply(&mut self) -> Option<(Tag, Reply)>;
+    /// How it stands.
+    fn view(&self) -> View;
+    /// The request of that tag, for logs and traces: there from `Find` until its reply is complete.
+    fn asked(&self, tag: Tag) -> Option<Asked<'_>>;
+}
+
+/// What can happen to a session.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// Where its peer connects from, as far as that can be found out: told once, to those who want
+    /// to know (`Server::asks_who`), perhaps after the first bytes.
+    Introduced(Option<IpAddr>),
+    /// Bytes from the peer, in any state.
+    Bytes(&'e [u8]),
+    /// FIN from the peer.
+    Fin,
+    /// The answer to `Find`.
+    Found(Tag, Found<File>),
+    /// What `Load` wants is done by somebody else; [`Event::Loaded`] follows in its time.
+    HandedOver(Tag),
+    /// The answer to `Load`.
+    Loaded(Tag, Loaded<File>),
+    /// So many bytes of what `Send` wants are out.
+    Sent(u64),
+    /// FIN is out.
+    Shut,
+    /// It broke off: the peer is gone, or what was announced cannot be sent.
+    Failed,
+    /// It is to be answered with a status and closed.
+    Refused(Status),
+    /// It is to be closed after the reply in hand, at once if there is none.
+    Drain,
+    /// It is to be closed after the reply in hand, or after the next if one is asked for soon.
+    Retire,
+}
+
+/// How a session stands, as far as drivers have to know.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// When [`Session::expired`] is due.
+    pub deadline: Option<Deadline>,
     /// Between two requests.
-    fn is_idle(&self) -> bool;
-    /// The request being answered, for logs.
-    fn request_line(&self) -> Option<&[u8]>;
-    /// A field of that request, for logs.
-    fn request_field(&self, field: Field) -> Option<&[u8]>;
+    pub is_idle: bool,
+    /// It closes once what `Send` wants is out.
+    pub closes: bool,
+    /// It takes bytes also while it wants to send or to wait.
+    pub hears: bool,
 }
 
-/// The methods that a [`Session`] around another one leaves to it, by the name of its field: they
-/// neither bring bytes nor take any.
-#[macro_export]
-macro_rules! pass_on {
-    ($inner:ident) => {
-        fn shut(&mut self, now: &h1::Now) {
-            self.$inner.shut(now);
-        }
-        fn drain(&mut self) {
-            self.$inner.drain();
-        }
-        fn retire(&mut self, now: &h1::Now) {
-            self.$inner.retire(now);
-        }
-        fn deadline(&self) -> Option<h1::Deadline> {
-            self.$inner.deadline()
-        }
-        fn closes(&self) -> bool {
-            self.$inner.closes()
-        }
-        fn remaining(&self) -> u64 {
-            self.$inner.remaining()
-        }
-        fn is_idle(&self) -> bool {
-            self.$inner.is_idle()
-        }
-        fn request_line(&self) -> Option<&[u8]> {
-            self.$inner.request_line()
-        }
-        fn request_field(&self, field: h1::Field) -> Option<&[u8]> {
-            self.$inner.request_field(field)
-        }
-    };
+/// A request, and whose it is where that is somebody else than the peer.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'s> {
+    /// In the client's own words.
+    pub request: h1::Asked<'s>,
+    /// As a balancer has said.
+    pub source: Option<IpAddr>,
 }
 
-/// Makes the session of a connection just accepted.
-pub type Sessions = Arc<dyn Fn(&Now) -> Box<dyn Session> + Send + Sync>;
+/// Loads of one connection that may be in hand at once: it must not have all helpers to itself.
+pub const LOADS_MAX: usize = 4;
+
+/// Makes the session of a connection just accepted, by the place of its listening socket among all
+/// of them.
+pub type Sessions = Arc<dyn Fn(usize, &Now) -> Box<dyn Session> + Send + Sync>;
 
 /// Sessions that speak HTTP/1.1 as it is on the wire.
 #[must_use]
 pub fn plain(limits: &Shared<Limits>) -> Sessions {
     let limits = Shared::clone(limits);
-    Arc::new(move |now| Box::new(h1::Connection::new(Shared::clone(&limits), now.at)))
+    Arc::new(move |_, now| Box::new(Connection::new(Shared::clone(&limits), now.at)))
 }
 
 impl Session for Connection<File> {
     fn want(&self) -> Want<'_, File> {
         self.want()
     }
-    fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
-        self.received(bytes, now)
+
+    fn tell(&mut self, event: Event<'_>, now: &Now) {
+        match event {
+            Event::Introduced(_) => {}
+            Event::Bytes(bytes) => {
+                self.received(bytes, now);
+            }
+            Event::Fin => self.ended(now),
+            Event::Found(_, found) => self.found(found, now),
+            Event::HandedOver(_) => self.handed_over(),
+            Event::Loaded(_, loaded) => self.loaded(loaded, now),
+            Event::Sent(n) => self.sent(n, now),
+            Event::Shut => self.shut(now),
+            Event::Failed => self.failed(),
+            Event::Refused(status) => self.refuse(status, now),
+            Event::Drain => self.drain(),
+            Event::Retire => self.retire(now),
+        }
     }
-    fn ended(&mut self, now: &Now) {
-        self.ended(now);
-    }
-    fn found(&mut self, found: Found<File>, now: &Now) {
-        self.found(found, now);
-    }
-    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
-        self.loaded(loaded, now);
-    }
-    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply> {
-        self.sent(n, now)
-    }
-    fn shut(&mut self, now: &Now) {
-        self.shut(now);
-    }
-    fn failed(&mut self) {
-        self.failed();
-    }
-    fn refuse(&mut self, status: Status, now: &Now) {
-        self.refuse(status, now);
-    }
-    fn drain(&mut self) {
-        self.drain();
-    }
-    fn retire(&mut self, now: &Now) {
-        self.retire(now);
-    }
+
     fn expired(&mut self, now: &Now) -> bool {
         self.expired(now)
     }
-    fn deadline(&self) -> Option<Deadline> {
-        self.deadline()
+
+    fn next_reply(&mut self) -> Option<(Tag, Reply)> {
+        self.next_reply().map(|reply| (Tag::default(), reply))
     }
-    fn closes(&self) -> bool {
-        self.closes()
+
+    fn view(&self) -> View {
+        View {
+            deadline: self.deadline(),
+            is_idle: self.is_idle(),
+            closes: self.closes(),
+            hears: false,
+        }
     }
-    fn remaining(&self) -> u64 {
-        self.remaining()
+
+    fn asked(&self, _: Tag) -> Option<Asked<'_>> {
+        self.asked().map(|request| Asked { request, source: None })
     }
-    fn is_idle(&self) -> bool {
-        self.is_idle()
+}
+
+impl<'s> Asked<'s> {
+    /// The request line.
+    #[must_use]
+    pub fn line(&self) -> Option<&'s [u8]> {
+        self.request.line()
     }
-    fn request_line(&self) -> Option<&[u8]> {
-        self.request_line()
-    }
-    fn request_field(&self, field: Field) -> Option<&[u8]> {
-        self.request_field(field)
+
+    /// The first value of a field.
+    #[must_use]
+    pub fn field(&self, field: Field) -> Option<&'s [u8]> {
+        self.request.field(field)
     }
 }

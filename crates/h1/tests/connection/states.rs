@@ -160,7 +160,7 @@ fn in_state(state: State) -> Driver {
         State::Idle => received(&mut driver, &get("/small")),
         State::Body => looked_up(&mut driver, &crlf(&format!("{body}\n"))),
         State::Continue => {
-            looked_up(&mut driver, &crlf(&format!("{body}Expect: 100-continue\n\n")))
+            looked_up(&mut driver, &crlf(&format!("{body}Expect: 100-continue\n\n")));
         }
         State::Find => driver = driver.asked("/small"),
         State::Load => {

@@ -1,104 +1,134 @@
-//! The registry: every architecture, and who performs which step in it.
+//! The registry: every architecture, and all that others have to know of it.
 
 mod amped;
 mod mt;
 mod proactor;
 mod sped;
 
-use std::io;
+use os::seccomp::Kind;
 
+use crate::rings::completions;
+pub use crate::shared::architecture::{Requests, Row, Sharing, Stalls};
 use crate::shared::performer::Performer;
-use crate::shared::server::Server;
+pub use crate::shared::server::Architecture;
 use crate::shared::settings::{ACCEPT_INF, Sendfile};
-
-/// One architecture.
-pub struct Architecture {
-    /// As in `--architecture NAME`.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub is: &'static str,
-    /// Paper and section.
-    pub paper: &'static str,
-    /// Who takes connections.
-    pub accept: Performer,
-    /// Who receives and sends.
-    pub transfer: Performer,
-    /// Who translates paths, opens and stats.
-    pub path: Performer,
-    /// Who waits for pages of files.
-    pub pages: Performer,
-    /// Whether it has a getevents phase, so that it takes `--poller`.
-    pub polls: bool,
-    /// Whether threads of one process share one descriptor for each connection held.
-    pub connection_per_thread: bool,
-    /// Connections taken consecutively where the operator does not say: a loop takes all that wait,
-    /// because it alone accepts.
-    pub accept_limit: u32,
-    /// The ways of file parts that it has, the one it takes by itself first.
-    pub sendfile: &'static [Sendfile],
-    /// Runs one worker until it has drained.
-    pub run: fn(&Server, usize) -> io::Result<()>,
-}
 
 /// The table.
 pub const ARCHITECTURES: &[Architecture] = &[
     Architecture {
         name: "sped",
         is: "one process, one loop, three phases: getevents, accept, work; the disk blocks all",
+        known_as: "µserver SPED, Zeus, thttpd",
         paper: "Brecht04 4.1",
         accept: Performer::Loop,
         transfer: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
-        polls: true,
-        connection_per_thread: false,
-        accept_limit: ACCEPT_INF,
-        sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
+        stalls: Stalls::All,
+        requests: Requests::InTurn,
+        knobs: &[PROCESSES, "sendfile"],
+        tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: sped::sped,
+        ..LOOP
     },
     Architecture {
         name: "amped",
         is: "the same loop, with helper threads for what may touch the disk",
+        known_as: "Flash, nginx with thread pools",
         paper: "Choi05 2 and 3.1",
         accept: Performer::Loop,
         transfer: Performer::Loop,
         path: Performer::Helper,
         pages: Performer::Helper,
-        polls: true,
-        connection_per_thread: false,
-        accept_limit: ACCEPT_INF,
-        sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
+        stalls: Stalls::Nobody,
+        requests: Requests::Several,
+        knobs: &[PROCESSES, "helpers", "helper-queue", "sendfile"],
+        tuning: &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG],
         run: amped::amped,
+        ..LOOP
     },
     Architecture {
         name: "mt",
         is: "a pool of kernel threads, one connection each, blocking calls, one shared cache",
+        known_as: "JAWS, Apache worker",
         paper: "JAWS97 3.2.3",
         accept: Performer::Thread,
         transfer: Performer::Thread,
         path: Performer::Thread,
         pages: Performer::Thread,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        workers: 1,
+        descriptors: Sharing::Threads,
+        cache: Sharing::Threads,
         polls: false,
         connection_per_thread: true,
+        knobs: &["threads", "threads-min", "cache-locks", "sendfile"],
         accept_limit: 1,
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
+        window_bytes: None,
+        calls: Kind::Calls,
+        tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
+        probe: |_| Ok(()),
         run: mt::mt,
     },
     Architecture {
         name: "proactor",
         is: "one loop on a completion ring: every want is a submission, every event a completion",
+        known_as: "JAWS on Windows NT",
         paper: "JAWS97 3.2.3",
         accept: Performer::Ring,
         transfer: Performer::Ring,
         path: Performer::Loop,
         pages: Performer::Ring,
+        stalls: Stalls::Nobody,
+        requests: Requests::Several,
         polls: false,
-        connection_per_thread: false,
-        accept_limit: ACCEPT_INF,
+        knobs: &[PROCESSES],
         sendfile: &[],
+        window_bytes: Some(completions::READ_BYTES),
+        calls: Kind::Ring,
+        tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
+        probe: completions::probe,
         run: proactor::proactor,
+        ..LOOP
     },
 ];
+
+/// What architectures of one loop have in common.
+const LOOP: Architecture = Architecture {
+    name: "",
+    is: "",
+    known_as: "",
+    paper: "",
+    accept: Performer::Loop,
+    transfer: Performer::Loop,
+    path: Performer::Loop,
+    pages: Performer::Loop,
+    stalls: Stalls::All,
+    requests: Requests::InTurn,
+    workers: 1,
+    descriptors: Sharing::Loop,
+    cache: Sharing::Loop,
+    polls: true,
+    connection_per_thread: false,
+    knobs: &[],
+    accept_limit: ACCEPT_INF,
+    sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
+    window_bytes: None,
+    calls: Kind::Calls,
+    tuning: &[],
+    probe: |_| Ok(()),
+    run: sped::sped,
+};
+
+const PROCESSES: &str = "processes";
+
+// Values small enough for twenty minutes of tuning.
+type Tuning = (&'static str, &'static [&'static str]);
+const CONNECTIONS: Tuning = ("connections-max", &["1000", "10000"]);
+const OF_PROCESSES: Tuning = ("processes", &["1", "2", "4"]);
+const BACKLOG: Tuning = ("backlog", &["64", "1024"]);
 
 /// Finds an architecture by its name.
 #[must_use]
@@ -115,14 +145,14 @@ pub fn names() -> String {
 /// The table as Markdown.
 #[must_use]
 pub fn markdown() -> String {
-    let mut text = String::from("| name | is | paper | accept | receive, send | path | pages |\n");
-    text.push_str("|---|---|---|---|---|---|---|\n");
+    let titles = "| name | is | known as | paper | accept | receive, send | path | pages |\n";
+    let mut text = format!("{titles}|---|---|---|---|---|---|---|---|\n");
     for row in ARCHITECTURES {
         let [accept, transfer, path, pages] =
             [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
         text.push_str(&format!(
-            "| `{}` | {} | {} | {accept} | {transfer} | {path} | {pages} |\n",
-            row.name, row.is, row.paper
+            "| `{}` | {} | {} | {} | {accept} | {transfer} | {path} | {pages} |\n",
+            row.name, row.is, row.known_as, row.paper
         ));
     }
     text

@@ -16,20 +16,21 @@
 use std::io;
 
 use crate::rings::completions::Completions;
-use crate::shared::server::Server;
+use crate::shared::server::Worker;
 
 /// Serves until drained.
 ///
 /// # Errors
 /// The machine refuses a ring, at start or while waiting.
-pub(crate) fn proactor(server: &Server, worker: usize) -> io::Result<()> {
-    let mut turn = Completions::new(server, worker)?;
-    while turn.goes_on() {
-        turn.accept(server.accept_limit())?;
-        turn.submit_and_wait()?;
-        while turn.complete()? {}
-        turn.start_all()?;
-        turn.expire()?;
+pub(crate) fn proactor(worker: &Worker<'_>) -> io::Result<()> {
+    let mut ring = Completions::new(worker)?;
+    worker.ready();
+    while ring.go_on() {
+        ring.accept()?;
+        ring.submit_and_wait()?;
+        while ring.complete()? {}
+        ring.start_all()?;
+        ring.expire()?;
     }
     Ok(())
 }

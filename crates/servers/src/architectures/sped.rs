@@ -15,29 +15,30 @@
 
 use std::io;
 
-use crate::connection::perform::Nobody;
+use crate::connection::perform::InPlace;
 use crate::loops::phases::{Loop, Until};
-use crate::shared::server::Server;
+use crate::shared::server::Worker;
 
 /// Serves until drained.
 ///
 /// # Errors
 /// The machine refuses a poller or a descriptor, at start or while waiting.
-pub(crate) fn sped(server: &Server, worker: usize) -> io::Result<()> {
-    let mut turn = Loop::new(server, worker)?;
-    while turn.goes_on() {
-        turn.get_events()?;
-        if turn.is_listener_ready() {
-            turn.accept(server.accept_limit());
+pub(crate) fn sped(worker: &Worker<'_>) -> io::Result<()> {
+    let mut phases = Loop::new(worker)?;
+    worker.ready();
+    while phases.go_on() {
+        phases.get_events()?;
+        if phases.is_listener_ready() {
+            phases.accept();
         }
-        let round = turn.ready();
-        if server.settings.passes == 2 {
+        let round = phases.ready();
+        if worker.server.settings.passes == 2 {
             for &token in &round {
-                turn.work(token, Until::Send, &mut Nobody);
+                phases.work(token, Until::Send, &mut InPlace);
             }
         }
-        turn.flush(round, &mut Nobody);
-        turn.expire();
+        phases.flush(round, &mut InPlace);
+        phases.expire();
     }
     Ok(())
 }

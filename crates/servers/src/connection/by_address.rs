@@ -4,10 +4,10 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use h1::{Found, Loaded, Now, Reply, Status, Want};
+use h1::{Found, Now, Reply, Status, Tag, Want};
 use os::File;
 
-use crate::session::{Session, Sessions};
+use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
 use crate::shared::proxy_protocol::{self, HEADER_BYTES_MAX, Header, Network};
 use crate::shared::quotas::{Key, Quota, Quotas};
@@ -41,9 +41,9 @@ pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counter
         limits_requests: settings.quota.requests_per_s > 0,
         counters: counters.clone(),
     });
-    Arc::new(move |now| {
+    Arc::new(move |listener, now| {
         let state = State::Unknown { early: Vec::new(), has_ended: false };
-        Box::new(ByAddress { policy: Arc::clone(&policy), inner: sessions(now), state })
+        Box::new(ByAddress { policy: Arc::clone(&policy), inner: sessions(listener, now), state })
     })
 }
 
@@ -79,7 +79,7 @@ impl ByAddress {
             self.turn_away();
         }
         if has_ended {
-            self.ended(now);
+            self.tell(Event::Fin, now);
         }
     }
 
@@ -104,7 +104,7 @@ impl ByAddress {
         }
         self.state = State::Admitted { source, key };
         if !bytes.is_empty() {
-            self.inner.received(bytes, now);
+            self.inner.tell(Event::Bytes(bytes), now);
         }
     }
 
@@ -117,6 +117,16 @@ impl ByAddress {
 impl Policy {
     fn is_balancer(&self, peer: IpAddr) -> bool {
         self.balancers.iter().any(|network| network.contains(peer))
+    }
+
+    /// What was found for an address, unless that asks too often. Counted here, where the address is
+    /// known, and before a disk is touched.
+    fn throttled(&self, key: Key, found: Found<File>, now: &Now) -> Found<File> {
+        if !self.limits_requests || self.quotas().asks(key, now.at) {
+            return found;
+        }
+        self.counters.count(Counter::Throttled);
+        Found::Status(Status::TOO_MANY_REQUESTS)
     }
 
     // A thread that panicked has not left an account half changed.
@@ -134,14 +144,6 @@ impl Drop for ByAddress {
 }
 
 impl Session for ByAddress {
-    fn introduced(&mut self, peer: Option<IpAddr>, now: &Now) {
-        self.meet(peer, now);
-    }
-
-    fn source(&self) -> Option<IpAddr> {
-        if let State::Admitted { source, .. } = self.state { source } else { None }
-    }
-
     fn want(&self) -> Want<'_, File> {
         match &self.state {
             State::TurnedAway => Want::Close,
@@ -150,73 +152,48 @@ impl Session for ByAddress {
         }
     }
 
-    fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
-        match &mut self.state {
-            State::Unknown { early, .. } if early.len() + bytes.len() <= EARLY_BYTES_MAX => {
-                early.extend_from_slice(bytes);
-                true
+    fn tell(&mut self, event: Event<'_>, now: &Now) {
+        match (&mut self.state, event) {
+            (_, Event::Introduced(peer)) => self.meet(peer, now),
+            (State::TurnedAway, Event::Bytes(_)) => {}
+            (State::Unknown { early, .. }, Event::Bytes(bytes)) => {
+                if early.len() + bytes.len() <= EARLY_BYTES_MAX {
+                    early.extend_from_slice(bytes);
+                } else {
+                    self.turn_away();
+                }
             }
-            State::Unknown { .. } => {
-                self.turn_away();
-                false
+            (State::Unknown { has_ended, .. }, Event::Fin) => *has_ended = true,
+            (State::Balancer(_), Event::Bytes(bytes)) => self.hear(bytes, now),
+            (State::Admitted { key: Some(key), .. }, Event::Found(tag, found)) => {
+                let found = self.policy.throttled(*key, found, now);
+                self.inner.tell(Event::Found(tag, found), now);
             }
-            State::Balancer(_) => {
-                self.hear(bytes, now);
-                matches!(self.want(), Want::Recv)
-            }
-            State::Admitted { .. } => self.inner.received(bytes, now),
-            State::TurnedAway => false,
+            (_, event) => self.inner.tell(event, now),
         }
-    }
-
-    fn ended(&mut self, now: &Now) {
-        match &mut self.state {
-            State::Unknown { has_ended, .. } => *has_ended = true,
-            _ => self.inner.ended(now),
-        }
-    }
-
-    /// Counted here, where the address is known, and before a disk is touched.
-    fn found(&mut self, found: Found<File>, now: &Now) {
-        let found = match self.state {
-            State::Admitted { key: Some(key), .. }
-                if self.policy.limits_requests && !self.policy.quotas().asks(key, now.at) =>
-            {
-                self.policy.counters.count(Counter::Throttled);
-                Found::Status(Status::TOO_MANY_REQUESTS)
-            }
-            _ => found,
-        };
-        self.inner.found(found, now);
     }
 
     fn expired(&mut self, now: &Now) -> bool {
-        match self.state {
-            State::Admitted { .. } => self.inner.expired(now),
-            _ => {
-                self.inner.failed();
-                true
-            }
+        if let State::Admitted { .. } = self.state {
+            return self.inner.expired(now);
         }
+        self.inner.tell(Event::Failed, now);
+        true
     }
 
-    fn failed(&mut self) {
-        self.inner.failed();
+    fn next_reply(&mut self) -> Option<(Tag, Reply)> {
+        self.inner.next_reply()
     }
 
-    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
-        self.inner.loaded(loaded, now);
+    fn view(&self) -> View {
+        self.inner.view()
     }
 
-    fn sent(&mut self, n: u64, now: &Now) -> Option<Reply> {
-        self.inner.sent(n, now)
+    fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
+        let asked = self.inner.asked(tag)?;
+        let State::Admitted { source, .. } = self.state else { return Some(asked) };
+        Some(Asked { source: asked.source.or(source), ..asked })
     }
-
-    fn refuse(&mut self, status: Status, now: &Now) {
-        self.inner.refuse(status, now);
-    }
-
-    crate::pass_on!(inner);
 }
 
 #[cfg(test)]
@@ -249,19 +226,19 @@ mod tests {
             let counters = Counters::new(1).unwrap();
             let sessions = before(plain(&Shared::new(Limits::default())), &settings, &counters);
             for is_known_late in [false, true] {
-                let mut session = sessions(&now);
+                let mut session = sessions(0, &now);
                 let peer = Some(IpAddr::from([127, 0, 0, 1]));
                 if !is_known_late {
-                    session.introduced(peer, &now);
+                    session.tell(Event::Introduced(peer), &now);
                 }
                 for piece in pieces {
-                    session.received(piece, &now);
+                    session.tell(Event::Bytes(piece), &now);
                 }
-                session.ended(&now);
+                session.tell(Event::Fin, &now);
                 if is_known_late {
-                    session.introduced(peer, &now);
+                    session.tell(Event::Introduced(peer), &now);
                 }
-                let wants = matches!(session.want(), Want::Find(_));
+                let wants = matches!(session.want(), Want::Find(..));
                 assert_eq!(wants, is_asked, "{balancer:?} late {is_known_late}: {pieces:?}");
             }
         }

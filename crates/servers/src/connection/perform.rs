@@ -1,97 +1,147 @@
-//! One want, performed by a non-blocking call: what the readiness loops share.
+//! One want, performed: what loops, threads and the admin listener share.
 
 use std::io;
 
-use h1::{FilePart, Found, Loaded, Miss, Now, Status, Want};
+use h1::{Found, Head, Loaded, Miss, Tag, Want};
+use os::File;
 use os::poller::Interest;
-use os::{File, Socket};
 
-use crate::connection::{Connection, count};
-use crate::shared::counters::{Counter, Tally};
-use crate::shared::log::AccessLog;
-use crate::shared::performer::Performer;
-use crate::shared::server::Server;
-use crate::shared::settings::Sendfile;
+use super::Connection;
+use super::books::Books;
+use super::calls::{Calls, interest};
+use crate::session::Event;
+use crate::shared::counters::Counter;
 use crate::shared::trace::Step;
 
-/// Where a peer stands after one want.
+/// Where a connection stands after one want.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Performed; it wants something else now.
     Went,
-    /// Nothing more until the socket is ready for this.
+    /// It wants to send, which is not its turn yet.
+    Sends,
+    /// Nothing more until its socket is ready for this, or a load has come back.
     Blocked(Interest),
-    /// A helper has it.
-    Away,
     /// It is to be dropped.
     Over,
 }
 
-/// Who loads: the loop itself, or somebody it hands over to.
-pub(crate) trait Loads {
-    /// Takes a miss of the peer with this token: answers now, or later.
-    fn load(&mut self, token: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed;
+/// How much of a connection's work is done before the others' turn, and what is lent for it.
+pub(crate) struct Share<'b> {
+    pub(crate) until: Until,
+    /// Wants that are performed.
+    pub(crate) wants: u32,
+    /// Bytes that are sent.
+    pub(crate) bytes: u64,
+    /// What is received goes through here.
+    pub(crate) buffer: &'b mut [u8],
+}
+
+/// How far a connection is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Until it has something to send.
+    Send,
+    /// Until it would block.
+    Blocked,
+}
+
+/// Whoever finds and loads what connections want.
+pub(crate) trait Service {
+    /// Looks a request up: memory only.
+    fn find(&mut self, head: &Head<'_>, books: &mut Books<'_>) -> Found<File> {
+        books.find(head)
+    }
+
+    /// Takes a miss of the connection with that token: answers now, or later.
+    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &Books<'_>) -> Load;
 }
 
 /// What became of a miss.
-pub(crate) enum Handed {
-    /// Loaded here and now.
-    Loaded(Loaded<File>),
-    /// Handed over.
-    Away,
+pub(crate) enum Load {
+    /// Done here and now.
+    Done(Loaded<File>),
+    HandedOver,
+    /// Handed over before, for another connection that asked for the same.
+    Joined,
     /// Too much waits already.
     Refused,
 }
 
-/// Nobody to hand over to: the loop blocks until the disk has answered.
-pub(crate) struct Nobody;
+/// Nobody to hand over to: whoever performs waits until the disk has answered.
+pub(crate) struct InPlace;
 
-impl Loads for Nobody {
-    fn load(&mut self, _: u64, miss: Miss<File>, server: &Server, now: &Now) -> Handed {
-        Handed::Loaded(server.load(&miss, now))
+impl Service for InPlace {
+    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &Books<'_>) -> Load {
+        Load::Done(books.server.load(&miss, &books.now))
     }
 }
 
-/// What a loop lends for performing a want.
-pub(crate) struct Hands<'l> {
-    pub(crate) server: &'l Server,
-    pub(crate) now: &'l Now,
-    pub(crate) buffer: &'l mut [u8],
-    pub(crate) tally: &'l mut Tally,
-    pub(crate) log: Option<&'l mut AccessLog>,
-    pub(crate) loads: &'l mut dyn Loads,
-    /// Bytes that may still be sent in this turn.
-    pub(crate) budget: u64,
-}
+impl Books<'_> {
+    /// Performs wants of a connection until its share is used up, or one has to wait.
+    pub(crate) fn work<C: Calls>(
+        &mut self,
+        token: u64,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+        service: &mut dyn Service,
+    ) -> Progress {
+        for _ in 0..share.wants {
+            match self.perform(token, connection, share, service) {
+                Progress::Went if share.bytes > 0 => {}
+                progress => return progress,
+            }
+        }
+        Progress::Went
+    }
 
-impl Hands<'_> {
-    /// Performs what `peer` wants, once.
-    pub(crate) fn perform(&mut self, token: u64, peer: &mut Connection) -> Progress {
-        match peer.session.want() {
-            Want::Recv => self.receive(peer),
-            Want::Find(head) => {
-                let found = self.server.site.find(&head, self.now);
-                self.tally.add(Counter::Requests, 1);
-                if let Some(journal) = &mut peer.journal {
-                    journal.note(&*peer.session);
-                    journal.mark(Step::Find, Performer::Loop);
-                }
-                if matches!(found, Found::Miss(_)) {
-                    self.tally.add(Counter::Loads, 1);
-                }
-                self.server.orders.tell_near_end(&mut *peer.session, self.now);
-                peer.session.found(found, self.now);
+    /// Performs what `connection` wants, once.
+    fn perform<C: Calls>(
+        &mut self,
+        token: u64,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+        service: &mut dyn Service,
+    ) -> Progress {
+        let dialog = &mut connection.dialog;
+        match dialog.session.want() {
+            Want::Recv => self.receive(connection, share, false),
+            Want::Find(tag, head) => {
+                let found = service.find(&head, self);
+                self.found(dialog, tag, found);
                 Progress::Went
             }
-            Want::Load(miss) => self.load(token, miss, peer),
-            Want::Send(..) => self.send(peer),
-            Want::Shut => match peer.socket.shutdown_write() {
+            Want::Load(..) if dialog.is_loaded() => self.wait(connection, share),
+            Want::Load(tag, miss) => self.load(token, connection, tag, miss, service),
+            Want::Send(..) if share.until == Until::Send => Progress::Sends,
+            Want::Send(chunk, part) => {
+                if connection.hears && connection.calls.hears(true).unwrap_or(true) {
+                    return self.receive(connection, share, true);
+                }
+                if let Some(journal) = &mut dialog.journal {
+                    journal.note_sending(&*dialog.session, || self.me());
+                }
+                let calls = &mut connection.calls;
+                let sent = match part {
+                    Some(part) if chunk.bytes().is_empty() => {
+                        calls.send_part(part, part.len().min(share.bytes))
+                    }
+                    _ => {
+                        let more = part.is_some_and(|part| !part.is_empty());
+                        let more = more && self.server.limits.gather;
+                        calls.send(chunk.bytes(), more).map(|n| n as u64)
+                    }
+                };
+                self.has_sent(connection, share, sent)
+            }
+            Want::Wait => self.wait(connection, share),
+            Want::Shut => match connection.calls.shut() {
                 Ok(()) => {
-                    peer.session.shut(self.now);
+                    dialog.session.tell(Event::Shut, &self.now);
                     Progress::Went
                 }
                 Err(e) => {
-                    self.tally.add(fault(&e), 1);
+                    self.broke_off(dialog, &e);
                     Progress::Over
                 }
             },
@@ -99,104 +149,96 @@ impl Hands<'_> {
         }
     }
 
-    fn receive(&mut self, peer: &mut Connection) -> Progress {
-        if !peer.readable {
-            return Progress::Blocked(Interest::READ);
+    fn receive<C: Calls>(
+        &mut self,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+        sends: bool,
+    ) -> Progress {
+        let received = connection.calls.recv(share.buffer);
+        if C::WAIT {
+            self.look_at_clock();
         }
-        match peer.socket.recv(self.buffer) {
-            Ok(0) => {
-                peer.session.ended(self.now);
-                // A half-closed peer may still be sent to; it will never be readable again.
-                peer.readable = false;
-                peer.ended = false;
+        let dialog = &mut connection.dialog;
+        match received {
+            Ok(0) => self.ended(dialog),
+            Ok(n) => self.received(dialog, &share.buffer[..n]),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                return Progress::Blocked(interest(true, sends));
             }
-            Ok(n) => {
-                // A short read has emptied the socket, unless a FIN lies behind the bytes.
-                peer.readable = n == self.buffer.len() || peer.ended;
-                peer.session.received(&self.buffer[..n], self.now);
-                peer.mark(Step::Receive, Performer::Loop);
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => peer.readable = false,
-            Err(e) => self.broke_off(peer, &e),
+            Err(e) => self.broke_off(dialog, &e),
         }
         Progress::Went
     }
 
-    fn load(&mut self, token: u64, miss: Miss<File>, peer: &mut Connection) -> Progress {
+    /// Nothing can be done until a load comes back, but to hear.
+    fn wait<C: Calls>(
+        &mut self,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+    ) -> Progress {
+        if connection.hears {
+            self.receive(connection, share, false)
+        } else {
+            Progress::Blocked(Interest::NONE)
+        }
+    }
+
+    fn load<C: Calls>(
+        &mut self,
+        token: u64,
+        connection: &mut Connection<C>,
+        tag: Tag,
+        miss: Miss<File>,
+        service: &mut dyn Service,
+    ) -> Progress {
         let step = step_of(&miss);
         let begun = os::clock::monotonic();
-        match self.loads.load(token, miss, self.server, self.now) {
-            Handed::Loaded(loaded) => {
+        let dialog = &mut connection.dialog;
+        match service.load(token, tag, miss, self) {
+            Load::Done(loaded) => {
                 let blocked = os::clock::monotonic() - begun;
                 self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
-                count_fault(&loaded, self.tally);
-                peer.mark(step, Performer::Loop);
-                peer.session.loaded(loaded, self.now);
-                Progress::Went
-            }
-            Handed::Away => {
-                self.tally.add(Counter::HandOvers, 1);
-                peer.away = true;
-                Progress::Away
-            }
-            Handed::Refused => {
-                let refused = Loaded::Status(Status::SERVICE_UNAVAILABLE);
-                peer.session.loaded(refused, self.now);
-                Progress::Went
-            }
-        }
-    }
-
-    fn send(&mut self, peer: &mut Connection) -> Progress {
-        if !peer.writable {
-            return Progress::Blocked(Interest::WRITE);
-        }
-        if let Some(journal) = &mut peer.journal {
-            journal.note(&*peer.session);
-            journal.mark(Step::Send, Performer::Loop);
-        }
-        let Want::Send(chunk, part) = peer.session.want() else { return Progress::Went };
-        let bytes = chunk.bytes();
-        let (enough, sent) = if bytes.is_empty() {
-            let Some(part) = part else { return Progress::Over };
-            let most = part.len().min(self.budget.max(1));
-            // Less than `most` may be all that was read, or all that the file still has. Whether
-            // the socket is full only the next call tells; a poller of edges never would.
-            (1, send_part(&peer.socket, part, most, self.server.settings.sendfile))
-        } else {
-            let more = part.is_some_and(|part| !part.is_empty()) && self.server.limits.gather;
-            let sent = peer.socket.send(bytes, more);
-            (bytes.len() as u64, sent.map(|n| n as u64))
-        };
-        match sent {
-            Ok(0) => {
-                self.tally.add(Counter::FileFaults, 1);
-                peer.session.failed();
-            }
-            Ok(n) => {
-                self.tally.add(Counter::Bytes, n);
-                self.budget = self.budget.saturating_sub(n);
-                peer.writable = n >= enough;
-                if let Some(reply) = peer.session.sent(n, self.now) {
-                    self.finish(peer, reply);
+                if C::WAIT {
+                    self.look_at_clock();
                 }
+                self.loaded_here(dialog, tag, step, loaded);
             }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => peer.writable = false,
-            Err(e) => self.broke_off(peer, &e),
+            Load::HandedOver => {
+                self.tally.add(Counter::HandOvers, 1);
+                self.handed_over(dialog, tag);
+            }
+            Load::Joined => self.handed_over(dialog, tag),
+            Load::Refused => self.load_refused(dialog, tag),
         }
         Progress::Went
     }
 
-    fn finish(&mut self, peer: &mut Connection, reply: h1::Reply) {
-        count(reply, self.tally);
-        if let Some(journal) = &mut peer.journal {
-            journal.finish(reply, self.server, self.log.as_deref_mut(), self.now, self.tally);
+    fn has_sent<C: Calls>(
+        &mut self,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+        sent: io::Result<u64>,
+    ) -> Progress {
+        if C::WAIT {
+            self.look_at_clock();
         }
-    }
-
-    fn broke_off(&mut self, peer: &mut Connection, error: &io::Error) {
-        self.tally.add(fault(error), 1);
-        peer.session.failed();
+        let dialog = &mut connection.dialog;
+        match sent {
+            Ok(0) => self.file_ended(dialog),
+            Ok(n) => {
+                share.bytes = share.bytes.saturating_sub(n);
+                let replied = self.sent(dialog, n);
+                if C::WAIT && replied {
+                    self.publish();
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                return Progress::Blocked(interest(connection.hears, true));
+            }
+            Err(e) => self.broke_off(dialog, &e),
+        }
+        Progress::Went
     }
 }
 
@@ -205,48 +247,5 @@ pub(crate) fn step_of(miss: &Miss<File>) -> Step {
     match miss {
         Miss::Path(_) => Step::Path,
         Miss::Pages(_) | Miss::More(_) => Step::Pages,
-    }
-}
-
-/// Whose fault an error on a socket or a file is.
-pub(crate) fn fault(error: &io::Error) -> Counter {
-    if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
-}
-
-/// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a
-/// disk or a machine that refused.
-pub(crate) fn count_fault(loaded: &Loaded<File>, tally: &mut Tally) {
-    match loaded {
-        Loaded::More(piece) if piece.bytes().is_empty() => tally.add(Counter::FileFaults, 1),
-        Loaded::Status(status) => count_status(*status, tally),
-        Loaded::Answer(answer) => count_status(answer.representation.status, tally),
-        _ => {}
-    }
-}
-
-fn count_status(status: Status, tally: &mut Tally) {
-    if status >= Status::INTERNAL_SERVER_ERROR {
-        tally.add(Counter::MachineFaults, 1);
-    }
-}
-
-/// Sends up to `most` bytes of a file part; 0 if the file has become shorter.
-pub(crate) fn send_part(
-    socket: &Socket,
-    part: &FilePart<File>,
-    most: u64,
-    how: Option<Sendfile>,
-) -> io::Result<u64> {
-    match how {
-        Some(Sendfile::Off) => {
-            let end = part.end.min(part.at + most);
-            let piece = crate::shared::server::piece(&FilePart { end, ..part.clone() })?;
-            if piece.bytes().is_empty() {
-                return Ok(0);
-            }
-            let more = part.at + (piece.bytes().len() as u64) < part.end;
-            Ok(socket.send(piece.bytes(), more)? as u64)
-        }
-        _ => socket.send_file(&part.file, part.at, most),
     }
 }

@@ -2,138 +2,201 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
-use h1::{Loaded, Miss};
+use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
 use os::{File, Wake};
 
-use crate::connection::perform::step_of;
+use crate::connection::books::Books;
+use crate::connection::pending::{Joined, Pending};
+use crate::connection::perform::{Load, Service, step_of};
+use crate::session::LOADS_MAX;
 use crate::shared::performer::Performer;
-use crate::shared::server::Clock;
-use crate::shared::server::Server;
+use crate::shared::queue::Queue;
+use crate::shared::server::{Clock, Server};
 use crate::shared::trace::{Step, Who};
 
 /// Stack of a helper: opening and reading need little.
 const STACK_BYTES: usize = 128 << 10;
 
 /// What loop and helpers share.
-pub(crate) struct HelpersShared {
-    jobs: Mutex<Jobs>,
-    more: Condvar,
-    done: Mutex<Vec<Done>>,
-    wake: Wake,
-    queue_max: usize,
+pub(crate) struct Helpers {
+    jobs: Queue<Job>,
+    answers: Queue<Answer>,
+    jobs_max: usize,
 }
 
-struct Jobs {
-    queue: VecDeque<(u64, Miss<File>)>,
-    over: bool,
+struct Job {
+    token: u64,
+    tag: Tag,
+    miss: Miss<File>,
 }
 
-/// A helper's answer.
-pub(crate) struct Done {
+struct Answer {
+    job: Job,
+    loaded: Loaded<File>,
+    who: Option<Who>,
+}
+
+/// A load that has come back, for one of those who waited for it.
+pub(crate) struct Fetched {
     pub(crate) token: u64,
-    pub(crate) loaded: Loaded<File>,
+    pub(crate) tag: Tag,
     pub(crate) step: Step,
     pub(crate) who: Option<Who>,
+    pub(crate) loaded: Loaded<File>,
 }
 
 /// The loop's end: while it lives the helpers wait for jobs.
-pub(crate) struct Helpers<'c> {
-    shared: &'c HelpersShared,
-    finished: Vec<Done>,
+pub(crate) struct HandedOver<'h> {
+    helpers: &'h Helpers,
+    /// Swapped with the queue of answers.
+    answers: VecDeque<Answer>,
+    paths: Pending,
+    /// Files of which helpers are fetching pages.
+    files: Vec<Shared<File>>,
 }
 
-impl HelpersShared {
-    pub(crate) fn new(queue_max: usize) -> io::Result<Self> {
-        Ok(Self {
-            jobs: Mutex::new(Jobs { queue: VecDeque::new(), over: false }),
-            more: Condvar::new(),
-            done: Mutex::new(Vec::new()),
-            wake: Wake::new()?,
-            queue_max,
-        })
+impl Helpers {
+    /// None yet.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub(crate) fn new(server: &Server) -> io::Result<Self> {
+        let jobs_max = server.settings.helper_queue as usize;
+        // Each answers a load that a connection has in hand.
+        let answers_max = server.connections_max * LOADS_MAX;
+        Ok(Self { jobs: Queue::new(jobs_max), answers: Queue::polled(answers_max)?, jobs_max })
     }
 
     /// Becomes readable when an answer is there.
     pub(crate) const fn wake(&self) -> &Wake {
-        &self.wake
+        self.answers.wake()
     }
 
-    /// Starts `n` helpers.
-    pub(crate) fn hire<'s, 'c: 's>(
-        &'c self,
+    /// Starts as many as the settings say.
+    ///
+    /// # Errors
+    /// No thread can be made.
+    pub(crate) fn hire<'s, 'h: 's>(
+        &'h self,
         scope: &'s Scope<'s, '_>,
         server: &'s Server,
-        n: u32,
-    ) -> io::Result<Helpers<'c>> {
-        let helpers = Helpers { shared: self, finished: Vec::new() };
-        for _ in 0..n {
+    ) -> io::Result<HandedOver<'h>> {
+        let (answers, files) = (VecDeque::new(), Vec::new());
+        let paths = Pending::new(self.jobs_max);
+        let handed_over = HandedOver { helpers: self, answers, paths, files };
+        for _ in 0..server.settings.helpers {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
             helper.spawn_scoped(scope, || self.help(server))?;
         }
-        Ok(helpers)
+        Ok(handed_over)
     }
 
     fn help(&self, server: &Server) {
         let who = server.trace.is_some().then(|| Who::me(Performer::Helper));
         let mut clock = Clock::new();
-        while let Some((token, miss)) = self.next() {
-            let step = step_of(&miss);
-            if let Miss::Pages(part) = &miss {
+        while let Some(job) = self.jobs.pop() {
+            if let Miss::Pages(part) = &job.miss {
                 // A read error shows again when the part is sent.
                 let _ = part.file.fetch(part.at, part.end);
             }
-            let loaded = server.load(&miss, &clock.now());
-            locked(&self.done).push(Done { token, loaded, step, who });
-            self.wake.wake();
-        }
-    }
-
-    fn next(&self) -> Option<(u64, Miss<File>)> {
-        let mut jobs = locked(&self.jobs);
-        loop {
-            if let Some(job) = jobs.queue.pop_front() {
-                return Some(job);
-            }
-            if jobs.over {
-                return None;
-            }
-            jobs = self.more.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            let loaded = server.load(&job.miss, &clock.now());
+            let answered = self.answers.push(Answer { job, loaded, who });
+            assert!(answered.is_ok(), "more answers than connections may have loads in hand");
         }
     }
 }
 
-impl Helpers<'_> {
-    /// Gives a job to the next helper that is free, or back if too many wait already.
-    pub(crate) fn hand_over(&mut self, token: u64, miss: Miss<File>) -> Result<(), Miss<File>> {
-        let mut jobs = locked(&self.shared.jobs);
-        if jobs.queue.len() >= self.shared.queue_max {
-            return Err(miss);
+impl HandedOver<'_> {
+    /// What has come back, for all who waited for it.
+    pub(crate) fn fetched(&mut self) -> Vec<Fetched> {
+        self.helpers.answers.drain(&mut self.answers);
+        let mut fetched = Vec::with_capacity(self.answers.len());
+        while let Some(Answer { job, loaded, who }) = self.answers.pop_front() {
+            let step = step_of(&job.miss);
+            let others = match job.miss {
+                Miss::Path(lookup) => self.paths.ended(&lookup),
+                Miss::Pages(part) | Miss::More(part) => {
+                    self.has_fetched(&part.file);
+                    Vec::new()
+                }
+            };
+            for (token, tag) in others {
+                fetched.push(Fetched { token, tag, step, who, loaded: loaded.clone() });
+            }
+            let Job { token, tag, .. } = job;
+            fetched.push(Fetched { token, tag, step, who, loaded });
         }
-        jobs.queue.push_back((token, miss));
-        drop(jobs);
-        self.shared.more.notify_one();
-        Ok(())
+        fetched
     }
 
-    /// The answers that have come in.
-    pub(crate) fn finished(&mut self) -> std::vec::Drain<'_, Done> {
-        self.shared.wake.clear();
-        core::mem::swap(&mut self.finished, &mut locked(&self.shared.done));
-        self.finished.drain(..)
+    /// A path that the cache has may be compared with the disk without one; else it is a helper's
+    /// to translate, once for all who ask for it.
+    fn load_path(&mut self, token: u64, tag: Tag, lookup: Lookup, books: &Books<'_>) -> Load {
+        if let Some(loaded) = books.server.site.compare(&lookup, &books.now) {
+            return Load::Done(loaded);
+        }
+        match self.paths.join(&lookup, token, tag) {
+            Joined::Waits => return Load::Joined,
+            Joined::Full => return Load::Refused,
+            Joined::First => {}
+        }
+        match self.helpers.jobs.push(Job { token, tag, miss: Miss::Path(lookup.clone()) }) {
+            Ok(()) => Load::HandedOver,
+            Err(_) => {
+                self.paths.ended(&lookup);
+                books.server.site.give_up(&lookup);
+                Load::Refused
+            }
+        }
+    }
+
+    fn load_pages(&mut self, job: Job, part: &FilePart<File>, books: &Books<'_>) -> Load {
+        let here = |miss| Load::Done(books.server.load(&miss, &books.now));
+        if self.is_in_memory(part) {
+            return here(job.miss);
+        }
+        match self.helpers.jobs.push(job) {
+            Ok(()) => {
+                self.files.push(Shared::clone(&part.file));
+                Load::HandedOver
+            }
+            // An answer that has begun is finished, if the loop has to block for it.
+            Err(job) => here(job.miss),
+        }
+    }
+
+    /// While somebody fetches pages of a file, those that are on their way count as there: then
+    /// each run of them is asked for.
+    fn is_in_memory(&self, part: &FilePart<File>) -> bool {
+        if self.files.iter().any(|file| Shared::ptr_eq(file, &part.file)) {
+            part.file.is_resident_throughout(part.at, part.end)
+        } else {
+            part.file.is_resident(part.at, part.end)
+        }
+    }
+
+    fn has_fetched(&mut self, file: &Shared<File>) {
+        let at = self.files.iter().position(|fetching| Shared::ptr_eq(fetching, file));
+        self.files.swap_remove(at.expect("it was handed over"));
     }
 }
 
-impl Drop for Helpers<'_> {
+impl Service for HandedOver<'_> {
+    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &Books<'_>) -> Load {
+        match miss {
+            Miss::Path(lookup) => self.load_path(token, tag, lookup, books),
+            Miss::Pages(ref part) | Miss::More(ref part) => {
+                let part = part.clone();
+                self.load_pages(Job { token, tag, miss }, &part, books)
+            }
+        }
+    }
+}
+
+impl Drop for HandedOver<'_> {
     fn drop(&mut self) {
-        locked(&self.shared.jobs).over = true;
-        self.shared.more.notify_all();
+        self.helpers.jobs.close();
     }
-}
-
-// A helper that panicked has not left a queue half changed.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,16 +12,20 @@ mod state;
 use std::io;
 use std::sync::Arc;
 
-use h1::{Connection, Limits, Loaded, Now, Shared, Status, Want};
+use h1::{Found, Head, Limits, Loaded, Miss, Now, Shared, Status, Tag};
 use measure::{Duration, Instant};
 use os::poller::{Interest, Mechanism, Poller};
-use os::{Address, Blocking, Listener, Signal, Signals, Socket};
+use os::{Address, Blocking, File, Listener, Signal, Signals};
 
+use crate::connection::books::Books;
+use crate::connection::calls::Ready;
 use crate::connection::gate::REFUSED_FOR;
-use crate::connection::slots::{Slots, TOKENS_END};
+use crate::connection::perform::{Load, Progress, Service, Share, Until};
+use crate::connection::places::{Places, TOKENS_END};
+use crate::connection::{Connection, Dialog};
+use crate::session::Event;
 use crate::shared::failure::Failure;
-use crate::shared::server::Clock;
-use crate::shared::server::Server;
+use crate::shared::server::{Clock, Server, Worker};
 use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Settings};
 
 /// What the supervisor lends for an answer.
@@ -37,15 +41,11 @@ pub(crate) struct Admin<'s> {
     signals: &'s Signals,
     listening: Listening,
     poller: Poller,
-    peers: Slots<Client>,
+    clients: Places<Client>,
     limits: Shared<Limits>,
     clock: Clock,
     buffer: Vec<u8>,
 }
-
-/// No content of the admin listener is in a file.
-#[derive(Debug)]
-enum NoFile {}
 
 enum Listening {
     /// `rests`: until then, because there was no room for who waits.
@@ -55,8 +55,7 @@ enum Listening {
 }
 
 struct Client {
-    socket: Socket,
-    connection: Connection<NoFile>,
+    connection: Connection<Ready>,
     from: From,
 }
 
@@ -69,16 +68,6 @@ enum From {
     ThisMachine,
     /// Another machine.
     Elsewhere,
-}
-
-/// Where a connection stands after one want.
-enum Progress {
-    /// Performed.
-    Went,
-    /// Nothing more until the socket is ready for this.
-    Blocked(Interest),
-    /// It is to be dropped.
-    Over,
 }
 
 /// A page for each person of a large team, and a scraper or two; the supervisor has descriptors
@@ -138,7 +127,7 @@ impl<'s> Admin<'s> {
             signals,
             listening,
             poller,
-            peers: Slots::new(),
+            clients: Places::new(),
             limits: Shared::new(limits),
             clock: Clock::new(),
             buffer: vec![0; BUFFER_BYTES],
@@ -163,20 +152,22 @@ impl<'s> Admin<'s> {
         }
         self.listening = Listening::Not { why: None };
         let now = self.clock.now();
-        for token in self.peers.tokens() {
-            self.peers.named(token).into_iter().for_each(|peer| peer.connection.retire(&now));
+        for token in self.clients.tokens() {
+            if let Some(client) = self.clients.named(token) {
+                client.connection.dialog.session.tell(Event::Retire, &now);
+            }
         }
     }
 
     /// Whether somebody is here who was let in before another program went on.
     pub(crate) fn has_guests(&self) -> bool {
-        matches!(self.listening, Listening::Not { .. }) && !self.peers.is_empty()
+        matches!(self.listening, Listening::Not { .. }) && !self.clients.is_empty()
     }
 
     /// Whoever is here has had his time.
     pub(crate) fn turn_out(&mut self) {
-        for token in self.peers.tokens() {
-            drop_peer(token, &mut self.peers, &mut self.poller);
+        for token in self.clients.tokens() {
+            drop_client(token, &mut self.clients, &mut self.poller);
         }
     }
 
@@ -219,7 +210,12 @@ impl<'s> Admin<'s> {
                 match event.token {
                     SIGNALS => signal = self.signals.next()?,
                     LISTENER => self.accept(&now),
-                    token => self.serve(token, &now, view),
+                    token => {
+                        if let Some(client) = self.clients.named(token) {
+                            client.connection.calls.is(&event);
+                        }
+                        self.serve(token, &now, view);
+                    }
                 }
             }
             let is_left = had_guests && !self.has_guests();
@@ -244,14 +240,16 @@ impl<'s> Admin<'s> {
 
     /// Deadlines that have passed take effect; says which is the next.
     fn expire(&mut self, now: &Now, view: &View<'_>) -> Option<Instant> {
-        for token in self.peers.tokens() {
-            let expired = self.peers.named(token).is_some_and(|peer| peer.connection.expired(now));
+        for token in self.clients.tokens() {
+            let client = self.clients.named(token);
+            let expired = client.is_some_and(|of| of.connection.dialog.session.expired(now));
             if expired {
                 self.serve(token, now, view);
             }
         }
-        let tokens = self.peers.tokens().into_iter();
-        let due = |token| Some(self.peers.named(token)?.connection.deadline()?.at);
+        let tokens = self.clients.tokens().into_iter();
+        let due =
+            |token| Some(self.clients.named(token)?.connection.dialog.session.view().deadline?.at);
         tokens.filter_map(due).min()
     }
 
@@ -262,8 +260,8 @@ impl<'s> Admin<'s> {
         for _ in 0..ACCEPTS_MAX {
             match listener.accept(Blocking::No) {
                 Ok(socket) => {
-                    let is_full = self.peers.len() >= CONNECTIONS_MAX;
-                    if is_full && !evict(&mut self.peers, &mut self.poller) {
+                    let is_full = self.clients.len() >= CONNECTIONS_MAX;
+                    if is_full && !evict(&mut self.clients, &mut self.poller) {
                         continue;
                     }
                     let from = match socket.peer_ip() {
@@ -272,12 +270,14 @@ impl<'s> Admin<'s> {
                         // Who is gone already has no address, and its bytes can still be read.
                         _ => From::Elsewhere,
                     };
-                    let connection = Connection::new(Shared::clone(&self.limits), now.at);
-                    let peer = Client { socket, connection, from };
-                    let token = self.peers.insert(peer.socket.id(), peer);
-                    let Some(peer) = self.peers.named(token) else { continue };
-                    if self.poller.add(&peer.socket, token, Interest::READ).is_err() {
-                        self.peers.remove(token);
+                    let session = h1::Connection::new(Shared::clone(&self.limits), now.at);
+                    let dialog = Dialog::new(Box::new(session), None);
+                    let connection = Connection::new(Ready::new(socket, None), dialog);
+                    let token = self.clients.insert(Client { connection, from });
+                    let Some(client) = self.clients.named(token) else { continue };
+                    let socket = &client.connection.calls.socket;
+                    if self.poller.add(socket, token, Interest::READ).is_err() {
+                        self.clients.remove(token);
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
@@ -294,61 +294,38 @@ impl<'s> Admin<'s> {
 
     /// Performs what a connection wants until it would block.
     fn serve(&mut self, token: u64, now: &Now, view: &View<'_>) {
-        let Some(peer) = self.peers.named(token) else { return };
-        for _ in 0..WANTS_MAX {
-            match peer.perform(&mut self.buffer, now, view) {
-                Progress::Went => {}
-                Progress::Blocked(interest) => {
-                    // Refused only for what was never added.
-                    let _ = self.poller.set(&peer.socket, interest);
-                    return;
-                }
-                Progress::Over => return drop_peer(token, &mut self.peers, &mut self.poller),
-            }
-        }
-        // What it has sent already may be all that it sends: it is ready as long as it can be sent
-        // to.
-        let _ = self.poller.set(&peer.socket, Interest::BOTH);
+        let Some(Client { connection, from }) = self.clients.named(token) else { return };
+        let worker = Worker::supervisor(view.server);
+        let mut books = Books::at(&worker, *now);
+        let (wants, bytes) = (WANTS_MAX, u64::MAX);
+        let until = Until::Blocked;
+        let mut share = Share { until, wants, bytes, buffer: &mut self.buffer };
+        let mut page = Page { view, from: *from };
+        let interest = match books.work(token, connection, &mut share, &mut page) {
+            Progress::Over => return drop_client(token, &mut self.clients, &mut self.poller),
+            Progress::Blocked(interest) => interest,
+            // What it has sent already may be all that it sends: it is ready as long as it can be
+            // sent to.
+            Progress::Went | Progress::Sends => Interest::BOTH,
+        };
+        // Refused only for what was never added.
+        let _ = self.poller.set(&connection.calls.socket, interest);
     }
 }
 
-impl Client {
-    fn perform(&mut self, buffer: &mut [u8], now: &Now, view: &View<'_>) -> Progress {
-        match self.connection.want() {
-            Want::Recv => match self.socket.recv(buffer) {
-                Ok(0) => self.connection.ended(now),
-                Ok(n) => {
-                    self.connection.received(&buffer[..n], now);
-                }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    return Progress::Blocked(Interest::READ);
-                }
-                Err(_) => self.connection.failed(),
-            },
-            Want::Find(head) => {
-                let found = answers::found(&head, self.from, view, now.at);
-                self.connection.found(found, now);
-            }
-            // Nothing is found that would have to be loaded.
-            Want::Load(_) => {
-                self.connection.loaded(Loaded::Status(Status::INTERNAL_SERVER_ERROR), now);
-            }
-            Want::Send(chunk, _) => match self.socket.send(chunk.bytes(), false) {
-                Ok(n) => {
-                    self.connection.sent(n as u64, now);
-                }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    return Progress::Blocked(Interest::WRITE);
-                }
-                Err(_) => self.connection.failed(),
-            },
-            Want::Shut => match self.socket.shutdown_write() {
-                Ok(()) => self.connection.shut(now),
-                Err(_) => self.connection.failed(),
-            },
-            Want::Close => return Progress::Over,
-        }
-        Progress::Went
+/// Answers from memory: nothing is found that would have to be loaded.
+struct Page<'v> {
+    view: &'v View<'v>,
+    from: From,
+}
+
+impl Service for Page<'_> {
+    fn find(&mut self, head: &Head<'_>, books: &mut Books<'_>) -> Found<File> {
+        answers::found(head, self.from, self.view, books.now.at)
+    }
+
+    fn load(&mut self, _: u64, _: Tag, _: Miss<File>, _: &Books<'_>) -> Load {
+        Load::Done(Loaded::Status(Status::INTERNAL_SERVER_ERROR))
     }
 }
 
@@ -358,22 +335,20 @@ fn default_address() -> io::Result<Address> {
 
 /// Closes the connection whose patience ends first, one that is idle before all others; `false`:
 /// none has an end.
-fn evict(peers: &mut Slots<Client>, poller: &mut Poller) -> bool {
-    let ends = peers.tokens().into_iter().filter_map(|token| {
-        let connection = &peers.named(token)?.connection;
-        Some((!connection.is_idle(), connection.deadline()?.at, token))
+fn evict(clients: &mut Places<Client>, poller: &mut Poller) -> bool {
+    let ends = clients.tokens().into_iter().filter_map(|token| {
+        let view = clients.named(token)?.connection.dialog.session.view();
+        Some((!view.is_idle, view.deadline?.at, token))
     });
     let first = ends.min();
     first.is_some_and(|(.., token)| {
-        drop_peer(token, peers, poller);
+        drop_client(token, clients, poller);
         true
     })
 }
 
-fn drop_peer(token: u64, peers: &mut Slots<Client>, poller: &mut Poller) {
-    if let Some(peer) = peers.remove(token) {
-        poller.remove(&peer.socket);
-        // Workers that were forked meanwhile have it, too, and closing alone would not end it.
-        let _ = peer.socket.shutdown_both();
+fn drop_client(token: u64, clients: &mut Places<Client>, poller: &mut Poller) {
+    if let Some(Client { connection, .. }) = clients.remove(token) {
+        poller.remove(&connection.calls.socket);
     }
 }

@@ -10,6 +10,7 @@ mod replies;
 mod sight;
 mod values;
 
+use crate::architectures::{self, ARCHITECTURES, Architecture};
 use crate::shared::settings::Settings;
 
 /// One knob.
@@ -35,27 +36,30 @@ pub enum Takes {
     All,
     /// Those with a readiness loop.
     Loops,
-    /// These.
-    Only(&'static [&'static str]),
+    /// Those whose rows name it.
+    Named,
 }
 
 impl Knob {
-    /// Whether an architecture takes it.
+    /// Whether an architecture takes it; none of an unknown name does.
     #[must_use]
-    pub fn is_taken_by(&self, architecture: &str) -> bool {
+    pub fn is_taken_by(&self, name: &str) -> bool {
+        architectures::architecture(name).is_some_and(|row| self.is_of(row))
+    }
+
+    /// Whether the architecture of a row takes it.
+    pub(crate) fn is_of(&self, row: &Architecture) -> bool {
         match self.takes {
             Takes::All => true,
-            Takes::Loops => {
-                crate::architectures::architecture(architecture).is_some_and(|row| row.polls)
-            }
-            Takes::Only(names) => names.contains(&architecture),
+            Takes::Loops => row.polls,
+            Takes::Named => row.knobs.contains(&self.name),
         }
     }
 
     /// The architectures that take it.
     #[must_use]
     pub fn takers(&self) -> Vec<&'static str> {
-        let names = crate::architectures::ARCHITECTURES.iter().map(|row| row.name);
+        let names = ARCHITECTURES.iter().map(|row| row.name);
         names.filter(|name| self.is_taken_by(name)).collect()
     }
 
@@ -63,7 +67,7 @@ impl Knob {
     #[must_use]
     pub fn taken_by(&self) -> String {
         let takers = self.takers();
-        let all = takers.len() == crate::architectures::ARCHITECTURES.len();
+        let all = takers.len() == ARCHITECTURES.len();
         if all { String::from("all") } else { takers.join(", ") }
     }
 
@@ -96,8 +100,6 @@ const LISTS: &[(&str, Clear)] =
 pub fn knob(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().find(|knob| knob.name == name)
 }
-
-const LOOPS_AND_RING: Takes = Takes::Only(&["sped", "amped", "proactor"]);
 
 /// The table.
 pub const KNOBS: &[Knob] = &[

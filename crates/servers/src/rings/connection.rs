@@ -1,18 +1,12 @@
 use std::io;
-use std::net::IpAddr;
 
-use h1::{FilePart, Now, Shared, Want};
+use h1::{FilePart, Lookup, Shared, Tag, Want};
 use os::File;
 use os::ring::Handle;
 use site::Opening;
 
-use crate::connection::Journal;
-use crate::connection::perform::fault;
-use crate::session::Session;
-use crate::shared::counters::Tally;
-use crate::shared::performer::Performer;
-use crate::shared::server::Server;
-use crate::shared::trace::Step;
+use crate::connection::Dialog;
+use crate::connection::books::Books;
 
 /// Bytes received ahead of what is being answered: then receiving stops until all is answered.
 const AHEAD_BYTES_MAX: usize = 8 << 10;
@@ -20,27 +14,22 @@ const AHEAD_BYTES_MAX: usize = 8 << 10;
 /// One connection as a completion loop holds it.
 pub(crate) struct RingConnection {
     pub(crate) handle: Handle,
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) dialog: Dialog,
     pub(crate) receive: Receive,
-    /// A send or a read is in flight.
-    pub(crate) busy: bool,
-    /// FIN is out, or goes out behind the send in flight.
-    pub(crate) shut: bool,
-    /// Shutdowns in flight, each of which names the handle.
-    pub(crate) shutting: u8,
-    /// It is to be closed as soon as nothing is in flight.
-    pub(crate) closing: bool,
     /// Bytes that came while it wanted something else.
     pub(crate) ahead_bytes: usize,
-    /// A small file on its way into the cache.
-    pub(crate) opening: Option<Box<Opening>>,
-    /// What was read of a large one, to be sent.
+    /// A send is in flight.
+    pub(crate) sends: bool,
+    pub(crate) reads: Vec<Read>,
+    /// What was read of a large file, to be sent.
     pub(crate) piece: Option<Piece>,
-    /// Bytes that were asked for with it.
-    pub(crate) piece_bytes: u64,
+    /// Bytes that were asked for with reads, and count as long as the session may hold them.
+    pub(crate) held_bytes: u64,
+    pub(crate) ending: Ending,
+    /// Shutdowns in flight, each of which names the handle.
+    pub(crate) shutdowns: u8,
     /// Something completed for it in this round.
     pub(crate) touched: bool,
-    pub(crate) journal: Option<Box<Journal>>,
 }
 
 /// Where its receive stands.
@@ -52,31 +41,56 @@ pub(crate) enum Receive {
     Ends,
 }
 
+/// How far it has come to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Open,
+    /// FIN is out, or goes out behind the send in flight.
+    FinOut,
+    /// It is closed as soon as nothing is in flight.
+    Closing,
+}
+
+/// A read in flight.
+pub(crate) struct Read {
+    pub(crate) tag: Tag,
+    pub(crate) of: ReadOf,
+}
+
+/// What it is for.
+pub(crate) enum ReadOf {
+    /// A small file on its way into the cache, by the name that was asked for.
+    Small(Box<(Lookup, Opening)>),
+    /// Pages that the session wanted to be there.
+    Pages(FilePart<File>),
+    /// Bytes that the session wanted.
+    More,
+    /// The rest of what is being sent, of which less was read than was wanted.
+    Rest(FilePart<File>),
+}
+
 /// Bytes of the file that the reply in hand sends.
 pub(crate) struct Piece {
+    file: Shared<File>,
     /// Where in the file they begin.
-    pub(crate) at: u64,
+    at: u64,
     pub(crate) bytes: Shared<[u8]>,
 }
 
 impl RingConnection {
-    pub(crate) fn new(handle: Handle, server: &Server, logs: bool, now: &Now) -> Self {
-        let journal = (logs || server.trace.is_some())
-            .then(|| Journal::new(None, server, logs, Performer::Ring));
+    pub(crate) fn new(handle: Handle, dialog: Dialog) -> Self {
         Self {
             handle,
-            session: (server.sessions)(now),
+            dialog,
             receive: Receive::Off,
-            busy: false,
-            shut: false,
-            shutting: 0,
-            closing: false,
             ahead_bytes: 0,
-            opening: None,
+            sends: false,
+            reads: Vec::new(),
             piece: None,
-            piece_bytes: 0,
+            held_bytes: 0,
+            ending: Ending::Open,
+            shutdowns: 0,
             touched: false,
-            journal,
         }
     }
 
@@ -85,44 +99,54 @@ impl RingConnection {
         &mut self,
         received: io::Result<&[u8]>,
         more: bool,
-        now: &Now,
-        tally: &mut Tally,
+        books: &mut Books<'_>,
     ) {
         if !more {
             self.receive = Receive::Off;
         }
         match received {
-            Ok([]) => self.session.ended(now),
+            Ok([]) => books.ended(&mut self.dialog),
             Ok(bytes) => {
-                self.session.received(bytes, now);
-                self.mark(Step::Receive, Performer::Ring);
-                if !matches!(self.session.want(), Want::Recv) {
+                books.received(&mut self.dialog, bytes);
+                if !matches!(self.dialog.session.want(), Want::Recv) {
                     self.ahead_bytes += bytes.len();
                 }
             }
             // No buffer was free, or it was to pause: armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
-            Err(e) => self.broke_off(&e, tally),
+            Err(e) => self.broke_off(&e, books),
         }
     }
 
     /// An operation failed. What is received and what is sent break off both; that is one break.
-    pub(crate) fn broke_off(&mut self, error: &io::Error, tally: &mut Tally) {
-        if !matches!(self.session.want(), Want::Close) {
-            tally.add(fault(error), 1);
-            self.session.failed();
+    pub(crate) fn broke_off(&mut self, error: &io::Error, books: &mut Books<'_>) {
+        if !matches!(self.dialog.session.want(), Want::Close) {
+            books.broke_off(&mut self.dialog, error);
         }
+    }
+
+    /// Whether what it wants has to wait until an operation is done.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.sends || self.reads.iter().any(|read| matches!(read.of, ReadOf::Rest(_)))
     }
 
     /// Whether so much came ahead of what is being answered that it is to pause.
     pub(crate) fn is_far_ahead(&self) -> bool {
-        self.receive == Receive::Armed && self.ahead_bytes > AHEAD_BYTES_MAX
+        self.receive == Receive::Armed
+            && self.ahead_bytes > AHEAD_BYTES_MAX
+            && !self.dialog.session.view().hears
+    }
+
+    /// Takes out the read with that tag, which has come back.
+    pub(crate) fn has_read(&mut self, tag: Tag) -> ReadOf {
+        let at = self.reads.iter().position(|read| read.tag == tag);
+        self.reads.swap_remove(at.expect("a read that was begun")).of
     }
 
     /// Lets go of what was read; returns how many bytes were asked for.
     pub(crate) fn let_go(&mut self) -> u64 {
         self.piece = None;
-        core::mem::take(&mut self.piece_bytes)
+        core::mem::take(&mut self.held_bytes)
     }
 
     /// Adds it to those that were touched in this round, once.
@@ -131,26 +155,18 @@ impl RingConnection {
             touched.push(token);
         }
     }
-
-    /// Its address has come to be known, or cannot be.
-    pub(crate) fn introduce(&mut self, ip: Option<IpAddr>, now: &Now) {
-        self.session.introduced(ip, now);
-        if let Some(journal) = &mut self.journal {
-            journal.introduce(ip);
-        }
-    }
-
-    /// A step of its request was performed.
-    pub(crate) fn mark(&mut self, step: Step, by: Performer) {
-        if let Some(journal) = &mut self.journal {
-            journal.mark(step, by);
-        }
-    }
 }
 
 impl Piece {
-    pub(crate) fn covers(&self, at: u64) -> bool {
-        (self.at..self.at + self.bytes.len() as u64).contains(&at)
+    /// The bytes of a part, or of its beginning.
+    pub(crate) fn new(part: FilePart<File>, bytes: Shared<[u8]>) -> Self {
+        Self { file: part.file, at: part.at, bytes }
+    }
+
+    /// Whether the beginning of a part is here.
+    pub(crate) fn covers(&self, part: &FilePart<File>) -> bool {
+        let bytes = self.at..self.at + self.bytes.len() as u64;
+        Shared::ptr_eq(&self.file, &part.file) && bytes.contains(&part.at)
     }
 
     /// Where in the bytes the beginning of a part lies that they cover.

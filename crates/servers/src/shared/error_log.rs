@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -71,6 +72,11 @@ impl ErrorLog {
             counters: counters.clone(),
             accepts: Mutex::new(accepts),
         })
+    }
+
+    /// The number of the descriptor that it writes to at present.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        locked(&self.target).output.number()
     }
 
     /// Writes a line, if lines of this level are wanted.
@@ -210,7 +216,7 @@ mod tests {
         let home = std::env::temp_dir();
         let path = home.join(format!("weir-error-log-{}", os::process::id()));
         let written = |level| {
-            let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(1).unwrap());
+            let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(1).unwrap());
             let log = ErrorLog::open(Some(&path), level, &orders, &counters).unwrap();
             Level::ALL.iter().for_each(|&level| log.write(level, By::Supervisor, "text"));
             let text = std::fs::read_to_string(&path).unwrap();
@@ -219,7 +225,7 @@ mod tests {
             text.lines().count()
         };
         assert_eq!(Level::ALL.map(written), [1, 2, 3, 4]);
-        let (orders, counters) = (Orders::new(1).unwrap(), Counters::new(2).unwrap());
+        let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(2).unwrap());
         let full = Path::new("/dev/full");
         let log = ErrorLog::open(Some(full), Level::Info, &orders, &counters).unwrap();
         log.write(Level::Error, By::Worker(1), "text");

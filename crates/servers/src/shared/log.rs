@@ -2,23 +2,29 @@
 //! holds up a reply. Lines that the thread cannot keep up with, or that the disk does not take, are
 //! dropped and counted.
 
-mod asked;
 mod line;
+mod words;
 mod writer;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{Builder, JoinHandle};
 
 use h1::{Now, Reply};
 use measure::Duration;
 
-pub(crate) use self::asked::Asked;
 use self::line::{Entry, write_line};
+pub(crate) use self::words::Words;
 use self::writer::Written;
-use crate::shared::counters::{Counter, Tally};
-use crate::shared::server::Server;
+use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::error_log::ErrorLog;
+use crate::shared::orders::Orders;
+use crate::shared::queue::Queue;
 use crate::shared::settings::LogFormat;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
@@ -49,35 +55,30 @@ struct Writer {
 }
 
 /// What waits for the disk.
-#[derive(Default)]
 struct Lines {
-    waiting: Mutex<Waiting>,
-    more: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    bytes: Vec<u8>,
+    bytes: Queue<u8>,
     /// Lines that found no room since the last were taken.
-    dropped: u64,
-    /// No more will come.
-    over: bool,
+    dropped: AtomicU64,
 }
 
-/// Starts the thread of a worker's log, if there is to be one. A file that cannot be opened costs
-/// lines, not the site.
+/// Starts the thread of a worker's log. A file that cannot be opened costs lines, not the site.
 ///
 /// # Errors
 /// No thread can be made.
-pub(crate) fn start(server: &Server, worker: usize) -> io::Result<Option<AccessLog>> {
-    let Some(path) = &server.settings.access_log else { return Ok(None) };
-    let written = Written::new(path, server, worker);
-    let lines = Arc::new(Lines::default());
+pub(crate) fn start(
+    path: &Path,
+    format: LogFormat,
+    worker: usize,
+    orders: &Orders,
+    counters: &Counters,
+    errors: &Arc<ErrorLog>,
+) -> io::Result<AccessLog> {
+    let written = Written::new(path, worker, orders, counters, errors);
+    let lines = Arc::new(Lines::new());
     let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);
     let thread = Some(thread.spawn(move || read.write(written))?);
-    let writer = Arc::new(Writer { lines, thread });
-    Ok(Some(AccessLog::new(server.settings.log_format, writer)))
+    Ok(AccessLog::new(format, Arc::new(Writer { lines, thread })))
 }
 
 impl AccessLog {
@@ -89,7 +90,7 @@ impl AccessLog {
     pub(crate) fn line(
         &mut self,
         peer: Option<IpAddr>,
-        asked: &Asked,
+        words: &Words,
         reply: Reply,
         now: &Now,
         tally: &mut Tally,
@@ -101,65 +102,39 @@ impl AccessLog {
         }
         let stamp = stamp.as_ref().map_or("", |(_, text)| text);
         line.clear();
-        write_line(line, *format, &Entry { peer, stamp, asked, reply });
+        write_line(line, *format, &Entry { peer, stamp, words, reply });
         let is_kept = writer.lines.add(line);
         tally.add(Counter::LogDrops, u64::from(!is_kept));
     }
 }
 
 impl Lines {
+    const fn new() -> Self {
+        Self { bytes: Queue::new(QUEUE_BYTES_MAX), dropped: AtomicU64::new(0) }
+    }
+
     /// `false`: too much waits already.
     fn add(&self, line: &[u8]) -> bool {
-        let mut waiting = self.locked();
-        let before = waiting.bytes.len();
-        let after = before + line.len();
-        if after > QUEUE_BYTES_MAX {
-            waiting.dropped += 1;
-            return false;
-        }
-        waiting.bytes.extend_from_slice(line);
-        drop(waiting);
-        // The thread is woken for the first line, and when there is enough to be written.
-        if before == 0 || (before < BATCH_BYTES && after >= BATCH_BYTES) {
-            self.more.notify_one();
-        }
-        true
+        let is_kept = self.bytes.push_all(line, BATCH_BYTES).is_ok();
+        self.dropped.fetch_add(u64::from(!is_kept), Relaxed);
+        is_kept
     }
 
     /// The life of the thread.
     fn write(&self, mut written: Written) {
-        let mut batch = Vec::new();
-        while let Some(dropped) = self.take(&mut batch) {
-            written.write(&batch, os::clock::monotonic());
+        let mut batch = VecDeque::new();
+        while self.bytes.take(&mut batch, BATCH_BYTES, WRITE_AFTER) {
+            let dropped = self.dropped.swap(0, Relaxed);
+            written.write(batch.make_contiguous(), os::clock::monotonic());
             written.was_slow(dropped, os::clock::monotonic());
             batch.clear();
         }
-    }
-
-    /// Waits for lines and takes all there are; how many were dropped meanwhile, or nothing: no
-    /// more will come.
-    fn take(&self, batch: &mut Vec<u8>) -> Option<u64> {
-        let is_empty = |waiting: &mut Waiting| waiting.bytes.is_empty() && !waiting.over;
-        let waiting = self.more.wait_while(self.locked(), is_empty);
-        let are_few = |waiting: &mut Waiting| waiting.bytes.len() < BATCH_BYTES && !waiting.over;
-        let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-        let waited = self.more.wait_timeout_while(waiting, WRITE_AFTER, are_few);
-        let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        core::mem::swap(&mut waiting.bytes, batch);
-        let dropped = core::mem::take(&mut waiting.dropped);
-        (!batch.is_empty()).then_some(dropped)
-    }
-
-    // A thread that panicked has not left lines half added.
-    fn locked(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.lines.locked().over = true;
-        self.lines.more.notify_one();
+        self.lines.bytes.close();
         if let Some(thread) = self.thread.take() {
             // Nothing else is to be done any more, so the disk may take its time. A thread that has
             // panicked has said so.
@@ -175,30 +150,31 @@ mod tests {
 
     #[test]
     fn a_line_has_the_date_of_its_second() {
-        let writer = Arc::new(Writer { lines: Arc::default(), thread: None });
+        let writer = Arc::new(Writer { lines: Arc::new(Lines::new()), thread: None });
         let mut log = AccessLog::new(LogFormat::Common, writer);
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
         let mut tally = Tally::default();
         for second in [784_111_777, 784_111_777, 784_111_778] {
             let now = Now { at: Instant::ORIGIN, date: h1::Date::new(second) };
-            log.line(Some([10, 0, 0, 1].into()), &Asked::default(), reply, &now, &mut tally);
+            log.line(Some([10, 0, 0, 1].into()), &Words::default(), reply, &now, &mut tally);
         }
         let line =
             |second| format!("10.0.0.1 - - [06/Nov/1994:08:49:{second} +0000] \"-\" 200 1024\n");
         let expected = [line(37), line(37), line(38)].concat();
-        assert_eq!(log.writer.lines.locked().bytes, expected.as_bytes());
+        let mut batch = VecDeque::new();
+        assert!(log.writer.lines.bytes.take(&mut batch, 0, Duration::ZERO));
+        assert_eq!(batch.make_contiguous(), expected.as_bytes());
     }
 
     #[test]
     fn what_waits_for_the_disk_is_bounded() {
-        let lines = Lines::default();
+        let lines = Lines::new();
         let line = [b'x'; 1000];
         let kept = (0..3000).filter(|_| lines.add(&line)).count();
         assert_eq!(kept, QUEUE_BYTES_MAX / 1000);
-        let mut batch = Vec::new();
-        assert_eq!(lines.take(&mut batch), Some(3000 - kept as u64));
+        assert_eq!(lines.dropped.load(Relaxed), 3000 - kept as u64);
+        let mut batch = VecDeque::new();
+        assert!(lines.bytes.take(&mut batch, BATCH_BYTES, Duration::ZERO));
         assert!(batch.len() == kept * 1000 && lines.add(&line));
-        batch.clear();
-        assert_eq!(lines.take(&mut batch), Some(0));
     }
 }

@@ -1,5 +1,6 @@
 //! What supervisor, workers and operator share.
 
+pub(crate) mod architecture;
 pub mod counters;
 pub(crate) mod dials;
 pub mod error_log;
@@ -8,6 +9,7 @@ pub(crate) mod log;
 pub(crate) mod orders;
 pub mod performer;
 pub mod proxy_protocol;
+pub(crate) mod queue;
 pub mod quotas;
 pub(crate) mod server;
 pub mod settings;

@@ -4,77 +4,72 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use h1::Now;
 use os::{SharedWords, Wake};
 
-use crate::session::Session;
-
 /// What workers are told: to serve until something else is ordered, and then to end; and to open
-/// the logs again.
+/// the logs again. Each has an order and a wake-up of its own, so that one can end alone.
 #[derive(Clone)]
 pub struct Orders {
     words: Arc<SharedWords>,
-    wake: Arc<Wake>,
+    /// One for each worker.
+    wakes: Arc<[Arc<Wake>]>,
+    listeners: usize,
 }
 
-/// Places of the words; behind them is one for each listening socket.
+/// What one worker is told, or all of them.
+#[derive(Clone, Copy)]
+pub struct Order<'o> {
+    orders: &'o Orders,
+    /// None: all.
+    worker: Option<usize>,
+}
+
+/// Places of the words; behind them is one for each listening socket, then one for each worker.
 const END: usize = 0;
 const LOGS: usize = 1;
 const LEFT: usize = 2;
 
-/// What the first of them says; what was ordered stands until something greater is.
+/// What an order to end says; it stands until something greater is ordered.
 const LEAVE: u64 = 1;
 const RETIRE: u64 = 2;
 const DRAIN: u64 = 3;
 
 impl Orders {
-    /// Nothing ordered, to workers with so many listening sockets.
+    /// Nothing ordered, to so many workers with so many listening sockets.
     ///
     /// # Errors
-    /// The machine has no memory or descriptor for it.
-    pub fn new(listeners: usize) -> io::Result<Self> {
-        let words = Arc::new(SharedWords::new(LEFT + listeners)?);
-        Ok(Self { words, wake: Arc::new(Wake::new()?) })
+    /// The machine has no memory or descriptors for it.
+    pub fn new(listeners: usize, workers: usize) -> io::Result<Self> {
+        let words = Arc::new(SharedWords::new(LEFT + listeners + workers)?);
+        let wakes = (0..workers).map(|_| Wake::new().map(Arc::new)).collect::<io::Result<_>>()?;
+        Ok(Self { words, wakes, listeners })
     }
 
-    /// Tells every worker that it will soon be ordered to end: it serves on, and sends its clients
-    /// elsewhere with what they ask next.
-    pub fn leave(&self) {
-        self.words[END].fetch_max(LEAVE, Release);
+    /// What all are told.
+    #[must_use]
+    pub const fn all(&self) -> Order<'_> {
+        Order { orders: self, worker: None }
     }
 
-    /// Orders every worker to end: the site is no longer served.
-    pub fn drain(&self) {
-        self.words[END].fetch_max(DRAIN, Release);
-        self.wake.wake();
+    /// What one worker is told.
+    #[must_use]
+    pub const fn of(&self, worker: usize) -> Order<'_> {
+        Order { orders: self, worker: Some(worker) }
     }
 
-    /// Orders every worker to end, because others serve in its place: on all listening sockets but
-    /// those that are left.
-    pub fn retire(&self, left: impl Iterator<Item = usize>) {
+    /// Becomes readable when a worker is told to end, and stays so.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn wake(&self, worker: usize) -> &Arc<Wake> {
+        &self.wakes[worker]
+    }
+
+    /// The listening sockets of the site that are to be accepted from by workers that end, because
+    /// nobody else does.
+    pub fn leave_behind(&self, left: impl Iterator<Item = usize>) {
         left.for_each(|listener| self.words[LEFT + listener].store(1, Release));
-        self.words[END].fetch_max(RETIRE, Release);
-        self.wake.wake();
-    }
-
-    /// Whether the end was ordered or is near: nobody new should come.
-    pub fn is_ending(&self) -> bool {
-        self.words[END].load(Acquire) != 0
-    }
-
-    /// Whether a worker is to finish what it has and to end.
-    pub fn is_draining(&self) -> bool {
-        self.words[END].load(Acquire) >= RETIRE
-    }
-
-    /// Whether others serve in its place, so that it need not hurry.
-    pub fn is_retiring(&self) -> bool {
-        self.words[END].load(Acquire) == RETIRE
-    }
-
-    /// Whether others accept from a listening socket, so that it is theirs.
-    pub fn is_handed_on(&self, listener: usize) -> bool {
-        self.is_retiring() && self.words[LEFT + listener].load(Acquire) == 0
     }
 
     /// Orders every process to open its logs again before it writes to them: who rotates them has
@@ -84,24 +79,114 @@ impl Orders {
     }
 
     /// How often that was ordered.
+    #[must_use]
     pub fn logs_generation(&self) -> u64 {
         self.words[LOGS].load(Acquire)
     }
+}
 
-    /// Where the end is near, tells a session that the reply to the request it has is its last.
-    pub(crate) fn tell_near_end(&self, session: &mut dyn Session, now: &Now) {
-        if self.words[END].load(Acquire) == LEAVE {
-            session.retire(now);
+impl Order<'_> {
+    /// Will soon be told to end: serves on, and sends clients elsewhere with what they ask next.
+    pub fn leave(self) {
+        self.tell(LEAVE);
+    }
+
+    /// Is to end: the site is no longer served.
+    pub fn drain(self) {
+        self.tell(DRAIN);
+    }
+
+    /// Is to end, because others serve in its place: on all listening sockets but those that are
+    /// left behind.
+    pub fn retire(self) {
+        self.tell(RETIRE);
+    }
+
+    /// Whether the end was ordered or is near: nobody new should come.
+    #[must_use]
+    pub fn is_ending(self) -> bool {
+        self.said() != 0
+    }
+
+    /// Whether the reply to a request looked up now is the last on its connection.
+    #[must_use]
+    pub fn is_end_near(self) -> bool {
+        self.said() == LEAVE
+    }
+
+    /// Whether what is in hand is to be finished, and that is the end.
+    #[must_use]
+    pub fn is_draining(self) -> bool {
+        self.said() >= RETIRE
+    }
+
+    /// Whether others serve in its place, so that it need not hurry.
+    #[must_use]
+    pub fn is_retiring(self) -> bool {
+        self.said() == RETIRE
+    }
+
+    /// Whether others accept from a listening socket: nobody who waits there waits for this worker.
+    #[must_use]
+    pub fn is_handed_on(self, listener: usize) -> bool {
+        self.is_retiring() && self.orders.words[LEFT + listener].load(Acquire) == 0
+    }
+
+    fn tell(self, what: u64) {
+        let own = self.worker.map(|worker| self.orders.listeners + LEFT + worker);
+        self.orders.words[own.unwrap_or(END)].fetch_max(what, Release);
+        let wakes = match self.worker {
+            Some(worker) => &self.orders.wakes[worker..=worker],
+            None => &self.orders.wakes[..],
+        };
+        if what != LEAVE {
+            wakes.iter().for_each(|wake| wake.wake());
         }
     }
 
-    /// Tells a session of the order to end: without haste where others serve in its place.
-    pub(crate) fn tell(&self, session: &mut dyn Session, now: &Now) {
-        if self.is_retiring() { session.retire(now) } else { session.drain() }
+    fn said(self) -> u64 {
+        let all = self.orders.words[END].load(Acquire);
+        let own = self.worker.map_or(0, |worker| {
+            self.orders.words[self.orders.listeners + LEFT + worker].load(Acquire)
+        });
+        all.max(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_woken(wake: &Wake) -> bool {
+        os::wait_readable([wake.as_fd_ref()], Some(std::time::Duration::ZERO)).unwrap()[0]
     }
 
-    /// Becomes readable with the order to end, and stays so: every worker waits for it.
-    pub fn wake(&self) -> &Arc<Wake> {
-        &self.wake
+    /// Who is told what, and whether each of two workers then ends, and is woken.
+    #[test]
+    fn one_worker_can_end_alone() {
+        type Row = (fn(&Orders), [bool; 2], [bool; 2]);
+        let rows: [Row; 4] = [
+            (|orders| orders.of(1).retire(), [false, true], [false, true]),
+            (|orders| orders.all().retire(), [true, true], [true, true]),
+            (|orders| orders.all().drain(), [true, true], [true, true]),
+            (|orders| orders.all().leave(), [false, false], [false, false]),
+        ];
+        for (tell, ends, woken) in rows {
+            let orders = Orders::new(1, 2).unwrap();
+            tell(&orders);
+            assert_eq!([0, 1].map(|n| orders.of(n).is_draining()), ends);
+            assert_eq!([0, 1].map(|n| is_woken(orders.wake(n))), woken);
+        }
+    }
+
+    #[test]
+    fn what_nobody_else_accepts_from_is_not_handed_on() {
+        let orders = Orders::new(2, 1).unwrap();
+        orders.leave_behind([1].into_iter());
+        assert!(!orders.of(0).is_handed_on(0), "it serves");
+        orders.all().retire();
+        assert_eq!([0, 1].map(|n| orders.of(0).is_handed_on(n)), [true, false]);
+        orders.all().drain();
+        assert!(!orders.of(0).is_handed_on(0), "nobody serves");
     }
 }

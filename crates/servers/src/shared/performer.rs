@@ -14,6 +14,15 @@ pub enum Performer {
 }
 
 impl Performer {
+    /// Whose thread does what is computed for it: a ring has none of its own.
+    #[must_use]
+    pub const fn finder(self) -> Self {
+        match self {
+            Self::Ring => Self::Loop,
+            other => other,
+        }
+    }
+
     /// The name in traces and tables, and of the thread: `weir-loop`, `weir-thread`, `weir-helper`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,20 +1,28 @@
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
-use os::{File, Listener};
+use os::{File, Listener, Wake};
 use site::Site;
 
 use crate::session::Sessions;
+use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
-use crate::shared::orders::Orders;
+use crate::shared::log::{self, AccessLog};
+use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
 
+/// An architecture, as workers run it.
+pub type Architecture = Row<fn(&Worker<'_>) -> io::Result<()>>;
+
 /// What all workers share: made once by the supervisor, before the first fork.
 pub struct Server {
+    /// What the workers run.
+    pub architecture: &'static Architecture,
     /// The operator's decisions.
     pub settings: Settings,
     /// What is served.
@@ -45,28 +53,28 @@ pub struct Server {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl Server {
-    /// The listening sockets, the `n`th of them first, counted around.
-    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = &Arc<Listener>> {
-        let (before, after) = self.listeners.split_at(n % self.listeners.len());
-        after.iter().chain(before)
-    }
-
-    /// A worker is ready to serve.
-    pub(crate) fn started(&self, worker: usize) {
-        self.counters.started(worker);
-        let text = format!("serves as process {}", os::process::id());
-        self.errors.write(Level::Info, By::Worker(worker), &text);
-    }
-
-    /// The listening sockets that nobody else accepts from, once workers are to end.
-    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
+    /// The listening sockets with their places, the `n`th of them first, counted around.
+    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = (usize, &Arc<Listener>)> {
         let all = self.listeners.iter().enumerate();
-        all.filter(|(n, _)| !self.orders.is_handed_on(*n)).map(|(_, listener)| listener)
+        all.cycle().skip(n % self.listeners.len()).take(self.listeners.len())
+    }
+
+    /// What a worker needs of its parent's descriptors.
+    pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
+        let listeners = self.listeners.iter().map(|listener| listener.number());
+        let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
+        listeners.chain(own).chain(self.trace.iter().map(TraceFile::number)).collect()
+    }
+
+    /// The listening sockets that nobody else accepts from, once who has that order is to end.
+    pub(crate) fn kept_listeners(&self, order: Order<'_>) -> impl Iterator<Item = &Arc<Listener>> {
+        let all = self.listeners.iter().enumerate();
+        all.filter(move |(n, _)| !order.is_handed_on(*n)).map(|(_, listener)| listener)
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
-    pub(crate) fn stop_listening(&self) {
-        for listener in self.kept_listeners() {
+    pub(crate) fn stop_listening(&self, order: Order<'_>) {
+        for listener in self.kept_listeners(order) {
             // Refused only when another worker has done so already.
             let _ = listener.stop();
         }
@@ -98,6 +106,63 @@ impl Server {
     }
 }
 
+/// One process of those that run an architecture.
+pub struct Worker<'s> {
+    /// What it shares with all others.
+    pub(crate) server: &'s Server,
+    /// Which of them it is: its row in the counters, its order.
+    pub(crate) number: usize,
+    pub(crate) order: Order<'s>,
+    /// There if lines are wanted; each loop and each thread has an end of its own.
+    pub(crate) log: Option<AccessLog>,
+}
+
+impl<'s> Worker<'s> {
+    /// In the process itself, before it serves.
+    ///
+    /// # Errors
+    /// No thread can be made for its log.
+    pub(crate) fn new(server: &'s Server, number: usize) -> io::Result<Self> {
+        let order = server.orders.of(number);
+        let Server { settings, orders, counters, errors, .. } = server;
+        let log = match &settings.access_log {
+            Some(path) => {
+                let format = settings.log_format;
+                Some(log::start(path, format, number, orders, counters, errors)?)
+            }
+            None => None,
+        };
+        Ok(Self { server, number, order, log })
+    }
+
+    /// The supervisor, who serves nobody but its operator.
+    pub(crate) const fn supervisor(server: &'s Server) -> Self {
+        Self { server, number: 0, order: server.orders.all(), log: None }
+    }
+
+    /// All of it is ready to serve.
+    pub(crate) fn ready(&self) {
+        self.server.counters.started(self.number);
+        let text = format!("serves as process {}", os::process::id());
+        self.server.errors.write(Level::Info, By::Worker(self.number), &text);
+    }
+
+    /// Becomes readable with the order to end.
+    pub(crate) fn wake(&self) -> &Arc<Wake> {
+        self.server.orders.wake(self.number)
+    }
+
+    /// The listening sockets that nobody else accepts from, once it is to end.
+    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
+        self.server.kept_listeners(self.order)
+    }
+
+    /// In a drain, when nobody waits any more: whoever comes now is told at once.
+    pub(crate) fn stop_listening(&self) {
+        self.server.stop_listening(self.order);
+    }
+}
+
 /// Reads the next piece of a file into memory; shorter than asked for when the file ends.
 pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
     let mut bytes = vec![0; part.len().min(PIECE_BYTES) as usize];
@@ -120,6 +185,10 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn new() -> Self {
         Self { date: Date::new(os::clock::wall_seconds()) }
+    }
+
+    pub(crate) const fn at(date: Date) -> Self {
+        Self { date }
     }
 
     pub(crate) fn now(&mut self) -> Now {

@@ -9,6 +9,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
 use h1::Status;
@@ -50,43 +51,21 @@ impl Who {
     }
 }
 
-/// The steps of one connection's request so far.
+/// The steps that were performed so far.
 #[derive(Debug, Default)]
-pub(crate) struct Trace {
-    steps: [Option<Who>; STEPS.len()],
-}
+pub(crate) struct Steps([Option<Who>; STEPS.len()]);
 
-impl Trace {
-    /// The calling thread did it.
-    pub(crate) fn mark(&mut self, step: Step, by: Performer) {
-        self.mark_who(step, Who::me(by));
+impl Steps {
+    /// One was performed.
+    pub(crate) fn mark(&mut self, step: Step, who: Who) {
+        self.0[step as usize] = Some(who);
     }
 
-    /// Somebody did it.
-    pub(crate) fn mark_who(&mut self, step: Step, who: Who) {
-        self.steps[step as usize] = Some(who);
-    }
-
-    /// The reply is out: writes the line, keeps only who accepted.
-    pub(crate) fn finish(&mut self, request: &str, status: Status, file: &TraceFile) {
-        let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
-        let done =
-            STEPS.iter().filter_map(|&(step, name)| Some((name, self.steps[step as usize]?)));
-        for (n, (name, who)) in done.enumerate() {
-            let comma = if n > 0 { "," } else { "" };
-            let (by, Who { pid, tid, .. }) = (who.by.name(), who);
-            let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-            let thread = quoted(comm.unwrap_or_default().trim_end().as_bytes());
-            line.push_str(&format!(
-                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
-                 \"thread\":\"{thread}\"}}"
-            ));
-        }
-        line.push_str("}}\n");
-        file.append(line.as_bytes());
-        let accept = self.steps[Step::Accept as usize];
-        *self = Self::default();
-        self.steps[Step::Accept as usize] = accept;
+    /// These, and behind them the others.
+    pub(crate) fn and(&self, others: &Self) -> Self {
+        let mut all = self.0;
+        all.iter_mut().zip(others.0).for_each(|(one, other)| *one = other.or(*one));
+        Self(all)
     }
 }
 
@@ -102,10 +81,29 @@ impl TraceFile {
         Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
     }
 
-    // One write for a line: with O_APPEND lines of several workers do not mix. A disk that is full
-    // loses traces, not requests.
-    fn append(&self, line: &[u8]) {
-        let _ = (&self.0).write_all(line);
+    /// The number of its descriptor.
+    pub(crate) fn number(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// A reply is out: writes its line.
+    pub(crate) fn tell(&self, request: &str, status: Status, steps: &Steps) {
+        let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
+        let done = STEPS.iter().filter_map(|&(step, name)| Some((name, steps.0[step as usize]?)));
+        for (n, (name, who)) in done.enumerate() {
+            let comma = if n > 0 { "," } else { "" };
+            let (by, Who { pid, tid, .. }) = (who.by.name(), who);
+            let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+            let thread = quoted(comm.unwrap_or_default().trim_end().as_bytes());
+            line.push_str(&format!(
+                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
+                 \"thread\":\"{thread}\"}}"
+            ));
+        }
+        line.push_str("}}\n");
+        // One write for a line: with O_APPEND lines of several workers do not mix. A disk that is
+        // full loses traces, not requests.
+        let _ = (&self.0).write_all(line.as_bytes());
     }
 }
 

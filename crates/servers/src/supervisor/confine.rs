@@ -6,13 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use os::landlock::{self, Grant};
-use os::seccomp::{self, Kind};
+use os::seccomp;
 use os::users;
 use site::rules::Effect;
 
-use crate::architectures;
 use crate::shared::failure::Failure;
-use crate::shared::performer::Performer;
 use crate::shared::server::Server;
 use crate::shared::settings::{Confinement, Settings};
 
@@ -29,10 +27,7 @@ pub(crate) fn confine(server: &Server) -> io::Result<()> {
         landlock::confine(&grants).map_err(|e| failed("landlock", &e))?;
     }
     if applies(settings.seccomp, seccomp::probe) {
-        let row = architectures::architecture(&settings.architecture);
-        let is_ring = row.is_some_and(|row| row.transfer == Performer::Ring);
-        let kind = if is_ring { Kind::Ring } else { Kind::Calls };
-        seccomp::confine(kind).map_err(|e| failed("seccomp", &e))?;
+        seccomp::confine(server.architecture.calls).map_err(|e| failed("seccomp", &e))?;
     }
     Ok(())
 }

@@ -10,11 +10,10 @@ use measure::{Duration, Instant};
 use os::Listener;
 use os::process::{self, Exit, Fork, Pid};
 
-use crate::architectures::Architecture;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
-use crate::shared::server::Server;
+use crate::shared::server::{Server, Worker};
 use crate::shared::settings::Level;
 use crate::supervisor::confine;
 
@@ -30,8 +29,7 @@ pub(crate) struct Generation {
     /// From 1.
     pub(crate) number: u32,
     pub(crate) server: Box<Server>,
-    architecture: &'static Architecture,
-    workers: Vec<Worker>,
+    workers: Vec<Process>,
     stage: Stage,
     /// Connections that were cut off.
     cut: u64,
@@ -49,7 +47,8 @@ enum Stage {
     Killed,
 }
 
-struct Worker {
+/// One that runs a worker, or did, or will.
+struct Process {
     state: State,
     started: Instant,
     back_off: Duration,
@@ -66,16 +65,12 @@ impl Generation {
     ///
     /// # Errors
     /// The machine refuses a process.
-    pub(crate) fn start(
-        number: u32,
-        server: Box<Server>,
-        architecture: &'static Architecture,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn start(number: u32, server: Box<Server>) -> Result<Self, Failure> {
         let worker =
-            || Worker { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
+            || Process { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
         let workers = (0..server.settings.processes).map(|_| worker()).collect();
         let stage = Stage::Serves;
-        let mut generation = Self { number, server, architecture, workers, stage, cut: 0 };
+        let mut generation = Self { number, server, workers, stage, cut: 0 };
         for n in 0..generation.workers.len() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
@@ -136,13 +131,14 @@ impl Generation {
         let left = || listeners().filter(|(_, listener)| is_left(listener));
         // Refused for none; it matters only to how soon nobody waits.
         left().for_each(|(_, listener)| drop(listener.queue_nobody()));
-        self.server.orders.retire(left().map(|(n, _)| n));
+        self.server.orders.leave_behind(left().map(|(n, _)| n));
+        self.server.orders.all().retire();
         self.end(now);
     }
 
     /// Its workers finish what they have, because the site is no longer served.
     pub(crate) fn drain(&mut self, now: Instant) {
-        self.server.orders.drain();
+        self.server.orders.all().drain();
         self.end(now);
     }
 
@@ -160,9 +156,10 @@ impl Generation {
 
     /// Says what it has cost, when it is over; returns how many connections.
     pub(crate) fn close(&self, say: &mut dyn FnMut(&str)) -> u64 {
-        if self.server.orders.is_retiring() {
+        let order = self.server.orders.all();
+        if order.is_retiring() {
             // Done by its workers, unless they were killed.
-            self.server.stop_listening();
+            self.server.stop_listening(order);
         }
         if self.cut > 0 {
             say(&format!(
@@ -185,7 +182,7 @@ impl Generation {
         now: Instant,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), Failure> {
-        let is_it = |worker: &Worker| matches!(worker.state, State::Runs(p) if p == pid);
+        let is_it = |worker: &Process| matches!(worker.state, State::Runs(p) if p == pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
         let lost = self.server.counters.ended(n);
         let worker = &mut self.workers[n];
@@ -241,18 +238,28 @@ impl Generation {
                 // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
                 // supervisor who decides what it means.
                 process::die_with_parent();
-                let by =
-                    format!("begins as process {} by {}", process::id(), self.architecture.name);
-                self.server.errors.write(Level::Debug, By::Worker(n), &by);
-                let ran = confine::confine(&self.server)
-                    .and_then(|()| (self.architecture.run)(&self.server, n));
-                let (level, text) = match &ran {
-                    Ok(()) => (Level::Info, String::from("has drained")),
-                    Err(e) => (Level::Error, format!("{}: {e}", self.architecture.name)),
-                };
-                self.server.errors.write(level, By::Worker(n), &text);
+                let ran = self.run(n);
+                let by = By::Worker(n);
+                match &ran {
+                    Ok(()) => self.server.errors.write(Level::Info, by, "has drained"),
+                    Err(e) => {
+                        let text = format!("{}: {e}", self.server.architecture.name);
+                        self.server.errors.write(Level::Error, by, &text);
+                    }
+                }
                 process::exit(i32::from(ran.is_err()))
             }
         }
+    }
+
+    /// In the process of a worker: serves until it has drained. What it inherits and does not need,
+    /// it has not: the admin listener, its connections, the signals, other workers' orders.
+    fn run(&self, n: usize) -> io::Result<()> {
+        let server = &*self.server;
+        process::keep_only(&server.descriptors(n))?;
+        let by = format!("begins as process {} by {}", process::id(), server.architecture.name);
+        server.errors.write(Level::Debug, By::Worker(n), &by);
+        confine::confine(server)?;
+        (server.architecture.run)(&Worker::new(server, n)?)
     }
 }

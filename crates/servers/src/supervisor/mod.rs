@@ -119,10 +119,9 @@ impl Supervisor<'_> {
             (None, Some(inheritance)) => Before::Another(inheritance),
             (None, None) => Before::Nobody,
         };
-        let (server, architecture) =
-            start::server(settings, program.sessions, &before, program.say)?;
+        let server = start::server(settings, program.sessions, &before, program.say)?;
         self.started += 1;
-        let generation = Generation::start(self.started, Box::new(server), architecture)?;
+        let generation = Generation::start(self.started, Box::new(server))?;
         self.generations.push(generation);
         Ok(())
     }
@@ -427,7 +426,7 @@ impl Supervisor<'_> {
         let serving = self.generations.iter().filter(|generation| generation.serves());
         let delay = serving.map(|generation| generation.server.settings.drain_delay).max();
         let Some(delay) = delay.filter(|delay| *delay > Duration::ZERO) else { return Ok(false) };
-        self.generations.iter().for_each(|generation| generation.server.orders.leave());
+        self.generations.iter().for_each(|generation| generation.server.orders.all().leave());
         (program.say)(&format!("not ready for balancers; serving on for {} ms", delay.as_millis()));
         let until = os::clock::monotonic() + delay;
         while os::clock::monotonic() < until {

@@ -8,10 +8,9 @@ use h1::{Limits, Shared};
 use os::{Address, Listener};
 use site::Site;
 
-use crate::architectures::{self, Architecture};
+use crate::architectures::{self, Architecture, Sharing};
 use crate::connection::by_address;
 use crate::operator::knobs;
-use crate::rings::completions;
 use crate::session::Sessions;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
@@ -24,6 +23,7 @@ use crate::shared::settings::Settings;
 use crate::shared::trace::TraceFile;
 use crate::supervisor::confine;
 use crate::supervisor::upgrade::Inheritance;
+use crate::threads::life;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
@@ -71,7 +71,7 @@ pub(crate) fn server(
     sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
     before: &Before<'_>,
     say: &mut dyn FnMut(&str),
-) -> Result<(Server, &'static Architecture), Failure> {
+) -> Result<Server, Failure> {
     judge(&settings)?;
     let identity = confine::identity(&settings)?;
     let listeners = bind(&mut settings, before)?;
@@ -84,15 +84,19 @@ pub(crate) fn server(
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
     check_log(&settings)?;
-    let architecture = fall_back(&mut settings, say)?;
+    let architecture = choose(&settings, say)?;
+    hand_on_patience(&settings, architecture, &listeners)?;
     let split = Split::new(&settings, architecture)?;
-    if architecture.pages == Performer::Ring {
-        settings.limits.window_bytes = completions::READ_BYTES;
+    if let Some(bytes) = architecture.window_bytes {
+        settings.limits.window_bytes = bytes;
     }
     let site_settings = site::Settings {
         cache_bytes: u64::from(settings.cache_mb) << 20,
         cache_files: split.files as usize,
-        shards: if architecture.connection_per_thread { settings.cache_locks as usize } else { 1 },
+        shards: match architecture.cache {
+            Sharing::Threads => settings.cache_locks as usize,
+            Sharing::Loop => 1,
+        },
         head_cache: settings.head_cache,
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
         answer_age: settings.answer_age,
@@ -104,11 +108,13 @@ pub(crate) fn server(
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
-    let orders = Orders::new(listeners.len()).map_err(refused)?;
+    let workers = settings.processes as usize;
+    let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, say);
     confine::announce(&settings, say)?;
-    let server = Server {
+    Ok(Server {
+        architecture,
         site,
         sessions: by_address::before(sessions(&limits), &settings, &counters),
         asks_who: by_address::is_wanted(&settings),
@@ -121,8 +127,7 @@ pub(crate) fn server(
         dials: Dials::new(&settings, architecture.accept_limit).map_err(refused)?,
         trace,
         settings,
-    };
-    Ok((server, architecture))
+    })
 }
 
 /// What a single knob cannot judge by itself.
@@ -150,25 +155,19 @@ pub fn judge(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Where rings are forbidden, or one as large as is needed, a line says so and `sped` serves.
-fn fall_back(
-    settings: &mut Settings,
+/// What the settings name; where that cannot be had here, a line says so and `sped` serves.
+fn choose(
+    settings: &Settings,
     say: &mut dyn FnMut(&str),
 ) -> Result<&'static Architecture, Failure> {
     let unknown =
         || Failure::Operator(format!("--architecture: one of {}", architectures::names()));
     let chosen = architectures::architecture(&settings.architecture).ok_or_else(unknown)?;
-    if chosen.transfer == Performer::Ring {
-        let connections = Split::new(settings, chosen)?.connections;
-        let tried = os::ring::probe().and_then(|()| completions::ring(connections).map(drop));
-        if let Err(why) = tried {
-            let instead = &architectures::ARCHITECTURES[0];
-            say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));
-            settings.architecture = String::from(instead.name);
-            return Ok(instead);
-        }
-    }
-    Ok(chosen)
+    let connections = Split::new(settings, chosen)?.connections;
+    let Err(why) = (chosen.probe)(connections) else { return Ok(chosen) };
+    let instead = &architectures::ARCHITECTURES[0];
+    say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));
+    Ok(instead)
 }
 
 fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
@@ -208,6 +207,18 @@ fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result
         set.map_err(|e| failed("send-buffer-kb", e))?;
     }
     listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
+}
+
+/// Where threads serve, a connection has its first timeouts from its listening socket.
+fn hand_on_patience(
+    settings: &Settings,
+    architecture: &Architecture,
+    listeners: &[Arc<Listener>],
+) -> Result<(), Failure> {
+    let blocks = architecture.transfer == Performer::Thread;
+    let patience = blocks.then(|| life::first_patience(&settings.limits));
+    let set = listeners.iter().try_for_each(|listener| listener.set_timeout(patience));
+    set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
 }
 
 fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {

@@ -1,20 +1,23 @@
-//! MT's pool: how many threads there are, which connection each holds, and whom to close when none
-//! is free.
+//! MT's pool: how many threads there are, which connection each holds, whom to close when none is
+//! free, and which of those who ask for the same loads it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
+use h1::Lookup;
 use measure::{Duration, Instant};
 use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
 
+use super::life::Keeper;
+use crate::connection::books::Books;
 use crate::connection::gate::REFUSED_FOR;
-use crate::connection::perform::fault;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
+use crate::shared::server::Worker;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -30,7 +33,7 @@ const BUSY: u64 = u64::MAX;
 /// The pool.
 pub(crate) struct Pool<'h> {
     server: &'h Server,
-    worker: usize,
+    worker: &'h Worker<'h>,
     threads: AtomicU32,
     free: AtomicU32,
     draining: AtomicBool,
@@ -46,12 +49,15 @@ pub(crate) struct Pool<'h> {
     spare: Mutex<SpareDescriptor>,
     /// By descriptor.
     held: Mutex<HashMap<u32, Arc<Hold>>>,
+    /// What threads are loading, so that others who ask for it wait.
+    loading: Mutex<HashSet<Lookup>>,
+    loaded: Condvar,
 }
 
 /// Connections that were accepted and that no thread holds yet.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    queue: VecDeque<Arc<Socket>>,
+    queue: VecDeque<(Arc<Socket>, usize)>,
     /// Which listening socket is the first: none is always the last.
     first: usize,
     /// Connections accepted in a drain: no more than could wait when it began.
@@ -63,6 +69,8 @@ pub(crate) struct Waiting {
 /// A connection that a thread holds.
 struct Hold {
     socket: Arc<Socket>,
+    /// The place of its listening socket.
+    listener: usize,
     /// Nanoseconds since when it has been idle, or [`BUSY`].
     idle_since: AtomicU64,
 }
@@ -73,7 +81,13 @@ pub(crate) struct Member<'p> {
 }
 
 /// The right to accept.
-pub(crate) type Turn<'p> = MutexGuard<'p, Waiting>;
+pub(crate) type Accepting<'p> = MutexGuard<'p, Waiting>;
+
+/// The right to load a name; given up when dropped.
+pub(crate) struct Alone<'p> {
+    pool: &'p Pool<'p>,
+    lookup: Lookup,
+}
 
 /// A thread's hold on its connection; let go when dropped.
 pub(crate) struct Held<'p> {
@@ -82,9 +96,9 @@ pub(crate) struct Held<'p> {
 }
 
 impl<'h> Pool<'h> {
-    pub(crate) fn new(server: &'h Server, worker: usize) -> io::Result<Self> {
+    pub(crate) fn new(worker: &'h Worker<'h>) -> io::Result<Self> {
         Ok(Self {
-            server,
+            server: worker.server,
             worker,
             threads: AtomicU32::new(0),
             free: AtomicU32::new(0),
@@ -95,6 +109,8 @@ impl<'h> Pool<'h> {
             wake: Wake::new()?,
             spare: Mutex::new(SpareDescriptor::new()?),
             held: Mutex::new(HashMap::new()),
+            loading: Mutex::default(),
+            loaded: Condvar::new(),
         })
     }
 
@@ -110,14 +126,14 @@ impl<'h> Pool<'h> {
             for _ in 1..self.server.connections_max.min(self.server.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
-            self.server.started(self.worker);
+            self.worker.ready();
             drop(turn);
-            while !self.server.orders.is_draining() {
+            while !self.worker.order.is_draining() {
                 self.look_after(scope, &serve);
             }
             let ordered = os::clock::monotonic();
             self.draining.store(true, SeqCst);
-            let grace = match self.server.orders.is_retiring() {
+            let grace = match self.worker.order.is_retiring() {
                 true => self.server.limits.idle_grace,
                 false => Duration::ZERO,
             };
@@ -141,8 +157,8 @@ impl<'h> Pool<'h> {
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
     ) {
-        self.wait(Some(self.server.orders.wake()));
-        if self.free.load(Acquire) > 0 || self.server.orders.is_draining() {
+        self.wait(Some(self.worker.wake()));
+        if self.free.load(Acquire) > 0 || self.worker.order.is_draining() {
             return;
         }
         let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
@@ -151,7 +167,7 @@ impl<'h> Pool<'h> {
         if is_pressed && self.close_longest_idle() {
             let mut tally = Tally::default();
             tally.add(Counter::Evicted, 1);
-            tally.publish(&self.server.counters, self.worker);
+            tally.publish(&self.server.counters, self.worker.number);
         }
     }
 
@@ -212,14 +228,14 @@ impl<'h> Pool<'h> {
         let waits = waiting.drained < self.server.waiting_max() && self.is_listener_ready();
         if !waits && !waiting.is_shut {
             waiting.is_shut = true;
-            self.server.stop_listening();
+            self.worker.stop_listening();
         }
         waits && !waiting.is_shut
     }
 
     /// Whether somebody waits whom nobody else accepts.
     fn is_listener_ready(&self) -> bool {
-        let listeners = self.server.kept_listeners();
+        let listeners = self.worker.kept_listeners();
         os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
@@ -250,14 +266,14 @@ impl<'h> Pool<'h> {
 
 impl Member<'_> {
     /// Waits until a connection was accepted or can be; nothing: this thread is to end.
-    pub(crate) fn wait_for_turn(&self) -> Option<Turn<'_>> {
+    pub(crate) fn wait_to_accept(&self) -> Option<Accepting<'_>> {
         let pool = self.pool;
         let mut turn = locked(&pool.accepting);
         if !turn.queue.is_empty() {
             return Some(turn);
         }
         let listeners = pool.server.listeners.iter().map(|listener| listener.as_fd_ref());
-        let waited_for = [pool.server.orders.wake().as_fd_ref()].into_iter().chain(listeners);
+        let waited_for = [pool.worker.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = os::clock::monotonic().ns.saturating_sub(pool.accepted_ns.load(Acquire));
         // The last free thread stays, but looks again whether it is: without any nobody would wait
@@ -289,46 +305,48 @@ impl Member<'_> {
 
     /// Accepts up to `limit` connections from each listening socket, as far as there are threads
     /// for them, unless some that were accepted wait already.
-    pub(crate) fn accept(&self, turn: &mut Turn<'_>, limit: u32, tally: &mut Tally) {
+    pub(crate) fn accept(&self, turn: &mut Accepting<'_>, books: &mut Books<'_>) {
         if !turn.queue.is_empty() {
             return;
         }
-        let server = self.pool.server;
+        let (server, worker) = (self.pool.server, self.pool.worker);
+        let limit = server.accept_limit();
         let busy = self.pool.threads.load(Acquire).saturating_sub(self.pool.free.load(Acquire));
         let room = server.connections_max.saturating_sub(busy as usize);
         turn.first += 1;
-        for listener in server.listeners_from(turn.first) {
+        for (place, listener) in server.listeners_from(turn.first) {
             for _ in 0..limit {
-                if turn.queue.len() >= room || !self.accept_one(listener, turn, tally) {
+                if turn.queue.len() >= room || !self.accept_one((place, listener), turn, books) {
                     break;
                 }
             }
         }
-        if server.orders.is_draining() {
+        if worker.order.is_draining() {
             // A try that brought nobody counts, too: a socket that another generation has stopped
             // looks ready for ever.
             turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
         }
-        tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
-        turn.queue.iter().for_each(|socket| tally.accepted(socket));
+        books.tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
+        turn.queue.iter().for_each(|(socket, _)| books.tally.accepted(socket));
     }
 
-    fn accept_one(&self, listener: &Listener, turn: &mut Turn<'_>, tally: &mut Tally) -> bool {
+    fn accept_one(
+        &self,
+        (place, listener): (usize, &Listener),
+        turn: &mut Accepting<'_>,
+        books: &mut Books<'_>,
+    ) -> bool {
         match listener.accept(Blocking::Yes) {
-            Ok(socket) => turn.queue.push_back(Arc::new(socket)),
+            Ok(socket) => turn.queue.push_back((Arc::new(socket), place)),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
             Err(e) => {
-                let whose = fault(&e);
-                tally.add(whose, 1);
-                if whose == Counter::MachineFaults {
-                    let Pool { server, worker, .. } = self.pool;
-                    server.errors.refused(*worker, &e, os::clock::monotonic());
+                if books.refused(&e) == Counter::MachineFaults {
                     // In a drain those who wait can wait until somebody has gone.
-                    let sheds =
-                        os::is_out_of_descriptors(&e) && !self.pool.server.orders.is_draining();
+                    let is_draining = self.pool.worker.order.is_draining();
+                    let sheds = os::is_out_of_descriptors(&e) && !is_draining;
                     let shed = sheds && locked(&self.pool.spare).refuse(listener);
-                    tally.add(Counter::Shed, u64::from(shed));
-                    // With the turn in hand, so that nobody else tries meanwhile.
+                    books.tally.add(Counter::Shed, u64::from(shed));
+                    // With the right in hand, so that nobody else tries meanwhile.
                     let _ = os::wait_readable([], Some(REFUSED_FOR));
                     return false;
                 }
@@ -337,10 +355,19 @@ impl Member<'_> {
         true
     }
 
+    /// Waits until no other thread loads that name: what it has found is then in memory.
+    pub(crate) fn alone(&self, lookup: &Lookup) -> Alone<'_> {
+        let pool = self.pool;
+        let is_loading = |loading: &mut HashSet<Lookup>| loading.contains(lookup);
+        let loading = pool.loaded.wait_while(locked(&pool.loading), is_loading);
+        loading.unwrap_or_else(PoisonError::into_inner).insert(lookup.clone());
+        Alone { pool, lookup: lookup.clone() }
+    }
+
     /// The thread takes the connection in hand that was accepted first, and gives the turn back.
-    pub(crate) fn hold(&self, mut turn: Turn<'_>) -> Option<Held<'_>> {
-        let socket = turn.queue.pop_front()?;
-        let hold = Arc::new(Hold { socket, idle_since: AtomicU64::new(BUSY) });
+    pub(crate) fn hold(&self, mut turn: Accepting<'_>) -> Option<Held<'_>> {
+        let (socket, listener) = turn.queue.pop_front()?;
+        let hold = Arc::new(Hold { socket, listener, idle_since: AtomicU64::new(BUSY) });
         locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
         let was_last = self.pool.free.fetch_sub(1, Release) == 1;
         drop(turn);
@@ -356,23 +383,33 @@ impl Held<'_> {
         Arc::clone(&self.hold.socket)
     }
 
-    /// Says whether the connection is between two requests. Told before asking
-    /// [`Held::is_draining`], so that a drain either is seen or sees.
-    pub(crate) fn idle(&self, idle: bool, now: Instant) {
+    /// The place of its listening socket.
+    pub(crate) fn listener(&self) -> usize {
+        self.hold.listener
+    }
+}
+
+impl Keeper for Held<'_> {
+    fn idle(&self, is_idle: bool, now: Instant) {
         let was_idle = self.hold.idle_since.load(SeqCst) != BUSY;
-        if idle != was_idle {
-            self.hold.idle_since.store(if idle { now.ns } else { BUSY }, SeqCst);
+        if is_idle != was_idle {
+            self.hold.idle_since.store(if is_idle { now.ns } else { BUSY }, SeqCst);
         }
     }
 
-    /// Whether the reply in hand is the last.
-    pub(crate) fn is_draining(&self) -> bool {
+    fn is_draining(&self) -> bool {
         self.pool.draining.load(SeqCst)
     }
 
-    /// Whether somebody waits for a thread, and this one may be had after a reply.
-    pub(crate) fn is_wanted(&self) -> bool {
+    fn is_wanted(&self) -> bool {
         self.pool.pressed.load(Acquire) && self.pool.free.load(Acquire) == 0
+    }
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        locked(&self.pool.loading).remove(&self.lookup);
+        self.pool.loaded.notify_all();
     }
 }
 

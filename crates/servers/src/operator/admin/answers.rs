@@ -2,9 +2,10 @@
 
 use h1::{Answer, Found, Head, Method, Representation, Shared, Status};
 use measure::Instant;
+use os::File;
 use serde_json::{Value, json};
 
-use super::{From, NoFile, View, metrics, state};
+use super::{From, View, metrics, state};
 use crate::operator::knobs::{self, KNOBS, Knob};
 use crate::shared::counters::COUNTERS;
 use crate::shared::dials::Dials;
@@ -23,22 +24,23 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const CONSENT: &str = "x-weir";
 
 /// Answers a request with what whoever asks may hear.
-pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Found<NoFile> {
+pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Found<File> {
     match head.method() {
         Method::Get | Method::Head => Found::Answer(answer(head, from, view, now)),
         Method::Options => Found::Status(Status::NO_CONTENT),
-        Method::Known | Method::Unknown => Found::Status(Status::METHOD_NOT_ALLOWED),
+        Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
+        Method::Unknown => Found::Status(Status::NOT_IMPLEMENTED),
     }
 }
 
-fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<NoFile> {
+fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<File> {
     let server = view.server;
     let is_ready = (0..server.counters.workers()).any(|worker| server.counters.is_ready(worker));
     // Another program serves here, and whoever asks again will ask that one: of a generation that
     // another one of this program replaces nobody is told.
-    let is_replaced = server.orders.is_retiring();
+    let is_replaced = server.orders.all().is_retiring();
     let serves = is_ready || is_replaced;
-    let ends = server.orders.is_ending() && !is_replaced;
+    let ends = server.orders.all().is_ending() && !is_replaced;
     match head.path() {
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),
@@ -65,7 +67,7 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
 /// Every knob, at the value in force.
 fn knob_list(view: &View<'_>) -> Value {
     let settings = view.server.dials.in_force(&view.server.settings);
-    let taken = KNOBS.iter().filter(|knob| knob.is_taken_by(&settings.architecture));
+    let taken = KNOBS.iter().filter(|knob| knob.is_of(view.server.architecture));
     let rows = taken.map(|knob| {
         json!({
             "name": knob.name,
@@ -80,7 +82,7 @@ fn knob_list(view: &View<'_>) -> Value {
 }
 
 /// `/set?knob=NAME&value=VALUE`.
-fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<NoFile> {
+fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<File> {
     let may = match from {
         From::Socket => true,
         From::ThisMachine => named(head.host()) == Named::Loopback,
@@ -104,8 +106,7 @@ fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<NoFile> {
     let (Some(name), Some(value)) = (field("knob"), field("value")) else {
         return text(Status::BAD_REQUEST, "say /set?knob=NAME&value=VALUE");
     };
-    let settings = &view.server.settings;
-    let knob = knobs::knob(name).filter(|knob| knob.is_taken_by(&settings.architecture));
+    let knob = knobs::knob(name).filter(|knob| knob.is_of(view.server.architecture));
     match knob {
         None => text(Status::NOT_FOUND, "no such knob here; /knobs lists them"),
         Some(knob) if !Dials::has(knob.name) => {
@@ -122,7 +123,7 @@ fn by(knob: &Knob) -> &'static str {
     if knob.needs_restart() { "restart" } else { "reload" }
 }
 
-fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<NoFile> {
+fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<File> {
     let server = view.server;
     let mut settings = server.dials.in_force(&server.settings);
     if let Err(told) = (knob.set)(&mut settings, value) {
@@ -166,11 +167,11 @@ fn page() -> String {
     PAGE.replace(PAGE_COUNTERS, &rows.collect::<Value>().to_string())
 }
 
-fn text(status: Status, line: &str) -> Answer<NoFile> {
+fn text(status: Status, line: &str) -> Answer<File> {
     made(status, TEXT, format!("{line}\n"))
 }
 
-fn made(status: Status, media_type: &str, content: String) -> Answer<NoFile> {
+fn made(status: Status, media_type: &str, content: String) -> Answer<File> {
     let fields: &[u8] = b"Cache-Control: no-store\r\n\
         Cross-Origin-Resource-Policy: same-origin\r\n\
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \

@@ -51,7 +51,7 @@ fn workers(text: &mut Text, view: &View<'_>) {
 
 fn generation(text: &mut Text, view: &View<'_>) {
     let settings = &view.server.settings;
-    let draining = u64::from(view.server.orders.is_ending());
+    let draining = u64::from(view.server.orders.all().is_ending());
     text.one("weir_draining", "1 from the signal to end on", draining);
     text.one("weir_generation", "Which generation of workers serves", view.generation.into());
     text.family("weir_info", "gauge", "What serves");

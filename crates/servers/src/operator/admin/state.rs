@@ -26,15 +26,14 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     // Without /proc nothing is told rather than zeros.
     let drops = os::queue_drops::queue_drops().ok();
     let settings = &server.settings;
-    let polls =
-        crate::architectures::architecture(&settings.architecture).is_some_and(|row| row.polls);
+    let architecture = server.architecture;
     json!({
         "ns": now.ns,
-        "architecture": settings.architecture,
-        "poller": polls.then(|| settings.poller.name()),
+        "architecture": architecture.name,
+        "poller": architecture.polls.then(|| settings.poller.name()),
         "version": env!("CARGO_PKG_VERSION"),
         "generation": view.generation,
-        "draining": server.orders.is_ending(),
+        "draining": server.orders.all().is_ending(),
         "connections_max": server.connections_max * server.counters.workers(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),

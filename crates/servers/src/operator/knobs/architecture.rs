@@ -1,7 +1,8 @@
 //! Knobs of the architecture: who does the work, in which portions.
 
 use super::values::{number, on_off, put, switch};
-use super::{Knob, LOOPS_AND_RING, Takes};
+use super::{Knob, Takes};
+use crate::architectures;
 use crate::shared::settings::ACCEPT_INF;
 
 pub(super) const ARCHITECTURE: Knob = Knob {
@@ -10,9 +11,9 @@ pub(super) const ARCHITECTURE: Knob = Knob {
     reason: "who performs which step of a request; see --list-architectures. `sped` has the \
              least CPU per reply while the files are in memory",
     takes: Takes::All,
-    set: |s, v| match crate::architectures::architecture(v) {
+    set: |s, v| match architectures::architecture(v) {
         Some(row) => put(&mut s.architecture, Ok(String::from(row.name))),
-        None => Err(format!("one of {}", crate::architectures::names())),
+        None => Err(format!("one of {}", architectures::names())),
     },
     show: |s| s.architecture.clone(),
 };
@@ -97,7 +98,7 @@ pub(super) const PROCESSES: Knob = Knob {
     value: "1..1024",
     reason: "copies of the architecture that share the listening sockets (N-copy); one keeps \
              one processor busy",
-    takes: LOOPS_AND_RING,
+    takes: Takes::Named,
     set: |s, v| put(&mut s.processes, number(v, 1, 1024)),
     show: |s| s.processes.to_string(),
 };
@@ -107,7 +108,7 @@ pub(super) const THREADS: Knob = Knob {
     value: "1..32768",
     reason: "active threads at most, one connection each (JAWS97 3.2.3); an idle keep-alive \
              connection holds one, so there are many",
-    takes: Takes::Only(&["mt"]),
+    takes: Takes::Named,
     set: |s, v| {
         s.threads = number(v, 1, 32_768)?;
         s.threads_min = s.threads_min.min(s.threads);
@@ -121,7 +122,7 @@ pub(super) const THREADS_MIN: Knob = Knob {
     value: "1..32768",
     reason: "threads spawned before the first connection and kept; JAWS97 3.2.3 found small \
              pools as good as large ones, but not fewer than processors",
-    takes: Takes::Only(&["mt"]),
+    takes: Takes::Named,
     set: |s, v| put(&mut s.threads_min, number(v, 1, 32_768)),
     show: |s| s.threads_min.to_string(),
 };
@@ -131,7 +132,7 @@ pub(super) const HELPERS: Knob = Knob {
     value: "1..256",
     reason: "threads that do what may touch the disk (Pai99); each is one request that a disk \
              may work on",
-    takes: Takes::Only(&["amped"]),
+    takes: Takes::Named,
     set: |s, v| put(&mut s.helpers, number(v, 1, 256)),
     show: |s| s.helpers.to_string(),
 };
@@ -140,7 +141,7 @@ pub(super) const HELPER_QUEUE: Knob = Knob {
     name: "helper-queue",
     value: "1..65536 loads",
     reason: "that may wait for a helper; beyond it a request is answered 503 at once",
-    takes: Takes::Only(&["amped"]),
+    takes: Takes::Named,
     set: |s, v| put(&mut s.helper_queue, number(v, 1, 65_536)),
     show: |s| s.helper_queue.to_string(),
 };

@@ -11,7 +11,7 @@ pub(super) const SENDFILE: Knob = Knob {
     value: "nonblocking|blocking|off",
     reason: "how file parts leave: loops take nonblocking or off, mt blocking or off; auto \
              is the first of these. off copies through memory",
-    takes: Takes::Only(&["sped", "amped", "mt"]),
+    takes: Takes::Named,
     set: |s, v| {
         s.sendfile = match v {
             "auto" => None,
@@ -85,7 +85,7 @@ pub(super) const CACHE_LOCKS: Knob = Knob {
     reason: "of the cache that the threads share, rounded up to a power of two; each guards its \
              share of --cache-mb and --cache-files. 1: one for the whole cache, as JAWS had at \
              first (JAWS97 3.2.4); the default is so many that two threads seldom meet",
-    takes: Takes::Only(&["mt"]),
+    takes: Takes::Named,
     set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
     show: |s| s.cache_locks.to_string(),
 };

@@ -6,7 +6,6 @@ use measure::Duration;
 use os::ring::Handle;
 
 use super::{Completions, LISTENER_0, SLOTS_BEYOND};
-use crate::connection::perform::fault;
 use crate::rings::connection::RingConnection;
 use crate::shared::counters::Counter;
 use crate::shared::settings::ACCEPT_INF;
@@ -21,22 +20,32 @@ const HANDED_ON_MAX: u32 = SLOTS_BEYOND as u32 / 2;
 /// Accepts of a listening socket that have not come back for the last time.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
-    pub(super) in_flight: u32,
+    in_flight: u32,
     /// It is one that takes many connections.
     many: bool,
     /// They are being cancelled.
-    pub(super) end: bool,
+    end: bool,
+}
+
+impl Accepts {
+    /// One has come back; `more`: it goes on.
+    pub(super) fn came_back(&mut self, more: bool) {
+        let left = self.in_flight.checked_sub(u32::from(!more));
+        self.in_flight = left.expect("an accept that was begun");
+        self.end &= self.in_flight > 0;
+    }
 }
 
 impl Completions<'_> {
     /// Submits what takes connections. With a limit so many accepts of one connection, again when
     /// all have come back; without one a single accept of many. That one cannot be told where to
     /// stop, so near the maximum of connections there are as many single ones as there is room for.
-    pub(crate) fn accept(&mut self, limit: u32) -> io::Result<()> {
+    pub(crate) fn accept(&mut self) -> io::Result<()> {
+        let limit = self.books.server.accept_limit();
         if !self.gate.is_open() {
             return Ok(());
         }
-        let server = self.server;
+        let (server, order) = (self.books.server, self.books.worker.order);
         let many = limit == ACCEPT_INF && self.has_room_for_all();
         let room = (self.gate.room(self.connections.len()) / server.listeners.len()) as u32;
         let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
@@ -47,10 +56,10 @@ impl Completions<'_> {
                 return self.stop_accepting();
             }
             let has_enough = in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF);
-            if end || has_enough || server.orders.is_handed_on(n) {
+            if end || has_enough || order.is_handed_on(n) {
                 continue;
             }
-            self.tally.add(Counter::AcceptPhases, 1);
+            self.books.tally.add(Counter::AcceptPhases, 1);
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
@@ -60,36 +69,37 @@ impl Completions<'_> {
     }
 
     /// Takes what an accept has brought; `more`: it goes on.
-    pub(super) fn accepted(&mut self, accepted: io::Result<Handle>, more: bool) -> io::Result<()> {
+    pub(super) fn accepted(
+        &mut self,
+        accepted: io::Result<Handle>,
+        listener: usize,
+        more: bool,
+    ) -> io::Result<()> {
         let handle = match accepted {
             Ok(handle) => handle,
             Err(e) if os::is_cancelled(&e) => return Ok(()),
             // Another worker has stopped listening, because nobody waits.
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
-                self.gate.refused(self.now.at);
+                self.gate.refused(self.books.now.at);
                 self.gate.emptied();
                 return Ok(());
             }
             Err(e) => {
-                let whose = fault(&e);
-                self.tally.add(whose, 1);
-                if whose == Counter::MachineFaults {
-                    self.server.errors.refused(self.worker, &e, self.now.at);
-                    self.gate.refused(self.now.at);
+                if self.books.refused(&e) == Counter::MachineFaults {
+                    self.gate.refused(self.books.now.at);
                 }
                 return Ok(());
             }
         };
-        self.tally.add(Counter::Accepted, 1);
-        let mut connection =
-            RingConnection::new(handle, self.server, self.log.is_some(), &self.now);
+        self.books.tally.add(Counter::Accepted, 1);
+        let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {
-            self.server.orders.tell(&mut *connection.session, &self.now);
+            self.books.tell_end(&mut connection.dialog);
         }
         connection.touched = true;
-        let token = self.connections.insert(handle.slot(), connection);
+        let token = self.connections.insert(connection);
         self.touched.push(token);
-        if self.log.is_some() || self.server.asks_who {
+        if self.books.logs() || self.books.server.asks_who {
             self.ring.install(handle, token)?;
         }
         self.gate.accepted(self.connections.len());
@@ -101,7 +111,7 @@ impl Completions<'_> {
     pub(super) fn accept_waiting(&mut self) -> io::Result<()> {
         let mut brought = true;
         while brought && self.gate.is_open() {
-            self.accept(self.server.accept_limit())?;
+            self.accept()?;
             // Where accepts are being cancelled others can be submitted only after that.
             let ending = self.accepts.iter().any(|accepts| accepts.end);
             self.ring.submit_and_wait(u32::from(ending), None)?;
@@ -114,7 +124,7 @@ impl Completions<'_> {
         }
         if self.gate.is_shut() {
             self.stop_accepting()?;
-            self.server.stop_listening();
+            self.books.worker.stop_listening();
         }
         Ok(())
     }
@@ -122,9 +132,9 @@ impl Completions<'_> {
     /// Others accept from now on. Of all who wait for a connection the kernel wakes one, and that
     /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
     pub(super) fn hand_on(&mut self) -> io::Result<()> {
-        let server = self.server;
+        let (server, order) = (self.books.server, self.books.worker.order);
         let all = (LISTENER_0..).zip(&server.listeners).enumerate();
-        let handed_on = || all.clone().filter(|(n, _)| server.orders.is_handed_on(*n));
+        let handed_on = || all.clone().filter(|(n, _)| order.is_handed_on(*n));
         for _ in 0..=server.waiting_max().min(HANDED_ON_MAX) / server.listeners.len() as u32 {
             self.stop_accepting()?;
             while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
@@ -157,6 +167,6 @@ impl Completions<'_> {
 
     /// Whether all who may wait to be accepted could be.
     fn has_room_for_all(&self) -> bool {
-        self.gate.room(self.connections.len()) >= self.server.waiting_max() as usize
+        self.gate.room(self.connections.len()) >= self.books.server.waiting_max() as usize
     }
 }

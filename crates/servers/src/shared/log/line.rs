@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use h1::{Date, Reply};
 
-use super::Asked;
+use super::Words;
 use crate::shared::settings::LogFormat;
 use crate::shared::stamps::{clf, rfc3339};
 
@@ -15,7 +15,7 @@ pub(super) struct Entry<'e> {
     pub(super) peer: Option<IpAddr>,
     /// See [`stamp`].
     pub(super) stamp: &'e str,
-    pub(super) asked: &'e Asked,
+    pub(super) words: &'e Words,
     pub(super) reply: Reply,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn write_line(line: &mut Vec<u8>, format: LogFormat, entry: &Entry<'_
         LogFormat::Common => text(line, entry),
         LogFormat::Combined => {
             text(line, entry);
-            for part in [entry.asked.referer(), entry.asked.user_agent()] {
+            for part in [entry.words.referer(), entry.words.user_agent()] {
                 line.push(b' ');
                 quoted(line, part);
             }
@@ -56,7 +56,7 @@ fn text(line: &mut Vec<u8>, entry: &Entry<'_>) {
         None => write!(line, "-"),
     };
     let _ = write!(line, " - - [{}] ", entry.stamp);
-    quoted(line, entry.asked.line());
+    quoted(line, entry.words.line());
     let _ = write!(line, " {} {}", entry.reply.status.0, entry.reply.bytes);
 }
 
@@ -71,8 +71,8 @@ fn quoted(line: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
-    let Entry { peer, stamp, asked, reply } = entry;
-    let (method, target, protocol) = parts(asked.line());
+    let Entry { peer, stamp, words, reply } = entry;
+    let (method, target, protocol) = parts(words.line());
     let _ = write!(line, "{{\"time\":\"{stamp}\",\"peer\":\"");
     let _ = peer.map(|ip| write!(line, "{ip}"));
     line.push(b'"');
@@ -80,13 +80,13 @@ fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
         member(line, name, text);
     }
     let _ = write!(line, ",\"status\":{},\"bytes\":{}", reply.status.0, reply.bytes);
-    let _ = match asked.took() {
+    let _ = match words.took() {
         Some(took) => write!(line, ",\"duration_us\":{}", took.as_micros()),
         None => write!(line, ",\"duration_us\":null"),
     };
-    member(line, "referer", asked.referer());
-    member(line, "user_agent", asked.user_agent());
-    member(line, "host", asked.host());
+    member(line, "referer", words.referer());
+    member(line, "user_agent", words.user_agent());
+    member(line, "host", words.host());
     line.push(b'}');
 }
 
@@ -132,7 +132,7 @@ mod tests {
         let mut line = Vec::new();
         let stamp = &stamp(format, &Date::new(784_111_777));
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
-        write_line(&mut line, format, &Entry { peer, stamp, asked: &Asked::of(parts), reply });
+        write_line(&mut line, format, &Entry { peer, stamp, words: &Words::of(parts), reply });
         String::from_utf8(line).unwrap()
     }
 
@@ -144,16 +144,16 @@ mod tests {
     #[test]
     fn each_format_has_its_line() {
         let get = b"GET /1k.bin?a=b HTTP/1.1";
-        let asked: [&[u8]; 4] = [get, b"http://a.test/", b"Agent/1.0 (x; y)", b"weir.test:80"];
+        let words: [&[u8]; 4] = [get, b"http://a.test/", b"Agent/1.0 (x; y)", b"weir.test:80"];
         let common = "\"GET /1k.bin?a=b HTTP/1.1\" 200 1024";
-        check(LogFormat::Common, asked, &[COMMON, common]);
+        check(LogFormat::Common, words, &[COMMON, common]);
         let combined = [COMMON, common, " \"http://a.test/\" \"Agent/1.0 (x; y)\""];
-        check(LogFormat::Combined, asked, &combined);
+        check(LogFormat::Combined, words, &combined);
         let json = "\"method\":\"GET\",\"target\":\"/1k.bin?a=b\",\"protocol\":\"HTTP/1.1\",\
                     \"status\":200,\"bytes\":1024,\"duration_us\":null,\
                     \"referer\":\"http://a.test/\",\"user_agent\":\"Agent/1.0 (x; y)\",\
                     \"host\":\"weir.test:80\"}";
-        check(LogFormat::Json, asked, &[JSON, ",", json]);
+        check(LogFormat::Json, words, &[JSON, ",", json]);
     }
 
     #[test]
@@ -173,18 +173,18 @@ mod tests {
     #[test]
     fn no_client_forges_a_line_or_speaks_to_a_terminal() {
         let get = b"GET /\" 200 1\n10.0.0.2 - - HTTP/1.1";
-        let asked: [&[u8]; 4] =
+        let words: [&[u8]; 4] =
             [get, b"\\\" \"x\"", b"\x1b[2J\x9b\x07\r\x00\x7f", b"\",\"status\":1,\"x\":\"\xc3\xa4"];
         let common = "\"GET /\\\" 200 1\\x0a10.0.0.2 - - HTTP/1.1\" 200 1024";
-        check(LogFormat::Common, asked, &[COMMON, common]);
+        check(LogFormat::Common, words, &[COMMON, common]);
         let more = " \"\\\\\\\" \\\"x\\\"\" \"\\x1b[2J\\x9b\\x07\\x0d\\x00\\x7f\"";
-        check(LogFormat::Combined, asked, &[COMMON, common, more]);
+        check(LogFormat::Combined, words, &[COMMON, common, more]);
         let json = ",\"method\":\"GET\",\"target\":\"/\\\" 200 1\\u000a10.0.0.2 - -\",\
                     \"protocol\":\"HTTP/1.1\",\"status\":200,\"bytes\":1024,\"duration_us\":null,\
                     \"referer\":\"\\\\\\\" \\\"x\\\"\",\
                     \"user_agent\":\"\\u001b[2J\\u009b\\u0007\\u000d\\u0000\\u007f\",\
                     \"host\":\"\\\",\\\"status\\\":1,\\\"x\\\":\\\"\\u00c3\\u00a4\"}";
-        check(LogFormat::Json, asked, &[JSON, json]);
+        check(LogFormat::Json, words, &[JSON, json]);
     }
 
     #[test]

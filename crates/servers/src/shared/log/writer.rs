@@ -10,7 +10,6 @@ use measure::{Duration, Instant};
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::{By, ErrorLog, Seldom};
 use crate::shared::orders::Orders;
-use crate::shared::server::Server;
 use crate::shared::settings::Level;
 
 /// How often lost lines are told: a full disk stays full for longer than that.
@@ -39,8 +38,14 @@ struct Open {
 }
 
 impl Written {
-    pub(super) fn new(path: &Path, server: &Server, worker: usize) -> Self {
-        let generation = server.orders.logs_generation();
+    pub(super) fn new(
+        path: &Path,
+        worker: usize,
+        orders: &Orders,
+        counters: &Counters,
+        errors: &Arc<ErrorLog>,
+    ) -> Self {
+        let generation = orders.logs_generation();
         Self {
             path: path.to_owned(),
             // If that fails the first lines do again, and tell.
@@ -49,9 +54,9 @@ impl Written {
             lost: 0,
             told: Seldom::new(TOLD_EVERY),
             worker,
-            orders: server.orders.clone(),
-            counters: server.counters.clone(),
-            errors: Arc::clone(&server.errors),
+            orders: orders.clone(),
+            counters: counters.clone(),
+            errors: Arc::clone(errors),
         }
     }
 

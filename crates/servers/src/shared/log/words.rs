@@ -1,12 +1,12 @@
 use h1::Field;
 use measure::{Duration, Instant};
 
-use crate::session::Session;
+use crate::session::Asked;
 use crate::shared::settings::LogFormat;
 
 /// What logs tell of a request: its own words, to be escaped by whoever writes them down.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct Words {
     /// All parts, one behind the other.
     bytes: Vec<u8>,
     /// Where each ends.
@@ -19,13 +19,10 @@ const PARTS: usize = 4;
 /// The parts behind the request line.
 const FIELDS: [Field; PARTS - 1] = [Field::Referer, Field::UserAgent, Field::Host];
 
-impl Asked {
-    /// Keeps what the format tells, once, while it is there; without a format the request line.
-    pub(crate) fn note(&mut self, session: &dyn Session, format: Option<LogFormat>) {
-        if !self.bytes.is_empty() {
-            return;
-        }
-        let Some(line) = session.request_line() else { return };
+impl Words {
+    /// Keeps what the format tells; without a format the request line.
+    pub(crate) fn keep(&mut self, asked: &Asked<'_>, format: Option<LogFormat>) {
+        let Some(line) = asked.line() else { return };
         let told = match format {
             None | Some(LogFormat::Common) => &FIELDS[..0],
             Some(LogFormat::Combined) => &FIELDS[..2],
@@ -34,7 +31,7 @@ impl Asked {
         self.bytes.extend_from_slice(line);
         self.ends = [line.len(); PARTS];
         for (n, &field) in told.iter().enumerate() {
-            self.bytes.extend_from_slice(session.request_field(field).unwrap_or_default());
+            self.bytes.extend_from_slice(asked.field(field).unwrap_or_default());
             self.ends[n + 1..].fill(self.bytes.len());
         }
         self.since = (format == Some(LogFormat::Json)).then(os::clock::monotonic);

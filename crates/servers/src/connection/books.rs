@@ -1,0 +1,266 @@
+//! The books: what is counted, logged and traced of connections, whoever performs their wants. All
+//! that happens to a session beside its bytes it is told from here.
+
+use std::io;
+use std::net::IpAddr;
+
+use h1::{Found, Head, Loaded, Now, Reply, Status, Tag};
+use measure::{Duration, Instant};
+
+use super::Dialog;
+use super::journal::Journal;
+use crate::session::Event;
+use crate::shared::counters::{Counter, Tally};
+use crate::shared::log::AccessLog;
+use crate::shared::performer::Performer;
+use crate::shared::server::Worker;
+use crate::shared::server::{Clock, Server};
+use crate::shared::trace::{Step, Who};
+
+/// Those of a loop or a thread.
+pub(crate) struct Books<'s> {
+    pub(crate) server: &'s Server,
+    pub(crate) worker: &'s Worker<'s>,
+    pub(crate) now: Now,
+    pub(crate) tally: Tally,
+    /// Who performs what is told of here, unless another is named.
+    by: Performer,
+    clock: Clock,
+    log: Option<AccessLog>,
+}
+
+impl<'s> Books<'s> {
+    pub(crate) fn new(worker: &'s Worker<'s>, by: Performer) -> Self {
+        let (server, log) = (worker.server, worker.log.clone());
+        let mut clock = Clock::new();
+        Self { server, worker, now: clock.now(), tally: Tally::default(), by, clock, log }
+    }
+
+    /// Those of the supervisor, whom nobody counts, for one moment.
+    pub(crate) fn at(worker: &'s Worker<'s>, now: Now) -> Self {
+        let (server, log) = (worker.server, None);
+        let (tally, by, clock) = (Tally::default(), Performer::Loop, Clock::at(now.date));
+        Self { server, worker, now, tally, by, clock, log }
+    }
+
+    /// Looks at the clock; how much time has passed.
+    pub(crate) fn look_at_clock(&mut self) -> Duration {
+        let before = self.now.at;
+        self.now = self.clock.now();
+        self.now.at - before
+    }
+
+    /// That of a connection just accepted on the listening socket at that place, and introduced to
+    /// who wants to know its address.
+    pub(crate) fn dialog(&self, listener: usize, ip: impl FnOnce() -> Option<IpAddr>) -> Dialog {
+        let mut dialog = self.stranger(listener);
+        if dialog.journal.is_some() || self.server.asks_who {
+            self.introduce(&mut dialog, ip());
+        }
+        dialog
+    }
+
+    /// As [`Self::dialog`], where its address will be known later.
+    pub(crate) fn stranger(&self, listener: usize) -> Dialog {
+        let mut journal = Journal::new(self.server, self.log.is_some(), None);
+        if let Some(journal) = &mut journal {
+            journal.mark_before(Step::Accept, || Who::me(self.by));
+        }
+        Dialog::new((self.server.sessions)(listener, &self.now), journal)
+    }
+
+    /// Its address has come to be known, or cannot be.
+    pub(crate) fn introduce(&self, dialog: &mut Dialog, ip: Option<IpAddr>) {
+        if self.server.asks_who {
+            dialog.session.tell(Event::Introduced(ip), &self.now);
+        }
+        if let Some(journal) = &mut dialog.journal {
+            journal.introduce(ip);
+        }
+    }
+
+    pub(crate) fn received(&self, dialog: &mut Dialog, bytes: &[u8]) {
+        dialog.session.tell(Event::Bytes(bytes), &self.now);
+        if let Some(journal) = &mut dialog.journal {
+            journal.mark_before(Step::Receive, || Who::me(self.by));
+        }
+    }
+
+    /// A connection could not be taken.
+    pub(crate) fn refused(&mut self, error: &io::Error) -> Counter {
+        let whose = fault(error);
+        self.tally.add(whose, 1);
+        if whose == Counter::MachineFaults {
+            self.server.errors.refused(self.worker.number, error, self.now.at);
+        }
+        whose
+    }
+
+    /// FIN has come from the peer.
+    pub(crate) fn ended(&self, dialog: &mut Dialog) {
+        dialog.session.tell(Event::Fin, &self.now);
+    }
+
+    /// Whether there is a trace.
+    pub(crate) const fn traces(&self) -> bool {
+        self.server.trace.is_some()
+    }
+
+    /// Whether there is a log, which tells addresses.
+    pub(crate) const fn logs(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Looks a request up: memory only.
+    pub(crate) fn find(&mut self, head: &Head<'_>) -> Found<os::File> {
+        self.server.site.find(head, &self.now)
+    }
+
+    pub(crate) fn found(&mut self, dialog: &mut Dialog, tag: Tag, found: Found<os::File>) {
+        self.tally.add(Counter::Requests, 1);
+        self.tally.add(Counter::Loads, u64::from(matches!(found, Found::Miss(_))));
+        if let Some(journal) = &mut dialog.journal {
+            journal.note(&*dialog.session, tag);
+            journal.mark(tag, Step::Find, || Who::me(self.by.finder()));
+        }
+        if self.worker.order.is_end_near() {
+            dialog.session.tell(Event::Retire, &self.now);
+        }
+        dialog.session.tell(Event::Found(tag, found), &self.now);
+    }
+
+    /// A load is somebody else's to do.
+    pub(crate) fn handed_over(&self, dialog: &mut Dialog, tag: Tag) {
+        dialog.loads += 1;
+        dialog.session.tell(Event::HandedOver(tag), &self.now);
+    }
+
+    /// Such a load has come back.
+    pub(crate) fn came_back(
+        &mut self,
+        dialog: &mut Dialog,
+        tag: Tag,
+        (step, who): (Step, Option<Who>),
+        loaded: Loaded<os::File>,
+    ) {
+        dialog.loads = dialog.loads.checked_sub(1).expect("it was handed over");
+        if let (Some(journal), Some(who)) = (&mut dialog.journal, who) {
+            journal.mark(tag, step, || who);
+        }
+        self.loaded(dialog, tag, loaded);
+    }
+
+    /// A path was translated in place.
+    pub(crate) fn translated(&self, dialog: &mut Dialog, tag: Tag) {
+        if let Some(journal) = &mut dialog.journal {
+            journal.mark(tag, Step::Path, || Who::me(self.by.finder()));
+        }
+    }
+
+    /// A load was done in place, by who performs.
+    pub(crate) fn loaded_here(
+        &mut self,
+        dialog: &mut Dialog,
+        tag: Tag,
+        step: Step,
+        loaded: Loaded<os::File>,
+    ) {
+        if let Some(journal) = &mut dialog.journal {
+            journal.mark(tag, step, || Who::me(self.by.finder()));
+        }
+        self.loaded(dialog, tag, loaded);
+    }
+
+    /// Too much waits already for who would do a load.
+    pub(crate) fn load_refused(&mut self, dialog: &mut Dialog, tag: Tag) {
+        let refused = Loaded::Status(Status::SERVICE_UNAVAILABLE);
+        dialog.session.tell(Event::Loaded(tag, refused), &self.now);
+    }
+
+    /// Who performs, for the trace.
+    pub(crate) fn me(&self) -> Who {
+        Who::me(self.by)
+    }
+
+    /// So many bytes are out; the replies that they complete are told.
+    pub(crate) fn sent(&mut self, dialog: &mut Dialog, n: u64) -> bool {
+        let Self { server, now, tally, log, .. } = self;
+        tally.add(Counter::Bytes, n);
+        dialog.session.tell(Event::Sent(n), now);
+        let mut replied = false;
+        while let Some((tag, reply)) = dialog.session.next_reply() {
+            count(reply, tally);
+            replied = true;
+            if let Some(journal) = &mut dialog.journal {
+                journal.finish((tag, reply), server, log.as_mut(), now, tally);
+            }
+        }
+        replied
+    }
+
+    /// A file has become shorter than its reply has promised.
+    pub(crate) fn file_ended(&mut self, dialog: &mut Dialog) {
+        self.tally.add(Counter::FileFaults, 1);
+        dialog.session.tell(Event::Failed, &self.now);
+    }
+
+    /// A call on its socket or its file has failed.
+    pub(crate) fn broke_off(&mut self, dialog: &mut Dialog, error: &io::Error) {
+        self.tally.add(fault(error), 1);
+        dialog.session.tell(Event::Failed, &self.now);
+    }
+
+    /// Its deadline has passed at `at`.
+    pub(crate) fn expired(&mut self, dialog: &mut Dialog, at: Instant) -> bool {
+        let is_over = dialog.session.expired(&Now { at, ..self.now });
+        self.tally.add(Counter::Timeouts, u64::from(is_over));
+        is_over
+    }
+
+    /// The order to end has come: without haste where others serve in its place.
+    pub(crate) fn tell_end(&self, dialog: &mut Dialog) {
+        let is_retiring = self.worker.order.is_retiring();
+        let event = if is_retiring { Event::Retire } else { Event::Drain };
+        dialog.session.tell(event, &self.now);
+    }
+
+    /// What was counted is published.
+    pub(crate) fn publish(&mut self) {
+        self.tally.publish(&self.server.counters, self.worker.number);
+        self.server.counters.count_switches(self.now.date.seconds);
+    }
+
+    /// What a load has come to.
+    pub(crate) fn loaded(&mut self, dialog: &mut Dialog, tag: Tag, loaded: Loaded<os::File>) {
+        count_fault(&loaded, &mut self.tally);
+        dialog.session.tell(Event::Loaded(tag, loaded), &self.now);
+    }
+}
+
+/// Whose fault an error on a socket or a file is.
+pub(crate) fn fault(error: &io::Error) -> Counter {
+    if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
+}
+
+fn count(reply: Reply, tally: &mut Tally) {
+    tally.add(Counter::Replies, 1);
+    if reply.status >= Status::BAD_REQUEST {
+        tally.add(Counter::Refusals, 1);
+    }
+}
+
+/// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a
+/// disk or a machine that refused.
+fn count_fault(loaded: &Loaded<os::File>, tally: &mut Tally) {
+    let status = match loaded {
+        Loaded::More(piece) if piece.bytes().is_empty() => {
+            return tally.add(Counter::FileFaults, 1);
+        }
+        Loaded::Status(status) => *status,
+        Loaded::Answer(answer) => answer.representation.status,
+        _ => return,
+    };
+    if status >= Status::INTERNAL_SERVER_ERROR {
+        tally.add(Counter::MachineFaults, 1);
+    }
+}

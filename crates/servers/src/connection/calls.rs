@@ -1,0 +1,147 @@
+//! The calls by which a connection's wants are performed.
+
+use std::io;
+
+use h1::FilePart;
+use os::poller::{self, Interest};
+use os::{File, Socket};
+
+use crate::shared::server::piece;
+use crate::shared::settings::Sendfile;
+
+/// Calls on one connection. They wait, or fail with `WouldBlock`.
+pub(crate) trait Calls {
+    /// Whether they wait, so that time passes in them.
+    const WAIT: bool;
+
+    /// As [`Socket::recv`].
+    fn recv(&mut self, into: &mut [u8]) -> io::Result<usize>;
+
+    /// As [`Socket::send`].
+    fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize>;
+
+    /// Sends up to `most` bytes of a file part; 0: the file has become shorter.
+    fn send_part(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64>;
+
+    /// As [`Socket::shutdown_write`].
+    fn shut(&mut self) -> io::Result<()>;
+
+    /// For a session that hears while it sends or waits: whether it is to receive now. Where calls
+    /// wait it does, until it is to receive or can send (`sends`), and the next send does not.
+    fn hears(&mut self, sends: bool) -> io::Result<bool>;
+}
+
+/// Those of a socket that does not block, of which a poller says when it is ready.
+pub(crate) struct Ready {
+    pub(crate) socket: Socket,
+    how: Option<Sendfile>,
+    incoming: Incoming,
+    /// The socket may take bytes.
+    writable: bool,
+}
+
+/// What there is to receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Incoming {
+    /// Nothing, as far as is known.
+    Nothing,
+    /// Bytes, or a FIN.
+    Something,
+    /// FIN or an error was signalled, perhaps behind bytes: the next receive must see it.
+    TheEnd,
+}
+
+impl Ready {
+    pub(crate) const fn new(socket: Socket, how: Option<Sendfile>) -> Self {
+        Self { socket, how, incoming: Incoming::Nothing, writable: true }
+    }
+
+    /// The poller says so.
+    pub(crate) fn is(&mut self, event: &poller::Event) {
+        self.writable |= event.writable || event.ended;
+        if event.ended {
+            self.incoming = Incoming::TheEnd;
+        } else if event.readable {
+            self.expect();
+        }
+    }
+
+    /// There may be something, whatever the poller says.
+    pub(crate) fn expect(&mut self) {
+        if self.incoming == Incoming::Nothing {
+            self.incoming = Incoming::Something;
+        }
+    }
+}
+
+impl Calls for Ready {
+    const WAIT: bool = false;
+
+    fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.incoming == Incoming::Nothing {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let received = self.socket.recv(into);
+        match received {
+            // A short read has emptied the socket, unless a FIN lies behind the bytes.
+            Ok(n) if n == into.len() || (n > 0 && self.incoming == Incoming::TheEnd) => {}
+            // A half-closed peer may still be sent to; it will never be readable again.
+            _ => self.incoming = Incoming::Nothing,
+        }
+        received
+    }
+
+    fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
+        if !self.writable {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let sent = self.socket.send(bytes, more);
+        self.writable = sent.as_ref().is_ok_and(|n| *n >= bytes.len());
+        sent
+    }
+
+    // Less than `most` may be all that was read, or all that the file still has. Whether the socket
+    // is full only the next call tells; a poller of edges never would.
+    fn send_part(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
+        if !self.writable {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let sent = send_part(&self.socket, part, most, self.how);
+        self.writable = sent.is_ok();
+        sent
+    }
+
+    fn shut(&mut self) -> io::Result<()> {
+        self.socket.shutdown_write()
+    }
+
+    fn hears(&mut self, _: bool) -> io::Result<bool> {
+        Ok(self.incoming != Incoming::Nothing)
+    }
+}
+
+/// What a poller has to look for, where a call would have waited.
+pub(crate) const fn interest(hears: bool, sends: bool) -> Interest {
+    Interest { read: hears, write: sends }
+}
+
+/// Sends up to `most` bytes of a file part; 0 if the file has become shorter.
+pub(crate) fn send_part(
+    socket: &Socket,
+    part: &FilePart<File>,
+    most: u64,
+    how: Option<Sendfile>,
+) -> io::Result<u64> {
+    match how {
+        Some(Sendfile::Off) => {
+            let end = part.end.min(part.at + most);
+            let piece = piece(&FilePart { end, ..part.clone() })?;
+            if piece.bytes().is_empty() {
+                return Ok(0);
+            }
+            let more = part.at + (piece.bytes().len() as u64) < part.end;
+            Ok(socket.send(piece.bytes(), more)? as u64)
+        }
+        _ => socket.send_file(&part.file, part.at, most),
+    }
+}

@@ -1,0 +1,170 @@
+//! How a completion loop loads and sends: a path is translated and its file opened by the loop; what
+//! is in the file is read by the ring, and sent by the ring.
+
+use std::io;
+
+use h1::{Chunk, FilePart, Loaded, Lookup, Miss, Shared, Status, Tag, Want};
+use os::File;
+
+use super::{Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX};
+use crate::connection::pending::Joined;
+use crate::connection::places::{tag_of, tagged};
+use crate::rings::connection::{Ending, Piece, Read, ReadOf};
+use crate::shared::counters::Counter;
+use crate::shared::performer::Performer;
+use crate::shared::trace::{Step, Who};
+
+impl Completions<'_> {
+    pub(super) fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>) -> io::Result<()> {
+        match miss {
+            Miss::Path(lookup) => self.open(token, tag, lookup),
+            Miss::Pages(part) => self.read(token, tag, part.clone(), ReadOf::Pages(part)),
+            Miss::More(part) => self.read(token, tag, part, ReadOf::More),
+        }
+    }
+
+    /// Translates a path here and opens its file, once for all who ask for it.
+    fn open(&mut self, token: u64, tag: Tag, lookup: Lookup) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        let dialog = &mut connection.dialog;
+        match self.paths.join(&lookup, token, tag) {
+            Joined::Waits => {
+                self.books.handed_over(dialog, tag);
+                return Ok(());
+            }
+            Joined::Full => {
+                self.books.load_refused(dialog, tag);
+                return Ok(());
+            }
+            Joined::First => {}
+        }
+        let begun = os::clock::monotonic();
+        let opening = self.books.server.site.open(&lookup);
+        let blocked = os::clock::monotonic() - begun;
+        self.books.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
+        self.books.translated(dialog, tag);
+        let Some(part) = opening.unread().filter(|part| !part.is_empty()) else {
+            let loaded = self.books.server.site.keep(opening, &self.books.now);
+            self.books.loaded(dialog, tag, loaded);
+            self.paths.ended(&lookup);
+            return Ok(());
+        };
+        self.read(token, tag, part, ReadOf::Small(Box::new((lookup, opening))))
+    }
+
+    fn read(&mut self, token: u64, tag: Tag, part: FilePart<File>, of: ReadOf) -> io::Result<()> {
+        let mut bytes = part.len();
+        if !matches!(of, ReadOf::Small(_)) {
+            let has_others = self.connections.named(token).is_none_or(|c| !c.reads.is_empty());
+            if !has_others {
+                // What it had is sent.
+                let held = self.connections.named(token).map_or(0, |c| c.let_go());
+                self.forget(held);
+            }
+            let is_much = self.pieces_bytes > PIECES_BYTES_MAX;
+            bytes = bytes.min(if is_much { READ_BYTES_MIN } else { READ_BYTES });
+            self.pieces_bytes += bytes;
+        }
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        self.ring.read(&part.file, part.at, bytes as usize, tagged(token, tag))?;
+        self.books.tally.add(Counter::HandOvers, 1);
+        match of {
+            ReadOf::Small(_) => {}
+            _ => connection.held_bytes += bytes,
+        }
+        if !matches!(of, ReadOf::Rest(_)) {
+            self.books.handed_over(&mut connection.dialog, tag);
+        }
+        connection.reads.push(Read { tag, of });
+        Ok(())
+    }
+
+    /// Bytes of a file: for the cache, for the session, or to be sent as they are.
+    pub(super) fn has_read(
+        &mut self,
+        token: u64,
+        read: io::Result<Shared<[u8]>>,
+    ) -> io::Result<()> {
+        let tag = tag_of(token);
+        let token = tagged(token, Tag::default());
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        let step = (Step::Pages, self.books.traces().then(|| Who::me(Performer::Ring)));
+        match (connection.has_read(tag), read) {
+            (ReadOf::Small(small), read) => return self.has_read_small(token, tag, *small, read),
+            (ReadOf::Rest(part), Ok(bytes)) if !bytes.is_empty() => {
+                connection.piece = Some(Piece::new(part, bytes));
+            }
+            (ReadOf::Rest(_), Ok(_)) => self.books.file_ended(&mut connection.dialog),
+            (ReadOf::Rest(_), Err(e)) => connection.broke_off(&e, &mut self.books),
+            (of, read) => {
+                let loaded = match (of, read) {
+                    (ReadOf::Pages(part), Ok(bytes)) if !bytes.is_empty() => {
+                        connection.piece = Some(Piece::new(part, bytes));
+                        Loaded::Pages
+                    }
+                    // None where some were promised: a file that has become shorter.
+                    (_, Ok(bytes)) => Loaded::More(Chunk::whole(bytes)),
+                    (_, Err(_)) => Loaded::Status(Status::INTERNAL_SERVER_ERROR),
+                };
+                self.books.came_back(&mut connection.dialog, tag, step, loaded);
+            }
+        }
+        self.start(token)
+    }
+
+    /// A small file goes into the cache, and to all who asked for it.
+    fn has_read_small(
+        &mut self,
+        token: u64,
+        tag: Tag,
+        (lookup, mut opening): (Lookup, site::Opening),
+        read: io::Result<Shared<[u8]>>,
+    ) -> io::Result<()> {
+        opening.read(read);
+        let loaded = self.books.server.site.keep(opening, &self.books.now);
+        let who = self.books.traces().then(|| Who::me(Performer::Ring));
+        let others = self.paths.ended(&lookup);
+        for (token, tag) in others.into_iter().chain([(token, tag)]) {
+            let Some(connection) = self.connections.named(token) else { continue };
+            let dialog = &mut connection.dialog;
+            self.books.came_back(dialog, tag, (Step::Pages, who), loaded.clone());
+            self.start(token)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn send(&mut self, token: u64) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        let dialog = &mut connection.dialog;
+        let Want::Send(chunk, part) = dialog.session.want() else { return Ok(()) };
+        if let Some(journal) = &mut dialog.journal {
+            journal.note_sending(&*dialog.session, || self.books.me());
+        }
+        let part = part.filter(|part| !part.is_empty());
+        let is_head = !chunk.bytes().is_empty();
+        let (bytes, range, last) = match (part, &connection.piece) {
+            (part, _) if is_head => (chunk.of.clone(), (chunk.at, chunk.end), part.is_none()),
+            (Some(part), Some(piece)) if piece.covers(part) => {
+                let range = piece.range(part);
+                let last = part.at + (range.1 - range.0) as u64 == part.end;
+                (piece.bytes.clone(), range, last)
+            }
+            (Some(part), _) => {
+                let part = part.clone();
+                return self.read(token, Tag::default(), part.clone(), ReadOf::Rest(part));
+            }
+            (None, _) => unreachable!("a session wants something to be sent"),
+        };
+        let small = last && range.1 - range.0 <= SENT_THEN_SHUT_MAX;
+        if small && connection.ending == Ending::Open && dialog.session.view().closes {
+            connection.ending = Ending::FinOut;
+            connection.shutdowns += 1;
+            self.ring.send_then_shut(connection.handle, bytes, range, token)?;
+        } else {
+            let more = !last && (!is_head || self.books.server.limits.gather);
+            self.ring.send(connection.handle, bytes, range, more, token)?;
+        }
+        connection.sends = true;
+        Ok(())
+    }
+}

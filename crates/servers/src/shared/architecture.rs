@@ -1,0 +1,122 @@
+//! An architecture: one row of the registry.
+
+use std::io;
+
+use os::seccomp::Kind;
+
+use super::performer::Performer;
+use super::settings::Sendfile;
+
+/// What is known of an architecture, and what runs it.
+pub struct Row<R> {
+    /// As in `--architecture NAME`.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub is: &'static str,
+    /// Servers and papers that are built so.
+    pub known_as: &'static str,
+    /// Paper and section.
+    pub paper: &'static str,
+    /// Who takes connections.
+    pub accept: Performer,
+    /// Who receives and sends.
+    pub transfer: Performer,
+    /// Who translates paths, opens and stats.
+    pub path: Performer,
+    /// Who waits for pages of files.
+    pub pages: Performer,
+    /// Who waits when a disk does.
+    pub stalls: Stalls,
+    /// What becomes of requests that one connection has in hand at the same time.
+    pub requests: Requests,
+    /// Workers where the operator does not say.
+    pub workers: u32,
+    /// Who shares one table of descriptors.
+    pub descriptors: Sharing,
+    /// Who shares one cache of answers.
+    pub cache: Sharing,
+    /// Whether it has a getevents phase, so that it takes `--poller`.
+    pub polls: bool,
+    /// Whether each connection held takes a thread.
+    pub connection_per_thread: bool,
+    /// Knobs that it takes beside those of all.
+    pub knobs: &'static [&'static str],
+    /// Connections taken consecutively where the operator does not say: a loop takes all that wait,
+    /// because it alone accepts.
+    pub accept_limit: u32,
+    /// The ways of file parts that it has, the one it takes by itself first.
+    pub sendfile: &'static [Sendfile],
+    /// Bytes of a file after which the next are wanted, where it has reasons of its own.
+    pub window_bytes: Option<u64>,
+    /// The system calls that its workers may make.
+    pub calls: Kind,
+    /// Knobs worth tuning, with values worth trying.
+    pub tuning: &'static [(&'static str, &'static [&'static str])],
+    /// Whether this machine has what it needs for so many connections.
+    pub probe: fn(connections: u64) -> io::Result<()>,
+    /// Runs one worker until it has drained.
+    pub run: R,
+}
+
+/// Who waits when a disk does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stalls {
+    /// Everybody whom the worker serves.
+    All,
+    /// One of as many as there are threads.
+    OneOfN,
+    /// Nobody but who asked.
+    Nobody,
+}
+
+/// What becomes of requests that one connection has in hand at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requests {
+    /// Each is answered as soon as it can be.
+    Several,
+    /// While one loads the others wait.
+    InTurn,
+}
+
+/// By whom something is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// The one loop of a worker.
+    Loop,
+    /// The threads of a worker.
+    Threads,
+}
+
+impl Stalls {
+    /// As the listing tells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::OneOfN => "one of N",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
+impl Requests {
+    /// As the listing tells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Several => "several",
+            Self::InTurn => "in turn",
+        }
+    }
+}
+
+impl Sharing {
+    /// As the listing tells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loop => "loop",
+            Self::Threads => "threads",
+        }
+    }
+}

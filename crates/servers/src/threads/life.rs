@@ -1,0 +1,142 @@
+//! The life of one connection over calls that may wait, whoever makes them.
+
+use std::io;
+use std::sync::Arc;
+
+use h1::{FilePart, Limits, Timeout, Want};
+use measure::{Duration, Instant};
+use os::{File, Socket};
+
+use crate::connection::Connection;
+use crate::connection::books::Books;
+use crate::connection::calls::{Calls, send_part};
+use crate::connection::perform::{Progress, Service, Share, Until};
+use crate::session::{Event, View};
+use crate::shared::server::piece;
+use crate::shared::settings::Sendfile;
+
+/// Bytes received per call: a browser's head. On the stack, of which each thread has its own.
+const BUFFER_BYTES: usize = 2 << 10;
+
+/// Calls that wait for no longer than they are told.
+pub(crate) trait Patient: Calls {
+    /// The session's patience is now this: the calls that follow wait for less, or not much longer.
+    fn set_patience(&mut self, view: &View, now: Instant, limits: &Limits);
+}
+
+/// Whoever shares out threads among connections.
+pub(crate) trait Keeper {
+    /// Says whether the connection is between two requests. Told before asking
+    /// [`Self::is_draining`], so that a drain either is seen or sees.
+    fn idle(&self, is_idle: bool, now: Instant);
+
+    /// Whether the reply in hand is the last.
+    fn is_draining(&self) -> bool;
+
+    /// Whether somebody waits for a thread, and this one may be had after a reply.
+    fn is_wanted(&self) -> bool;
+}
+
+/// From accept to close.
+pub(crate) fn live<C: Patient>(
+    connection: &mut Connection<C>,
+    keeper: &impl Keeper,
+    service: &mut dyn Service,
+    books: &mut Books<'_>,
+) {
+    let mut buffer = [0; BUFFER_BYTES];
+    let mut retired = false;
+    loop {
+        let view = connection.dialog.session.view();
+        if view.deadline.is_some_and(|due| due.at <= books.now.at) {
+            books.expired(&mut connection.dialog, books.now.at);
+        }
+        keeper.idle(view.is_idle, books.now.at);
+        let session = &mut connection.dialog.session;
+        let is_asked = || matches!(session.want(), Want::Find(..));
+        if !retired && (keeper.is_draining() || keeper.is_wanted() && is_asked()) {
+            // A request that is on its way is still answered; the pool ends who is idle for long.
+            session.tell(Event::Retire, &books.now);
+            retired = true;
+        }
+        connection.hears = view.hears;
+        connection.calls.set_patience(&view, books.now.at, &books.server.limits);
+        let bytes = u64::MAX;
+        let mut share = Share { until: Until::Blocked, wants: 1, bytes, buffer: &mut buffer };
+        // Blocked: the socket's patience is over; whether the session's is, its deadline says.
+        if books.work(0, connection, &mut share, service) == Progress::Over {
+            return;
+        }
+    }
+}
+
+/// Calls of a socket that blocks.
+pub(crate) struct Waiting {
+    socket: Arc<Socket>,
+    how: Option<Sendfile>,
+    /// How long a receive waits.
+    patience: Duration,
+    /// The session is to hear while it sends: the next send does not wait.
+    hears: bool,
+}
+
+/// What a listening socket hands on to connections that threads serve: as long as a call waits, if
+/// nobody says anything else. A drain is to be seen soon by who has asked nothing yet.
+pub(crate) fn first_patience(limits: &Limits) -> Duration {
+    limits.head_timeout.min(limits.linger_timeout)
+}
+
+impl Waiting {
+    /// Of a socket whose timeouts are [`first_patience`].
+    pub(crate) fn new(socket: Arc<Socket>, how: Option<Sendfile>, limits: &Limits) -> Self {
+        Self { socket, how, patience: first_patience(limits), hears: false }
+    }
+}
+
+impl Calls for Waiting {
+    const WAIT: bool = true;
+
+    fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(into)
+    }
+
+    fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
+        if self.hears { self.socket.send_now(bytes, more) } else { self.socket.send(bytes, more) }
+    }
+
+    fn send_part(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
+        if !self.hears {
+            return send_part(&self.socket, part, most, self.how);
+        }
+        let piece = piece(&FilePart { end: part.end.min(part.at + most), ..part.clone() })?;
+        if piece.bytes().is_empty() {
+            return Ok(0);
+        }
+        Ok(self.socket.send_now(piece.bytes(), false)? as u64)
+    }
+
+    fn shut(&mut self) -> io::Result<()> {
+        self.socket.shutdown_write()
+    }
+
+    fn hears(&mut self, sends: bool) -> io::Result<bool> {
+        self.hears = true;
+        self.socket.is_readable_first(sends, Some(self.patience))
+    }
+}
+
+impl Patient for Waiting {
+    fn set_patience(&mut self, view: &View, now: Instant, limits: &Limits) {
+        let Some(due) = view.deadline else { return };
+        let patience = match due.timeout {
+            // What the listening socket has handed on will do, so it costs no call.
+            Timeout::Head | Timeout::Rate => return,
+            Timeout::Idle => limits.idle_timeout.min(limits.idle_grace).min(limits.rate_window),
+            Timeout::Linger => (due.at - now).clamp(Duration::from_millis(1), self.patience),
+        };
+        // Mostly it has not changed.
+        if self.patience != patience && self.socket.set_receive_timeout(patience).is_ok() {
+            self.patience = patience;
+        }
+    }
+}
