@@ -10,7 +10,7 @@ use os::poller::Mechanism;
 use crate::shared::proxy_protocol::Network;
 use crate::shared::quotas::Quota;
 
-/// Everything an operator may decide; each field is the value of one knob of [`crate::operator::knobs`].
+/// Everything an operator may decide; each field is the value of one knob of [`crate::knobs`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// What is served.
