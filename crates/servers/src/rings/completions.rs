@@ -315,7 +315,7 @@ impl<'s> Completions<'s> {
     /// FIN, which ours mostly brings about, or is made to end.
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        if connection.receive != Receive::Off {
+        if let Receive::Armed | Receive::Ends = connection.receive {
             let at = self.books.now.at + self.books.server.limits.linger_timeout;
             return match mem::replace(&mut connection.ending, Ending::Closing) {
                 Ending::Closing => Ok(()),

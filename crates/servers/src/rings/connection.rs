@@ -39,6 +39,8 @@ pub(crate) enum Receive {
     Armed,
     /// It is being cancelled.
     Ends,
+    /// FIN has come: there is nothing more to receive.
+    Over,
 }
 
 /// How far it has come to its end.
@@ -105,7 +107,10 @@ impl RingConnection {
             self.receive = Receive::Off;
         }
         match received {
-            Ok([]) => books.ended(&mut self.dialog),
+            Ok([]) => {
+                self.receive = Receive::Over;
+                books.ended(&mut self.dialog);
+            }
             Ok(bytes) => {
                 books.received(&mut self.dialog, bytes);
                 self.ahead_bytes += bytes.len();
