@@ -55,6 +55,34 @@ fn a_file_that_vanishes_while_sent_is_sent_whole() {
     });
 }
 
+/// Whose turn it is to look whether an old answer holds may be refused before it does, or take its
+/// time with a body: the next one looks, and sees the change.
+#[test]
+fn a_look_that_is_not_taken_is_the_next_ones() {
+    const AGE: Duration = Duration::from_millis(300);
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let path = own(&site, combination, "changes.txt");
+        let target = target(combination, "changes.txt");
+        let server = combination.start(&site.root(), &["--answer-age-ms", "300"]);
+        for (n, fields) in ["Content-Length: 99999\r\n", "Content-Length: 9\r\n"].iter().enumerate()
+        {
+            fs::write(&path, format!("before {n}")).expect("a file");
+            // Until the answer is kept, with the times that the file has now.
+            let is_kept = || server.fetch(&target) == Ok(format!("before {n}").into_bytes());
+            assert!(await_true(SHOWS_WITHIN, is_kept), "{combination}");
+            fs::write(&path, format!("after {n}!")).expect("a file");
+            // There is nothing to wait for but the answer's age.
+            std::thread::sleep(AGE + AGE / 2);
+            let mut first = server.connect();
+            first.get(&target, fields).expect("sent");
+            let looked = || server.fetch(&target) == Ok(format!("after {n}!").into_bytes());
+            assert!(await_true(AGE * 5, looked), "{combination}: {fields}: the old one for long");
+        }
+        server.stop();
+    });
+}
+
 /// Run as a user without rights; root may read everything.
 #[test]
 fn what_may_not_be_read_is_refused_and_the_rest_is_served() {
