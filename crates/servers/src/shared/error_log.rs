@@ -16,7 +16,6 @@ use os::Output;
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::orders::Orders;
 use crate::shared::settings::Level;
-use crate::shared::stamps::rfc3339;
 
 /// The log of one process, and after a fork of each.
 pub struct ErrorLog {
@@ -135,7 +134,7 @@ impl Target {
 
 /// A whole line. Messages may quote paths: what is not to be printed is not.
 fn line(level: Level, by: By, text: &str) -> String {
-    let stamp = rfc3339(&Date::new(os::clock::wall_seconds()));
+    let stamp = Date::new(os::clock::wall_seconds()).rfc3339();
     let mut line = format!("{stamp} {} {by}: {text}", level.name());
     let end = line.floor_char_boundary(LINE_BYTES_MAX - 1);
     line.truncate(end);

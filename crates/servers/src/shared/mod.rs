@@ -13,5 +13,4 @@ pub(crate) mod queue;
 pub mod quotas;
 pub(crate) mod server;
 pub mod settings;
-pub mod stamps;
 pub(crate) mod trace;

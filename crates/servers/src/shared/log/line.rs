@@ -8,7 +8,6 @@ use h1::{Date, Reply};
 
 use super::Words;
 use crate::shared::settings::LogFormat;
-use crate::shared::stamps::{clf, rfc3339};
 
 /// What a line tells.
 pub(super) struct Entry<'e> {
@@ -22,8 +21,8 @@ pub(super) struct Entry<'e> {
 /// A second as a format writes it.
 pub(super) fn stamp(format: LogFormat, date: &Date) -> String {
     match format {
-        LogFormat::Common | LogFormat::Combined => clf(date),
-        LogFormat::Json => rfc3339(date),
+        LogFormat::Common | LogFormat::Combined => date.common_log(),
+        LogFormat::Json => date.rfc3339(),
     }
 }
 
