@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use h1::Limits;
+pub use h1::LogFormat;
 use measure::Duration;
 use os::Address;
 use os::poller::Mechanism;
@@ -137,32 +138,6 @@ impl Sendfile {
             Self::Nonblocking => "nonblocking",
             Self::Blocking => "blocking",
             Self::Off => "off",
-        }
-    }
-}
-
-/// What a line of the access log looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// As NCSA's server wrote it, and Apache's format of that name.
-    Common,
-    /// That, the page that led here, and the client's name for itself.
-    Combined,
-    /// An object.
-    Json,
-}
-
-impl LogFormat {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
-
-    /// As in `--log-format NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Common => "common",
-            Self::Combined => "combined",
-            Self::Json => "json",
         }
     }
 }
