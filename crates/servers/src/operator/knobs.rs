@@ -170,36 +170,3 @@ pub fn markdown() -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_default_is_a_value_its_knob_takes() {
-        for knob in KNOBS {
-            let shown = (knob.show)(&Settings::default());
-            let set = (knob.set)(&mut Settings::default(), &shown);
-            assert_eq!(set, Ok(()), "{} = {shown}", knob.name);
-        }
-    }
-
-    #[test]
-    fn a_bad_value_is_told_what_would_do() {
-        let check = |name: &str, value: &str, told: &str| {
-            let set = knob(name).unwrap().set;
-            assert_eq!(set(&mut Settings::default(), value), Err(String::from(told)), "{name}");
-        };
-        check("accept-limit", "0", "a number from 1, or inf");
-        check("passes", "3", "a number from 1 to 2");
-        check("poller", "kqueue", "select, poll or epoll");
-        check("sendfile", "yes", "nonblocking, blocking or off");
-        check("work-on-accepted", "1", "on or off");
-        check("log-level", "all", "error, warn, info, debug");
-        check("threads", "-1", "a number from 1 to 32768");
-        check("cache-locks", "0", "a number from 1 to 256");
-        check("gather", "yes", "on or off");
-        check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
-        check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
-    }
-}

@@ -2,11 +2,11 @@
 
 pub(crate) mod architecture;
 pub mod counters;
-pub(crate) mod dials;
+pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
 pub(crate) mod log;
-pub(crate) mod orders;
+pub mod orders;
 pub mod performer;
 pub mod proxy_protocol;
 pub(crate) mod queue;
