@@ -1,12 +1,12 @@
 //! What knobs take, and which of them may be turned.
 
 use servers::dials::Dials;
-use servers::knobs::{KNOBS, knob};
+use servers::knobs::{self, knob};
 use servers::settings::{ACCEPT_INF, Settings};
 
 #[test]
 fn every_default_is_a_value_its_knob_takes() {
-    for knob in KNOBS {
+    for knob in knobs::all() {
         let shown = (knob.show)(&Settings::default());
         let set = (knob.set)(&mut Settings::default(), &shown);
         assert_eq!(set, Ok(()), "{} = {shown}", knob.name);

@@ -1,6 +1,7 @@
 //! What supervisor, workers and operator share.
 
 pub(crate) mod architecture;
+pub(crate) mod choice;
 pub mod counters;
 pub mod dials;
 pub mod error_log;

@@ -322,8 +322,7 @@ fn announce(
         split.connections, split.files, split.descriptors, settings.cache_mb
     ));
     let defaults = Settings::default();
-    let changed =
-        knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
+    let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
     let told = ["listen", "architecture", "poller", "admin"];
     let changed: Vec<String> = changed
         .filter(|knob| !told.contains(&knob.name))
