@@ -36,8 +36,9 @@ mod settings;
 mod site;
 mod zones;
 
+pub use answers::Statistics;
 pub use judge::rule as judge;
 pub use plan::{Applied, Unreached};
 pub use rules::Rules;
 pub use settings::{Error, Settings};
-pub use site::{Opening, Site, Statistics};
+pub use site::{Opening, Site};
