@@ -7,6 +7,7 @@ use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 use connection::{PATIENCE, until};
 use os::{Address, Blocking, Listener, Queue};
@@ -369,6 +370,25 @@ fn the_silent_are_kept_in_the_kernel() {
     unix.defer_accept(u32::MAX).unwrap();
     let _peer = connect(&unix);
     wait_for(&unix);
+}
+
+/// Also by those that inherit nothing; without a timeout a receive would wait for ever.
+#[test]
+fn connections_have_their_timeout_from_their_listener() {
+    let directory = tempfile::tempdir().unwrap();
+    let unix = format!("unix:{}", directory.path().join("a").display());
+    for text in ["127.0.0.1:0", &unix] {
+        let listener = bind(text);
+        listener.set_timeout(Some(Duration::from_millis(1))).unwrap();
+        let _peer = connect(&listener);
+        wait_for(&listener);
+        let accepted = listener.accept(Blocking::Yes).unwrap();
+        assert_eq!(accepted.recv(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock, "{text}");
+        let full = std::iter::repeat_with(|| accepted.send(&[0; 1 << 16], false));
+        let error = { full }.find_map(Result::err).unwrap();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{text}");
+        listener.set_timeout(None).unwrap();
+    }
 }
 
 fn bind(text: &str) -> Listener {

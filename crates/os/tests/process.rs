@@ -4,7 +4,7 @@ mod alone;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -27,6 +27,7 @@ fn main() {
         ("a_process_ends_as_it_is_told", a_process_ends_as_it_is_told),
         ("several_that_ended_are_buried_one_by_one", several_that_ended_are_buried_one_by_one),
         ("a_child_knows_who_it_is", a_child_knows_who_it_is),
+        ("a_child_keeps_what_it_needs", a_child_keeps_what_it_needs),
         ("a_child_dies_with_its_parent", a_child_dies_with_its_parent),
         ("a_child_whose_parent_is_gone_ends_itself", a_child_whose_parent_is_gone_ends_itself),
         ("a_program_whose_parent_is_gone_does_not_run", a_program_without_a_parent_does_not_run),
@@ -182,6 +183,25 @@ fn a_child_knows_who_it_is() {
     assert_eq!(told, [child, ours, child, child]);
     assert_eq!((process::id(), os::thread::id()), (ours, thread));
     assert_ne!(child, ours);
+}
+
+/// One end of each of three connections is kept, and that of the one between them is not.
+fn a_child_keeps_what_it_needs() {
+    let pairs = [(); 4].map(|()| UnixStream::pair().unwrap());
+    let kept = [0, 1, 3].map(|n: usize| pairs[n].0.as_raw_fd());
+    let words = SharedWords::new(5).unwrap();
+    let pid = child(|| {
+        let done = process::keep_only(&kept);
+        words[4].store(u64::from(done.is_ok()), SeqCst);
+        for (word, (one, other)) in words.iter().zip(&pairs) {
+            let is_open = |fd: &UnixStream| u64::from(rustix::io::fcntl_getfd(fd).is_ok());
+            word.store(10 * is_open(one) + is_open(other), SeqCst);
+        }
+        process::exit(0);
+    });
+    assert_eq!(next_exit(), (pid, Exit::Status(0)));
+    let told: Vec<u64> = words.iter().map(|word| word.load(SeqCst)).collect();
+    assert_eq!(told, [10, 10, 0, 10, 1]);
 }
 
 /// The grandchild holds one end of a connection: its end is seen at the other.

@@ -90,7 +90,7 @@ fn bodies_are_read_away() {
     check(&many, &format!("{}, Recv", vec!["405"; 2_000].join(" ")));
 }
 
-/// The body is read away when it is known what the reply will be, and before anything of it is sent.
+/// The body is read away when it is known what the reply will be, and before any of that is sent.
 #[test]
 fn a_request_is_looked_up_before_its_body_has_come() {
     let mut driver = Driver::new();

@@ -6,7 +6,9 @@
 
 mod epoll;
 mod poll;
+pub(crate) mod readable;
 mod select;
+mod wake;
 
 use std::fmt;
 use std::io;
@@ -17,7 +19,9 @@ use measure::Duration;
 
 use epoll::Epoll;
 use poll::Poll;
+pub use readable::wait_readable;
 use select::Select;
+pub use wake::Wake;
 
 /// A set of descriptors to wait for.
 pub struct Poller {

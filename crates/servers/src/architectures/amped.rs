@@ -2,9 +2,9 @@
 //!
 //! Paper: Choi05 sections 2 and 3.1, figure 1 (d), after Pai99.
 //!
-//! Same: the loop of [`super::sped`], but what may touch the disk is done by helpers, which wake the
-//! loop when they have an answer. Path translation and reading are helpers' work; the loop serves
-//! what is in memory.
+//! Same: the loop of [`super::sped`], but what may touch the disk is done by helpers, which wake
+//! the loop when they have an answer. Path translation and reading are helpers' work; the loop
+//! serves what is in memory.
 //!
 //! Different: helpers are threads, not processes, so that descriptors need not be passed. Flash
 //! asks mincore whether pages are in memory; here the kernel is asked by cachestat, and a part that

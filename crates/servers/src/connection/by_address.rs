@@ -119,8 +119,8 @@ impl Policy {
         self.balancers.iter().any(|network| network.contains(peer))
     }
 
-    /// What was found for an address, unless that asks too often. Counted here, where the address is
-    /// known, and before a disk is touched.
+    /// What was found for an address, unless that asks too often. Counted here, where the address
+    /// is known, and before a disk is touched.
     fn throttled(&self, key: Key, found: Found<File>, now: &Now) -> Found<File> {
         if !self.limits_requests || self.quotas().asks(key, now.at) {
             return found;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::thread::{Builder, Scope};
+use std::vec::Drain;
 
 use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
 use os::{File, Wake};
@@ -50,8 +51,10 @@ pub(crate) struct Fetched {
 /// The loop's end: while it lives the helpers wait for jobs.
 pub(crate) struct HandedOver<'h> {
     helpers: &'h Helpers,
-    /// Swapped with the queue of answers.
+    /// Swapped with the queue of answers, and what becomes of them: their allocations serve the
+    /// next.
     answers: VecDeque<Answer>,
+    fetched: Vec<Fetched>,
     paths: Pending,
     /// Files of which helpers are fetching pages.
     files: Vec<Shared<File>>,
@@ -83,9 +86,13 @@ impl Helpers {
         scope: &'s Scope<'s, '_>,
         server: &'s Server,
     ) -> io::Result<HandedOver<'h>> {
-        let (answers, files) = (VecDeque::new(), Vec::new());
-        let paths = Pending::new(self.jobs_max);
-        let handed_over = HandedOver { helpers: self, answers, paths, files };
+        let handed_over = HandedOver {
+            helpers: self,
+            answers: VecDeque::new(),
+            fetched: Vec::new(),
+            paths: Pending::new(self.jobs_max),
+            files: Vec::new(),
+        };
         for _ in 0..server.settings.helpers {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
             helper.spawn_scoped(scope, || self.help(server))?;
@@ -110,9 +117,8 @@ impl Helpers {
 
 impl HandedOver<'_> {
     /// What has come back, for all who waited for it.
-    pub(crate) fn fetched(&mut self) -> Vec<Fetched> {
+    pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
         self.helpers.answers.drain(&mut self.answers);
-        let mut fetched = Vec::with_capacity(self.answers.len());
         while let Some(Answer { job, loaded, who }) = self.answers.pop_front() {
             let step = step_of(&job.miss);
             let others = match job.miss {
@@ -123,12 +129,13 @@ impl HandedOver<'_> {
                 }
             };
             for (token, tag) in others {
-                fetched.push(Fetched { token, tag, step, who, loaded: loaded.clone() });
+                let loaded = loaded.clone();
+                self.fetched.push(Fetched { token, tag, step, who, loaded });
             }
             let Job { token, tag, .. } = job;
-            fetched.push(Fetched { token, tag, step, who, loaded });
+            self.fetched.push(Fetched { token, tag, step, who, loaded });
         }
-        fetched
+        self.fetched.drain(..)
     }
 
     /// A path that the cache has may be compared with the disk without one; else it is a helper's

@@ -141,10 +141,6 @@ impl<'s> Completions<'s> {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };
                 connection.received(received, more, &mut self.books);
                 connection.touch(token, &mut self.touched);
-                if connection.is_far_ahead() {
-                    connection.receive = Receive::Ends;
-                    self.ring.cancel(token)?;
-                }
             }
             Done::Sent(sent) => self.sent(token, sent),
             Done::Read(read) => self.has_read(token, read)?,
@@ -290,7 +286,12 @@ impl<'s> Completions<'s> {
             }
         }
         if let Some(connection) = self.connections.named(token) {
-            self.timers.set(place_of(token), connection.dialog.session.view().deadline);
+            let view = connection.dialog.session.view();
+            self.timers.set(place_of(token), view.deadline);
+            if connection.is_far_ahead() && !view.hears {
+                connection.receive = Receive::Ends;
+                self.ring.cancel(token)?;
+            }
         }
         Ok(())
     }
@@ -314,7 +315,7 @@ impl<'s> Completions<'s> {
     /// FIN, which ours mostly brings about, or is made to end.
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        if connection.receive != Receive::Off {
+        if let Receive::Armed | Receive::Ends = connection.receive {
             let at = self.books.now.at + self.books.server.limits.linger_timeout;
             return match mem::replace(&mut connection.ending, Ending::Closing) {
                 Ending::Closing => Ok(()),

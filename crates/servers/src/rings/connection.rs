@@ -16,7 +16,7 @@ pub(crate) struct RingConnection {
     pub(crate) handle: Handle,
     pub(crate) dialog: Dialog,
     pub(crate) receive: Receive,
-    /// Bytes that came while it wanted something else.
+    /// Bytes that came since it last wanted some.
     pub(crate) ahead_bytes: usize,
     /// A send is in flight.
     pub(crate) sends: bool,
@@ -39,6 +39,8 @@ pub(crate) enum Receive {
     Armed,
     /// It is being cancelled.
     Ends,
+    /// FIN has come: there is nothing more to receive.
+    Over,
 }
 
 /// How far it has come to its end.
@@ -105,12 +107,13 @@ impl RingConnection {
             self.receive = Receive::Off;
         }
         match received {
-            Ok([]) => books.ended(&mut self.dialog),
+            Ok([]) => {
+                self.receive = Receive::Over;
+                books.ended(&mut self.dialog);
+            }
             Ok(bytes) => {
                 books.received(&mut self.dialog, bytes);
-                if !matches!(self.dialog.session.want(), Want::Recv) {
-                    self.ahead_bytes += bytes.len();
-                }
+                self.ahead_bytes += bytes.len();
             }
             // No buffer was free, or it was to pause: armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
@@ -132,9 +135,7 @@ impl RingConnection {
 
     /// Whether so much came ahead of what is being answered that it is to pause.
     pub(crate) fn is_far_ahead(&self) -> bool {
-        self.receive == Receive::Armed
-            && self.ahead_bytes > AHEAD_BYTES_MAX
-            && !self.dialog.session.view().hears
+        self.receive == Receive::Armed && self.ahead_bytes > AHEAD_BYTES_MAX
     }
 
     /// Takes out the read with that tag, which has come back.

@@ -78,6 +78,8 @@ pub(crate) struct Waiting {
     patience: Duration,
     /// The session is to hear while it sends: the next send does not wait.
     hears: bool,
+    /// FIN has come: there is nothing more to hear.
+    ended: bool,
 }
 
 /// What a listening socket hands on to connections that threads serve: as long as a call waits, if
@@ -89,7 +91,7 @@ pub(crate) fn first_patience(limits: &Limits) -> Duration {
 impl Waiting {
     /// Of a socket whose timeouts are [`first_patience`].
     pub(crate) fn new(socket: Arc<Socket>, how: Option<Sendfile>, limits: &Limits) -> Self {
-        Self { socket, how, patience: first_patience(limits), hears: false }
+        Self { socket, how, patience: first_patience(limits), hears: false, ended: false }
     }
 }
 
@@ -97,7 +99,9 @@ impl Calls for Waiting {
     const WAIT: bool = true;
 
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.socket.recv(into)
+        let received = self.socket.recv(into);
+        self.ended = matches!(received, Ok(0));
+        received
     }
 
     fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
@@ -120,8 +124,8 @@ impl Calls for Waiting {
     }
 
     fn hears(&mut self, sends: bool) -> io::Result<bool> {
-        self.hears = true;
-        self.socket.is_readable_first(sends, Some(self.patience))
+        self.hears = !self.ended;
+        Ok(self.hears && self.socket.is_readable_first(sends, Some(self.patience))?)
     }
 }
 

@@ -1,5 +1,5 @@
-//! How a completion loop loads and sends: a path is translated and its file opened by the loop; what
-//! is in the file is read by the ring, and sent by the ring.
+//! How a completion loop loads and sends: a path is translated and its file opened by the loop;
+//! what is in the file is read by the ring, and sent by the ring.
 
 use std::io;
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, sockopt};
 
-use crate::listener::{family, stream_socket};
+use crate::sockets::listener::{family, stream_socket};
 use crate::{Socket, limits};
 
 impl Socket {

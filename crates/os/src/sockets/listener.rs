@@ -70,7 +70,7 @@ impl Listener {
     /// # Errors
     /// As [`Self::bind`] for a descriptor; `InvalidInput`, too, if it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Self::listening(crate::handed::claim(number)?)
+        Self::listening(crate::processes::handed::claim(number)?)
     }
 
     /// The number of its descriptor, for a child that inherits it.
@@ -258,7 +258,7 @@ impl Listener {
     }
 
     fn inherit(fd: RawFd) -> io::Result<Self> {
-        let duplicate = crate::handed::take_over(fd).map_err(|error| {
+        let duplicate = crate::processes::handed::take_over(fd).map_err(|error| {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
             if is_closed { io::ErrorKind::InvalidInput.into() } else { error }
         })?;

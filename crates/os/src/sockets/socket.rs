@@ -110,8 +110,8 @@ impl Socket {
         Ok(rustix::net::shutdown(&self.fd, Shutdown::Both)?)
     }
 
-    /// How long a receive waits before it fails with `WouldBlock`. Less than a microsecond counts as
-    /// one.
+    /// How long a receive waits before it fails with `WouldBlock`. Less than a microsecond counts
+    /// as one.
     ///
     /// # Errors
     /// None that is known.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use measure::Duration;
 
-use crate::readable::is_readable;
+use crate::poller::readable::is_readable;
 
 /// Signals that are read from a descriptor (signalfd(2)) and otherwise have no effect.
 ///

@@ -8,7 +8,7 @@ use measure::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::readable::is_readable;
+use crate::poller::readable::is_readable;
 
 /// One process, whatever its number is used for later.
 #[derive(Debug)]

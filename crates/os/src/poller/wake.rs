@@ -25,7 +25,7 @@ impl Wake {
     /// # Errors
     /// There is no such descriptor, or it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Ok(Self { fd: crate::handed::claim(number)? })
+        Ok(Self { fd: crate::processes::handed::claim(number)? })
     }
 
     /// The number of its descriptor, for a child that inherits it.

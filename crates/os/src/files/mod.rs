@@ -1,0 +1,12 @@
+//! Files: opened, read, looked up, written to as logs are.
+
+mod directory;
+mod file;
+pub mod output;
+pub mod page_cache;
+mod stat;
+
+pub use directory::{Directory, Opened};
+pub use file::File;
+pub use output::Output;
+pub use stat::{Kind, Stat};

@@ -1,0 +1,15 @@
+//! Processes and threads: started, signalled, bounded, ended, and the memory that they share.
+
+pub(crate) mod handed;
+pub mod limits;
+pub mod notify;
+pub mod placement;
+pub mod process;
+mod shared_words;
+pub mod signals;
+pub mod terminal;
+pub mod thread;
+pub mod users;
+
+pub use shared_words::SharedWords;
+pub use signals::{Signal, Signals};

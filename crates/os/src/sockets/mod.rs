@@ -1,0 +1,18 @@
+//! Sockets: those that listen, those that are connected, and what the kernel tells of them.
+
+mod address;
+mod connect;
+mod listener;
+mod net_counts;
+pub mod queue_drops;
+mod socket;
+pub mod socket_diag;
+mod spare;
+mod stranger;
+
+pub use address::Address;
+pub use listener::{Blocking, Listener, Queue};
+pub use net_counts::NetCounts;
+pub use socket::Socket;
+pub use spare::SpareDescriptor;
+pub use stranger::Stranger;
