@@ -22,6 +22,9 @@
 //!
 //! HTTP/1.1 has one request in hand. Whatever has several gives each a [`Tag`], which comes back
 //! with what was found and loaded for it.
+//!
+//! What a balancer says before the first byte is read by [`proxy`], and what a log tells of a reply
+//! is written by [`log_entry`].
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -35,6 +38,7 @@ mod limits;
 pub mod log_entry;
 pub mod negotiation;
 mod now;
+pub mod proxy;
 pub mod range;
 mod reply;
 pub mod state;

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use h1::Limits;
 pub use h1::LogFormat;
 use measure::Duration;
-use os::Address;
 use os::poller::Mechanism;
+use os::{Address, Network};
 
 use crate::shared::choice::choice;
-use crate::shared::proxy_protocol::Network;
 use crate::shared::quotas::Quota;
 
 /// Everything an operator may decide; each field is the value of one knob of

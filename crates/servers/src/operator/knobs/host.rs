@@ -1,8 +1,9 @@
 //! Knobs of the host: what a worker may do there, and whom it believes.
 
+use os::Network;
+
 use super::values::{named, number, put};
 use super::{Knob, Takes};
-use crate::shared::proxy_protocol::Network;
 use crate::shared::settings::Confinement;
 
 pub(super) const KNOBS: &[Knob] = &[
