@@ -16,12 +16,12 @@ use std::thread::{Builder, JoinHandle};
 use h1::log_entry::{Entry, Words};
 use h1::{LogFormat, Now, Reply};
 use measure::Duration;
+use os::thread::Queue;
 
 use self::writer::Written;
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::orders::Orders;
-use crate::shared::queue::Queue;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
@@ -112,7 +112,7 @@ impl Lines {
 
     /// `false`: too much waits already.
     fn add(&self, line: &[u8]) -> bool {
-        let is_kept = self.bytes.push_all(line, BATCH_BYTES).is_ok();
+        let is_kept = self.bytes.push_all(line, BATCH_BYTES);
         self.dropped.fetch_add(u64::from(!is_kept), Relaxed);
         is_kept
     }

@@ -9,7 +9,6 @@ pub(crate) mod failure;
 pub(crate) mod log;
 pub mod orders;
 pub mod performer;
-pub(crate) mod queue;
 pub mod quotas;
 pub(crate) mod server;
 pub mod settings;
