@@ -379,7 +379,8 @@ fn connections_have_their_timeout_from_their_listener() {
     let unix = format!("unix:{}", directory.path().join("a").display());
     for text in ["127.0.0.1:0", &unix] {
         let listener = bind(text);
-        listener.set_timeout(Some(Duration::from_millis(1))).unwrap();
+        let soon = Duration::from_millis(1);
+        listener.set_timeouts(soon, soon).unwrap();
         let _peer = connect(&listener);
         wait_for(&listener);
         let accepted = listener.accept(Blocking::Yes).unwrap();
@@ -387,7 +388,6 @@ fn connections_have_their_timeout_from_their_listener() {
         let full = std::iter::repeat_with(|| accepted.send(&[0; 1 << 16], false));
         let error = { full }.find_map(Result::err).unwrap();
         assert_eq!(error.kind(), ErrorKind::WouldBlock, "{text}");
-        listener.set_timeout(None).unwrap();
     }
 }
 

@@ -173,8 +173,11 @@ impl Session for Recoded {
 
     fn view(&self) -> View {
         let view = Session::view(&self.inner);
-        // The time of a disk is not the client's.
-        View { deadline: view.deadline.filter(|_| !self.waits), ..view }
+        // The time of a disk is not the client's, and what is on its way may be a part of the last
+        // that the connection wants to send.
+        let is_last = matches!(self.inner.want(), Want::Send(_, None));
+        let deadline = view.deadline.filter(|_| !self.waits);
+        View { deadline, closes: view.closes && is_last, ..view }
     }
 
     fn asked(&self, tag: Tag) -> Option<Asked<'_>> {

@@ -99,15 +99,25 @@ impl Session for Connection<File> {
     }
 
     fn tell(&mut self, event: Event<'_>, now: &Now) {
+        let has_one = |tag: Tag| debug_assert_eq!(tag, Tag::default(), "HTTP/1.1 has one request");
         match event {
             Event::Introduced(_) => {}
             Event::Bytes(bytes) => {
                 self.received(bytes, now);
             }
             Event::Fin => self.ended(now),
-            Event::Found(_, found) => self.found(found, now),
-            Event::HandedOver(_) => self.handed_over(),
-            Event::Loaded(_, loaded) => self.loaded(loaded, now),
+            Event::Found(tag, found) => {
+                has_one(tag);
+                self.found(found, now);
+            }
+            Event::HandedOver(tag) => {
+                has_one(tag);
+                self.handed_over();
+            }
+            Event::Loaded(tag, loaded) => {
+                has_one(tag);
+                self.loaded(loaded, now);
+            }
             Event::Sent(n) => self.sent(n, now),
             Event::Shut => self.shut(now),
             Event::Failed => self.failed(),

@@ -3,6 +3,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -18,7 +20,12 @@ pub struct Listener {
     is_tcp: bool,
     /// It was handed over, and whoever did so goes on listening.
     is_lent: bool,
+    /// How long receives and sends on blocking connections wait: nanoseconds, 0 for ever.
+    timeouts_ns: [AtomicU64; 2],
 }
+
+/// In the order of [`Listener::timeouts_ns`].
+const DIRECTIONS: [sockopt::Timeout; 2] = [sockopt::Timeout::Recv, sockopt::Timeout::Send];
 
 /// Of asm-generic/socket.h, and which of the two buffers has been given a size: linux/socket.h.
 const SO_BUF_LOCK: i32 = 72;
@@ -97,8 +104,8 @@ impl Listener {
                 Err(Errno::INVAL) => return Err(io::ErrorKind::WouldBlock.into()),
                 accepted => {
                     let socket = Socket::from(accepted?);
-                    if blocking == Blocking::Yes && !self.is_tcp {
-                        self.hand_on_timeout(&socket)?;
+                    if blocking == Blocking::Yes && !self.hands_on() {
+                        self.set_timeouts_of(&socket)?;
                     }
                     return Ok(socket);
                 }
@@ -205,24 +212,33 @@ impl Listener {
         }
     }
 
-    /// How long a receive or a send on blocking connections accepted from now on waits before it
-    /// fails with `WouldBlock`; `None`: for ever, as by default.
+    /// How long a receive and a send on blocking connections accepted from now on wait before they
+    /// fail with `WouldBlock`; by default for ever. Those that do not block take no notice.
     ///
     /// # Errors
     /// None that is known.
-    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        // Accepted sockets inherit it, so it costs no call for each.
-        for direction in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            sockopt::set_socket_timeout(&self.fd, direction, timeout)?;
+    pub fn set_timeouts(&self, receive: Duration, send: Duration) -> io::Result<()> {
+        for (word, timeout) in self.timeouts_ns.iter().zip([receive, send]) {
+            // The kernel takes zero for no timeout at all.
+            let ns = timeout.max(Duration::from_micros(1)).as_nanos();
+            word.store(u64::try_from(ns).unwrap_or(u64::MAX), Relaxed);
         }
-        Ok(())
+        // Accepted sockets inherit it, so it costs no call for each.
+        if self.hands_on() { self.set_timeouts_of(&self.fd) } else { Ok(()) }
     }
 
-    /// Those of a Unix socket inherit nothing.
-    fn hand_on_timeout(&self, to: &Socket) -> io::Result<()> {
-        for direction in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            let timeout = sockopt::socket_timeout(&self.fd, direction)?;
-            sockopt::set_socket_timeout(to, direction, timeout)?;
+    /// Unix sockets inherit nothing, and options of a socket that was lent are its owner's.
+    const fn hands_on(&self) -> bool {
+        self.is_tcp && !self.is_lent
+    }
+
+    fn set_timeouts_of(&self, socket: impl AsFd) -> io::Result<()> {
+        for (word, direction) in self.timeouts_ns.iter().zip(DIRECTIONS) {
+            let ns = word.load(Relaxed);
+            if ns > 0 {
+                let timeout = Some(Duration::from_nanos(ns));
+                sockopt::set_socket_timeout(&socket, direction, timeout)?;
+            }
         }
         Ok(())
     }
@@ -279,7 +295,7 @@ impl Listener {
     fn new(fd: OwnedFd) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
-        let listener = Self { fd, is_tcp, is_lent: false };
+        let listener = Self { fd, is_tcp, is_lent: false, timeouts_ns: Default::default() };
         listener.set_nodelay(true)?;
         Ok(listener)
     }

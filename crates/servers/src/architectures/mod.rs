@@ -69,6 +69,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         window_bytes: None,
         calls: Kind::Calls,
         tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
+        needs: "",
         probe: |_| Ok(()),
         run: mt::mt,
     },
@@ -89,6 +90,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         window_bytes: Some(completions::READ_BYTES),
         calls: Kind::Ring,
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
+        needs: "io_uring",
         probe: completions::probe,
         run: proactor::proactor,
         ..LOOP
@@ -118,6 +120,7 @@ const LOOP: Architecture = Architecture {
     window_bytes: None,
     calls: Kind::Calls,
     tuning: &[],
+    needs: "",
     probe: |_| Ok(()),
     run: sped::sped,
 };

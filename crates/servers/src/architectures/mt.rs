@@ -59,11 +59,17 @@ fn serve(member: &Member<'_>, worker: &Worker<'_>) {
 }
 
 impl Service for &Member<'_> {
-    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &Books<'_>) -> Load {
-        let _alone = match &miss {
-            Miss::Path(lookup) => Some(self.alone(lookup)),
-            _ => None,
+    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
+        let Miss::Path(lookup) = &miss else {
+            return Load::Done(books.server.load(&miss, &books.now));
         };
-        Load::Done(books.server.load(&miss, &books.now))
+        let alone = self.alone(lookup);
+        if alone.is_none() {
+            // Another thread has loaded it meanwhile.
+            books.look_at_clock();
+        }
+        let site = &books.server.site;
+        let known = if alone.is_none() { site.compare(lookup, &books.now) } else { None };
+        Load::Done(known.unwrap_or_else(|| site.load(lookup, &books.now)))
     }
 }

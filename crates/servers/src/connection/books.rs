@@ -4,7 +4,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use h1::{Found, Head, Loaded, Now, Reply, Status, Tag};
+use h1::{Found, Head, Loaded, Lookup, Now, Reply, Status, Tag, Want};
 use measure::{Duration, Instant};
 
 use super::Dialog;
@@ -126,7 +126,20 @@ impl<'s> Books<'s> {
         if self.worker.order.is_end_near() {
             dialog.session.tell(Event::Retire, &self.now);
         }
-        dialog.session.tell(Event::Found(tag, found), &self.now);
+        match found {
+            Found::Miss(lookup) => self.missed(dialog, tag, lookup),
+            found => dialog.session.tell(Event::Found(tag, found), &self.now),
+        }
+    }
+
+    /// Others get an old answer while this one looks whether it still holds. If it does not go on
+    /// to do so, because it was refused or has a body first, the next one is to look.
+    fn missed(&self, dialog: &mut Dialog, tag: Tag, lookup: Lookup) {
+        let looks_for = lookup.clone();
+        dialog.session.tell(Event::Found(tag, Found::Miss(lookup)), &self.now);
+        if !matches!(dialog.session.want(), Want::Load(..)) {
+            self.server.site.give_up(&looks_for);
+        }
     }
 
     /// A load is somebody else's to do.

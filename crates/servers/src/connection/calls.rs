@@ -29,6 +29,9 @@ pub(crate) trait Calls {
     /// For a session that hears while it sends or waits: whether it is to receive now. Where calls
     /// wait it does, until it is to receive or can send (`sends`), and the next send does not.
     fn hears(&mut self, sends: bool) -> io::Result<bool>;
+
+    /// Whether there will ever be more to receive.
+    fn may_hear(&self) -> bool;
 }
 
 /// Those of a socket that does not block, of which a poller says when it is ready.
@@ -49,6 +52,8 @@ enum Incoming {
     Something,
     /// FIN or an error was signalled, perhaps behind bytes: the next receive must see it.
     TheEnd,
+    /// FIN was received. A half-closed peer may still be sent to.
+    Over,
 }
 
 impl Ready {
@@ -59,10 +64,11 @@ impl Ready {
     /// The poller says so.
     pub(crate) fn is(&mut self, event: &poller::Event) {
         self.writable |= event.writable || event.ended;
-        if event.ended {
-            self.incoming = Incoming::TheEnd;
-        } else if event.readable {
-            self.expect();
+        match self.incoming {
+            Incoming::Over => {}
+            _ if event.ended => self.incoming = Incoming::TheEnd,
+            _ if event.readable => self.expect(),
+            _ => {}
         }
     }
 
@@ -78,14 +84,14 @@ impl Calls for Ready {
     const WAIT: bool = false;
 
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.incoming == Incoming::Nothing {
+        if let Incoming::Nothing | Incoming::Over = self.incoming {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let received = self.socket.recv(into);
         match received {
+            Ok(0) => self.incoming = Incoming::Over,
             // A short read has emptied the socket, unless a FIN lies behind the bytes.
-            Ok(n) if n == into.len() || (n > 0 && self.incoming == Incoming::TheEnd) => {}
-            // A half-closed peer may still be sent to; it will never be readable again.
+            Ok(n) if n == into.len() || self.incoming == Incoming::TheEnd => {}
             _ => self.incoming = Incoming::Nothing,
         }
         received
@@ -116,7 +122,11 @@ impl Calls for Ready {
     }
 
     fn hears(&mut self, _: bool) -> io::Result<bool> {
-        Ok(self.incoming != Incoming::Nothing)
+        Ok(matches!(self.incoming, Incoming::Something | Incoming::TheEnd))
+    }
+
+    fn may_hear(&self) -> bool {
+        self.incoming != Incoming::Over
     }
 }
 

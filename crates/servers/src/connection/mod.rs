@@ -22,6 +22,8 @@ pub(crate) struct Connection<C> {
     pub(crate) hears: bool,
     /// It is in this round, or in the next.
     pub(crate) queued: bool,
+    /// Nothing can be done for it until something happens.
+    pub(crate) rests: bool,
 }
 
 /// A session, and what is told of it.
@@ -35,7 +37,7 @@ pub(crate) struct Dialog {
 
 impl<C> Connection<C> {
     pub(crate) fn new(calls: C, dialog: Dialog) -> Self {
-        Self { calls, hears: dialog.session.view().hears, dialog, queued: false }
+        Self { calls, hears: dialog.session.view().hears, dialog, queued: false, rests: false }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) trait Service {
     }
 
     /// Takes a miss of the connection with that token: answers now, or later.
-    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &Books<'_>) -> Load;
+    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load;
 }
 
 /// What became of a miss.
@@ -72,7 +72,7 @@ pub(crate) enum Load {
 pub(crate) struct InPlace;
 
 impl Service for InPlace {
-    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &Books<'_>) -> Load {
+    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         Load::Done(books.server.load(&miss, &books.now))
     }
 }
@@ -121,17 +121,21 @@ impl Books<'_> {
                 if let Some(journal) = &mut dialog.journal {
                     journal.note_sending(&*dialog.session, || self.me());
                 }
-                let calls = &mut connection.calls;
-                let sent = match part {
-                    Some(part) if chunk.bytes().is_empty() => {
-                        calls.send_part(part, part.len().min(share.bytes))
+                let (calls, bytes) = (&mut connection.calls, chunk.bytes());
+                // How much is sent at least by a call that has not waited.
+                let (at_once, sent) = match part {
+                    Some(part) if bytes.is_empty() => {
+                        (u64::MAX, calls.send_part(part, part.len().min(share.bytes)))
                     }
                     _ => {
                         let more = part.is_some_and(|part| !part.is_empty());
                         let more = more && self.server.limits.gather;
-                        calls.send(chunk.bytes(), more).map(|n| n as u64)
+                        (bytes.len() as u64, calls.send(bytes, more).map(|n| n as u64))
                     }
                 };
+                if C::WAIT && sent.as_ref().is_ok_and(|n| *n < at_once) {
+                    self.look_at_clock();
+                }
                 self.has_sent(connection, share, sent)
             }
             Want::Wait => self.wait(connection, share),
@@ -164,7 +168,7 @@ impl Books<'_> {
             Ok(0) => self.ended(dialog),
             Ok(n) => self.received(dialog, &share.buffer[..n]),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                return Progress::Blocked(interest(true, sends));
+                return Progress::Blocked(interest(connection.calls.may_hear(), sends));
             }
             Err(e) => self.broke_off(dialog, &e),
         }
@@ -177,6 +181,7 @@ impl Books<'_> {
         connection: &mut Connection<C>,
         share: &mut Share<'_>,
     ) -> Progress {
+        connection.hears = connection.dialog.session.view().hears;
         if connection.hears {
             self.receive(connection, share, false)
         } else {
@@ -220,9 +225,6 @@ impl Books<'_> {
         share: &mut Share<'_>,
         sent: io::Result<u64>,
     ) -> Progress {
-        if C::WAIT {
-            self.look_at_clock();
-        }
         let dialog = &mut connection.dialog;
         match sent {
             Ok(0) => self.file_ended(dialog),
@@ -234,7 +236,12 @@ impl Books<'_> {
                 }
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                return Progress::Blocked(interest(connection.hears, true));
+                if C::WAIT {
+                    self.look_at_clock();
+                }
+                connection.hears = dialog.session.view().hears;
+                let hears = connection.hears && connection.calls.may_hear();
+                return Progress::Blocked(interest(hears, true));
             }
             Err(e) => self.broke_off(dialog, &e),
         }

@@ -1,6 +1,6 @@
 //! AMPED's helpers: threads that block on the disk so that the loop need not.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::thread::{Builder, Scope};
 use std::vec::Drain;
@@ -25,6 +25,7 @@ pub(crate) struct Helpers {
     jobs: Queue<Job>,
     answers: Queue<Answer>,
     jobs_max: usize,
+    answers_max: usize,
 }
 
 struct Job {
@@ -56,8 +57,10 @@ pub(crate) struct HandedOver<'h> {
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
     paths: Pending,
-    /// Files of which helpers are fetching pages.
-    files: Vec<Shared<File>>,
+    /// Files of which helpers are fetching pages, by address, and how many do: a job holds its file.
+    files: HashMap<*const File, usize>,
+    /// Jobs that have not been answered.
+    out: usize,
 }
 
 impl Helpers {
@@ -69,7 +72,8 @@ impl Helpers {
         let jobs_max = server.settings.helper_queue as usize;
         // Each answers a load that a connection has in hand.
         let answers_max = server.connections_max * LOADS_MAX;
-        Ok(Self { jobs: Queue::new(jobs_max), answers: Queue::polled(answers_max)?, jobs_max })
+        let (jobs, answers) = (Queue::new(jobs_max), Queue::polled(answers_max)?);
+        Ok(Self { jobs, answers, jobs_max, answers_max })
     }
 
     /// Becomes readable when an answer is there.
@@ -91,7 +95,8 @@ impl Helpers {
             answers: VecDeque::new(),
             fetched: Vec::new(),
             paths: Pending::new(self.jobs_max),
-            files: Vec::new(),
+            files: HashMap::new(),
+            out: 0,
         };
         for _ in 0..server.settings.helpers {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
@@ -110,7 +115,7 @@ impl Helpers {
             }
             let loaded = server.load(&job.miss, &clock.now());
             let answered = self.answers.push(Answer { job, loaded, who });
-            assert!(answered.is_ok(), "more answers than connections may have loads in hand");
+            assert!(answered.is_ok(), "no more jobs are given than answers have room");
         }
     }
 }
@@ -121,6 +126,7 @@ impl HandedOver<'_> {
         self.helpers.answers.drain(&mut self.answers);
         while let Some(Answer { job, loaded, who }) = self.answers.pop_front() {
             let step = step_of(&job.miss);
+            self.out -= 1;
             let others = match job.miss {
                 Miss::Path(lookup) => self.paths.ended(&lookup),
                 Miss::Pages(part) | Miss::More(part) => {
@@ -149,7 +155,7 @@ impl HandedOver<'_> {
             Joined::Full => return Load::Refused,
             Joined::First => {}
         }
-        match self.helpers.jobs.push(Job { token, tag, miss: Miss::Path(lookup.clone()) }) {
+        match self.push(Job { token, tag, miss: Miss::Path(lookup.clone()) }) {
             Ok(()) => Load::HandedOver,
             Err(_) => {
                 self.paths.ended(&lookup);
@@ -164,9 +170,9 @@ impl HandedOver<'_> {
         if self.is_in_memory(part) {
             return here(job.miss);
         }
-        match self.helpers.jobs.push(job) {
+        match self.push(job) {
             Ok(()) => {
-                self.files.push(Shared::clone(&part.file));
+                *self.files.entry(Shared::as_ptr(&part.file)).or_default() += 1;
                 Load::HandedOver
             }
             // An answer that has begun is finished, if the loop has to block for it.
@@ -177,7 +183,7 @@ impl HandedOver<'_> {
     /// While somebody fetches pages of a file, those that are on their way count as there: then
     /// each run of them is asked for.
     fn is_in_memory(&self, part: &FilePart<File>) -> bool {
-        if self.files.iter().any(|file| Shared::ptr_eq(file, &part.file)) {
+        if self.files.contains_key(&Shared::as_ptr(&part.file)) {
             part.file.is_resident_throughout(part.at, part.end)
         } else {
             part.file.is_resident(part.at, part.end)
@@ -185,13 +191,28 @@ impl HandedOver<'_> {
     }
 
     fn has_fetched(&mut self, file: &Shared<File>) {
-        let at = self.files.iter().position(|fetching| Shared::ptr_eq(fetching, file));
-        self.files.swap_remove(at.expect("it was handed over"));
+        let key = Shared::as_ptr(file);
+        let left = self.files[&key] - 1;
+        if left == 0 {
+            self.files.remove(&key)
+        } else {
+            self.files.insert(key, left)
+        };
+    }
+
+    /// Gives a job to the next helper that is free.
+    fn push(&mut self, job: Job) -> Result<(), Job> {
+        if self.out >= self.helpers.answers_max {
+            return Err(job);
+        }
+        self.helpers.jobs.push(job)?;
+        self.out += 1;
+        Ok(())
     }
 }
 
 impl Service for HandedOver<'_> {
-    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &Books<'_>) -> Load {
+    fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         match miss {
             Miss::Path(lookup) => self.load_path(token, tag, lookup, books),
             Miss::Pages(ref part) | Miss::More(ref part) => {

@@ -42,6 +42,7 @@ impl Holding {
         let Some(connection) = self.connections.named(token) else { return };
         let view = connection.dialog.session.view();
         connection.hears = view.hears;
+        connection.rests = true;
         self.timers.set(place_of(token), view.deadline);
         // Only select and poll have something to change; a refusal there would show at the next
         // round as silence, which the deadline ends.

@@ -193,7 +193,10 @@ impl<'s> Loop<'s> {
         for &token in &round {
             if let Some(connection) = self.holding.connections.named(token) {
                 connection.queued = false;
-                self.work(token, Until::Blocked, service);
+                // What has to wait since the first pass has to wait in this one, too.
+                if !connection.rests {
+                    self.work(token, Until::Blocked, service);
+                }
             }
         }
         let took = self.books.look_at_clock().as_nanos() as u64;
@@ -331,6 +334,7 @@ impl<'s> Loop<'s> {
 
 /// Adds a connection to a round, once: twice would be two turns.
 fn enqueue(connection: &mut Connection<Ready>, token: u64, round: &mut Vec<u64>) {
+    connection.rests = false;
     if !mem::replace(&mut connection.queued, true) {
         round.push(token);
     }

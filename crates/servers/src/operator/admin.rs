@@ -324,7 +324,7 @@ impl Service for Page<'_> {
         answers::found(head, self.from, self.view, books.now.at)
     }
 
-    fn load(&mut self, _: u64, _: Tag, _: Miss<File>, _: &Books<'_>) -> Load {
+    fn load(&mut self, _: u64, _: Tag, _: Miss<File>, _: &mut Books<'_>) -> Load {
         Load::Done(Loaded::Status(Status::INTERNAL_SERVER_ERROR))
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct RingConnection {
     pub(crate) handle: Handle,
     pub(crate) dialog: Dialog,
     pub(crate) receive: Receive,
-    /// Bytes that came since it last wanted some.
+    /// Bytes that came while something was in flight for what is being answered.
     pub(crate) ahead_bytes: usize,
     /// A send is in flight.
     pub(crate) sends: bool,
@@ -113,7 +113,9 @@ impl RingConnection {
             }
             Ok(bytes) => {
                 books.received(&mut self.dialog, bytes);
-                self.ahead_bytes += bytes.len();
+                if self.sends || !self.reads.is_empty() {
+                    self.ahead_bytes += bytes.len();
+                }
             }
             // No buffer was free, or it was to pause: armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}

@@ -53,7 +53,9 @@ pub struct Row<R> {
     pub calls: Kind,
     /// Knobs worth tuning, with values worth trying.
     pub tuning: &'static [(&'static str, &'static [&'static str])],
-    /// Whether this machine has what it needs for so many connections.
+    /// What it needs of the kernel beside what all do; empty: nothing.
+    pub needs: &'static str,
+    /// Whether this machine has that, for so many connections.
     pub probe: fn(connections: u64) -> io::Result<()>,
     /// Runs one worker until it has drained.
     pub run: R,

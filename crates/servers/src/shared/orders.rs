@@ -16,12 +16,18 @@ pub struct Orders {
     listeners: usize,
 }
 
-/// What one worker is told, or all of them.
+/// What one worker is told, or all of them, or the supervisor, who is told nothing.
 #[derive(Clone, Copy)]
 pub struct Order<'o> {
     orders: &'o Orders,
-    /// None: all.
-    worker: Option<usize>,
+    to: To,
+}
+
+#[derive(Clone, Copy)]
+enum To {
+    All,
+    Worker(usize),
+    Supervisor,
 }
 
 /// Places of the words; behind them is one for each listening socket, then one for each worker.
@@ -48,13 +54,19 @@ impl Orders {
     /// What all are told.
     #[must_use]
     pub const fn all(&self) -> Order<'_> {
-        Order { orders: self, worker: None }
+        Order { orders: self, to: To::All }
     }
 
     /// What one worker is told.
     #[must_use]
     pub const fn of(&self, worker: usize) -> Order<'_> {
-        Order { orders: self, worker: Some(worker) }
+        Order { orders: self, to: To::Worker(worker) }
+    }
+
+    /// What the supervisor is told, who goes on whatever it orders.
+    #[must_use]
+    pub const fn of_supervisor(&self) -> Order<'_> {
+        Order { orders: self, to: To::Supervisor }
     }
 
     /// Becomes readable when a worker is told to end, and stays so.
@@ -70,6 +82,10 @@ impl Orders {
     /// nobody else does.
     pub fn leave_behind(&self, left: impl Iterator<Item = usize>) {
         left.for_each(|listener| self.words[LEFT + listener].store(1, Release));
+    }
+
+    const fn word_of(&self, worker: usize) -> usize {
+        LEFT + self.listeners + worker
     }
 
     /// Orders every process to open its logs again before it writes to them: who rotates them has
@@ -133,22 +149,27 @@ impl Order<'_> {
     }
 
     fn tell(self, what: u64) {
-        let own = self.worker.map(|worker| self.orders.listeners + LEFT + worker);
-        self.orders.words[own.unwrap_or(END)].fetch_max(what, Release);
-        let wakes = match self.worker {
-            Some(worker) => &self.orders.wakes[worker..=worker],
-            None => &self.orders.wakes[..],
+        let Orders { words, wakes, .. } = self.orders;
+        let (word, wakes) = match self.to {
+            To::All => (END, &wakes[..]),
+            To::Worker(worker) => (self.orders.word_of(worker), &wakes[worker..=worker]),
+            To::Supervisor => return,
         };
+        words[word].fetch_max(what, Release);
         if what != LEAVE {
             wakes.iter().for_each(|wake| wake.wake());
         }
     }
 
     fn said(self) -> u64 {
-        let all = self.orders.words[END].load(Acquire);
-        let own = self.worker.map_or(0, |worker| {
-            self.orders.words[self.orders.listeners + LEFT + worker].load(Acquire)
-        });
-        all.max(own)
+        let words = &self.orders.words;
+        match self.to {
+            To::All => words[END].load(Acquire),
+            To::Worker(worker) => {
+                let own = words[self.orders.word_of(worker)].load(Acquire);
+                own.max(words[END].load(Acquire))
+            }
+            To::Supervisor => 0,
+        }
     }
 }

@@ -137,7 +137,7 @@ impl<'s> Worker<'s> {
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
-        Self { server, number: 0, order: server.orders.all(), log: None }
+        Self { server, number: 0, order: server.orders.of_supervisor(), log: None }
     }
 
     /// All of it is ready to serve.

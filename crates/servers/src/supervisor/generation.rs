@@ -256,7 +256,10 @@ impl Generation {
     /// it has not: the admin listener, its connections, the signals, other workers' orders.
     fn run(&self, n: usize) -> io::Result<()> {
         let server = &*self.server;
-        process::keep_only(&server.descriptors(n))?;
+        if let Err(e) = process::keep_only(&server.descriptors(n)) {
+            let text = format!("keeps descriptors that it does not need: {e}");
+            server.errors.write(Level::Warn, By::Worker(n), &text);
+        }
         let by = format!("begins as process {} by {}", process::id(), server.architecture.name);
         server.errors.write(Level::Debug, By::Worker(n), &by);
         confine::confine(server)?;

@@ -164,7 +164,8 @@ fn choose(
     let connections = Split::new(settings, chosen)?.connections;
     let Err(why) = (chosen.probe)(connections) else { return Ok(chosen) };
     let instead = &architectures::ARCHITECTURES[0];
-    say(&format!("{} needs io_uring: {why}; {} serves", chosen.name, instead.name));
+    let (name, needs) = (chosen.name, chosen.needs);
+    say(&format!("{name} needs {needs}: {why}; {} serves", instead.name));
     Ok(instead)
 }
 
@@ -207,15 +208,18 @@ fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result
     listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
 }
 
-/// Where threads serve, a connection has its first timeouts from its listening socket.
+/// Where threads serve, a connection has its first timeouts from its listening socket. They are
+/// never taken away: threads may serve on when others were to take their place.
 fn hand_on_patience(
     settings: &Settings,
     architecture: &Architecture,
     listeners: &[Arc<Listener>],
 ) -> Result<(), Failure> {
-    let blocks = architecture.transfer == Performer::Thread;
-    let patience = blocks.then(|| life::first_patience(&settings.limits));
-    let set = listeners.iter().try_for_each(|listener| listener.set_timeout(patience));
+    let limits = &settings.limits;
+    let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
+    let waits = architecture.transfer == Performer::Thread;
+    let mut listeners = listeners.iter().filter(|_| waits);
+    let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
 }
 

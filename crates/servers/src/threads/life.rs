@@ -82,10 +82,15 @@ pub(crate) struct Waiting {
     ended: bool,
 }
 
-/// What a listening socket hands on to connections that threads serve: as long as a call waits, if
-/// nobody says anything else. A drain is to be seen soon by who has asked nothing yet.
+/// What a listening socket hands on to connections that threads serve: as long as a receive waits,
+/// if nobody says anything else. A drain is to be seen soon by who has asked nothing yet.
 pub(crate) fn first_patience(limits: &Limits) -> Duration {
     limits.head_timeout.min(limits.linger_timeout)
+}
+
+/// The same for who is between two requests, or takes a reply.
+pub(crate) fn long_patience(limits: &Limits) -> Duration {
+    limits.idle_timeout.min(limits.idle_grace).min(limits.rate_window)
 }
 
 impl Waiting {
@@ -127,6 +132,10 @@ impl Calls for Waiting {
         self.hears = !self.ended;
         Ok(self.hears && self.socket.is_readable_first(sends, Some(self.patience))?)
     }
+
+    fn may_hear(&self) -> bool {
+        !self.ended
+    }
 }
 
 impl Patient for Waiting {
@@ -135,7 +144,7 @@ impl Patient for Waiting {
         let patience = match due.timeout {
             // What the listening socket has handed on will do, so it costs no call.
             Timeout::Head | Timeout::Rate => return,
-            Timeout::Idle => limits.idle_timeout.min(limits.idle_grace).min(limits.rate_window),
+            Timeout::Idle => long_patience(limits),
             Timeout::Linger => (due.at - now).clamp(Duration::from_millis(1), self.patience),
         };
         // Mostly it has not changed.

@@ -355,13 +355,17 @@ impl Member<'_> {
         true
     }
 
-    /// Waits until no other thread loads that name: what it has found is then in memory.
-    pub(crate) fn alone(&self, lookup: &Lookup) -> Alone<'_> {
+    /// The right to load that name; nothing where another thread had it: that has ended by now, and
+    /// what it has found is in memory, if it can be kept.
+    pub(crate) fn alone(&self, lookup: &Lookup) -> Option<Alone<'_>> {
         let pool = self.pool;
+        let mut loading = locked(&pool.loading);
+        if loading.insert(lookup.clone()) {
+            return Some(Alone { pool, lookup: lookup.clone() });
+        }
         let is_loading = |loading: &mut HashSet<Lookup>| loading.contains(lookup);
-        let loading = pool.loaded.wait_while(locked(&pool.loading), is_loading);
-        loading.unwrap_or_else(PoisonError::into_inner).insert(lookup.clone());
-        Alone { pool, lookup: lookup.clone() }
+        drop(pool.loaded.wait_while(loading, is_loading));
+        None
     }
 
     /// The thread takes the connection in hand that was accepted first, and gives the turn back.

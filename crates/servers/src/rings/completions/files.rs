@@ -14,6 +14,9 @@ use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::trace::{Step, Who};
 
+/// The tag of a read that no request has asked for: no session gives as many of them.
+const REST: Tag = Tag(u8::MAX);
+
 impl Completions<'_> {
     pub(super) fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>) -> io::Result<()> {
         match miss {
@@ -27,6 +30,11 @@ impl Completions<'_> {
     fn open(&mut self, token: u64, tag: Tag, lookup: Lookup) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let dialog = &mut connection.dialog;
+        if let Some(loaded) = self.books.server.site.compare(&lookup, &self.books.now) {
+            self.books.translated(dialog, tag);
+            self.books.loaded(dialog, tag, loaded);
+            return Ok(());
+        }
         match self.paths.join(&lookup, token, tag) {
             Joined::Waits => {
                 self.books.handed_over(dialog, tag);
@@ -73,8 +81,10 @@ impl Completions<'_> {
             _ => connection.held_bytes += bytes,
         }
         if !matches!(of, ReadOf::Rest(_)) {
+            assert_ne!(tag, REST, "no tag of a request");
             self.books.handed_over(&mut connection.dialog, tag);
         }
+        connection.reads.reserve_exact(1);
         connection.reads.push(Read { tag, of });
         Ok(())
     }
@@ -151,9 +161,12 @@ impl Completions<'_> {
             }
             (Some(part), _) => {
                 let part = part.clone();
-                return self.read(token, Tag::default(), part.clone(), ReadOf::Rest(part));
+                return self.read(token, REST, part.clone(), ReadOf::Rest(part));
             }
-            (None, _) => unreachable!("a session wants something to be sent"),
+            (None, _) => {
+                self.books.file_ended(dialog);
+                return Ok(());
+            }
         };
         let small = last && range.1 - range.0 <= SENT_THEN_SHUT_MAX;
         if small && connection.ending == Ending::Open && dialog.session.view().closes {
