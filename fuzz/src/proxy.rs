@@ -1,6 +1,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use servers::proxy_protocol::{HEADER_BYTES_MAX, Header, parse};
+use h1::proxy::{HEADER_BYTES_MAX, Header, parse};
 
 /// What precedes a client's bytes: judged without a panic, the same however it is cut into pieces
 /// and whatever follows it, and where it is accepted, as a naive reader sees it too.

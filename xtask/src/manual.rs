@@ -9,7 +9,7 @@ use load::choices::Choices;
 use load::knob::Knob;
 use load::workload::WORKLOADS;
 use servers::architectures::ARCHITECTURES;
-use servers::knobs::KNOBS;
+use servers::knobs;
 use servers::settings::Settings;
 
 use crate::finding::Finding;
@@ -142,7 +142,7 @@ pub(crate) fn manual() -> String {
     let defaults = Settings::default();
     let mut page = String::from(HEAD);
     page.push_str(".SH FLAGS AND KEYS\nEach is a flag, and a key of the configuration file.\n");
-    for knob in KNOBS {
+    for knob in knobs::all() {
         let takers = knob.takers();
         entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
         let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&defaults)));
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn the_page_has_every_name_and_no_line_that_troff_takes_for_an_order() {
         let page = manual();
-        let names = KNOBS.iter().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name));
+        let names = knobs::all().map(|knob| knob.name).chain(KEYS.iter().map(|key| key.name));
         for name in names.chain(EXPERIMENTS.iter().map(|experiment| experiment.name)) {
             assert!(page.contains(&escaped(name)), "{name}");
         }

@@ -1,6 +1,6 @@
 //! The table of keys that are no knobs: what the reader knows and the documentation shows.
 
-use servers::knobs::KNOBS;
+use servers::knobs;
 use servers::settings::Settings;
 
 /// One key.
@@ -182,7 +182,7 @@ pub(crate) fn unknown(table: &str, name: &str) -> Option<String> {
 
 fn names(table: &str) -> Vec<&'static str> {
     let keys = KEYS.iter().filter(|key| key.table == table).map(|key| key.name);
-    let knobs = KNOBS.iter().map(|knob| knob.name).filter(|_| table.is_empty());
+    let knobs = knobs::all().map(|knob| knob.name).filter(|_| table.is_empty());
     keys.chain(knobs).collect()
 }
 
@@ -224,7 +224,7 @@ pub fn knobs_markdown() -> String {
     let defaults = Settings::default();
     let mut text = String::from("| key | range and unit | default | taken by | what and why |\n");
     text.push_str("|---|---|---|---|---|\n");
-    for knob in KNOBS {
+    for knob in knobs::all() {
         let takers = knob.taken_by();
         let (value, default) = (knob.value.replace('|', " or "), (knob.show)(&defaults));
         let (name, reason) = (knob.name, knob.reason);

@@ -1,6 +1,6 @@
 //! The operator's files: `weir.toml` and what it includes become [`Settings`].
 //!
-//! Every knob of [`servers::knobs::KNOBS`] is a key, judged by the knob itself; [`keys`] is the
+//! Every knob of [`servers::knobs::all`] is a key, judged by the knob itself; [`keys`] is the
 //! table of all other keys. All mistakes are told at once, each with its place and a mend.
 #![forbid(unsafe_code)]
 

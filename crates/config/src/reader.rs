@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use servers::architectures;
-use servers::knobs::{KNOBS, Knob};
+use servers::knobs::Knob;
 use servers::settings::Settings;
 use site::Rules;
 use site::rules::{Effect, Host, Origin, Rule};
@@ -54,7 +54,7 @@ impl Reader {
     pub(crate) fn settings(mut self, flags: Flags<'_>) -> Result<Settings, Vec<Fault>> {
         let mut settings = Settings::default();
         // In the table's order, because some knobs bound others.
-        for knob in KNOBS {
+        for knob in servers::knobs::all() {
             for value in self.written.get(knob.name).into_iter().flat_map(|w| &w.values) {
                 // It was judged where it is written.
                 let _ = (knob.set)(&mut settings, value);
@@ -64,7 +64,7 @@ impl Reader {
         // What is no architecture has been told already.
         if architectures::architecture(architecture).is_some() {
             let written =
-                KNOBS.iter().filter_map(|knob| Some((knob, self.written.get(knob.name)?)));
+                servers::knobs::all().filter_map(|knob| Some((knob, self.written.get(knob.name)?)));
             let refused = written.filter(|(knob, _)| !knob.is_taken_by(architecture));
             self.faults.extend(refused.map(|(knob, written)| untaken(knob, written, architecture)));
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use servers::architectures;
-use servers::knobs::KNOBS;
+use servers::knobs;
 use servers::settings::Settings;
 use site::rules::{Effect, Rule};
 
@@ -13,7 +13,7 @@ pub fn summary(settings: &Settings) -> String {
     let defaults = Settings::default();
     let mut text = String::new();
     let told = ["listen", "architecture"];
-    for knob in KNOBS {
+    for knob in knobs::all() {
         let shown = (knob.show)(settings);
         if told.contains(&knob.name) || shown != (knob.show)(&defaults) {
             let _ = writeln!(text, "{} {shown}", knob.name);

@@ -11,12 +11,12 @@ use folder::Folder;
 use h1::Status;
 use proptest::prelude::*;
 use servers::architectures::ARCHITECTURES;
-use servers::knobs::{KNOBS, Knob};
+use servers::knobs::{self, Knob};
 use servers::settings::Settings;
 use site::rules::Effect;
 
 fn shown(settings: &Settings) -> Vec<String> {
-    KNOBS.iter().map(|knob| format!("{} {}", knob.name, (knob.show)(settings))).collect()
+    knobs::all().map(|knob| format!("{} {}", knob.name, (knob.show)(settings))).collect()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn taker(knob: &Knob) -> &'static str {
 #[test]
 fn every_default_can_be_written() {
     let folder = Folder::new();
-    for knob in KNOBS {
+    for knob in knobs::all() {
         let default = (knob.show)(&Settings::default());
         let architecture = taker(knob);
         let mut texts = vec![format!("{default:?}")];
@@ -75,7 +75,7 @@ fn every_knob_can_be_written() {
     let folder = Folder::new();
     // Of these there is only one value.
     let only = ["cache-policy"];
-    for knob in KNOBS.iter().filter(|knob| !only.contains(&knob.name)) {
+    for knob in knobs::all().filter(|knob| !only.contains(&knob.name)) {
         let default = (knob.show)(&Settings::default());
         let mut others = candidates(knob).into_iter().filter_map(|value| {
             let mut settings = Settings::default();

@@ -22,6 +22,9 @@
 //!
 //! HTTP/1.1 has one request in hand. Whatever has several gives each a [`Tag`], which comes back
 //! with what was found and loaded for it.
+//!
+//! What a balancer says before the first byte is read by [`proxy`], and what a log tells of a reply
+//! is written by [`log_entry`].
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -32,8 +35,10 @@ mod connection;
 mod head;
 mod inbox;
 mod limits;
+pub mod log_entry;
 pub mod negotiation;
 mod now;
+pub mod proxy;
 pub mod range;
 mod reply;
 pub mod state;
@@ -43,6 +48,7 @@ mod want;
 pub use connection::{Connection, Deadline, Timeout};
 pub use head::{Asked, Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
+pub use log_entry::LogFormat;
 pub use negotiation::{Coding, Codings};
 pub use now::{Date, Now};
 pub use reply::Reply;

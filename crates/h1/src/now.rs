@@ -44,4 +44,38 @@ impl Date {
         let time = httpdate::parse_http_date(str::from_utf8(text).ok()?).ok()?;
         Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
     }
+
+    /// As the Common Log Format has it: `06/Nov/1994:08:49:37 +0000`.
+    #[must_use]
+    pub fn common_log(&self) -> String {
+        let Parts { day, month, year, time } = Parts::of(self);
+        format!("{day}/{month}/{year}:{time} +0000")
+    }
+
+    /// As RFC 3339 has it: `1994-11-06T08:49:37Z`.
+    #[must_use]
+    pub fn rfc3339(&self) -> String {
+        let Parts { day, month, year, time } = Parts::of(self);
+        let number = MONTHS.iter().position(|name| *name == month).unwrap_or_default() + 1;
+        format!("{year}-{number:02}-{day}T{time}Z")
+    }
+}
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Of an IMF-fixdate, each at its place.
+struct Parts<'d> {
+    day: &'d str,
+    month: &'d str,
+    year: &'d str,
+    time: &'d str,
+}
+
+impl<'d> Parts<'d> {
+    fn of(date: &'d Date) -> Self {
+        let text = str::from_utf8(&date.text).unwrap_or_default();
+        let part = |at, end| text.get(at..end).unwrap_or_default();
+        Self { day: part(5, 7), month: part(8, 11), year: part(12, 16), time: part(17, 25) }
+    }
 }

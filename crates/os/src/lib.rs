@@ -26,6 +26,6 @@ pub use poller::{Poller, Wake, wait_readable};
 pub use processes::{SharedWords, Signal, Signals};
 pub use processes::{limits, notify, placement, process, signals, terminal, thread, users};
 pub use sockets::{
-    Address, Blocking, Listener, NetCounts, Queue, Socket, SpareDescriptor, Stranger,
+    Address, Blocking, Listener, NetCounts, Network, Queue, Socket, SpareDescriptor, Stranger,
 };
 pub use sockets::{queue_drops, socket_diag};

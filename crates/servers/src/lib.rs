@@ -33,6 +33,6 @@ pub use session::plain;
 pub use shared::failure::Failure;
 pub use shared::performer;
 pub use shared::server::Server;
-pub use shared::{counters, error_log, proxy_protocol, quotas, settings, stamps};
+pub use shared::{counters, dials, error_log, orders, quotas, settings};
 pub use supervisor::start::judge;
 pub use supervisor::{Program, serve};

@@ -3,9 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use h1::{
-    Connection, Deadline, Field, Found, Limits, Loaded, Now, Reply, Shared, Status, Tag, Want,
-};
+use h1::{Connection, Deadline, Found, Limits, Loaded, Now, Reply, Shared, Status, Tag, Want};
 use os::File;
 
 /// What an architecture drives: one conversation with one peer, without I/O.
@@ -148,19 +146,5 @@ impl Session for Connection<File> {
 
     fn asked(&self, _: Tag) -> Option<Asked<'_>> {
         self.asked().map(|request| Asked { request, source: None })
-    }
-}
-
-impl<'s> Asked<'s> {
-    /// The request line.
-    #[must_use]
-    pub fn line(&self) -> Option<&'s [u8]> {
-        self.request.line()
-    }
-
-    /// The first value of a field.
-    #[must_use]
-    pub fn field(&self, field: Field) -> Option<&'s [u8]> {
-        self.request.field(field)
     }
 }

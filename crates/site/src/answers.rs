@@ -13,7 +13,7 @@ use os::File;
 
 use crate::disk::{Loading, Source};
 use crate::entries::{Entries, Entry, Key};
-use crate::{Settings, Statistics};
+use crate::settings::Settings;
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
@@ -55,6 +55,21 @@ struct Head {
     of_file: Shared<[u8]>,
     /// The second that it names in `Date`.
     second: u64,
+}
+
+/// What the cache did and holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// Lookups answered from memory, refusals among them.
+    pub hits: u64,
+    /// Lookups that led to the disk, if only to compare.
+    pub misses: u64,
+    /// Answers kept.
+    pub entries: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+    /// Files that they keep open.
+    pub descriptors: u64,
 }
 
 impl Answers {

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod deploy;
 mod disk;
 mod entries;
 mod guard;
@@ -36,8 +37,10 @@ mod settings;
 mod site;
 mod zones;
 
+pub use answers::Statistics;
+pub use deploy::releases;
 pub use judge::rule as judge;
 pub use plan::{Applied, Unreached};
 pub use rules::Rules;
 pub use settings::{Error, Settings};
-pub use site::{Opening, Site, Statistics};
+pub use site::{Opening, Site};

@@ -8,7 +8,7 @@ use h1::{
 };
 use os::File;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Statistics};
 use crate::disk::{Disk, Reached, Unread, status_of};
 use crate::guard::Worth;
 use crate::homes::Homes;
@@ -61,21 +61,6 @@ impl Opening {
             (outcome, _) => outcome,
         };
     }
-}
-
-/// What the cache did and holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Statistics {
-    /// Lookups answered from memory, refusals among them.
-    pub hits: u64,
-    /// Lookups that led to the disk, if only to compare.
-    pub misses: u64,
-    /// Answers kept.
-    pub entries: u64,
-    /// Bytes that they take.
-    pub bytes: u64,
-    /// Files that they keep open.
-    pub descriptors: u64,
 }
 
 impl Site {

@@ -8,7 +8,7 @@ use config::Flags;
 use os::Output;
 use serde_json::{Value, json};
 use servers::architectures::ARCHITECTURES;
-use servers::knobs::KNOBS;
+use servers::knobs;
 use servers::performer::Performer;
 use servers::settings::Settings;
 use servers::{Failure, Program};
@@ -40,7 +40,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
 
 pub(crate) fn command() -> Command {
     let defaults = Settings::default();
-    let knobs = KNOBS.iter().map(|knob| {
+    let knobs = knobs::all().map(|knob| {
         let action = if knob.is_list() { ArgAction::Append } else { ArgAction::Set };
         let help = format!("{} [default: {}]", knob.reason, (knob.show)(&defaults));
         flag(knob.name, knob.value, help).action(action)
@@ -75,11 +75,11 @@ fn settings(flags: &ArgMatches) -> Result<Settings, String> {
             Settings { root: text("dir").map_or(said.root, PathBuf::from), ..Settings::default() }
         }
     };
-    for knob in KNOBS.iter().filter(|knob| flags.contains_id(knob.name)) {
+    for knob in knobs::all().filter(|knob| flags.contains_id(knob.name)) {
         knob.clear(&mut settings);
     }
     let settings = judged(flags, settings)?;
-    for knob in KNOBS {
+    for knob in knobs::all() {
         if flags.contains_id(knob.name) && !knob.is_taken_by(&settings.architecture) {
             return Err(format!("--{}: {} does not take it", knob.name, settings.architecture));
         }
@@ -89,7 +89,7 @@ fn settings(flags: &ArgMatches) -> Result<Settings, String> {
 
 /// Settings changed by the flags.
 fn judged(flags: &ArgMatches, mut settings: Settings) -> Result<Settings, String> {
-    for knob in KNOBS {
+    for knob in knobs::all() {
         for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
             (knob.set)(&mut settings, value)
                 .map_err(|told| format!("--{} {value}: must be {told}", knob.name))?;

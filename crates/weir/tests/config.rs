@@ -215,8 +215,7 @@ fn shells_get_every_flag() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish"] {
         let (script, _) = folder.run(&["completions", shell], 0);
-        for name in servers::knobs::KNOBS.iter().map(|knob| knob.name).chain(["config", "explain"])
-        {
+        for name in servers::knobs::all().map(|knob| knob.name).chain(["config", "explain"]) {
             assert!(script.contains(name), "{shell}: {name}");
         }
         let path = folder.0.path().join(shell);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use servers::architectures::Architecture;
 use servers::counters::COUNTERS;
-use servers::knobs::{self, KNOBS};
+use servers::knobs;
 use servers::settings::Settings;
 
 use super::{Launch, Start};
@@ -47,7 +47,7 @@ pub(super) fn judge(row: &Architecture, chosen: &BTreeMap<String, String>) -> Re
 /// The knobs that an architecture takes and the lab leaves alone.
 pub fn of(row: &Architecture) -> impl Iterator<Item = &'static str> {
     let name = row.name;
-    let taken = KNOBS.iter().filter(move |knob| knob.is_taken_by(name));
+    let taken = knobs::all().filter(move |knob| knob.is_taken_by(name));
     taken.map(|knob| knob.name).filter(|name| !TAKEN.contains(name))
 }
 

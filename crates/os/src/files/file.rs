@@ -36,14 +36,14 @@ impl File {
     /// end, which comes last when a file is read in order.
     #[must_use]
     pub fn is_resident(&self, at: u64, end: u64) -> bool {
-        PageCache::of(self).holds(at, end)
+        PageCache::of(self.as_fd()).holds(at, end)
     }
 
     /// The same, where somebody else is fetching that file just now and nothing is said of what
     /// comes last: one call more for every 64 KiB.
     #[must_use]
     pub fn is_resident_throughout(&self, at: u64, end: u64) -> bool {
-        PageCache::of(self).holds_throughout(at, end)
+        PageCache::of(self.as_fd()).holds_throughout(at, end)
     }
 
     /// Waits until bytes `at..end`, or as many as there are, have been read into the page cache.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, openat};
@@ -149,9 +149,28 @@ fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
     retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE, mode))
 }
 
+/// What has to be writable for a log at `path`: the directory, in which it may be made anew, or a
+/// pipe or a device itself. Of names such as /dev/stdout only what they lead to: beside it are all
+/// disks.
+#[must_use]
+pub fn place(path: &Path) -> PathBuf {
+    let is_special = std::fs::metadata(path).is_ok_and(|is| !is.is_file() && !is.is_dir());
+    let is_lent = ["/dev", "/proc"].iter().any(|place| path.starts_with(place));
+    let Ok(path) = std::path::absolute(path) else { return path.to_path_buf() };
+    if is_special || is_lent {
+        return path;
+    }
+    // A link leads to where it is made anew.
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    real.parent().map_or(path, Path::to_path_buf)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::fs;
+    use std::os::unix::fs::symlink;
 
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     use rustix::pipe::pipe;
@@ -185,7 +204,7 @@ mod tests {
         for line in ["one\n", "two\n"] {
             Output::append(&path).unwrap().write(line.as_bytes()).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         Output::append(home.path()).expect_err("a directory");
         let mut full = Output::append(Path::new("/dev/full")).unwrap();
         assert_eq!(full.write(b"line\n").unwrap_err().kind(), io::ErrorKind::StorageFull);
@@ -204,5 +223,27 @@ mod tests {
         let written = append(&path).expect("somebody reads");
         let flags = rustix::fs::fcntl_getfl(&written).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK), "then it waits for him");
+    }
+
+    #[test]
+    fn a_log_is_written_where_it_is_made() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("logs")).unwrap();
+        fs::create_dir_all(home.join("disk")).unwrap();
+        fs::write(home.join("disk/log"), "").unwrap();
+        symlink("../disk/log", home.join("logs/link")).unwrap();
+        let [logs, disk] = ["logs", "disk"].map(|name| home.join(name));
+        let rows = [
+            (logs.join("new"), logs.clone()),
+            (disk.join("log"), disk.clone()),
+            (logs.join("link"), disk),
+            (PathBuf::from("/dev/null"), PathBuf::from("/dev/null")),
+            ("/dev/stdout".into(), "/dev/stdout".into()),
+            ("/proc/self/fd/1".into(), "/proc/self/fd/1".into()),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(place(&path), expected, "{}", path.display());
+        }
     }
 }

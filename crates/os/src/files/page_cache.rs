@@ -6,8 +6,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-use crate::File;
-
 /// The page cache's part that belongs to one file.
 pub(crate) struct PageCache<'f> {
     file: BorrowedFd<'f>,
@@ -18,8 +16,8 @@ pub(crate) struct PageCache<'f> {
 const PROBE_BYTES: u64 = 64 << 10;
 
 impl<'f> PageCache<'f> {
-    pub(crate) fn of(file: &'f File) -> Self {
-        Self { file: file.as_fd() }
+    pub(crate) const fn of(file: BorrowedFd<'f>) -> Self {
+        Self { file }
     }
 
     /// Whether all pages of bytes `at..end` are there, and the last one filled.

@@ -5,6 +5,7 @@ pub mod limits;
 pub mod notify;
 pub mod placement;
 pub mod process;
+mod queue;
 mod shared_words;
 pub mod signals;
 pub mod terminal;

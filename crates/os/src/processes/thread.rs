@@ -1,4 +1,4 @@
-//! The calling thread.
+//! The calling thread, and what waits between threads.
 
 use std::cell::Cell;
 use std::io;
@@ -7,6 +7,8 @@ use std::num::NonZeroU64;
 use measure::Duration;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
+
+pub use super::queue::Queue;
 
 thread_local! {
     static ID: Cell<u32> = const { Cell::new(0) };

@@ -4,12 +4,12 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use h1::proxy::{self, HEADER_BYTES_MAX, Header};
 use h1::{Found, Now, Reply, Status, Tag, Want};
-use os::File;
+use os::{File, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
-use crate::shared::proxy_protocol::{self, HEADER_BYTES_MAX, Header, Network};
 use crate::shared::quotas::{Key, Quota, Quotas};
 use crate::shared::settings::Settings;
 
@@ -90,7 +90,7 @@ impl ByAddress {
         let before = heard.len();
         let taken = bytes.len().min(HEADER_BYTES_MAX - before);
         heard.extend_from_slice(&bytes[..taken]);
-        match proxy_protocol::parse(heard) {
+        match proxy::parse(heard) {
             Header::Part => {}
             Header::Whole { bytes: n, source } => self.admit(source, &bytes[n - before..], now),
             Header::Wrong => self.turn_away(),

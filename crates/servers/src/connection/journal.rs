@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use h1::{Now, Reply, Tag};
+use h1::log_entry::{Words, json_text};
+use h1::{LogFormat, Now, Reply, Tag};
 
 use crate::session::Session;
 use crate::shared::counters::Tally;
-use crate::shared::log::{AccessLog, Words};
+use crate::shared::log::AccessLog;
 use crate::shared::server::Server;
-use crate::shared::settings::LogFormat;
-use crate::shared::trace::{Step, Steps, Who, quoted};
+use crate::shared::trace::{Step, Steps, Who};
 
 /// Of one connection; there only if there is a log or a trace.
 pub(crate) struct Journal {
@@ -67,7 +67,7 @@ impl Journal {
         if note.words.line().is_empty()
             && let Some(asked) = session.asked(tag)
         {
-            note.words.keep(&asked, format);
+            note.words.keep(asked.request, format, os::clock::monotonic);
             self.ip = asked.source.or(self.ip);
         }
     }
@@ -95,7 +95,7 @@ impl Journal {
         let Some(at) = self.notes.iter().position(|note| note.tag == tag) else { return };
         let Note { words, steps, .. } = self.notes.swap_remove(at);
         if let Some(file) = &server.trace {
-            file.tell(&quoted(words.line()), reply.status, &self.before.and(&steps));
+            file.tell(&json_text(words.line()), reply.status, &self.before.and(&steps));
         }
         if let Some(log) = log {
             log.line(self.ip, &words, reply, now, tally);

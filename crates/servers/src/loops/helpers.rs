@@ -6,6 +6,7 @@ use std::thread::{Builder, Scope};
 use std::vec::Drain;
 
 use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
+use os::thread::Queue;
 use os::{File, Wake};
 
 use crate::connection::books::Books;
@@ -13,7 +14,6 @@ use crate::connection::pending::{Joined, Pending};
 use crate::connection::perform::{Load, Service, step_of};
 use crate::session::LOADS_MAX;
 use crate::shared::performer::Performer;
-use crate::shared::queue::Queue;
 use crate::shared::server::{Clock, Server};
 use crate::shared::trace::{Step, Who};
 

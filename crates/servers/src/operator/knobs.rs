@@ -5,7 +5,6 @@ mod architecture;
 mod files;
 mod host;
 mod limits;
-mod listening;
 mod replies;
 mod sight;
 mod values;
@@ -98,63 +97,21 @@ const LISTS: &[(&str, Clear)] =
 /// Finds a knob by its name.
 #[must_use]
 pub fn knob(name: &str) -> Option<&'static Knob> {
-    KNOBS.iter().find(|knob| knob.name == name)
+    all().find(|knob| knob.name == name)
 }
 
 /// The table.
-pub const KNOBS: &[Knob] = &[
-    listening::LISTEN,
-    architecture::ARCHITECTURE,
-    architecture::POLLER,
-    architecture::ACCEPT_LIMIT,
-    architecture::WORK_ON_ACCEPTED,
-    architecture::PASSES,
-    architecture::EVENTS_MAX,
-    architecture::WORK_KB_MAX,
-    listening::BACKLOG,
-    listening::DEFER_ACCEPT_S,
-    architecture::PROCESSES,
-    architecture::THREADS,
-    architecture::THREADS_MIN,
-    architecture::HELPERS,
-    architecture::HELPER_QUEUE,
-    listening::CONNECTIONS_MAX,
-    files::SENDFILE,
-    files::CACHE_MB,
-    files::CACHE_FILES,
-    files::ANSWER_AGE_MS,
-    files::CACHE_POLICY,
-    files::SMALL_FILE_KB,
-    files::CACHE_LOCKS,
-    replies::HEAD_CACHE,
-    replies::DATE_CACHE,
-    replies::GATHER,
-    replies::NODELAY,
-    replies::SEND_BUFFER_KB,
-    limits::HEAD_TIMEOUT_MS,
-    limits::IDLE_TIMEOUT_MS,
-    limits::IDLE_GRACE_MS,
-    limits::STALL_TIMEOUT_MS,
-    limits::RATE_WINDOW_MS,
-    limits::RATE_MIN,
-    limits::TARGET_BYTES_MAX,
-    limits::HEAD_BYTES_MAX,
-    limits::DRAIN_DELAY_MS,
-    limits::DRAIN_TIMEOUT_MS,
-    sight::ACCESS_LOG,
-    sight::LOG_FORMAT,
-    sight::ERROR_LOG,
-    sight::LOG_LEVEL,
-    sight::TRACE,
-    sight::ADMIN,
-    host::USER,
-    host::GROUP,
-    host::LANDLOCK,
-    host::SECCOMP,
-    host::PROXY_PROTOCOL,
-    host::ADDRESS_CONNECTIONS_MAX,
-    host::ADDRESS_REQUESTS_PER_S,
-];
+pub fn all() -> impl Iterator<Item = &'static Knob> {
+    let tables = [
+        architecture::KNOBS,
+        files::KNOBS,
+        replies::KNOBS,
+        limits::KNOBS,
+        sight::KNOBS,
+        host::KNOBS,
+    ];
+    tables.into_iter().flatten()
+}
 
 /// The table as Markdown.
 #[must_use]
@@ -162,44 +119,11 @@ pub fn markdown() -> String {
     let defaults = Settings::default();
     let mut text = String::from("| flag | value | default | taken by | what and why |\n");
     text.push_str("|---|---|---|---|---|\n");
-    for knob in KNOBS {
+    for knob in all() {
         let value = knob.value.replace('|', " or ");
         let (default, taken_by) = ((knob.show)(&defaults), knob.taken_by());
         let (name, reason) = (knob.name, knob.reason);
         text.push_str(&format!("| `--{name}` | {value} | {default} | {taken_by} | {reason} |\n"));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_default_is_a_value_its_knob_takes() {
-        for knob in KNOBS {
-            let shown = (knob.show)(&Settings::default());
-            let set = (knob.set)(&mut Settings::default(), &shown);
-            assert_eq!(set, Ok(()), "{} = {shown}", knob.name);
-        }
-    }
-
-    #[test]
-    fn a_bad_value_is_told_what_would_do() {
-        let check = |name: &str, value: &str, told: &str| {
-            let set = knob(name).unwrap().set;
-            assert_eq!(set(&mut Settings::default(), value), Err(String::from(told)), "{name}");
-        };
-        check("accept-limit", "0", "a number from 1, or inf");
-        check("passes", "3", "a number from 1 to 2");
-        check("poller", "kqueue", "select, poll or epoll");
-        check("sendfile", "yes", "nonblocking, blocking or off");
-        check("work-on-accepted", "1", "on or off");
-        check("log-level", "all", "error, warn, info, debug");
-        check("threads", "-1", "a number from 1 to 32768");
-        check("cache-locks", "0", "a number from 1 to 256");
-        check("gather", "yes", "on or off");
-        check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
-        check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
-    }
 }

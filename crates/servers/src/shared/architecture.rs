@@ -4,6 +4,7 @@ use std::io;
 
 use os::seccomp::Kind;
 
+use super::choice::choice;
 use super::performer::Performer;
 use super::settings::Sendfile;
 
@@ -60,65 +61,34 @@ pub struct Row<R> {
     pub run: R,
 }
 
-/// Who waits when a disk does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stalls {
-    /// Everybody whom the worker serves.
-    All,
-    /// One of as many as there are threads.
-    OneOfN,
-    /// Nobody but who asked.
-    Nobody,
-}
-
-/// What becomes of requests that one connection has in hand at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Requests {
-    /// Each is answered as soon as it can be.
-    Several,
-    /// While one loads the others wait.
-    InTurn,
-}
-
-/// By whom something is shared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
-    /// The one loop of a worker.
-    Loop,
-    /// The threads of a worker.
-    Threads,
-}
-
-impl Stalls {
-    /// As the listing tells it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::OneOfN => "one of N",
-            Self::Nobody => "nobody",
-        }
+choice! {
+    /// Who waits when a disk does.
+    pub enum Stalls {
+        /// Everybody whom the worker serves.
+        All = "all",
+        /// One of as many as there are threads.
+        OneOfN = "one of N",
+        /// Nobody but who asked.
+        Nobody = "nobody",
     }
 }
 
-impl Requests {
-    /// As the listing tells it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Several => "several",
-            Self::InTurn => "in turn",
-        }
+choice! {
+    /// What becomes of requests that one connection has in hand at the same time.
+    pub enum Requests {
+        /// Each is answered as soon as it can be.
+        Several = "several",
+        /// While one loads the others wait.
+        InTurn = "in turn",
     }
 }
 
-impl Sharing {
-    /// As the listing tells it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Threads => "threads",
-        }
+choice! {
+    /// By whom something is shared.
+    pub enum Sharing {
+        /// The one loop of a worker.
+        Loop = "loop",
+        /// The threads of a worker.
+        Threads = "threads",
     }
 }

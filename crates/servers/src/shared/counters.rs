@@ -253,16 +253,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_know_his_worker_counts_with_it() {
-        let counters = Counters::new(3).unwrap();
-        counters.count(Counter::Shed);
-        counters.started(2);
-        counters.clone().count(Counter::Shed);
-        let shed = [0, 1, 2].map(|worker| counters.of(worker, Counter::Shed));
-        assert_eq!(shed, [1, 0, 1]);
-    }
-
-    #[test]
     fn switches_are_counted_once_a_second_and_never_twice() {
         let counters = Counters::new(1).unwrap();
         let all = || counters.total(Counter::Waits) + counters.total(Counter::Preemptions);

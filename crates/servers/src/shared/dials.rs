@@ -88,30 +88,3 @@ impl Dials {
         self.words[WORK_BYTES_MAX].load(Relaxed)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::operator::knobs::knob;
-    use crate::shared::settings::ACCEPT_INF;
-
-    #[test]
-    fn a_dial_stands_at_what_was_set_last() {
-        let rows = [
-            ("accept-limit", "inf", "8", "8"),
-            ("accept-limit", "inf", "inf", "inf"),
-            ("work-kb-max", "256", "16", "16"),
-            ("passes", "2", "1", "2"),
-        ];
-        for (name, before, value, after) in rows {
-            let settings = Settings::default();
-            let dials = Dials::new(&settings, ACCEPT_INF).unwrap();
-            let knob = knob(name).unwrap();
-            assert_eq!((knob.show)(&dials.in_force(&settings)), before, "{name}");
-            let mut wanted = dials.in_force(&settings);
-            (knob.set)(&mut wanted, value).unwrap();
-            dials.turn(name, &wanted);
-            assert_eq!((knob.show)(&dials.in_force(&settings)), after, "{name} {value}");
-        }
-    }
-}

@@ -16,7 +16,6 @@ use os::Output;
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::orders::Orders;
 use crate::shared::settings::Level;
-use crate::shared::stamps::rfc3339;
 
 /// The log of one process, and after a fork of each.
 pub struct ErrorLog {
@@ -56,7 +55,7 @@ impl ErrorLog {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(crate) fn open(
+    pub fn open(
         path: Option<&Path>,
         level: Level,
         orders: &Orders,
@@ -135,7 +134,7 @@ impl Target {
 
 /// A whole line. Messages may quote paths: what is not to be printed is not.
 fn line(level: Level, by: By, text: &str) -> String {
-    let stamp = rfc3339(&Date::new(os::clock::wall_seconds()));
+    let stamp = Date::new(os::clock::wall_seconds()).rfc3339();
     let mut line = format!("{stamp} {} {by}: {text}", level.name());
     let end = line.floor_char_boundary(LINE_BYTES_MAX - 1);
     line.truncate(end);
@@ -209,26 +208,5 @@ mod tests {
         let long = "\u{e4}".repeat(LINE_BYTES_MAX);
         // 2024-02-29T23:59:59Z, a space, `warn worker 3: ` and the end leave 4,059 bytes.
         check(&long, &"\u{e4}".repeat(2029));
-    }
-
-    #[test]
-    fn a_level_has_those_above_it() {
-        let home = std::env::temp_dir();
-        let path = home.join(format!("weir-error-log-{}", os::process::id()));
-        let written = |level| {
-            let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(1).unwrap());
-            let log = ErrorLog::open(Some(&path), level, &orders, &counters).unwrap();
-            Level::ALL.iter().for_each(|&level| log.write(level, By::Supervisor, "text"));
-            let text = std::fs::read_to_string(&path).unwrap();
-            std::fs::remove_file(&path).unwrap();
-            assert_eq!(counters.total(Counter::LogDrops), 0);
-            text.lines().count()
-        };
-        assert_eq!(Level::ALL.map(written), [1, 2, 3, 4]);
-        let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(2).unwrap());
-        let full = Path::new("/dev/full");
-        let log = ErrorLog::open(Some(full), Level::Info, &orders, &counters).unwrap();
-        log.write(Level::Error, By::Worker(1), "text");
-        assert_eq!(counters.total(Counter::LogDrops), 1);
     }
 }

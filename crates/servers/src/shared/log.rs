@@ -2,8 +2,6 @@
 //! holds up a reply. Lines that the thread cannot keep up with, or that the disk does not take, are
 //! dropped and counted.
 
-mod line;
-mod words;
 mod writer;
 
 use std::collections::VecDeque;
@@ -15,17 +13,15 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{Builder, JoinHandle};
 
-use h1::{Now, Reply};
+use h1::log_entry::{Entry, Words};
+use h1::{LogFormat, Now, Reply};
 use measure::Duration;
+use os::thread::Queue;
 
-use self::line::{Entry, write_line};
-pub(crate) use self::words::Words;
 use self::writer::Written;
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::orders::Orders;
-use crate::shared::queue::Queue;
-use crate::shared::settings::LogFormat;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
@@ -98,11 +94,12 @@ impl AccessLog {
         let Self { format, writer, line, stamp } = self;
         let seconds = now.date.seconds;
         if stamp.as_ref().is_none_or(|(of, _)| *of != seconds) {
-            *stamp = Some((seconds, line::stamp(*format, &now.date)));
+            *stamp = Some((seconds, format.stamp(&now.date)));
         }
         let stamp = stamp.as_ref().map_or("", |(_, text)| text);
         line.clear();
-        write_line(line, *format, &Entry { peer, stamp, words, reply });
+        let took = words.since().map(|since| os::clock::monotonic() - since);
+        Entry { peer, stamp, words, took, reply }.write(*format, line);
         let is_kept = writer.lines.add(line);
         tally.add(Counter::LogDrops, u64::from(!is_kept));
     }
@@ -115,7 +112,7 @@ impl Lines {
 
     /// `false`: too much waits already.
     fn add(&self, line: &[u8]) -> bool {
-        let is_kept = self.bytes.push_all(line, BATCH_BYTES).is_ok();
+        let is_kept = self.bytes.push_all(line, BATCH_BYTES);
         self.dropped.fetch_add(u64::from(!is_kept), Relaxed);
         is_kept
     }

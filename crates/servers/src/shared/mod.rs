@@ -1,17 +1,15 @@
 //! What supervisor, workers and operator share.
 
 pub(crate) mod architecture;
+pub(crate) mod choice;
 pub mod counters;
-pub(crate) mod dials;
+pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
 pub(crate) mod log;
-pub(crate) mod orders;
+pub mod orders;
 pub mod performer;
-pub mod proxy_protocol;
-pub(crate) mod queue;
 pub mod quotas;
 pub(crate) mod server;
 pub mod settings;
-pub mod stamps;
 pub(crate) mod trace;

@@ -1,16 +1,20 @@
 //! Who performs a step of a request: the question that every architecture answers.
 
-/// Who performs a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Performer {
-    /// The one thread of the loop.
-    Loop,
-    /// The thread that holds the connection.
-    Thread,
-    /// A helper thread.
-    Helper,
-    /// The kernel, through a ring of the loop.
-    Ring,
+use crate::shared::choice::choice;
+
+choice! {
+    /// Who performs a step. The word stands in traces and tables, and names the thread:
+    /// `weir-loop`, `weir-thread`, `weir-helper`.
+    pub enum Performer {
+        /// The one thread of the loop.
+        Loop = "loop",
+        /// The thread that holds the connection.
+        Thread = "thread",
+        /// A helper thread.
+        Helper = "helper",
+        /// The kernel, through a ring of the loop.
+        Ring = "ring",
+    }
 }
 
 impl Performer {
@@ -20,17 +24,6 @@ impl Performer {
         match self {
             Self::Ring => Self::Loop,
             other => other,
-        }
-    }
-
-    /// The name in traces and tables, and of the thread: `weir-loop`, `weir-thread`, `weir-helper`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Thread => "thread",
-            Self::Helper => "helper",
-            Self::Ring => "ring",
         }
     }
 }

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use h1::Limits;
+pub use h1::LogFormat;
 use measure::Duration;
-use os::Address;
 use os::poller::Mechanism;
+use os::{Address, Network};
 
-use crate::shared::proxy_protocol::Network;
+use crate::shared::choice::choice;
 use crate::shared::quotas::Quota;
 
-/// Everything an operator may decide; each field is the value of one knob of [`crate::knobs`].
+/// Everything an operator may decide; each field is the value of one knob of
+/// [`crate::operator::knobs`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// What is served.
@@ -118,104 +120,42 @@ pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
 /// `accept-limit inf`.
 pub const ACCEPT_INF: u32 = u32::MAX;
 
-/// How file parts leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sendfile {
-    /// By `sendfile` on a non-blocking socket.
-    Nonblocking,
-    /// By `sendfile` on a blocking socket: called once for a window.
-    Blocking,
-    /// Read into memory, then sent.
-    Off,
-}
-
-impl Sendfile {
-    /// As in `--sendfile NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nonblocking => "nonblocking",
-            Self::Blocking => "blocking",
-            Self::Off => "off",
-        }
+choice! {
+    /// How file parts leave.
+    pub enum Sendfile {
+        /// By `sendfile` on a non-blocking socket.
+        Nonblocking = "nonblocking",
+        /// By `sendfile` on a blocking socket: called once for a window.
+        Blocking = "blocking",
+        /// Read into memory, then sent.
+        Off = "off",
     }
 }
 
-/// What a line of the access log looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// As NCSA's server wrote it, and Apache's format of that name.
-    Common,
-    /// That, the page that led here, and the client's name for itself.
-    Combined,
-    /// An object.
-    Json,
-}
-
-impl LogFormat {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
-
-    /// As in `--log-format NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Common => "common",
-            Self::Combined => "combined",
-            Self::Json => "json",
-        }
+choice! {
+    /// How urgent a line of the error log is, the most urgent first.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// Something does not work, and somebody has to mend it.
+        Error = "error",
+        /// It works, and soon may not.
+        Warn = "warn",
+        /// What changed.
+        Info = "info",
+        /// For who looks for a mistake of ours.
+        Debug = "debug",
     }
 }
 
-/// How urgent a line of the error log is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Something does not work, and somebody has to mend it.
-    Error,
-    /// It works, and soon may not.
-    Warn,
-    /// What changed.
-    Info,
-    /// For who looks for a mistake of ours.
-    Debug,
-}
-
-impl Level {
-    /// All of them, the most urgent first.
-    pub const ALL: [Self; 4] = [Self::Error, Self::Warn, Self::Info, Self::Debug];
-
-    /// As in `--log-level NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
-    }
-}
-
-/// Whether workers give something up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confinement {
-    /// They do, and without it nothing is served.
-    On,
-    /// They do not.
-    Off,
-    /// They do where the kernel can see to it.
-    Auto,
-}
-
-impl Confinement {
-    /// As in `--landlock NAME`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::Auto => "auto",
-        }
+choice! {
+    /// Whether workers give something up.
+    pub enum Confinement {
+        /// They do, and without it nothing is served.
+        On = "on",
+        /// They do not.
+        Off = "off",
+        /// They do where the kernel can see to it.
+        Auto = "auto",
     }
 }
 

@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
 use h1::Status;
+use h1::log_entry::json_text;
 
 use crate::shared::performer::Performer;
 
@@ -94,7 +95,7 @@ impl TraceFile {
             let comma = if n > 0 { "," } else { "" };
             let (by, Who { pid, tid, .. }) = (who.by.name(), who);
             let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-            let thread = quoted(comm.unwrap_or_default().trim_end().as_bytes());
+            let thread = json_text(comm.unwrap_or_default().trim_end().as_bytes());
             line.push_str(&format!(
                 "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
                  \"thread\":\"{thread}\"}}"
@@ -105,20 +106,4 @@ impl TraceFile {
         // full loses traces, not requests.
         let _ = (&self.0).write_all(line.as_bytes());
     }
-}
-
-/// Escapes what would break a line of JSON or of a log.
-pub(crate) fn quoted(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for &byte in bytes {
-        match byte {
-            b'"' | b'\\' => {
-                text.push('\\');
-                text.push(char::from(byte));
-            }
-            0x20..=0x7e => text.push(char::from(byte)),
-            _ => text.push_str(&format!("\\u{byte:04x}")),
-        }
-    }
-    text
 }

@@ -126,11 +126,11 @@ fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
     for root in roots.iter().filter_map(|root| std::path::absolute(root).ok()) {
         // Without a slash at its end, which would follow a link.
         let root: PathBuf = root.components().collect();
-        grants.extend(releases(&root).map(|releases| (releases, Grant::Read)));
+        grants.extend(site::releases(&root).map(|releases| (releases, Grant::Read)));
         grants.push((root, Grant::Read));
     }
     for log in settings.access_log.iter().chain(&settings.error_log) {
-        grants.push((written(log), Grant::Write));
+        grants.push((os::output::place(log), Grant::Write));
     }
     if settings.trace.is_some() {
         // A trace names threads, and /proc knows their names.
@@ -139,87 +139,10 @@ fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
     grants
 }
 
-/// The directory within which a deploy swaps a link: that of a link on the way to `root` which
-/// leads to a place beside it, if it is not the top of all.
-fn releases(root: &Path) -> Option<PathBuf> {
-    root.ancestors().filter(|place| place.is_symlink()).find_map(|link| {
-        let beside = link.parent()?.canonicalize().ok()?;
-        let leads_there = link.canonicalize().ok()?.starts_with(&beside);
-        (leads_there && beside.parent().is_some()).then_some(beside)
-    })
-}
-
-/// What has to be writable for a log at `path`: the directory, in which it may be made anew, or a
-/// pipe or a device itself. Of names such as /dev/stdout only what they lead to: beside it are all
-/// disks.
-fn written(path: &Path) -> PathBuf {
-    let is_special = std::fs::metadata(path).is_ok_and(|is| !is.is_file() && !is.is_dir());
-    let is_lent = ["/dev", "/proc"].iter().any(|place| path.starts_with(place));
-    let Ok(path) = std::path::absolute(path) else { return path.to_path_buf() };
-    if is_special || is_lent {
-        return path;
-    }
-    // A link leads to where it is made anew.
-    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-    real.parent().map_or(path, Path::to_path_buf)
-}
-
 fn applies<T>(way: Confinement, probe: impl FnOnce() -> io::Result<T>) -> bool {
     match way {
         Confinement::On => true,
         Confinement::Off => false,
         Confinement::Auto => probe().is_ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_deploy_swaps_its_link_within_one_directory() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        fs::create_dir_all(home.join("app/releases/1/public")).unwrap();
-        fs::create_dir_all(home.join("away")).unwrap();
-        symlink("releases/1", home.join("app/current")).unwrap();
-        symlink("../away", home.join("app/out")).unwrap();
-        symlink("gone", home.join("app/broken")).unwrap();
-        let rows = [
-            ("app/current", Some("app")),
-            ("app/current/public", Some("app")),
-            ("app/releases/1", None),
-            ("app/out", None),
-            ("app/broken", None),
-            ("app/none", None),
-        ];
-        for (root, expected) in rows {
-            let expected = expected.map(|place| home.join(place));
-            assert_eq!(releases(&home.join(root)), expected, "{root}");
-        }
-    }
-
-    #[test]
-    fn a_log_is_written_where_it_is_made() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        fs::create_dir_all(home.join("logs")).unwrap();
-        fs::create_dir_all(home.join("disk")).unwrap();
-        fs::write(home.join("disk/log"), "").unwrap();
-        symlink("../disk/log", home.join("logs/link")).unwrap();
-        let [logs, disk] = ["logs", "disk"].map(|name| home.join(name));
-        let rows = [
-            (logs.join("new"), logs.clone()),
-            (disk.join("log"), disk.clone()),
-            (logs.join("link"), disk),
-            (PathBuf::from("/dev/null"), PathBuf::from("/dev/null")),
-            ("/dev/stdout".into(), "/dev/stdout".into()),
-            ("/proc/self/fd/1".into(), "/proc/self/fd/1".into()),
-        ];
-        for (path, expected) in rows {
-            assert_eq!(written(&path), expected, "{}", path.display());
-        }
     }
 }

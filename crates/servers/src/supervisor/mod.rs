@@ -22,7 +22,7 @@ use self::generation::Generation;
 use self::start::Before;
 use self::upgrade::{Inheritance, Upgrade};
 use crate::operator::admin::{Admin, View};
-use crate::operator::knobs::KNOBS;
+use crate::operator::knobs;
 use crate::session::Sessions;
 use crate::shared::counters::{Counter, Totals};
 use crate::shared::failure::Failure;
@@ -217,7 +217,7 @@ impl Supervisor<'_> {
     /// What only a restart can change stays, and is named.
     fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
         let Some(serving) = self.serving() else { return settings };
-        for knob in KNOBS.iter().filter(|knob| knob.needs_restart()) {
+        for knob in knobs::all().filter(|knob| knob.needs_restart()) {
             let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.server.settings));
             if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
                 say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));

@@ -2,6 +2,7 @@
 //! descriptors shared out, and the operator is told.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use h1::{Limits, Shared};
@@ -75,11 +76,8 @@ pub(crate) fn server(
     judge(&settings)?;
     let identity = confine::identity(&settings)?;
     let listeners = bind(&mut settings, before)?;
-    let trace = settings.trace.as_deref().map(|path| {
-        TraceFile::open(path).map_err(|e| {
-            Failure::Operator(format!("--trace {}: {e}; name a file to write", path.display()))
-        })
-    });
+    let trace = settings.trace.as_deref();
+    let trace = trace.map(|path| TraceFile::open(path).map_err(|e| unwritable("trace", path, &e)));
     let trace = trace.transpose()?;
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
@@ -243,9 +241,7 @@ fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure
 
 fn check_log(settings: &Settings) -> Result<(), Failure> {
     let Some(path) = &settings.access_log else { return Ok(()) };
-    os::output::append(path).map(drop).map_err(|e| {
-        Failure::Operator(format!("--access-log {}: {e}; name a file to write", path.display()))
-    })
+    os::output::append(path).map(drop).map_err(|e| unwritable("access-log", path, &e))
 }
 
 fn error_log(
@@ -255,11 +251,13 @@ fn error_log(
 ) -> Result<ErrorLog, Failure> {
     let path = settings.error_log.as_deref();
     ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
-        Some(path) => {
-            Failure::Operator(format!("--error-log {}: {e}; name a file to write", path.display()))
-        }
+        Some(path) => unwritable("error-log", path, &e),
         None => Failure::Machine(format!("cannot write errors: {e}")),
     })
+}
+
+fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Operator(format!("--{flag} {}: {error}; name a file to write", path.display()))
 }
 
 /// How one worker's descriptors are shared out.
@@ -326,8 +324,7 @@ fn announce(
         split.connections, split.files, split.descriptors, settings.cache_mb
     ));
     let defaults = Settings::default();
-    let changed =
-        knobs::KNOBS.iter().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
+    let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
     let told = ["listen", "architecture", "poller", "admin"];
     let changed: Vec<String> = changed
         .filter(|knob| !told.contains(&knob.name))

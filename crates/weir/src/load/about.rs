@@ -11,7 +11,6 @@ use load::url::Url;
 use load::workload::Workload;
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::{knobs, machine};
-use servers::stamps::rfc3339;
 
 use super::flags;
 
@@ -39,7 +38,7 @@ pub(super) fn about(
         workload: name.unwrap_or("one URL").to_owned() + &said.collect::<String>(),
         notes: workload.notes(),
         load: load(plan, choices.processes),
-        began: rfc3339(&h1::Date::new(os::clock::wall_seconds())),
+        began: h1::Date::new(os::clock::wall_seconds()).rfc3339(),
         seed: choices.seed,
         knobs,
         machine: machine::facts(),

@@ -6,7 +6,7 @@ use os::File;
 use serde_json::{Value, json};
 
 use super::{From, View, metrics, state};
-use crate::operator::knobs::{self, KNOBS, Knob};
+use crate::operator::knobs::{self, Knob};
 use crate::shared::counters::COUNTERS;
 use crate::shared::dials::Dials;
 
@@ -67,7 +67,7 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
 /// Every knob, at the value in force.
 fn knob_list(view: &View<'_>) -> Value {
     let settings = view.server.dials.in_force(&view.server.settings);
-    let taken = KNOBS.iter().filter(|knob| knob.is_of(view.server.architecture));
+    let taken = knobs::all().filter(|knob| knob.is_of(view.server.architecture));
     let rows = taken.map(|knob| {
         json!({
             "name": knob.name,

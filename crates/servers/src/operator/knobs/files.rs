@@ -1,91 +1,84 @@
 //! Knobs of files: what is kept of them, and how they are sent.
 
-use measure::Duration;
-
-use super::values::{number, put};
+use super::values::{millis, named, number, put};
 use super::{Knob, Takes};
 use crate::shared::settings::Sendfile;
 
-pub(super) const SENDFILE: Knob = Knob {
-    name: "sendfile",
-    value: "nonblocking|blocking|off",
-    reason: "how file parts leave: loops take nonblocking or off, mt blocking or off; auto \
-             is the first of these. off copies through memory",
-    takes: Takes::Named,
-    set: |s, v| {
-        s.sendfile = match v {
-            "auto" => None,
-            "nonblocking" => Some(Sendfile::Nonblocking),
-            "blocking" => Some(Sendfile::Blocking),
-            "off" => Some(Sendfile::Off),
-            _ => return Err(String::from("nonblocking, blocking or off")),
-        };
-        Ok(())
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "sendfile",
+        value: "nonblocking|blocking|off",
+        reason: "how file parts leave: loops take nonblocking or off, mt blocking or off; auto is \
+                 the first of these. off copies through memory",
+        takes: Takes::Named,
+        set: |s, v| {
+            s.sendfile = match v {
+                "auto" => None,
+                _ => {
+                    let way = named(v, Sendfile::ALL, Sendfile::name);
+                    Some(way.map_err(|_| String::from("nonblocking, blocking or off"))?)
+                }
+            };
+            Ok(())
+        },
+        show: |s| String::from(s.sendfile.map_or("auto", Sendfile::name)),
     },
-    show: |s| String::from(s.sendfile.map_or("auto", Sendfile::name)),
-};
-
-pub(super) const CACHE_MB: Knob = Knob {
-    name: "cache-mb",
-    value: "0..65536 MiB",
-    reason: "memory for heads and small files; the page cache holds the large ones. 0: nothing is \
-             kept, and each request opens its file anew (JAWS97 3.2.4)",
-    takes: Takes::All,
-    set: |s, v| put(&mut s.cache_mb, number(v, 0, 65_536)),
-    show: |s| s.cache_mb.to_string(),
-};
-
-pub(super) const CACHE_FILES: Knob = Knob {
-    name: "cache-files",
-    value: "0..1000000 files",
-    reason: "kept open; 0: a quarter of the descriptors",
-    takes: Takes::All,
-    set: |s, v| put(&mut s.cache_files, number(v, 0, 1_000_000)),
-    show: |s| s.cache_files.to_string(),
-};
-
-pub(super) const ANSWER_AGE_MS: Knob = Knob {
-    name: "answer-age-ms",
-    value: "0..3600000 ms",
-    reason: "how long an answer is given without asking the disk again: a change shows within a \
-             second by 900, where open_file_cache of nginx looks after 60 s. While one looks, \
-             others get the old answer, for at most ten times as long. 0: each request looks",
-    takes: Takes::All,
-    set: |s, v| {
-        put(&mut s.answer_age, Ok(Duration::from_millis(u64::from(number(v, 0, 3_600_000)?))))
+    Knob {
+        name: "cache-mb",
+        value: "0..65536 MiB",
+        reason: "memory for heads and small files; the page cache holds the large ones. 0: nothing \
+                 is kept, and each request opens its file anew (JAWS97 3.2.4)",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.cache_mb, number(v, 0, 65_536)),
+        show: |s| s.cache_mb.to_string(),
     },
-    show: |s| s.answer_age.as_millis().to_string(),
-};
-
-pub(super) const CACHE_POLICY: Knob = Knob {
-    name: "cache-policy",
-    value: "lru",
-    reason: "which entry leaves first",
-    takes: Takes::All,
-    set: |s, v| match v {
-        "lru" => put(&mut s.cache_policy, Ok(String::from(v))),
-        _ => Err(String::from("lru")),
+    Knob {
+        name: "cache-files",
+        value: "0..1000000 files",
+        reason: "kept open; 0: a quarter of the descriptors",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.cache_files, number(v, 0, 1_000_000)),
+        show: |s| s.cache_files.to_string(),
     },
-    show: |s| s.cache_policy.clone(),
-};
-
-pub(super) const SMALL_FILE_KB: Knob = Knob {
-    name: "small-file-kb",
-    value: "0..1024 KiB",
-    reason: "files up to this size are kept in memory and leave with their head in one send; \
-             larger ones leave as --sendfile says, or piece by piece through a ring",
-    takes: Takes::All,
-    set: |s, v| put(&mut s.small_file_kb, number(v, 0, 1024)),
-    show: |s| s.small_file_kb.to_string(),
-};
-
-pub(super) const CACHE_LOCKS: Knob = Knob {
-    name: "cache-locks",
-    value: "1..256 locks",
-    reason: "of the cache that the threads share, rounded up to a power of two; each guards its \
-             share of --cache-mb and --cache-files. 1: one for the whole cache, as JAWS had at \
-             first (JAWS97 3.2.4); the default is so many that two threads seldom meet",
-    takes: Takes::Named,
-    set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
-    show: |s| s.cache_locks.to_string(),
-};
+    Knob {
+        name: "answer-age-ms",
+        value: "0..3600000 ms",
+        reason: "how long an answer is given without asking the disk again: a change shows within \
+                 a second by 900, where open_file_cache of nginx looks after 60 s. While one \
+                 looks, others get the old answer, for at most ten times as long. 0: each request \
+                 looks",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.answer_age, millis(v, 0)),
+        show: |s| s.answer_age.as_millis().to_string(),
+    },
+    Knob {
+        name: "cache-policy",
+        value: "lru",
+        reason: "which entry leaves first",
+        takes: Takes::All,
+        set: |s, v| match v {
+            "lru" => put(&mut s.cache_policy, Ok(String::from(v))),
+            _ => Err(String::from("lru")),
+        },
+        show: |s| s.cache_policy.clone(),
+    },
+    Knob {
+        name: "small-file-kb",
+        value: "0..1024 KiB",
+        reason: "files up to this size are kept in memory and leave with their head in one send; \
+                 larger ones leave as --sendfile says, or piece by piece through a ring",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.small_file_kb, number(v, 0, 1024)),
+        show: |s| s.small_file_kb.to_string(),
+    },
+    Knob {
+        name: "cache-locks",
+        value: "1..256 locks",
+        reason: "of the cache that the threads share, rounded up to a power of two; each guards \
+                 its share of --cache-mb and --cache-files. 1: one for the whole cache, as JAWS \
+                 had at first (JAWS97 3.2.4); the default is so many that two threads seldom meet",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
+        show: |s| s.cache_locks.to_string(),
+    },
+];

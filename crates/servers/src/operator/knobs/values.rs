@@ -11,8 +11,9 @@ pub(super) fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
     }
 }
 
-pub(super) fn millis(text: &str) -> Result<Duration, String> {
-    Ok(Duration::from_millis(u64::from(number(text, 1, 3_600_000)?)))
+/// Up to an hour.
+pub(super) fn millis(text: &str, least: u32) -> Result<Duration, String> {
+    Ok(Duration::from_millis(u64::from(number(text, least, 3_600_000)?)))
 }
 
 pub(super) fn switch(text: &str) -> Result<bool, String> {

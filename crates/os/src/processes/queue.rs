@@ -6,10 +6,11 @@ use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use measure::Duration;
-use os::Wake;
+
+use crate::Wake;
 
 /// Waited for by threads, or by a poller that watches [`Queue::wake`].
-pub(crate) struct Queue<T> {
+pub struct Queue<T> {
     waiting: Mutex<Waiting<T>>,
     more: Condvar,
     wake: Option<Wake>,
@@ -24,7 +25,8 @@ struct Waiting<T> {
 
 impl<T> Queue<T> {
     /// An empty queue that takes at most `max` items, for threads.
-    pub(crate) const fn new(max: usize) -> Self {
+    #[must_use]
+    pub const fn new(max: usize) -> Self {
         let waiting = Waiting { items: VecDeque::new(), is_closed: false };
         Self { waiting: Mutex::new(waiting), more: Condvar::new(), wake: None, max }
     }
@@ -33,7 +35,7 @@ impl<T> Queue<T> {
     ///
     /// # Errors
     /// No descriptor is left.
-    pub(crate) fn polled(max: usize) -> io::Result<Self> {
+    pub fn polled(max: usize) -> io::Result<Self> {
         Ok(Self { wake: Some(Wake::new()?), ..Self::new(max) })
     }
 
@@ -41,7 +43,8 @@ impl<T> Queue<T> {
     ///
     /// # Panics
     /// The queue is not one for a poller.
-    pub(crate) const fn wake(&self) -> &Wake {
+    #[must_use]
+    pub const fn wake(&self) -> &Wake {
         self.wake.as_ref().expect("made for a poller")
     }
 
@@ -49,7 +52,7 @@ impl<T> Queue<T> {
     ///
     /// # Errors
     /// The queue is full: the item, for who pushed it to do without.
-    pub(crate) fn push(&self, item: T) -> Result<(), T> {
+    pub fn push(&self, item: T) -> Result<(), T> {
         let mut waiting = self.locked();
         if waiting.items.len() >= self.max {
             return Err(item);
@@ -61,11 +64,9 @@ impl<T> Queue<T> {
     }
 
     /// Adds items that belong together. Whoever waits is told of the first, and again when
-    /// there are `enough`.
-    ///
-    /// # Errors
-    /// Not all of them have room: none is added.
-    pub(crate) fn push_all(&self, items: &[T], enough: usize) -> Result<(), ()>
+    /// there are `enough`. `false`: not all of them have room, and none is added.
+    #[must_use]
+    pub fn push_all(&self, items: &[T], enough: usize) -> bool
     where
         T: Copy,
     {
@@ -73,18 +74,18 @@ impl<T> Queue<T> {
         let before = waiting.items.len();
         let after = before + items.len();
         if after > self.max {
-            return Err(());
+            return false;
         }
         waiting.items.extend(items);
         drop(waiting);
         if before == 0 || (before < enough && after >= enough) {
             self.tell();
         }
-        Ok(())
+        true
     }
 
     /// Waits for an item; nothing: the queue is closed and empty.
-    pub(crate) fn pop(&self) -> Option<T> {
+    pub fn pop(&self) -> Option<T> {
         let is_empty = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
         let waiting = self.more.wait_while(self.locked(), is_empty);
         waiting.unwrap_or_else(PoisonError::into_inner).items.pop_front()
@@ -92,7 +93,7 @@ impl<T> Queue<T> {
 
     /// Waits for the first item, and then, for so long, until there are `enough`; swaps all of them
     /// with `into`, which has to be empty. `false`: the queue is closed and empty.
-    pub(crate) fn take(&self, into: &mut VecDeque<T>, enough: usize, patience: Duration) -> bool {
+    pub fn take(&self, into: &mut VecDeque<T>, enough: usize, patience: Duration) -> bool {
         let is_empty = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
         let waiting = self.more.wait_while(self.locked(), is_empty);
         let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
@@ -105,14 +106,17 @@ impl<T> Queue<T> {
 
     /// Swaps all items there are with `into`, which has to be empty, without waiting: the poller's
     /// end.
-    pub(crate) fn drain(&self, into: &mut VecDeque<T>) {
+    ///
+    /// # Panics
+    /// The queue is not one for a poller.
+    pub fn drain(&self, into: &mut VecDeque<T>) {
         // First, so that what comes in between is told of again.
         self.wake().clear();
         mem::swap(&mut self.locked().items, into);
     }
 
     /// No more will come: whoever waits hears so when all is taken.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.locked().is_closed = true;
         self.more.notify_all();
     }
@@ -127,58 +131,5 @@ impl<T> Queue<T> {
     // Nothing that could panic happens while it is held.
     fn locked(&self) -> MutexGuard<'_, Waiting<T>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_has_no_room_comes_back() {
-        let queue = Queue::new(2);
-        assert_eq!([1, 2, 3].map(|item| queue.push(item)), [Ok(()), Ok(()), Err(3)]);
-        assert_eq!(queue.pop(), Some(1));
-        assert_eq!(queue.push_all(&[4, 5], 1), Err(()));
-        assert_eq!(queue.push_all(&[4], 1), Ok(()));
-        queue.close();
-        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(2), Some(4), None]);
-    }
-
-    #[test]
-    fn threads_share_what_comes_and_end_with_it() {
-        let (queue, took) = (Queue::new(10), Queue::new(1000));
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    while let Some(item) = queue.pop() {
-                        took.push(item).unwrap();
-                    }
-                });
-            }
-            for item in 0..1000 {
-                while queue.push(item).is_err() {
-                    std::thread::yield_now();
-                }
-            }
-            queue.close();
-        });
-        let mut all = VecDeque::new();
-        assert!(took.take(&mut all, 1, Duration::ZERO));
-        all.make_contiguous().sort_unstable();
-        assert!(all.iter().copied().eq(0..1000));
-    }
-
-    #[test]
-    fn a_poller_hears_of_what_is_there() {
-        let queue = Queue::polled(4).unwrap();
-        let is_told =
-            || os::wait_readable([queue.wake().as_fd_ref()], Some(Duration::ZERO)).unwrap()[0];
-        assert!(!is_told());
-        queue.push(1).unwrap();
-        assert!(is_told());
-        let mut all = VecDeque::new();
-        queue.drain(&mut all);
-        assert!(!is_told() && all == [1]);
     }
 }

@@ -1,52 +1,86 @@
-//! What a line looks like. A client's words are escaped so that they neither end a line or a field
-//! of it nor reach a terminal as anything but plain ASCII.
+//! An entry of an access log: what is told of a reply, and what its line looks like. A client's
+//! words are escaped so that they neither end a line or a field of it nor reach a terminal as
+//! anything but plain ASCII.
 
 use std::io::Write;
 use std::net::IpAddr;
 
-use h1::{Date, Reply};
+use measure::{Duration, Instant};
 
-use super::Words;
-use crate::shared::settings::LogFormat;
-use crate::shared::stamps::{clf, rfc3339};
+use crate::{Asked, Date, Field, Reply};
 
 /// What a line tells.
-pub(super) struct Entry<'e> {
-    pub(super) peer: Option<IpAddr>,
-    /// See [`stamp`].
-    pub(super) stamp: &'e str,
-    pub(super) words: &'e Words,
-    pub(super) reply: Reply,
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'e> {
+    /// Who asked; nothing if that is not known.
+    pub peer: Option<IpAddr>,
+    /// When the reply was out: see [`LogFormat::stamp`].
+    pub stamp: &'e str,
+    /// What was asked.
+    pub words: &'e Words,
+    /// From when the request was whole until the kernel had its reply.
+    pub took: Option<Duration>,
+    /// What was answered.
+    pub reply: Reply,
 }
 
-/// A second as a format writes it.
-pub(super) fn stamp(format: LogFormat, date: &Date) -> String {
-    match format {
-        LogFormat::Common | LogFormat::Combined => clf(date),
-        LogFormat::Json => rfc3339(date),
-    }
+/// What a line looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// As NCSA's server wrote it, and Apache's format of that name.
+    Common,
+    /// That, the page that led here, and the client's name for itself.
+    Combined,
+    /// An object.
+    Json,
 }
 
-/// Adds a line, its end included.
-///
-/// - `common`: `10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] "GET / HTTP/1.1" 200 1024`, as Apache's
-///   format of that name; `-` for what is not known or was not given.
-/// - `combined`: that and ` "referer" "user agent"`.
-/// - `json`: an object. Text that was not given is empty. `duration_us` runs from when the
-///   request was whole until the kernel had its reply, and is `null` where there was no request.
-pub(super) fn write_line(line: &mut Vec<u8>, format: LogFormat, entry: &Entry<'_>) {
-    match format {
-        LogFormat::Common => text(line, entry),
-        LogFormat::Combined => {
-            text(line, entry);
-            for part in [entry.words.referer(), entry.words.user_agent()] {
-                line.push(b' ');
-                quoted(line, part);
-            }
+impl LogFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Common, Self::Combined, Self::Json];
+
+    /// As in `--log-format NAME`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Common => "common",
+            Self::Combined => "combined",
+            Self::Json => "json",
         }
-        LogFormat::Json => json(line, entry),
     }
-    line.push(b'\n');
+
+    /// A second as this format writes it.
+    #[must_use]
+    pub fn stamp(self, date: &Date) -> String {
+        match self {
+            Self::Common | Self::Combined => date.common_log(),
+            Self::Json => date.rfc3339(),
+        }
+    }
+}
+
+impl Entry<'_> {
+    /// Adds its line, the end included.
+    ///
+    /// - `common`: `10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] "GET / HTTP/1.1" 200 1024`, as
+    ///   Apache's format of that name; `-` for what is not known or was not given.
+    /// - `combined`: that and ` "referer" "user agent"`.
+    /// - `json`: an object. Text that was not given is empty. `duration_us` is what it took, and
+    ///   `null` where there was no request.
+    pub fn write(&self, format: LogFormat, line: &mut Vec<u8>) {
+        match format {
+            LogFormat::Common => text(line, self),
+            LogFormat::Combined => {
+                text(line, self);
+                for part in [self.words.referer(), self.words.user_agent()] {
+                    line.push(b' ');
+                    quoted(line, part);
+                }
+            }
+            LogFormat::Json => json(line, self),
+        }
+        line.push(b'\n');
+    }
 }
 
 // Writing to a Vec cannot fail: here and below.
@@ -71,7 +105,7 @@ fn quoted(line: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
-    let Entry { peer, stamp, words, reply } = entry;
+    let Entry { peer, stamp, words, took, reply } = entry;
     let (method, target, protocol) = parts(words.line());
     let _ = write!(line, "{{\"time\":\"{stamp}\",\"peer\":\"");
     let _ = peer.map(|ip| write!(line, "{ip}"));
@@ -80,7 +114,7 @@ fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
         member(line, name, text);
     }
     let _ = write!(line, ",\"status\":{},\"bytes\":{}", reply.status.0, reply.bytes);
-    let _ = match words.took() {
+    let _ = match took {
         Some(took) => write!(line, ",\"duration_us\":{}", took.as_micros()),
         None => write!(line, ",\"duration_us\":null"),
     };
@@ -90,7 +124,7 @@ fn json(line: &mut Vec<u8>, entry: &Entry<'_>) {
     line.push(b'}');
 }
 
-/// Other bytes than printable ASCII are the characters of the same numbers.
+/// See [`json_text`].
 fn member(line: &mut Vec<u8>, name: &str, text: &[u8]) {
     let _ = write!(line, ",\"{name}\":\"");
     escape(line, text, "\\u00");
@@ -108,6 +142,16 @@ fn parts(line: &[u8]) -> (&[u8], &[u8], &[u8]) {
     }
 }
 
+/// A client's words as a JSON string has them between its quotes. Other bytes than printable ASCII
+/// are the characters of the same numbers.
+#[must_use]
+pub fn json_text(text: &[u8]) -> String {
+    let mut line = Vec::with_capacity(text.len());
+    escape(&mut line, text, "\\u00");
+    // Only ASCII was added.
+    String::from_utf8(line).unwrap_or_default()
+}
+
 /// Adds a client's words; `hex` stands before the two digits of what is not printable ASCII.
 fn escape(line: &mut Vec<u8>, text: &[u8], hex: &str) {
     for &byte in text {
@@ -121,6 +165,85 @@ fn escape(line: &mut Vec<u8>, text: &[u8], hex: &str) {
     }
 }
 
+/// What logs tell of a request: its own words, to be escaped by whoever writes them down.
+#[derive(Debug, Default)]
+pub struct Words {
+    /// All parts, one behind the other.
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: [usize; PARTS],
+    /// When its head was whole, where that is told.
+    since: Option<Instant>,
+}
+
+const PARTS: usize = 4;
+/// The parts behind the request line.
+const FIELDS: [Field; PARTS - 1] = [Field::Referer, Field::UserAgent, Field::Host];
+
+impl Words {
+    /// Keeps what the format tells; without a format the request line. The clock is asked only
+    /// where the format tells how long a reply took.
+    pub fn keep(
+        &mut self,
+        asked: Asked<'_>,
+        format: Option<LogFormat>,
+        clock: impl FnOnce() -> Instant,
+    ) {
+        let Some(line) = asked.line() else { return };
+        let told = match format {
+            None | Some(LogFormat::Common) => &FIELDS[..0],
+            Some(LogFormat::Combined) => &FIELDS[..2],
+            Some(LogFormat::Json) => &FIELDS[..],
+        };
+        self.bytes.extend_from_slice(line);
+        self.ends = [line.len(); PARTS];
+        for (n, &field) in told.iter().enumerate() {
+            self.bytes.extend_from_slice(asked.field(field).unwrap_or_default());
+            self.ends[n + 1..].fill(self.bytes.len());
+        }
+        self.since = (format == Some(LogFormat::Json)).then(clock);
+    }
+
+    /// Its first line; empty if nothing was kept.
+    #[must_use]
+    pub fn line(&self) -> &[u8] {
+        &self.bytes[..self.ends[0]]
+    }
+
+    fn referer(&self) -> &[u8] {
+        self.part(1)
+    }
+
+    fn user_agent(&self) -> &[u8] {
+        self.part(2)
+    }
+
+    fn host(&self) -> &[u8] {
+        self.part(3)
+    }
+
+    /// When its head was whole, where that is told.
+    #[must_use]
+    pub const fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    fn part(&self, n: usize) -> &[u8] {
+        &self.bytes[self.ends[n - 1]..self.ends[n]]
+    }
+
+    /// As a request would have left it.
+    #[cfg(test)]
+    fn of(parts: [&[u8]; PARTS]) -> Self {
+        let mut asked = Self::default();
+        for (part, end) in parts.iter().zip(&mut asked.ends) {
+            asked.bytes.extend_from_slice(part);
+            *end = asked.bytes.len();
+        }
+        asked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,9 +253,10 @@ mod tests {
 
     fn written(format: LogFormat, peer: Option<IpAddr>, parts: [&[u8]; 4]) -> String {
         let mut line = Vec::new();
-        let stamp = &stamp(format, &Date::new(784_111_777));
-        let reply = Reply { status: h1::Status::OK, bytes: 1024 };
-        write_line(&mut line, format, &Entry { peer, stamp, words: &Words::of(parts), reply });
+        let stamp = &format.stamp(&Date::new(784_111_777));
+        let reply = Reply { status: crate::Status::OK, bytes: 1024 };
+        let words = &Words::of(parts);
+        Entry { peer, stamp, words, took: None, reply }.write(format, &mut line);
         String::from_utf8(line).unwrap()
     }
 

@@ -1,0 +1,53 @@
+//! What knobs take, and which of them may be turned.
+
+use servers::dials::Dials;
+use servers::knobs::{self, knob};
+use servers::settings::{ACCEPT_INF, Settings};
+
+#[test]
+fn every_default_is_a_value_its_knob_takes() {
+    for knob in knobs::all() {
+        let shown = (knob.show)(&Settings::default());
+        let set = (knob.set)(&mut Settings::default(), &shown);
+        assert_eq!(set, Ok(()), "{} = {shown}", knob.name);
+    }
+}
+
+#[test]
+fn a_bad_value_is_told_what_would_do() {
+    let check = |name: &str, value: &str, told: &str| {
+        let set = knob(name).unwrap().set;
+        assert_eq!(set(&mut Settings::default(), value), Err(String::from(told)), "{name}");
+    };
+    check("accept-limit", "0", "a number from 1, or inf");
+    check("passes", "3", "a number from 1 to 2");
+    check("poller", "kqueue", "select, poll or epoll");
+    check("sendfile", "yes", "nonblocking, blocking or off");
+    check("work-on-accepted", "1", "on or off");
+    check("log-level", "all", "error, warn, info, debug");
+    check("threads", "-1", "a number from 1 to 32768");
+    check("cache-locks", "0", "a number from 1 to 256");
+    check("gather", "yes", "on or off");
+    check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
+    check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
+}
+
+#[test]
+fn a_dial_stands_at_what_was_set_last() {
+    let rows = [
+        ("accept-limit", "inf", "8", "8"),
+        ("accept-limit", "inf", "inf", "inf"),
+        ("work-kb-max", "256", "16", "16"),
+        ("passes", "2", "1", "2"),
+    ];
+    for (name, before, value, after) in rows {
+        let settings = Settings::default();
+        let dials = Dials::new(&settings, ACCEPT_INF).unwrap();
+        let knob = knob(name).unwrap();
+        assert_eq!((knob.show)(&dials.in_force(&settings)), before, "{name}");
+        let mut wanted = dials.in_force(&settings);
+        (knob.set)(&mut wanted, value).unwrap();
+        dials.turn(name, &wanted);
+        assert_eq!((knob.show)(&dials.in_force(&settings)), after, "{name} {value}");
+    }
+}
