@@ -57,7 +57,8 @@ pub(crate) struct HandedOver<'h> {
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
     paths: Pending,
-    /// Files of which helpers are fetching pages, by address, and how many do: a job holds its file.
+    /// Files of which helpers are fetching pages, by address, and how many do: a job holds its
+    /// file.
     files: HashMap<*const File, usize>,
     /// Jobs that have not been answered.
     out: usize,
