@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,17 +103,29 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
     all
 }
 
-/// Runs `test` for each combination, all at the same time, and tells every failure.
+/// Combinations that are tested at the same time: as many servers, clients and threads of theirs as
+/// a machine with two processors still serves before anybody's patience is over.
+const AT_ONCE_MAX: usize = 12;
+
+/// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     let all = combinations(program);
-    let failed: Vec<String> = std::thread::scope(|scope| {
-        let runs: Vec<_> = all
-            .iter()
-            .map(|combination| (combination, scope.spawn(|| test(combination))))
-            .collect();
-        let ended = runs.into_iter().map(|(combination, run)| (combination, run.join()));
-        ended.filter(|(_, end)| end.is_err()).map(|(which, _)| which.to_string()).collect()
+    let left = Mutex::new(all.iter());
+    let next = || left.lock().expect("nobody panics here").next();
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE_MAX.min(all.len()) {
+            scope.spawn(|| {
+                while let Some(combination) = next() {
+                    let run = AssertUnwindSafe(|| test(combination));
+                    if catch_unwind(run).is_err() {
+                        failed.lock().expect("a list").push(combination.to_string());
+                    }
+                }
+            });
+        }
     });
+    let failed = failed.into_inner().expect("a list");
     assert!(failed.is_empty(), "failed on: {}", failed.join("; "));
     all.len()
 }
