@@ -29,20 +29,20 @@ fn who_stalls_is_as_the_registry_says() {
         let stage = Stage { combination, server: &server, slow: &slow };
         stage.warm();
         let mut waits = vec![stage.ask_slow("/slow/a.bin")];
-        match combination.row["pages"].as_str() {
-            Some("loop") => stage.expect_all_stall(),
-            Some("thread") => {
+        match combination.row["stalls"].as_str() {
+            Some("all") => stage.expect_all_stall(),
+            Some("one of N") => {
                 stage.expect_served();
                 waits.push(stage.ask_slow("/slow/b.bin"));
                 stage.expect_all_stall();
             }
-            Some("helper" | "ring") => {
+            Some("nobody") => {
                 stage.expect_served();
                 waits.push(stage.ask_slow("/slow/b.bin"));
                 stage.expect_served();
                 slow.release();
             }
-            other => panic!("{combination}: the registry names {other:?} for pages"),
+            other => panic!("{combination}: the registry says that {other:?} stall"),
         }
         for mut wire in waits {
             let (head, body) = wire.reply(false).expect("the slow file, in the end");
@@ -102,8 +102,8 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
 
 /// Two threads, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
-    match combination.row["pages"].as_str() {
-        Some("thread") => &["--threads", "2", "--threads-min", "2"],
+    match combination.row["stalls"].as_str() {
+        Some("one of N") => &["--threads", "2", "--threads-min", "2"],
         _ => &[],
     }
 }

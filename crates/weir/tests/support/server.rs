@@ -22,6 +22,9 @@ pub(crate) enum Program {
     Recoded,
 }
 
+/// The steps of a request, in the names of the registry and of the trace.
+pub(crate) const STEPS: [&str; 5] = ["accept", "receive", "path", "pages", "send"];
+
 /// One way to serve: an architecture and, where it has a choice, a poller.
 #[derive(Debug, Clone)]
 pub(crate) struct Combination {
@@ -158,6 +161,11 @@ impl Combination {
         let mut command = self.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
         flags.first().is_none_or(|name| !errors.contains(name))
+    }
+
+    /// Whether any step of a request is performed by such a one.
+    pub(crate) fn has(&self, performer: &str) -> bool {
+        STEPS.iter().any(|step| self.row[step] == performer)
     }
 
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
