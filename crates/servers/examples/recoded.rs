@@ -4,44 +4,19 @@
 //!
 //! `cargo run -p servers --example recoded -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 
+mod coded;
+mod program;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use coded::Coded;
 use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
-use servers::settings::Settings;
-use servers::{Failure, Program, knobs};
 
 fn main() -> ExitCode {
-    let mut settings = Settings::default();
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let Some(name) = word.strip_prefix("--") else {
-            settings.root = word.into();
-            continue;
-        };
-        let value = words.next().unwrap_or_default();
-        let Some(knob) = knobs::knob(name) else { return told(&format!("no such flag: {word}")) };
-        if let Err(what) = (knob.set)(&mut settings, &value) {
-            return told(&format!("{word} {value}: must be {what}"));
-        }
-    }
-    let mut program = Program {
-        settings: &mut || Ok(settings.clone()),
-        sessions: &recoded,
-        say: &mut |line| println!("recoded: {line}"),
-    };
-    match servers::serve(&mut program) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Operator(what) | Failure::Machine(what)) => told(&what),
-        Err(Failure::Cut) => ExitCode::FAILURE,
-    }
-}
-
-fn told(what: &str) -> ExitCode {
-    eprintln!("recoded: {what}");
-    ExitCode::FAILURE
+    program::serve("recoded", recoded)
 }
 
 fn recoded(limits: &Shared<Limits>) -> Sessions {
@@ -55,22 +30,18 @@ fn recoded(limits: &Shared<Limits>) -> Sessions {
 /// A connection behind a code.
 struct Recoded {
     inner: Connection<File>,
-    out: Option<Out>,
+    out: Option<Coded>,
     /// A piece of a file was handed over to be read.
     waits: bool,
-}
-
-/// Coded bytes on their way out.
-struct Out {
-    coded: Chunk,
-    /// Plain bytes that all of them stand for, and how many of these were told as sent.
-    plain: u64,
-    told: u64,
 }
 
 /// The code is its own inverse.
 fn code(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|byte| byte ^ 0x5a).collect()
+}
+
+fn coded(plain: &[u8]) -> Coded {
+    Coded::new(plain.len(), code(plain))
 }
 
 impl Recoded {
@@ -86,7 +57,7 @@ impl Recoded {
                 self.prepare(now);
             }
             Want::Send(chunk, _) if !chunk.bytes().is_empty() => {
-                self.out = Some(Out::of(chunk.bytes()));
+                self.out = Some(coded(chunk.bytes()));
             }
             _ => {}
         }
@@ -102,38 +73,24 @@ impl Recoded {
         if piece.bytes().is_empty() {
             self.inner.failed();
         } else if self.wants_piece() {
-            self.out = Some(Out::of(piece.bytes()));
+            self.out = Some(coded(piece.bytes()));
         }
     }
 
-    /// Progress within a piece is told, too: who takes it slowly is not silent.
     fn sent(&mut self, n: u64, now: &Now) {
         let Some(out) = &mut self.out else { return };
         let plain = out.sent(n);
-        if out.coded.bytes().is_empty() {
+        if out.is_out() {
             self.out = None;
         }
         self.inner.sent(plain, now);
     }
 }
 
-impl Out {
-    fn of(plain: &[u8]) -> Self {
-        Self { coded: Chunk::whole(code(plain).into()), plain: plain.len() as u64, told: 0 }
-    }
-
-    /// So many coded bytes more are out; how many plain ones that are.
-    fn sent(&mut self, n: u64) -> u64 {
-        self.coded.at += n as usize;
-        let told = self.plain * self.coded.at as u64 / self.coded.end as u64;
-        told - std::mem::replace(&mut self.told, told)
-    }
-}
-
 impl Session for Recoded {
     fn want(&self) -> Want<'_, File> {
         if let Some(out) = &self.out {
-            return Want::Send(&out.coded, None);
+            return Want::Send(&out.chunk, None);
         }
         match self.inner.want() {
             Want::Send(..) if self.waits => Want::Wait,
