@@ -15,11 +15,13 @@ use serde_json::Value;
 use super::wire::Wire;
 use super::{PATIENCE, await_some};
 
-/// What serves: the binary itself, or the example whose transport re-codes every byte.
+/// What serves: the binary itself, the example whose transport re-codes every byte, or the one
+/// whose connections have two requests in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Weir,
     Recoded,
+    Paired,
 }
 
 /// The steps of a request, in the names of the registry and of the trace.
@@ -53,7 +55,7 @@ impl Program {
     /// With which every byte on the wire is combined.
     pub(crate) const fn key(self) -> u8 {
         match self {
-            Self::Weir => 0,
+            Self::Weir | Self::Paired => 0,
             Self::Recoded => 0x5a,
         }
     }
@@ -65,6 +67,10 @@ impl Program {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 BUILT.get_or_init(|| example("servers", "recoded"))
             }
+            Self::Paired => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                BUILT.get_or_init(|| example("servers", "paired"))
+            }
         }
     }
 }
@@ -75,7 +81,11 @@ impl fmt::Display for Combination {
         if let Some(poller) = &self.poller {
             write!(f, " with {poller}")?;
         }
-        if self.program == Program::Recoded { write!(f, ", re-coded") } else { Ok(()) }
+        match self.program {
+            Program::Weir => Ok(()),
+            Program::Recoded => write!(f, ", re-coded"),
+            Program::Paired => write!(f, ", paired"),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::fixture::pattern;
 pub(crate) const SLOW_BYTES: usize = 256 << 10;
 
 /// The files, with their lengths; all have the content of the longest, as far as they go.
-const FILES: [(&str, usize); 8] = [
+const FILES: [(&str, usize); 9] = [
     ("a.bin", SLOW_BYTES),
     ("b.bin", SLOW_BYTES),
     ("c.bin", SLOW_BYTES),
@@ -27,12 +27,14 @@ const FILES: [(&str, usize); 8] = [
     // Behind the first window more than the kernel reads ahead, and less.
     ("long.bin", (5 << 19) + 12_345),
     ("tail.bin", (1 << 20) + 54_321),
+    // Less than the server keeps in memory.
+    ("small.txt", 100),
     ("broken-small.txt", BROKEN_BYTES),
     ("broken-large.bin", SLOW_BYTES),
 ];
 
 /// Files from here on cannot be read: the disk fails, at once.
-const BROKEN_FROM: usize = 6;
+const BROKEN_FROM: usize = 7;
 
 /// Less than the server keeps in memory.
 const BROKEN_BYTES: usize = 100;

@@ -1,0 +1,257 @@
+//! `weir serve` whose connections have two requests in hand at the same time. It shows what becomes
+//! of several (as HTTP/2 and HTTP/3 have them) in each architecture, without a line in any.
+//!
+//! Bytes travel in frames, in both directions: the number of a stream (0 or 1), a length of two
+//! bytes, the higher one first, and so many bytes. What a stream carries is HTTP/1.1.
+//!
+//! `cargo run -p servers --example paired -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
+
+mod coded;
+mod program;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use coded::Coded;
+use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
+use os::File;
+use servers::session::{Asked, Event, Session, Sessions, View};
+
+/// Bytes of a file that are read at once.
+const PIECE_BYTES: u64 = 64 << 10;
+
+/// Bytes in a frame that goes out.
+const FRAME_BYTES_MAX: usize = 16 << 10;
+
+/// Of a frame before its content.
+const HEAD_BYTES: usize = 3;
+
+fn main() -> ExitCode {
+    program::serve("paired", paired)
+}
+
+fn paired(limits: &Shared<Limits>) -> Sessions {
+    // Each window is one piece, so that all that a disk takes is time of a load.
+    let limits = Shared::new(Limits { window_bytes: PIECE_BYTES, ..Limits::clone(limits) });
+    Arc::new(move |_, now| {
+        let inner = || Connection::new(Shared::clone(&limits), now.at);
+        let stream = || Stream { inner: inner(), piece: None, waits: false };
+        let (streams, came) = ([stream(), stream()], Vec::new());
+        Box::new(Paired { streams, came, ended: false, out: None, last: 1 })
+    })
+}
+
+/// Two connections on one.
+struct Paired {
+    streams: [Stream; 2],
+    /// The beginning of a frame, of which the rest has not come.
+    came: Vec<u8>,
+    /// The peer sent FIN.
+    ended: bool,
+    out: Option<Coded>,
+    /// The stream that `out` is of, or was: the other's turn is next.
+    last: usize,
+}
+
+struct Stream {
+    inner: Connection<File>,
+    /// What was read of a file, to be sent behind what is in memory.
+    piece: Option<Chunk>,
+    /// Less was read than was wanted, and the rest is.
+    waits: bool,
+}
+
+impl Paired {
+    /// Both, the one whose turn it is first.
+    fn in_turn(&self) -> [usize; 2] {
+        [1 - self.last, self.last]
+    }
+
+    fn hear(&mut self, bytes: &[u8], now: &Now) {
+        self.came.extend_from_slice(bytes);
+        while let Some((head, rest)) = self.came.split_first_chunk::<HEAD_BYTES>() {
+            let [stream, high, low] = *head;
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            let Some(of) = self.streams.get_mut(usize::from(stream)) else { return self.fail() };
+            let Some(content) = rest.get(..length) else { return };
+            of.inner.received(content, now);
+            self.came.drain(..HEAD_BYTES + length);
+        }
+    }
+
+    /// Frames what the next one wants to send, as far as it is in memory.
+    fn prepare(&mut self) {
+        for of in self.in_turn() {
+            if self.out.is_none()
+                && let Some(chunk) = self.streams[of].ready()
+            {
+                self.out = Some(framed(of, chunk.bytes()));
+                self.last = of;
+            }
+        }
+    }
+
+    fn sent(&mut self, n: u64, now: &Now) {
+        let Some(out) = &mut self.out else { return };
+        let plain = out.sent(n);
+        if out.is_out() {
+            self.out = None;
+        }
+        self.streams[self.last].inner.sent(plain, now);
+    }
+
+    /// The time of a disk is not the client's, nor is that of the other's bytes on their way.
+    fn is_timed(&self, of: usize) -> bool {
+        let stream = &self.streams[of];
+        let is_others_turn = self.out.is_some() && of != self.last && stream.sends();
+        !(stream.waits || is_others_turn)
+    }
+
+    /// What is half out can neither be finished nor followed.
+    fn give_up(&mut self) {
+        if self.out.is_some() && matches!(self.streams[self.last].inner.want(), Want::Close) {
+            self.fail();
+        }
+    }
+
+    fn fail(&mut self) {
+        self.out = None;
+        self.streams.iter_mut().for_each(|stream| stream.inner.failed());
+    }
+}
+
+fn framed(of: usize, plain: &[u8]) -> Coded {
+    let frames = plain.chunks(FRAME_BYTES_MAX).flat_map(|content| {
+        let [high, low] = (content.len() as u16).to_be_bytes();
+        [of as u8, high, low].into_iter().chain(content.iter().copied())
+    });
+    Coded::new(plain.len(), frames.collect())
+}
+
+impl Stream {
+    /// What of it is in memory and to be sent.
+    fn ready(&mut self) -> Option<Chunk> {
+        match self.inner.want() {
+            Want::Send(chunk, _) if !chunk.bytes().is_empty() => Some(chunk.clone()),
+            Want::Send(..) => self.piece.take(),
+            _ => None,
+        }
+    }
+
+    fn want(&self, tag: Tag) -> Want<'_, File> {
+        match self.inner.want() {
+            Want::Find(_, head) => Want::Find(tag, head),
+            Want::Load(_, Miss::Pages(part)) => Want::Load(tag, Miss::More(part)),
+            Want::Load(_, miss) => Want::Load(tag, miss),
+            Want::Send(..) if self.waits => Want::Wait,
+            Want::Send(_, Some(part)) => Want::Load(tag, Miss::More(part.clone())),
+            want => want,
+        }
+    }
+
+    fn sends(&self) -> bool {
+        matches!(self.inner.want(), Want::Send(..))
+    }
+
+    fn handed_over(&mut self) {
+        self.waits = self.sends();
+        self.inner.handed_over();
+    }
+
+    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
+        self.waits = false;
+        match loaded {
+            // None of it: the file has become shorter.
+            Loaded::More(piece) if piece.bytes().is_empty() => self.inner.failed(),
+            Loaded::More(piece) => {
+                self.inner.loaded(Loaded::Pages, now);
+                self.piece = self.sends().then_some(piece);
+            }
+            // A reply has begun that cannot be finished.
+            Loaded::Status(_) if self.sends() => self.inner.failed(),
+            loaded => self.inner.loaded(loaded, now),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.inner.want(), Want::Shut | Want::Close)
+    }
+}
+
+impl Session for Paired {
+    fn want(&self) -> Want<'_, File> {
+        if let Some(out) = &self.out {
+            return Want::Send(&out.chunk, None);
+        }
+        let mut waits = false;
+        for of in self.in_turn() {
+            match self.streams[of].want(Tag(of as u8)) {
+                Want::Wait => waits = true,
+                Want::Recv | Want::Shut | Want::Close => {}
+                want => return want,
+            }
+        }
+        match () {
+            () if waits => Want::Wait,
+            () if self.streams.iter().any(Stream::is_over) => Want::Close,
+            () => Want::Recv,
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>, now: &Now) {
+        match event {
+            Event::Introduced(_) | Event::Shut => {}
+            Event::Bytes(bytes) => self.hear(bytes, now),
+            Event::Sent(n) => self.sent(n, now),
+            Event::Failed => self.fail(),
+            Event::Found(Tag(of), found) => {
+                self.streams[usize::from(of)].inner.found(found, now);
+            }
+            Event::HandedOver(Tag(of)) => self.streams[usize::from(of)].handed_over(),
+            Event::Loaded(Tag(of), loaded) => self.streams[usize::from(of)].loaded(loaded, now),
+            Event::Fin => {
+                self.ended = true;
+                self.streams.iter_mut().for_each(|of| of.inner.ended(now));
+            }
+            Event::Refused(status) => {
+                self.streams.iter_mut().for_each(|of| of.inner.refuse(status, now));
+            }
+            Event::Drain => self.streams.iter_mut().for_each(|of| of.inner.drain()),
+            Event::Retire => self.streams.iter_mut().for_each(|of| of.inner.retire(now)),
+        }
+        self.give_up();
+        self.prepare();
+    }
+
+    fn expired(&mut self, now: &Now) -> bool {
+        let mut is_over = false;
+        for of in 0..self.streams.len() {
+            is_over |= self.is_timed(of) && self.streams[of].inner.expired(now);
+        }
+        self.give_up();
+        self.prepare();
+        is_over
+    }
+
+    fn next_reply(&mut self) -> Option<(Tag, Reply)> {
+        let replies = self.streams.iter_mut().enumerate();
+        let mut replies = replies.filter_map(|(of, stream)| Some((of, stream.inner.next_reply()?)));
+        replies.next().map(|(of, reply)| (Tag(of as u8), reply))
+    }
+
+    fn view(&self) -> View {
+        let timed = (0..self.streams.len()).filter(|of| self.is_timed(*of));
+        let deadlines = timed.filter_map(|of| self.streams[of].inner.deadline());
+        View {
+            deadline: deadlines.min_by_key(|due| due.at),
+            is_idle: self.streams.iter().all(|stream| stream.inner.is_idle()),
+            closes: false,
+            hears: !self.ended,
+        }
+    }
+
+    fn asked(&self, Tag(of): Tag) -> Option<Asked<'_>> {
+        let request = self.streams[usize::from(of)].inner.asked()?;
+        Some(Asked { request, source: None })
+    }
+}
