@@ -8,17 +8,16 @@
 
 mod coded;
 mod program;
+mod stream;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use coded::Coded;
-use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
+use h1::{Limits, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
-
-/// Bytes of a file that are read at once.
-const PIECE_BYTES: u64 = 64 << 10;
+use stream::Stream;
 
 /// Bytes in a frame that goes out.
 const FRAME_BYTES_MAX: usize = 16 << 10;
@@ -31,12 +30,10 @@ fn main() -> ExitCode {
 }
 
 fn paired(limits: &Shared<Limits>) -> Sessions {
-    // Each window is one piece, so that all that a disk takes is time of a load.
-    let limits = Shared::new(Limits { window_bytes: PIECE_BYTES, ..Limits::clone(limits) });
+    let limits = stream::limits(limits);
     Arc::new(move |_, now| {
-        let inner = || Connection::new(Shared::clone(&limits), now.at);
-        let stream = || Stream { inner: inner(), piece: None, waits: false };
-        let (streams, came) = ([stream(), stream()], Vec::new());
+        let streams = [(); 2].map(|()| Stream::new(&limits, now));
+        let came = Vec::new();
         Box::new(Paired { streams, came, ended: false, out: None, last: 1 })
     })
 }
@@ -51,14 +48,6 @@ struct Paired {
     out: Option<Coded>,
     /// The stream that `out` is of, or was: the other's turn is next.
     last: usize,
-}
-
-struct Stream {
-    inner: Connection<File>,
-    /// What was read of a file, to be sent behind what is in memory.
-    piece: Option<Chunk>,
-    /// Less was read than was wanted, and the rest is.
-    waits: bool,
 }
 
 impl Paired {
@@ -100,11 +89,9 @@ impl Paired {
         self.streams[self.last].inner.sent(plain, now);
     }
 
-    /// The time of a disk is not the client's, nor is that of the other's bytes on their way.
+    /// The time of the other's bytes on their way is not its own.
     fn is_timed(&self, of: usize) -> bool {
-        let stream = &self.streams[of];
-        let is_others_turn = self.out.is_some() && of != self.last && stream.sends();
-        !(stream.waits || is_others_turn)
+        self.out.is_none() || of == self.last || !self.streams[of].sends()
     }
 
     /// What is half out can neither be finished nor followed.
@@ -128,54 +115,8 @@ fn framed(of: usize, plain: &[u8]) -> Coded {
     Coded::new(plain.len(), frames.collect())
 }
 
-impl Stream {
-    /// What of it is in memory and to be sent.
-    fn ready(&mut self) -> Option<Chunk> {
-        match self.inner.want() {
-            Want::Send(chunk, _) if !chunk.bytes().is_empty() => Some(chunk.clone()),
-            Want::Send(..) => self.piece.take(),
-            _ => None,
-        }
-    }
-
-    fn want(&self, tag: Tag) -> Want<'_, File> {
-        match self.inner.want() {
-            Want::Find(_, head) => Want::Find(tag, head),
-            Want::Load(_, Miss::Pages(part)) => Want::Load(tag, Miss::More(part)),
-            Want::Load(_, miss) => Want::Load(tag, miss),
-            Want::Send(..) if self.waits => Want::Wait,
-            Want::Send(_, Some(part)) => Want::Load(tag, Miss::More(part.clone())),
-            want => want,
-        }
-    }
-
-    fn sends(&self) -> bool {
-        matches!(self.inner.want(), Want::Send(..))
-    }
-
-    fn handed_over(&mut self) {
-        self.waits = self.sends();
-        self.inner.handed_over();
-    }
-
-    fn loaded(&mut self, loaded: Loaded<File>, now: &Now) {
-        self.waits = false;
-        match loaded {
-            // None of it: the file has become shorter.
-            Loaded::More(piece) if piece.bytes().is_empty() => self.inner.failed(),
-            Loaded::More(piece) => {
-                self.inner.loaded(Loaded::Pages, now);
-                self.piece = self.sends().then_some(piece);
-            }
-            // A reply has begun that cannot be finished.
-            Loaded::Status(_) if self.sends() => self.inner.failed(),
-            loaded => self.inner.loaded(loaded, now),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.inner.want(), Want::Shut | Want::Close)
-    }
+fn is_over(stream: &Stream) -> bool {
+    matches!(stream.inner.want(), Want::Shut | Want::Close)
 }
 
 impl Session for Paired {
@@ -193,7 +134,7 @@ impl Session for Paired {
         }
         match () {
             () if waits => Want::Wait,
-            () if self.streams.iter().any(Stream::is_over) => Want::Close,
+            () if self.streams.iter().any(is_over) => Want::Close,
             () => Want::Recv,
         }
     }
@@ -226,7 +167,7 @@ impl Session for Paired {
     fn expired(&mut self, now: &Now) -> bool {
         let mut is_over = false;
         for of in 0..self.streams.len() {
-            is_over |= self.is_timed(of) && self.streams[of].inner.expired(now);
+            is_over |= self.is_timed(of) && self.streams[of].expired(now);
         }
         self.give_up();
         self.prepare();
@@ -241,7 +182,7 @@ impl Session for Paired {
 
     fn view(&self) -> View {
         let timed = (0..self.streams.len()).filter(|of| self.is_timed(*of));
-        let deadlines = timed.filter_map(|of| self.streams[of].inner.deadline());
+        let deadlines = timed.filter_map(|of| self.streams[of].deadline());
         View {
             deadline: deadlines.min_by_key(|due| due.at),
             is_idle: self.streams.iter().all(|stream| stream.inner.is_idle()),

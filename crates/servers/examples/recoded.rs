@@ -6,33 +6,30 @@
 
 mod coded;
 mod program;
+mod stream;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use coded::Coded;
-use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
+use h1::{Limits, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
+use stream::Stream;
 
 fn main() -> ExitCode {
     program::serve("recoded", recoded)
 }
 
 fn recoded(limits: &Shared<Limits>) -> Sessions {
-    let limits = Shared::clone(limits);
-    Arc::new(move |_, now| {
-        let inner = Connection::new(Shared::clone(&limits), now.at);
-        Box::new(Recoded { inner, out: None, waits: false })
-    })
+    let limits = stream::limits(limits);
+    Arc::new(move |_, now| Box::new(Recoded { stream: Stream::new(&limits, now), out: None }))
 }
 
 /// A connection behind a code.
 struct Recoded {
-    inner: Connection<File>,
+    stream: Stream,
     out: Option<Coded>,
-    /// A piece of a file was handed over to be read.
-    waits: bool,
 }
 
 /// The code is its own inverse.
@@ -40,40 +37,15 @@ fn code(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|byte| byte ^ 0x5a).collect()
 }
 
-fn coded(plain: &[u8]) -> Coded {
-    Coded::new(plain.len(), code(plain))
-}
-
 impl Recoded {
     /// Codes what the connection wants to send, as far as it is in memory.
-    fn prepare(&mut self, now: &Now) {
-        if self.out.is_some() {
-            return;
+    fn prepare(&mut self) {
+        if matches!(self.stream.inner.want(), Want::Close) {
+            self.out = None;
         }
-        match self.inner.want() {
-            // What is read for coding need not be in the page cache before.
-            Want::Load(_, Miss::Pages(_)) => {
-                self.inner.loaded(Loaded::Pages, now);
-                self.prepare(now);
-            }
-            Want::Send(chunk, _) if !chunk.bytes().is_empty() => {
-                self.out = Some(coded(chunk.bytes()));
-            }
-            _ => {}
-        }
-    }
-
-    fn wants_piece(&self) -> bool {
-        matches!(self.inner.want(), Want::Send(..))
-    }
-
-    /// A piece of a file has come; none of it: the file has become shorter.
-    fn add(&mut self, piece: &Chunk) {
-        self.waits = false;
-        if piece.bytes().is_empty() {
-            self.inner.failed();
-        } else if self.wants_piece() {
-            self.out = Some(coded(piece.bytes()));
+        if self.out.is_none() {
+            let ready = self.stream.ready();
+            self.out = ready.map(|plain| Coded::new(plain.bytes().len(), code(plain.bytes())));
         }
     }
 
@@ -83,58 +55,44 @@ impl Recoded {
         if out.is_out() {
             self.out = None;
         }
-        self.inner.sent(plain, now);
+        self.stream.inner.sent(plain, now);
     }
 }
 
 impl Session for Recoded {
     fn want(&self) -> Want<'_, File> {
-        if let Some(out) = &self.out {
-            return Want::Send(&out.chunk, None);
-        }
-        match self.inner.want() {
-            Want::Send(..) if self.waits => Want::Wait,
-            Want::Send(_, Some(part)) => Want::Load(Tag::default(), Miss::More(part.clone())),
-            want => want,
+        match &self.out {
+            Some(out) => Want::Send(&out.chunk, None),
+            None => self.stream.want(Tag::default()),
         }
     }
 
     fn tell(&mut self, event: Event<'_>, now: &Now) {
         match event {
-            Event::Bytes(bytes) => self.inner.tell(Event::Bytes(&code(bytes)), now),
+            Event::Bytes(bytes) => self.stream.inner.tell(Event::Bytes(&code(bytes)), now),
             Event::Sent(n) => self.sent(n, now),
-            Event::HandedOver(_) if self.wants_piece() => self.waits = true,
-            Event::Loaded(_, Loaded::More(piece)) => self.add(&piece),
-            // A reply has begun that cannot be finished.
-            Event::Loaded(_, Loaded::Status(_)) if self.wants_piece() => self.inner.failed(),
-            event => self.inner.tell(event, now),
+            Event::HandedOver(_) => self.stream.handed_over(),
+            Event::Loaded(_, loaded) => self.stream.loaded(loaded, now),
+            event => self.stream.inner.tell(event, now),
         }
-        if matches!(self.inner.want(), Want::Close) {
-            self.out = None;
-        }
-        self.prepare(now);
+        self.prepare();
     }
 
     fn expired(&mut self, now: &Now) -> bool {
-        let is_over = self.inner.expired(now);
-        if matches!(self.inner.want(), Want::Close) {
-            self.out = None;
-        }
-        self.prepare(now);
+        let is_over = self.stream.expired(now);
+        self.prepare();
         is_over
     }
 
     fn next_reply(&mut self) -> Option<(Tag, Reply)> {
-        Session::next_reply(&mut self.inner)
+        Session::next_reply(&mut self.stream.inner)
     }
 
     fn view(&self) -> View {
-        let view = Session::view(&self.inner);
-        // The time of a disk is not the client's.
-        View { deadline: view.deadline.filter(|_| !self.waits), ..view }
+        View { deadline: self.stream.deadline(), ..Session::view(&self.stream.inner) }
     }
 
     fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
-        Session::asked(&self.inner, tag)
+        Session::asked(&self.stream.inner, tag)
     }
 }

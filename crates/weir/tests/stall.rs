@@ -32,7 +32,7 @@ const WINDOW_BYTES: u64 = 1 << 20;
 
 #[test]
 fn who_stalls_is_as_the_registry_says() {
-    on_every(Program::Weir, |combination| {
+    on_each(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), flags(combination));
@@ -63,7 +63,7 @@ fn who_stalls_is_as_the_registry_says() {
 /// a request while a loop was waiting for it.
 #[test]
 fn a_slow_disk_is_no_slow_client() {
-    on_every(Program::Weir, |combination| {
+    on_each(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let patience = ["--head-timeout-ms", "300", "--stall-timeout-ms", "300"];
@@ -115,7 +115,7 @@ fn what_is_in_memory_is_answered_while_every_helper_waits() {
 /// they are many or so few that the kernel has begun to read them by itself.
 #[test]
 fn behind_its_first_window_a_file_stalls_nobody_else_either() {
-    on_every(Program::Weir, |combination| {
+    on_each(|combination| {
         let window = combination.row["window_bytes"].as_u64().unwrap_or(WINDOW_BYTES);
         for name in ["long.bin", "tail.bin"] {
             let site = Fixture::new();
@@ -157,6 +157,13 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
         let said = server.stop();
         assert!(said.contains(" 3 of the machine"), "{combination}: not counted: {said}");
     });
+}
+
+/// Also where a session has a file's bytes pass through memory.
+fn on_each(test: impl Fn(&Combination) + Sync) {
+    for program in [Program::Weir, Program::Recoded] {
+        on_every(program, &test);
+    }
 }
 
 /// Two threads, so that one of them can be stalled and then both.
