@@ -8,6 +8,8 @@ mod support;
 
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use support::PATIENCE;
 use support::fixture::{DIGITS, Fixture};
 use support::server::{Combination, Program, Server, on_every};
@@ -56,11 +58,13 @@ fn two_loads_of_one_connection_are_in_hand_together() {
             pair.expect(1, &content(second));
             pair.expect(0, &content(first));
             // What has come back for either leaves nothing behind.
-            for stream in [1, 0] {
-                pair.ask(stream, "/large.bin");
+            let targets = ["/large.bin", "/digits.txt", "/hundreds.bin", "/large.bin"];
+            for target in targets {
+                [1, 0].into_iter().for_each(|stream| pair.ask(stream, target));
             }
-            for stream in [0, 1] {
-                pair.expect(stream, &stage.site.content("/large.bin"));
+            for target in targets {
+                let content = stage.site.content(target);
+                [0, 1].into_iter().for_each(|stream| pair.expect(stream, &content));
             }
             stage.end(first, second);
         });
@@ -97,6 +101,26 @@ fn both_loads_come_back_whoever_has_gone_meanwhile() {
             stage.server.stop();
         });
     }
+}
+
+/// What is in hand when the order to end comes is finished, on both streams.
+#[test]
+fn a_drain_waits_for_both_loads() {
+    on_every(Program::Paired, |combination| {
+        let mut stage = Stage::new(combination);
+        let (mut pair, _idle) = (stage.pair(), stage.pair());
+        pair.ask(0, "/slow/a.bin");
+        pair.ask(1, "/slow/b.bin");
+        stage.slow.await_read("a.bin");
+        stage.server.signal(Signal::TERM);
+        stage.server.await_line("draining");
+        stage.slow.release();
+        pair.expect(0, &content("a.bin"));
+        pair.expect(1, &content("b.bin"));
+        assert_eq!(pair.wire.end(), Ok(()), "{combination}");
+        let status = stage.server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}");
+    });
 }
 
 struct Stage<'s> {
