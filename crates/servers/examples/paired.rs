@@ -108,11 +108,13 @@ impl Paired {
 }
 
 fn framed(of: usize, plain: &[u8]) -> Coded {
-    let frames = plain.chunks(FRAME_BYTES_MAX).flat_map(|content| {
+    let mut frames = Vec::with_capacity(plain.len() + HEAD_BYTES);
+    for content in plain.chunks(FRAME_BYTES_MAX) {
         let [high, low] = (content.len() as u16).to_be_bytes();
-        [of as u8, high, low].into_iter().chain(content.iter().copied())
-    });
-    Coded::new(plain.len(), frames.collect())
+        frames.extend([of as u8, high, low]);
+        frames.extend_from_slice(content);
+    }
+    Coded::new(plain.len(), frames)
 }
 
 fn is_over(stream: &Stream) -> bool {
