@@ -4,68 +4,32 @@
 //!
 //! `cargo run -p servers --example recoded -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 
+mod coded;
+mod program;
+mod stream;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use h1::{Chunk, Connection, Limits, Loaded, Miss, Now, Reply, Shared, Tag, Want};
+use coded::Coded;
+use h1::{Limits, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
-use servers::settings::Settings;
-use servers::{Failure, Program, knobs};
+use stream::Stream;
 
 fn main() -> ExitCode {
-    let mut settings = Settings::default();
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let Some(name) = word.strip_prefix("--") else {
-            settings.root = word.into();
-            continue;
-        };
-        let value = words.next().unwrap_or_default();
-        let Some(knob) = knobs::knob(name) else { return told(&format!("no such flag: {word}")) };
-        if let Err(what) = (knob.set)(&mut settings, &value) {
-            return told(&format!("{word} {value}: must be {what}"));
-        }
-    }
-    let mut program = Program {
-        settings: &mut || Ok(settings.clone()),
-        sessions: &recoded,
-        say: &mut |line| println!("recoded: {line}"),
-    };
-    match servers::serve(&mut program) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Operator(what) | Failure::Machine(what)) => told(&what),
-        Err(Failure::Cut) => ExitCode::FAILURE,
-    }
-}
-
-fn told(what: &str) -> ExitCode {
-    eprintln!("recoded: {what}");
-    ExitCode::FAILURE
+    program::serve("recoded", recoded)
 }
 
 fn recoded(limits: &Shared<Limits>) -> Sessions {
-    let limits = Shared::clone(limits);
-    Arc::new(move |_, now| {
-        let inner = Connection::new(Shared::clone(&limits), now.at);
-        Box::new(Recoded { inner, out: None, waits: false })
-    })
+    let limits = stream::limits(limits);
+    Arc::new(move |_, now| Box::new(Recoded { stream: Stream::new(&limits, now), out: None }))
 }
 
 /// A connection behind a code.
 struct Recoded {
-    inner: Connection<File>,
-    out: Option<Out>,
-    /// A piece of a file was handed over to be read.
-    waits: bool,
-}
-
-/// Coded bytes on their way out.
-struct Out {
-    coded: Chunk,
-    /// Plain bytes that all of them stand for, and how many of these were told as sent.
-    plain: u64,
-    told: u64,
+    stream: Stream,
+    out: Option<Coded>,
 }
 
 /// The code is its own inverse.
@@ -75,112 +39,64 @@ fn code(bytes: &[u8]) -> Vec<u8> {
 
 impl Recoded {
     /// Codes what the connection wants to send, as far as it is in memory.
-    fn prepare(&mut self, now: &Now) {
-        if self.out.is_some() {
-            return;
+    fn prepare(&mut self) {
+        if matches!(self.stream.inner.want(), Want::Close) {
+            self.out = None;
         }
-        match self.inner.want() {
-            // What is read for coding need not be in the page cache before.
-            Want::Load(_, Miss::Pages(_)) => {
-                self.inner.loaded(Loaded::Pages, now);
-                self.prepare(now);
-            }
-            Want::Send(chunk, _) if !chunk.bytes().is_empty() => {
-                self.out = Some(Out::of(chunk.bytes()));
-            }
-            _ => {}
+        if self.out.is_none() {
+            let ready = self.stream.ready();
+            self.out = ready.map(|plain| Coded::new(plain.bytes().len(), code(plain.bytes())));
         }
     }
 
-    fn wants_piece(&self) -> bool {
-        matches!(self.inner.want(), Want::Send(..))
-    }
-
-    /// A piece of a file has come; none of it: the file has become shorter.
-    fn add(&mut self, piece: &Chunk) {
-        self.waits = false;
-        if piece.bytes().is_empty() {
-            self.inner.failed();
-        } else if self.wants_piece() {
-            self.out = Some(Out::of(piece.bytes()));
-        }
-    }
-
-    /// Progress within a piece is told, too: who takes it slowly is not silent.
     fn sent(&mut self, n: u64, now: &Now) {
         let Some(out) = &mut self.out else { return };
         let plain = out.sent(n);
-        if out.coded.bytes().is_empty() {
+        if out.is_out() {
             self.out = None;
         }
-        self.inner.sent(plain, now);
-    }
-}
-
-impl Out {
-    fn of(plain: &[u8]) -> Self {
-        Self { coded: Chunk::whole(code(plain).into()), plain: plain.len() as u64, told: 0 }
-    }
-
-    /// So many coded bytes more are out; how many plain ones that are.
-    fn sent(&mut self, n: u64) -> u64 {
-        self.coded.at += n as usize;
-        let told = self.plain * self.coded.at as u64 / self.coded.end as u64;
-        told - std::mem::replace(&mut self.told, told)
+        self.stream.inner.sent(plain, now);
     }
 }
 
 impl Session for Recoded {
     fn want(&self) -> Want<'_, File> {
-        if let Some(out) = &self.out {
-            return Want::Send(&out.coded, None);
-        }
-        match self.inner.want() {
-            Want::Send(..) if self.waits => Want::Wait,
-            Want::Send(_, Some(part)) => Want::Load(Tag::default(), Miss::More(part.clone())),
-            want => want,
+        match &self.out {
+            Some(out) => Want::Send(&out.chunk, None),
+            None => self.stream.want(Tag::default()),
         }
     }
 
     fn tell(&mut self, event: Event<'_>, now: &Now) {
         match event {
-            Event::Bytes(bytes) => self.inner.tell(Event::Bytes(&code(bytes)), now),
+            Event::Bytes(bytes) => self.stream.inner.tell(Event::Bytes(&code(bytes)), now),
             Event::Sent(n) => self.sent(n, now),
-            Event::HandedOver(_) if self.wants_piece() => self.waits = true,
-            Event::Loaded(_, Loaded::More(piece)) => self.add(&piece),
-            // A reply has begun that cannot be finished.
-            Event::Loaded(_, Loaded::Status(_)) if self.wants_piece() => self.inner.failed(),
-            event => self.inner.tell(event, now),
+            Event::HandedOver(_) => self.stream.handed_over(),
+            Event::Loaded(_, loaded) => self.stream.loaded(loaded, now),
+            event => self.stream.inner.tell(event, now),
         }
-        if matches!(self.inner.want(), Want::Close) {
-            self.out = None;
-        }
-        self.prepare(now);
+        self.prepare();
     }
 
     fn expired(&mut self, now: &Now) -> bool {
-        let is_over = self.inner.expired(now);
-        if matches!(self.inner.want(), Want::Close) {
-            self.out = None;
-        }
-        self.prepare(now);
+        let is_over = self.stream.expired(now);
+        self.prepare();
         is_over
     }
 
     fn next_reply(&mut self) -> Option<(Tag, Reply)> {
-        Session::next_reply(&mut self.inner)
+        Session::next_reply(&mut self.stream.inner)
     }
 
     fn view(&self) -> View {
-        let view = Session::view(&self.inner);
-        // The time of a disk is not the client's, and what is on its way may be a part of the last
-        // that the connection wants to send.
-        let is_last = matches!(self.inner.want(), Want::Send(_, None));
-        let deadline = view.deadline.filter(|_| !self.waits);
+        let view = Session::view(&self.stream.inner);
+        // What is on its way may be a part of the last that the connection wants to send.
+        let is_last = matches!(self.stream.inner.want(), Want::Send(_, None));
+        let deadline = self.stream.deadline();
         View { deadline, closes: view.closes && is_last, ..view }
     }
 
     fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
-        Session::asked(&self.inner, tag)
+        Session::asked(&self.stream.inner, tag)
     }
 }

@@ -66,7 +66,8 @@ pub struct View {
     pub is_idle: bool,
     /// It closes once what `Send` wants is out.
     pub closes: bool,
-    /// It takes bytes also while it wants to send or to wait.
+    /// It takes bytes also while it wants to send or to wait. Not behind FIN: a socket is readable
+    /// for ever then, and whoever hears first would do nothing else.
     pub hears: bool,
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod flags;
 mod lab;
+mod listing;
 mod load;
 mod serve;
 mod terminal;

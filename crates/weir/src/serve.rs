@@ -6,20 +6,17 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::Flags;
 use os::Output;
-use serde_json::{Value, json};
-use servers::architectures::ARCHITECTURES;
 use servers::knobs;
-use servers::performer::Performer;
 use servers::settings::Settings;
 use servers::{Failure, Program};
 
 use crate::check::lines;
 use crate::flags::flag;
-use crate::{machine, usage};
+use crate::{listing, machine, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     if flags.get_flag("list-architectures") {
-        return list(flags.get_flag("json"));
+        return listing::list(flags.get_flag("json"));
     }
     // Who reads these lines may have gone, or sleep; the server stays.
     let mut out = Output::stdout().ok();
@@ -96,38 +93,4 @@ fn judged(flags: &ArgMatches, mut settings: Settings) -> Result<Settings, String
         }
     }
     Ok(settings)
-}
-
-fn list(as_json: bool) -> ExitCode {
-    if as_json {
-        let pollers = ["select", "poll", "epoll"];
-        let rows: Vec<Value> = ARCHITECTURES
-            .iter()
-            .map(|row| {
-                json!({
-                    "name": row.name,
-                    "is": row.is,
-                    "paper": row.paper,
-                    "pollers": if row.polls { &pollers[..] } else { &[] },
-                    "accept": row.accept.name(),
-                    "receive": row.transfer.name(),
-                    "send": row.transfer.name(),
-                    "path": row.path.name(),
-                    "pages": row.pages.name(),
-                })
-            })
-            .collect();
-        println!("{:#}", Value::from(rows));
-    } else {
-        for row in ARCHITECTURES {
-            let who = [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
-            let [accept, transfer, path, pages] = who;
-            println!("{:<10} {}", row.name, row.is);
-            println!(
-                "{:<10} accept {accept}; receive, send {transfer}; path {path}; pages {pages} ({})",
-                "", row.paper
-            );
-        }
-    }
-    ExitCode::SUCCESS
 }

@@ -8,10 +8,10 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use support::PATIENCE;
-use support::fixture::{DIGITS, Fixture};
+use support::fixture::{DIGITS, Fixture, pattern, write};
 use support::server::{Combination, Program, Server, on_every};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
@@ -20,35 +20,41 @@ use support::wire::Wire;
 /// what this test expects then, so it can only miss a mistake and never invent one.
 const SILENCE: Duration = Duration::from_millis(300);
 
+/// How long a client keeps asking for what is in memory: an answer is compared with the disk when
+/// it is 900 ms old.
+const SEVERAL_AGES: Duration = Duration::from_secs(3);
+
+/// More than the server keeps in memory.
+const SENT_FROM_FILE_BYTES: usize = 48 << 10;
+
+/// Bytes of a file after which the next are wanted, where the registry says nothing else.
+const WINDOW_BYTES: u64 = 1 << 20;
+
 #[test]
 fn who_stalls_is_as_the_registry_says() {
-    on_every(Program::Weir, |combination| {
+    on_each(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), flags(combination));
-        let stage = Stage { combination, server: &server, slow: &slow };
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
         stage.warm();
-        let mut waits = vec![stage.ask_slow("/slow/a.bin")];
-        match combination.row["pages"].as_str() {
-            Some("loop") => stage.expect_all_stall(),
-            Some("thread") => {
+        let mut waits = vec![stage.ask_slow("a.bin")];
+        match combination.row["stalls"].as_str() {
+            Some("all") => stage.expect_all_stall(),
+            Some("one of N") => {
                 stage.expect_served();
-                waits.push(stage.ask_slow("/slow/b.bin"));
+                waits.push(stage.ask_slow("b.bin"));
                 stage.expect_all_stall();
             }
-            Some("helper" | "ring") => {
+            Some("nobody") => {
                 stage.expect_served();
-                waits.push(stage.ask_slow("/slow/b.bin"));
+                waits.push(stage.ask_slow("b.bin"));
                 stage.expect_served();
                 slow.release();
             }
-            other => panic!("{combination}: the registry names {other:?} for pages"),
+            other => panic!("{combination}: the registry says that {other:?} stall"),
         }
-        for mut wire in waits {
-            let (head, body) = wire.reply(false).expect("the slow file, in the end");
-            assert_eq!(head.status, 200, "{combination}");
-            assert!(body == content(), "{combination}: another content");
-        }
+        waits.iter_mut().for_each(|wire| stage.expect_slow(wire, "a.bin"));
         server.stop();
     });
 }
@@ -57,27 +63,80 @@ fn who_stalls_is_as_the_registry_says() {
 /// a request while a loop was waiting for it.
 #[test]
 fn a_slow_disk_is_no_slow_client() {
-    on_every(Program::Weir, |combination| {
+    on_each(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let patience = ["--head-timeout-ms", "300", "--stall-timeout-ms", "300"];
         let window = ["--rate-window-ms", "300", "--rate-min", "1000000"];
         let flags = [&patience[..], &window, flags(combination)].concat();
         let server = combination.start(&site.root(), &flags);
-        let stage = Stage { combination, server: &server, slow: &slow };
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
         stage.warm();
-        let mut waits = stage.ask_slow("/slow/a.bin");
+        let mut waits = stage.ask_slow("a.bin");
         let mut meanwhile = server.connect();
         meanwhile.get("/digits.txt", "Connection: close\r\n").expect("sent");
         // Longer than any patience of the server: there is nothing to wait for but time.
         std::thread::sleep(SILENCE * 4);
         slow.release();
-        let (head, body) = waits.reply(false).expect("the slow file, in the end");
-        assert_eq!(head.status, 200, "{combination}");
-        assert!(body == content(), "{combination}: another content");
+        stage.expect_slow(&mut waits, "a.bin");
         let (head, _) = meanwhile.reply(false).expect("who came meanwhile is answered");
         assert_eq!(head.status, 200, "{combination}");
         server.stop();
+    });
+}
+
+/// What is known answers also when it is older than it may be without a look at the disk, and
+/// nobody is free to look who might have to wait.
+#[test]
+fn what_is_in_memory_is_answered_while_every_helper_waits() {
+    on_every(Program::Weir, |combination| {
+        if combination.row["stalls"] != "nobody" {
+            return;
+        }
+        let site = Fixture::new();
+        write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &[]);
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
+        // What was changed a moment ago has to be read again: its times do not tell yet.
+        stage.expect_hot_for(SEVERAL_AGES);
+        let names = ["a.bin", "b.bin", "c.bin", "d.bin"];
+        let mut waits = names.map(|name| stage.ask_slow(name));
+        stage.expect_hot_for(SEVERAL_AGES);
+        slow.release();
+        for (wire, name) in waits.iter_mut().zip(names) {
+            stage.expect_slow(wire, name);
+        }
+        server.stop();
+    });
+}
+
+/// A reply that has begun meets the disk again: behind the first window pages are cold, whether
+/// they are many or so few that the kernel has begun to read them by itself.
+#[test]
+fn behind_its_first_window_a_file_stalls_nobody_else_either() {
+    on_each(|combination| {
+        let window = combination.row["window_bytes"].as_u64().unwrap_or(WINDOW_BYTES);
+        for name in ["long.bin", "tail.bin"] {
+            let site = Fixture::new();
+            let slow = SlowFiles::mount(&site.root().join("slow"));
+            let server = combination.start(&site.root(), flags(combination));
+            let stage = Stage { combination, site: &site, server: &server, slow: &slow };
+            stage.warm();
+            slow.release_until(window);
+            let mut wire = server.connect();
+            wire.get(&format!("/slow/{name}"), "").expect("sent");
+            let length = wire.head().expect("a head").length().expect("a length");
+            let mut body = wire.bytes(window as usize).expect("the first window");
+            slow.await_read(name);
+            if combination.row["stalls"] != "all" {
+                stage.expect_served();
+            }
+            slow.release();
+            body.extend(wire.bytes(length - body.len()).expect("the rest, in the end"));
+            assert!(body == content(name), "{combination}: another content of {name}");
+            server.stop();
+        }
     });
 }
 
@@ -100,16 +159,24 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
     });
 }
 
+/// Also where a session has a file's bytes pass through memory.
+fn on_each(test: impl Fn(&Combination) + Sync) {
+    for program in [Program::Weir, Program::Recoded] {
+        on_every(program, &test);
+    }
+}
+
 /// Two threads, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
-    match combination.row["pages"].as_str() {
-        Some("thread") => &["--threads", "2", "--threads-min", "2"],
+    match combination.row["stalls"].as_str() {
+        Some("one of N") => &["--threads", "2", "--threads-min", "2"],
         _ => &[],
     }
 }
 
 struct Stage<'s> {
     combination: &'s Combination,
+    site: &'s Fixture,
     server: &'s Server,
     slow: &'s SlowFiles,
 }
@@ -121,11 +188,40 @@ impl Stage<'_> {
     }
 
     /// A client that waits for a slow file, once the server is reading it.
-    fn ask_slow(&self, target: &str) -> Wire {
+    fn ask_slow(&self, name: &str) -> Wire {
         let mut wire = self.server.connect();
-        wire.get(target, "Connection: close\r\n").expect("sent");
-        self.slow.await_read();
+        wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
+        self.slow.await_read(name);
         wire
+    }
+
+    /// Such a client has what it waited for.
+    fn expect_slow(&self, wire: &mut Wire, name: &str) {
+        let (head, body) = wire.reply(false).expect("the slow file, in the end");
+        assert_eq!(head.status, 200, "{}", self.combination);
+        assert!(body == content(name), "{}: another content of {name}", self.combination);
+    }
+
+    /// Whatever is in memory is answered all that time.
+    fn expect_hot_for(&self, time: Duration) {
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            self.expect_hot();
+        }
+    }
+
+    /// Also that there is nothing under a name is in memory.
+    fn expect_hot(&self) {
+        let site = self.site;
+        for (target, expected) in [
+            ("/digits.txt", Ok(DIGITS.to_vec())),
+            ("/hot.bin", Ok(site.content("/hot.bin"))),
+            ("/dir/", Ok(site.content("/dir/index.html"))),
+            ("/missing", Err(String::from("status 404"))),
+        ] {
+            let answered = self.server.fetch(target) == expected;
+            assert!(answered, "{}: {target} is not answered", self.combination);
+        }
     }
 
     fn expect_served(&self) {

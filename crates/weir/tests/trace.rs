@@ -11,13 +11,10 @@ use serde_json::Value;
 
 use support::fixture::Fixture;
 use support::processes::{children, threads};
-use support::server::{Combination, Program, Server, on_every};
+use support::server::{Combination, Program, STEPS, Server, on_every};
 use support::slow::SlowFiles;
 use support::wire::Wire;
 use support::{PATIENCE, await_some};
-
-/// The steps of a request, in the names of the trace and of the registry.
-const STEPS: [&str; 5] = ["accept", "receive", "path", "pages", "send"];
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
@@ -107,23 +104,21 @@ fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _:
             .collect()
     };
     let workers = children(server.pid());
-    assert_eq!(workers.len(), 1, "{combination}: one process unless more are asked for");
+    let count = combination.row["workers"].as_u64().expect("a number of workers");
+    assert_eq!(workers.len() as u64, count, "{combination}: unless others are asked for");
     let named = |name: &str| -> usize {
         threads(workers[0]).iter().filter(|(_, this)| this.as_str() == name).count()
     };
-    match combination.row["receive"].as_str() {
-        Some("thread") => {
-            assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
-            assert!(named("weir-thread") >= 2, "{combination}");
-            assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");
-        }
-        _ => {
-            assert_eq!(tids_of("loop").union(&tids_of("ring")).count(), 1, "{combination}");
-            assert_eq!(named("weir-loop"), 1, "{combination}: one loop");
-            assert_eq!(named("weir-thread"), 0, "{combination}: threads beside a loop");
-        }
+    if combination.row["connection_per_thread"] == true {
+        assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
+        assert!(named("weir-thread") >= 2, "{combination}");
+        assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");
+    } else {
+        assert_eq!(tids_of("loop").union(&tids_of("ring")).count(), 1, "{combination}");
+        assert_eq!(named("weir-loop"), 1, "{combination}: one loop");
+        assert_eq!(named("weir-thread"), 0, "{combination}: threads beside a loop");
     }
-    let has_helpers = combination.row["pages"] == "helper";
+    let has_helpers = combination.has("helper");
     assert_eq!(named("weir-helper") > 0, has_helpers, "{combination}: helpers");
     assert!(tids_of("helper").is_disjoint(&tids_of("loop")), "{combination}: a helper that loops");
 }

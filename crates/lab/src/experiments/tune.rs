@@ -25,12 +25,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections,
 };
 
-/// By subject: connections and workers. Small enough for twenty minutes with what is tuned beside.
-const GRIDS: [(&str, Grid); 9] = [
-    ("sped", &[CONNECTIONS, ("processes", &["1", "2", "4"]), BACKLOG]),
-    ("amped", &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG]),
-    ("mt", &[("threads", &["16", "64", "256", "1024"]), BACKLOG]),
-    ("proactor", &[CONNECTIONS, ("processes", &["1", "2", "4"]), BACKLOG]),
+/// Of peers: connections and workers. Small enough for twenty minutes. What is worth tuning in
+/// Weir's architectures the registry says.
+const PEERS: [(&str, Grid); 5] = [
     ("nginx", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
     ("lighttpd", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
     ("h2o", &[PEER_CONNECTIONS, PEER_WORKERS]),
@@ -43,7 +40,6 @@ type Grid = &'static [Knob];
 /// With the values that are tried.
 type Knob = (&'static str, &'static [&'static str]);
 
-const CONNECTIONS: Knob = ("connections-max", &["1000", "10000"]);
 const PEER_CONNECTIONS: Knob = ("connections", &["1000", "4000"]);
 const PEER_WORKERS: Knob = ("workers", &["1", "2", "4"]);
 const BACKLOG: Knob = ("backlog", &["64", "1024"]);
@@ -53,10 +49,16 @@ const BACKLOG: Knob = ("backlog", &["64", "1024"]);
 const OF_ONE_FILE: Knob = ("accept-limit", &["1", "16", "inf"]);
 const OF_MANY_FILES: Knob = ("cache-mb", &["4", "64", "512"]);
 
-fn beside(of: &Subject, load: &Load) -> Option<Knob> {
-    let is_one = load.workload == "one-packet";
-    let of_load = if is_one { OF_ONE_FILE } else { OF_MANY_FILES };
-    matches!(of.kind(), Ok(Kind::Weir(_))).then_some(of_load)
+/// What a subject is tuned in under a load, if it is one that can be.
+fn grid(of: &Subject, load: &Load) -> Option<Vec<Knob>> {
+    match of.kind() {
+        Ok(Kind::Weir(row)) => {
+            let is_one = load.workload == "one-packet";
+            let beside = if is_one { OF_ONE_FILE } else { OF_MANY_FILES };
+            Some([row.tuning, &[beside]].concat())
+        }
+        _ => PEERS.iter().find(|(name, _)| *name == of.name).map(|(_, grid)| grid.to_vec()),
+    }
 }
 
 fn design(setup: &Setup) -> Design {
@@ -78,14 +80,13 @@ fn design(setup: &Setup) -> Design {
 /// Of those whose capacity is known and for whom there is a grid.
 fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
     let of = |of: &Subject| {
-        let (_, grid) = GRIDS.iter().find(|(name, _)| *name == of.name)?;
+        let grid = grid(of, &design.load)?;
         let capacity = design.capacity(known, of)?.rate;
-        let grid = grid.iter().copied().chain(beside(of, &design.load));
         let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
         Some(Tuning {
             experiment: EXPERIMENT.name.into(),
             of: of.clone(),
-            grid: grid.map(|(knob, all)| (String::from(knob), values(all))).collect(),
+            grid: grid.into_iter().map(|(knob, all)| (String::from(knob), values(all))).collect(),
             load: design.load.clone(),
             layout: design.layout.clone(),
             capacity,
@@ -203,12 +204,15 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use servers::architectures::ARCHITECTURES;
+
     use super::*;
     use crate::tuning::with_knob;
 
     #[test]
     fn every_value_of_a_grid_is_one_that_its_subject_takes() {
-        for (name, grid) in GRIDS {
+        let weirs = ARCHITECTURES.iter().map(|row| (row.name, row.tuning));
+        for (name, grid) in weirs.chain(PEERS) {
             let subject: Subject = name.parse().expect("a subject");
             let besides = [OF_ONE_FILE, OF_MANY_FILES];
             let besides = besides.iter().filter(|_| matches!(subject.kind(), Ok(Kind::Weir(_))));

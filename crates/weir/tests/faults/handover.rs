@@ -145,7 +145,7 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         home.configure(combination, &host);
         server.signal(Signal::USR2);
         let new = new_child(&server, &known);
-        slow.await_read();
+        slow.await_read("a.bin");
         send(new, Signal::TERM);
         slow.release();
         server.await_line("not upgraded");

@@ -90,6 +90,11 @@ fn who_is_too_many_is_answered_when_others_have_gone() {
     }
 }
 
+/// Whether who is idle is closed for who waits, because a thread is all that either can have.
+fn shares_threads(combination: &Combination) -> bool {
+    combination.row["connection_per_thread"] == true
+}
+
 /// So many ask and stay, further ones come, and as many of the first go.
 fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_many: usize) {
     let mut kept: Vec<Wire> = (0..limit).map(|_| server.connect()).collect();
@@ -98,8 +103,7 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
     }
     let mut waiting: Vec<Wire> = (0..too_many).map(|_| server.connect()).collect();
     waiting.iter_mut().for_each(|wire| wire.get("/digits.txt", "").expect("sent"));
-    // A pool of threads closes who is idle for who waits.
-    if combination.architecture != "mt" {
+    if !shares_threads(combination) {
         for round in 0..5 {
             for wire in &mut kept {
                 check_answered(combination, wire, &format!("round {round} of {limit}"));
@@ -112,7 +116,7 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
         check_reply(combination, wire, &format!("one more than {limit}"));
     }
     // Of all who are here now nobody is forgotten.
-    if combination.architecture != "mt" {
+    if !shares_threads(combination) {
         for wire in kept.iter_mut().chain(&mut waiting) {
             check_answered(combination, wire, &format!("afterwards, with {limit}"));
         }
@@ -183,7 +187,7 @@ fn both_addresses_are_served_again_after_the_limit_was_reached() {
             }
             let ask = |to| server.asking(to, "/digits.txt");
             let mut waiting: Vec<Wire> = [second, first, second].into_iter().map(ask).collect();
-            if combination.architecture != "mt" {
+            if !shares_threads(combination) {
                 waiting.iter_mut().for_each(|wire| check_silent(combination, wire, 4));
             }
             drop(kept);

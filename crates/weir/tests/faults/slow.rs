@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::support::fixture::Fixture;
+use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::processes::{children, server_end, sockets};
 use crate::support::server::{Program, on_every};
+use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
 #[test]
@@ -129,4 +130,33 @@ fn a_client_that_reads_slowly_but_steadily_is_served() {
         assert_eq!(wire.reply(false).expect("in step").0.status, 200, "{combination}");
         server.stop();
     });
+}
+
+/// Who takes a piece of a file for longer than a silence may last, but takes bytes all the time, is
+/// not silent: also where a session has coded the piece, and counts it in other bytes.
+#[test]
+fn a_client_that_takes_bytes_all_the_time_is_not_late() {
+    const BYTES: usize = 96 << 10;
+    // 22 KiB a second: 64 KiB take three silences.
+    const SIP_BYTES: usize = 2 << 10;
+    const SIP: Duration = Duration::from_millis(90);
+    let site = Fixture::new();
+    write(&site.root().join("sipped.bin"), &pattern(BYTES));
+    let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "1000", "--send-buffer-kb", "4"];
+    for program in [Program::Weir, Program::Recoded] {
+        on_every(program, |combination| {
+            let server = combination.start(&site.root(), &flags);
+            let key = program.key();
+            let mut wire = Wire::narrow(server.address, key, SIP_BYTES).expect("a connection");
+            wire.get("/sipped.bin", "").expect("sent");
+            let mut left = wire.head().expect("a head").length().expect("a length");
+            while left > 0 {
+                let sip = left.min(SIP_BYTES);
+                wire.bytes(sip).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
+                left -= sip;
+                std::thread::sleep(SIP);
+            }
+            server.stop();
+        });
+    }
 }

@@ -28,7 +28,7 @@ fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
     on_every(Program::Weir, |combination| {
         let home = home();
         // Who has no threads for serving has one for its log.
-        let has_threads = ["mt", "amped"].contains(&combination.architecture.as_str());
+        let has_threads = ["thread", "helper"].iter().any(|who| combination.has(who));
         let flags = if has_threads { &[][..] } else { &["--access-log", "/dev/null"] };
         // Who starts again and again is ended with another status.
         let mut command = Command::new("timeout");
@@ -119,7 +119,7 @@ fn where_rings_are_forbidden_sped_serves() {
             .args(combination.arguments(&home.path().join("root"), &[]));
         let server = Server::start(command, 0);
         assert_eq!(server.fetch("/").as_deref(), Ok(CONTENT), "{combination}");
-        let needs_rings = combination.row["receive"].as_str() == Some("ring");
+        let needs_rings = combination.has("ring");
         let told = server.said.lines().filter(|line| line.contains("io_uring")).count();
         assert_eq!(told, usize::from(needs_rings), "{combination}: {}", server.said);
         let by_sped = server.said.contains(" by sped with ");

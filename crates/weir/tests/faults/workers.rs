@@ -1,4 +1,8 @@
-//! A worker that is killed costs its own connections and no others.
+//! What is a worker's own: a worker that is killed costs its own connections and no others, and it
+//! holds no descriptor that is not its own.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
 
 use rustix::process::Signal;
 
@@ -6,7 +10,7 @@ use crate::support::await_true;
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, server_end, sockets};
+use crate::support::processes::{children, descriptors, eventfds, listeners, server_end, sockets};
 use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some};
@@ -83,4 +87,69 @@ fn a_worker_that_dies_again_and_again_is_started_again() {
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served again");
         server.stop();
     });
+}
+
+/// What a worker does not hold, nobody who gets hold of the worker has: least of all the admin
+/// listener, to which any process could then speak as its operator.
+#[test]
+fn a_worker_holds_its_own_descriptors_and_no_others() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let several = combination.takes(TWO);
+        let of_count = if several { TWO } else { &[] };
+        let log = site.beside(&format!("access {combination}"));
+        let log = log.to_str().expect("UTF-8");
+        let flags = ["--admin", "127.0.0.1:0", "--access-log", log];
+        let mut server = combination.start(&site.root(), &[&flags, of_count].concat());
+        let admin = server.await_admin();
+        let mut wire = Wire::connect(admin, 0).expect("the admin port");
+        administer(&mut wire, admin);
+        let besides = |known: &[u32]| {
+            let all = children(server.pid()).into_iter();
+            let new: Vec<u32> = all.filter(|worker| !known.contains(worker)).collect();
+            (new.len() == 1 + usize::from(several)).then_some(new)
+        };
+        let before = await_some(PATIENCE, || besides(&[])).expect("workers");
+        server.signal(Signal::HUP);
+        let workers = await_some(PATIENCE, || besides(&before)).expect("the next generation");
+        let sockets = listeners(server.address);
+        for worker in &workers {
+            let is_clean = || strangers(*worker, &sockets, log).is_empty();
+            // It closes what it has inherited when it begins.
+            let clean = await_true(PATIENCE, is_clean);
+            assert!(clean, "{combination}: {:?}", strangers(*worker, &sockets, log));
+        }
+        let mut all = HashSet::new();
+        let shared = workers.iter().flat_map(|worker| eventfds(*worker));
+        let shared: Vec<u64> = shared.filter(|id| !all.insert(*id)).collect();
+        assert!(shared.is_empty(), "{combination}: two workers wait for the same order");
+        // It was open all that time.
+        administer(&mut wire, admin);
+        server.stop();
+    });
+}
+
+fn administer(wire: &mut Wire, admin: SocketAddr) {
+    wire.send(format!("GET /knobs HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
+    assert_eq!(wire.reply(false).expect("the admin page").0.status, 200);
+}
+
+/// The descriptors of a worker that are neither the standard ones, nor a listening socket of the
+/// site, nor a log, nor made by itself to wait with.
+fn strangers(worker: u32, listeners: &HashSet<u64>, log: &str) -> Vec<String> {
+    let all = descriptors(worker);
+    let standard: Vec<&String> = (0..3).filter_map(|number| all.get(&number)).collect();
+    let is_own = |what: &String| {
+        let inode = what.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
+        let waits = ["anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[io_uring]"];
+        match inode.and_then(|inode| inode.parse().ok()) {
+            Some(inode) => listeners.contains(&inode),
+            None => {
+                waits.contains(&what.as_str())
+                    || [log, "/dev/null"].contains(&what.as_str())
+                    || standard.contains(&what)
+            }
+        }
+    };
+    all.values().filter(|what| !is_own(what)).cloned().collect()
 }

@@ -1,6 +1,6 @@
 //! What /proc tells of a running server: its workers, their threads, time and sockets.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::net::SocketAddr;
 
@@ -73,16 +73,49 @@ pub(crate) fn sockets(pid: u32) -> HashSet<u64> {
     descriptors.chain(slots).collect()
 }
 
+/// What each descriptor of a process stands for, by number.
+pub(crate) fn descriptors(pid: u32) -> BTreeMap<u32, String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+    let told = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let number = path.file_name()?.to_str()?.parse().ok()?;
+        Some((number, fs::read_link(path).ok()?.to_string_lossy().into_owned()))
+    });
+    told.collect()
+}
+
+/// The kernel's numbers of the eventfds that a process holds open.
+pub(crate) fn eventfds(pid: u32) -> HashSet<u64> {
+    let info = |fd: u32| fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok();
+    let id = |info: String| {
+        let line = info.lines().find_map(|line| line.strip_prefix("eventfd-id:"));
+        line?.trim().parse().ok()
+    };
+    descriptors(pid).into_keys().filter_map(|fd| id(info(fd)?)).collect()
+}
+
 /// The inode number of the server's end of a connection over IPv4, while it exists.
 pub(crate) fn server_end(server: SocketAddr, client_port: u16) -> Option<u64> {
+    let ends = [server.port(), client_port];
+    tcp_sockets().into_iter().find_map(|(ports, inode)| (ports == ends).then_some(inode))
+}
+
+/// The inode numbers of the sockets that listen on a port over IPv4.
+pub(crate) fn listeners(at: SocketAddr) -> HashSet<u64> {
+    let ends = [at.port(), 0];
+    tcp_sockets().into_iter().filter(|(ports, _)| *ports == ends).map(|(_, inode)| inode).collect()
+}
+
+/// Of each socket over IPv4 its port, its peer's (0: it listens), and its inode number.
+fn tcp_sockets() -> Vec<([u16; 2], u64)> {
     let table = fs::read_to_string("/proc/net/tcp").expect("/proc/net/tcp");
-    table.lines().skip(1).find_map(|line| {
+    let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
+    let socket = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
-        let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
-        let is_it =
-            port(columns.get(1)?)? == server.port() && port(columns.get(2)?)? == client_port;
-        is_it.then(|| columns.get(9)?.parse().ok()).flatten()
-    })
+        let ports = [port(columns.get(1)?)?, port(columns.get(2)?)?];
+        Some((ports, columns.get(9)?.parse().ok()?))
+    };
+    table.lines().skip(1).filter_map(socket).collect()
 }
 
 struct Stat {

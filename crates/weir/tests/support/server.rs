@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,12 +15,17 @@ use serde_json::Value;
 use super::wire::Wire;
 use super::{PATIENCE, await_some};
 
-/// What serves: the binary itself, or the example whose transport re-codes every byte.
+/// What serves: the binary itself, the example whose transport re-codes every byte, or the one
+/// whose connections have two requests in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Weir,
     Recoded,
+    Paired,
 }
+
+/// The steps of a request, in the names of the registry and of the trace.
+pub(crate) const STEPS: [&str; 5] = ["accept", "receive", "path", "pages", "send"];
 
 /// One way to serve: an architecture and, where it has a choice, a poller.
 #[derive(Debug, Clone)]
@@ -49,7 +55,7 @@ impl Program {
     /// With which every byte on the wire is combined.
     pub(crate) const fn key(self) -> u8 {
         match self {
-            Self::Weir => 0,
+            Self::Weir | Self::Paired => 0,
             Self::Recoded => 0x5a,
         }
     }
@@ -61,6 +67,10 @@ impl Program {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 BUILT.get_or_init(|| example("servers", "recoded"))
             }
+            Self::Paired => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                BUILT.get_or_init(|| example("servers", "paired"))
+            }
         }
     }
 }
@@ -71,7 +81,11 @@ impl fmt::Display for Combination {
         if let Some(poller) = &self.poller {
             write!(f, " with {poller}")?;
         }
-        if self.program == Program::Recoded { write!(f, ", re-coded") } else { Ok(()) }
+        match self.program {
+            Program::Weir => Ok(()),
+            Program::Recoded => write!(f, ", re-coded"),
+            Program::Paired => write!(f, ", paired"),
+        }
     }
 }
 
@@ -102,17 +116,29 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
     all
 }
 
-/// Runs `test` for each combination, all at the same time, and tells every failure.
+/// Combinations that are tested at the same time: as many servers, clients and threads of theirs as
+/// a machine with two processors still serves before anybody's patience is over.
+const AT_ONCE_MAX: usize = 12;
+
+/// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     let all = combinations(program);
-    let failed: Vec<String> = std::thread::scope(|scope| {
-        let runs: Vec<_> = all
-            .iter()
-            .map(|combination| (combination, scope.spawn(|| test(combination))))
-            .collect();
-        let ended = runs.into_iter().map(|(combination, run)| (combination, run.join()));
-        ended.filter(|(_, end)| end.is_err()).map(|(which, _)| which.to_string()).collect()
+    let left = Mutex::new(all.iter());
+    let next = || left.lock().expect("nobody panics here").next();
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE_MAX.min(all.len()) {
+            scope.spawn(|| {
+                while let Some(combination) = next() {
+                    let run = AssertUnwindSafe(|| test(combination));
+                    if catch_unwind(run).is_err() {
+                        failed.lock().expect("a list").push(combination.to_string());
+                    }
+                }
+            });
+        }
     });
+    let failed = failed.into_inner().expect("a list");
     assert!(failed.is_empty(), "failed on: {}", failed.join("; "));
     all.len()
 }
@@ -145,6 +171,11 @@ impl Combination {
         let mut command = self.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
         flags.first().is_none_or(|name| !errors.contains(name))
+    }
+
+    /// Whether any step of a request is performed by such a one.
+    pub(crate) fn has(&self, performer: &str) -> bool {
+        STEPS.iter().any(|step| self.row[step] == performer)
     }
 
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {

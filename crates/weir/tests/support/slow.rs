@@ -18,18 +18,23 @@ use super::fixture::pattern;
 /// More than the server keeps in memory, so that it is sent from the file.
 pub(crate) const SLOW_BYTES: usize = 256 << 10;
 
-/// The files, with their lengths; those of one length have the same content.
-const FILES: [(&str, usize); 6] = [
+/// The files, with their lengths; all have the content of the longest, as far as they go.
+const FILES: [(&str, usize); 9] = [
     ("a.bin", SLOW_BYTES),
     ("b.bin", SLOW_BYTES),
     ("c.bin", SLOW_BYTES),
     ("d.bin", SLOW_BYTES),
+    // Behind the first window more than the kernel reads ahead, and less.
+    ("long.bin", (5 << 19) + 12_345),
+    ("tail.bin", (1 << 20) + 54_321),
+    // Less than the server keeps in memory.
+    ("small.txt", 100),
     ("broken-small.txt", BROKEN_BYTES),
     ("broken-large.bin", SLOW_BYTES),
 ];
 
 /// Files from here on cannot be read: the disk fails, at once.
-const BROKEN_FROM: usize = 4;
+const BROKEN_FROM: usize = 7;
 
 /// Less than the server keeps in memory.
 const BROKEN_BYTES: usize = 100;
@@ -39,7 +44,7 @@ const FIRST: usize = 2;
 
 pub(crate) struct SlowFiles {
     gate: Arc<Gate>,
-    begun: Receiver<()>,
+    begun: Receiver<&'static str>,
     /// Unmounts when dropped, after the gate has been opened.
     _session: BackgroundSession,
 }
@@ -50,7 +55,9 @@ impl SlowFiles {
         std::fs::create_dir_all(at).expect("where to mount");
         let (begins, begun) = channel();
         let gate = Arc::new(Gate::default());
-        let files = Files { gate: Arc::clone(&gate), begins: Mutex::new(begins) };
+        let longest = FILES.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+        let longest = Arc::new(pattern(longest));
+        let files = Files { gate: Arc::clone(&gate), begins: Mutex::new(begins), longest };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
         let session = fuser::spawn_mount(files, at, &config).unwrap_or_else(|error| {
@@ -63,49 +70,62 @@ impl SlowFiles {
         Self { gate, begun, _session: session }
     }
 
-    /// Waits until somebody reads who has not been let go on.
-    pub(crate) fn await_read(&self) {
-        self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file");
+    /// Waits until somebody reads that file who is not let go on.
+    pub(crate) fn await_read(&self, name: &str) {
+        while self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file") != name {}
     }
 
     /// Lets all go on, from now on.
     pub(crate) fn release(&self) {
-        self.gate.open();
+        self.gate.open(u64::MAX);
+    }
+
+    /// Lets reads go on that begin before this byte.
+    pub(crate) fn release_until(&self, byte: u64) {
+        self.gate.open(byte);
     }
 }
 
 impl Drop for SlowFiles {
     fn drop(&mut self) {
-        self.gate.open();
+        self.gate.open(u64::MAX);
     }
 }
 
-/// What every content is compared with.
-pub(crate) fn content() -> Vec<u8> {
-    pattern(SLOW_BYTES)
+/// What the content of a file is compared with.
+pub(crate) fn content(name: &str) -> Vec<u8> {
+    let (_, bytes) = FILES.iter().find(|(known, _)| *known == name).expect("a slow file");
+    pattern(*bytes)
 }
 
+/// Open to reads that begin before a byte.
 #[derive(Default)]
 struct Gate {
-    is_open: Mutex<bool>,
+    until: Mutex<u64>,
     opened: Condvar,
 }
 
 impl Gate {
-    fn open(&self) {
-        *self.is_open.lock().expect("a gate") = true;
+    fn open(&self, until: u64) {
+        *self.until.lock().expect("a gate") = until;
         self.opened.notify_all();
     }
 
-    fn pass(&self) {
-        let is_open = self.is_open.lock().expect("a gate");
-        drop(self.opened.wait_while(is_open, |is_open| !*is_open).expect("a gate"));
+    fn is_open(&self, at: u64) -> bool {
+        at < *self.until.lock().expect("a gate")
+    }
+
+    fn pass(&self, at: u64) {
+        let until = self.until.lock().expect("a gate");
+        drop(self.opened.wait_while(until, |until| at >= *until).expect("a gate"));
     }
 }
 
 struct Files {
     gate: Arc<Gate>,
-    begins: Mutex<Sender<()>>,
+    begins: Mutex<Sender<&'static str>>,
+    /// The content of which each file has the beginning.
+    longest: Arc<Vec<u8>>,
 }
 
 impl Filesystem for Files {
@@ -134,19 +154,22 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        if u64::from(node) as usize >= FIRST + BROKEN_FROM {
+        let file = u64::from(node) as usize - FIRST;
+        if file >= BROKEN_FROM {
             return reply.error(Errno::EIO);
         }
-        // Whether anybody still listens is not the file system's business.
-        let _ = self.begins.lock().expect("a sender").send(());
-        let gate = Arc::clone(&self.gate);
+        let (name, bytes) = FILES[file];
+        if !self.gate.is_open(at) {
+            // Whether anybody still listens is not the file system's business.
+            let _ = self.begins.lock().expect("a sender").send(name);
+        }
+        let (gate, longest) = (Arc::clone(&self.gate), Arc::clone(&self.longest));
         // On a thread of its own: other requests are to be answered meanwhile.
         std::thread::spawn(move || {
-            gate.pass();
-            let content = content();
-            let at = (at as usize).min(content.len());
-            let end = (at + size as usize).min(content.len());
-            reply.data(&content[at..end]);
+            gate.pass(at);
+            let at = (at as usize).min(bytes);
+            let end = (at + size as usize).min(bytes);
+            reply.data(&longest[at..end]);
         });
     }
 }

@@ -4,6 +4,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
+use rustix::net;
+
 use super::PATIENCE;
 
 /// Larger than any head that the server sends.
@@ -26,7 +28,20 @@ pub(crate) struct Head {
 
 impl Wire {
     pub(crate) fn connect(to: SocketAddr, key: u8) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+        Self::new(TcpStream::connect_timeout(&to, PATIENCE)?, key)
+    }
+
+    /// Over IPv4, as a client that has room for few bytes at a time: the server sees at once
+    /// whether they are taken.
+    pub(crate) fn narrow(to: SocketAddr, key: u8, bytes: usize) -> io::Result<Self> {
+        let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None)?;
+        // Before it connects: what was offered once is not taken back.
+        net::sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
+        net::connect(&socket, &to)?;
+        Self::new(TcpStream::from(socket), key)
+    }
+
+    fn new(stream: TcpStream, key: u8) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;

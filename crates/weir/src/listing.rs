@@ -1,0 +1,65 @@
+//! `weir serve --list-architectures`: the registry, for people and for programs.
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use servers::architectures::{ARCHITECTURES, Architecture};
+use servers::knobs::{self, Takes};
+use servers::performer::Performer;
+use servers::settings::{ACCEPT_INF, Sendfile};
+
+pub(crate) fn list(as_json: bool) -> ExitCode {
+    if as_json {
+        println!("{:#}", ARCHITECTURES.iter().map(row).collect::<Value>());
+    } else {
+        ARCHITECTURES.iter().for_each(tell);
+    }
+    ExitCode::SUCCESS
+}
+
+fn row(row: &Architecture) -> Value {
+    let pollers = ["select", "poll", "epoll"];
+    let own = knobs::all().filter(|knob| knob.takes != Takes::All && knob.is_taken_by(row.name));
+    let tuning: Map<String, Value> =
+        row.tuning.iter().map(|(knob, values)| (String::from(*knob), json!(values))).collect();
+    json!({
+        "name": row.name,
+        "is": row.is,
+        "known_as": row.known_as,
+        "paper": row.paper,
+        "pollers": if row.polls { &pollers[..] } else { &[] },
+        "accept": row.accept.name(),
+        "receive": row.transfer.name(),
+        "send": row.transfer.name(),
+        "path": row.path.name(),
+        "pages": row.pages.name(),
+        "stalls": row.stalls.name(),
+        "requests": row.requests.name(),
+        "workers": row.workers,
+        "descriptors": row.descriptors.name(),
+        "cache": row.cache.name(),
+        "connection_per_thread": row.connection_per_thread,
+        "knobs": own.map(|knob| knob.name).collect::<Vec<_>>(),
+        "accept_limit": match row.accept_limit {
+            ACCEPT_INF => json!("inf"),
+            limit => json!(limit),
+        },
+        "sendfile": row.sendfile.iter().copied().map(Sendfile::name).collect::<Vec<_>>(),
+        "window_bytes": row.window_bytes,
+        "tuning": tuning,
+    })
+}
+
+fn tell(row: &Architecture) {
+    let who = [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
+    let [accept, transfer, path, pages] = who;
+    println!("{:<10} {}", row.name, row.is);
+    println!("{:<10} known as {} ({})", "", row.known_as, row.paper);
+    println!("{:<10} accept {accept}; receive, send {transfer}; path {path}; pages {pages}", "");
+    println!(
+        "{:<10} a slow disk stalls {}; requests in hand: {}",
+        "",
+        row.stalls.name(),
+        row.requests.name()
+    );
+}

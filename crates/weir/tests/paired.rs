@@ -1,0 +1,207 @@
+//! Proof of what becomes of requests that one connection has in hand at the same time: answered as
+//! soon as each can be, or one after the other, as the registry says of each architecture.
+//!
+//! The protocol is that of the example `paired`: frames of two streams, each of which is HTTP/1.1.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use support::PATIENCE;
+use support::fixture::{DIGITS, Fixture};
+use support::server::{Combination, Program, Server, on_every};
+use support::slow::{SlowFiles, content};
+use support::wire::Wire;
+
+/// How long silence counts as waiting one's turn.
+const SILENCE: Duration = Duration::from_millis(300);
+
+#[test]
+fn what_is_in_memory_is_answered_while_another_of_the_connection_loads() {
+    on_every(Program::Paired, |combination| {
+        let stage = Stage::new(combination);
+        let mut pair = stage.pair();
+        pair.ask(0, "/slow/a.bin");
+        stage.slow.await_read("a.bin");
+        pair.ask(1, "/digits.txt");
+        match combination.row["requests"].as_str() {
+            Some("several") => pair.expect(1, DIGITS),
+            Some("in turn") => pair.expect_silence(1),
+            other => panic!("{combination}: the registry says {other:?} of requests"),
+        }
+        stage.slow.release();
+        pair.expect(0, &content("a.bin"));
+        if combination.row["requests"] == "in turn" {
+            pair.expect(1, DIGITS);
+        }
+        stage.end("/slow/a.bin", "/digits.txt");
+    });
+}
+
+/// Loads of one connection, each known by its tag: of two files, of one file, of one name.
+#[test]
+fn two_loads_of_one_connection_are_in_hand_together() {
+    for (first, second) in [("a.bin", "b.bin"), ("a.bin", "a.bin"), ("small.txt", "small.txt")] {
+        on_every(Program::Paired, |combination| {
+            let stage = Stage::new(combination);
+            let mut pair = stage.pair();
+            pair.ask(0, &format!("/slow/{first}"));
+            stage.slow.await_read(first);
+            pair.ask(1, &format!("/slow/{second}"));
+            if combination.row["requests"] == "several" && first != second {
+                stage.slow.await_read(second);
+            }
+            stage.slow.release();
+            pair.expect(1, &content(second));
+            pair.expect(0, &content(first));
+            // What has come back for either leaves nothing behind.
+            let targets = ["/large.bin", "/digits.txt", "/hundreds.bin", "/large.bin"];
+            for target in targets {
+                [1, 0].into_iter().for_each(|stream| pair.ask(stream, target));
+            }
+            for target in targets {
+                let content = stage.site.content(target);
+                [0, 1].into_iter().for_each(|stream| pair.expect(stream, &content));
+            }
+            stage.end(first, second);
+        });
+    }
+}
+
+/// Who says that no more will come is answered; who goes leaves nothing behind.
+#[test]
+fn both_loads_come_back_whoever_has_gone_meanwhile() {
+    for stays in [true, false] {
+        on_every(Program::Paired, |combination| {
+            let stage = Stage::new(combination);
+            let mut pair = stage.pair();
+            pair.ask(0, "/slow/a.bin");
+            pair.ask(1, "/slow/b.bin");
+            stage.slow.await_read("a.bin");
+            let pair = stays.then_some(pair);
+            if let Some(pair) = &pair {
+                pair.wire.fin().expect("half a close");
+            }
+            let mut other = stage.pair();
+            if combination.row["stalls"] == "nobody" {
+                other.ask(0, "/digits.txt");
+                other.expect(0, DIGITS);
+            }
+            stage.slow.release();
+            if let Some(mut pair) = pair {
+                pair.expect(0, &content("a.bin"));
+                pair.expect(1, &content("b.bin"));
+                assert_eq!(pair.wire.end(), Ok(()), "{combination}");
+            }
+            other.ask(1, "/large.bin");
+            other.expect(1, &stage.site.content("/large.bin"));
+            stage.server.stop();
+        });
+    }
+}
+
+/// What is in hand when the order to end comes is finished, on both streams.
+#[test]
+fn a_drain_waits_for_both_loads() {
+    on_every(Program::Paired, |combination| {
+        let mut stage = Stage::new(combination);
+        let (mut pair, _idle) = (stage.pair(), stage.pair());
+        pair.ask(0, "/slow/a.bin");
+        pair.ask(1, "/slow/b.bin");
+        stage.slow.await_read("a.bin");
+        stage.server.signal(Signal::TERM);
+        stage.server.await_line("draining");
+        stage.slow.release();
+        pair.expect(0, &content("a.bin"));
+        pair.expect(1, &content("b.bin"));
+        assert_eq!(pair.wire.end(), Ok(()), "{combination}");
+        let status = stage.server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}");
+    });
+}
+
+struct Stage<'s> {
+    combination: &'s Combination,
+    site: Fixture,
+    slow: SlowFiles,
+    server: Server,
+}
+
+impl<'s> Stage<'s> {
+    fn new(combination: &'s Combination) -> Self {
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let log = site.beside("access.log");
+        let flags = ["--access-log", log.to_str().expect("UTF-8")];
+        let server = combination.start(&site.root(), &flags);
+        Self { combination, site, slow, server }
+    }
+
+    fn pair(&self) -> Pair<'s> {
+        let wire = self.server.connect();
+        Pair { combination: self.combination, wire, came: [Vec::new(), Vec::new()] }
+    }
+
+    /// Every request is in the log, once and under its own name.
+    fn end(self, first: &str, second: &str) {
+        self.server.stop();
+        let log = std::fs::read_to_string(self.site.beside("access.log")).expect("a log");
+        let times = |name: &str| log.lines().filter(|line| line.contains(name)).count();
+        let expected = if first == second { 2 } else { 1 };
+        let logged = [times(first), times(second)];
+        assert_eq!(logged, [expected; 2], "{}: {log}", self.combination);
+    }
+}
+
+/// A client with two streams.
+struct Pair<'s> {
+    combination: &'s Combination,
+    wire: Wire,
+    /// Of each what came and was not taken.
+    came: [Vec<u8>; 2],
+}
+
+impl Pair<'_> {
+    fn ask(&mut self, stream: u8, target: &str) {
+        let request = format!("GET {target} HTTP/1.1\r\nHost: weir.test\r\n\r\n");
+        let length = u16::try_from(request.len()).expect("a short request").to_be_bytes();
+        let frame = [&[stream], &length[..], request.as_bytes()].concat();
+        self.wire.send(&frame).expect("sent");
+    }
+
+    /// The next reply of a stream is the whole of this.
+    fn expect(&mut self, stream: usize, content: &[u8]) {
+        let who = self.combination;
+        let body = loop {
+            if let Some(at) = self.came[stream].windows(4).position(|four| four == b"\r\n\r\n")
+                && self.came[stream].len() >= at + 4 + content.len()
+            {
+                let reply: Vec<u8> = self.came[stream].drain(..at + 4 + content.len()).collect();
+                assert!(reply.starts_with(b"HTTP/1.1 200 "), "{who}: {}", reply.escape_ascii());
+                break reply[at + 4..].to_vec();
+            }
+            let came = self.frame();
+            came.unwrap_or_else(|fault| panic!("{who}: no reply on stream {stream}: {fault}"));
+        };
+        assert!(body == content, "{who}: another content on stream {stream}");
+    }
+
+    /// Nothing comes of a stream for a while, whatever comes of the other.
+    fn expect_silence(&mut self, stream: usize) {
+        self.wire.set_patience(SILENCE);
+        while self.frame().is_ok() {}
+        self.wire.set_patience(PATIENCE);
+        assert!(self.came[stream].is_empty(), "{}: answered out of turn", self.combination);
+    }
+
+    fn frame(&mut self) -> Result<(), String> {
+        let head = self.wire.bytes(3)?;
+        let length = u16::from_be_bytes([head[1], head[2]]);
+        let content = self.wire.bytes(usize::from(length))?;
+        self.came[usize::from(head[0])].extend(content);
+        Ok(())
+    }
+}
