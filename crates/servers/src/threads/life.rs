@@ -7,10 +7,10 @@ use h1::{FilePart, Limits, Timeout, Want};
 use measure::{Duration, Instant};
 use os::{File, Socket};
 
-use crate::connection::Connection;
 use crate::connection::books::Books;
 use crate::connection::calls::{Calls, send_part};
 use crate::connection::perform::{Progress, Service, Share, Until};
+use crate::connection::{Connection, Dialog};
 use crate::session::{Event, View};
 use crate::shared::server::piece;
 use crate::shared::settings::Sendfile;
@@ -52,11 +52,14 @@ pub(crate) fn live<C: Patient>(
             books.expired(&mut connection.dialog, books.now.at);
         }
         keeper.idle(view.is_idle, books.now.at);
-        let session = &mut connection.dialog.session;
-        let is_asked = || matches!(session.want(), Want::Find(..));
-        if !retired && (keeper.is_draining() || keeper.is_wanted() && is_asked()) {
+        let dialog = &mut connection.dialog;
+        let is_asked = |dialog: &Dialog| matches!(dialog.session.want(), Want::Find(..));
+        if !retired && keeper.is_draining() && !view.is_idle {
+            books.tell_end(dialog);
+            retired = true;
+        } else if !retired && (keeper.is_draining() || keeper.is_wanted() && is_asked(dialog)) {
             // A request that is on its way is still answered; the pool ends who is idle for long.
-            session.tell(Event::Retire, &books.now);
+            dialog.session.tell(Event::Retire, &books.now);
             retired = true;
         }
         connection.hears = view.hears;

@@ -60,6 +60,21 @@ fn the_drain_has_an_end() {
     });
 }
 
+/// The grace is for those whom others serve on.
+#[test]
+fn who_has_asked_nothing_has_no_grace_after_sigterm() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--idle-grace-ms", "600000", "--drain-timeout-ms", "600000"];
+        let server = combination.start(&site.root(), &flags);
+        let silent = server.connect();
+        // Whoever is answered later was accepted later.
+        assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
+        server.stop();
+        drop(silent);
+    });
+}
+
 #[test]
 fn idle_connections_do_not_hold_up_the_end() {
     let site = Fixture::new();
