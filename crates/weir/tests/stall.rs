@@ -59,6 +59,31 @@ fn who_stalls_is_as_the_registry_says() {
     });
 }
 
+/// Whoever asks for what is being loaded waits with the first, and it is read once for all of them.
+#[test]
+fn what_many_ask_for_is_loaded_once() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &[]);
+        let mut wires: Vec<Wire> = (0..6).map(|_| server.connect()).collect();
+        for wire in &mut wires {
+            wire.get("/slow/small.txt", "Connection: close\r\n").expect("sent");
+        }
+        slow.await_read("small.txt");
+        // There is nothing to wait for but time in which others could begin.
+        std::thread::sleep(SILENCE);
+        assert_eq!(slow.reads(), 0, "{combination}: read twice");
+        slow.release();
+        for mut wire in wires {
+            let (head, body) = wire.reply(false).expect("the slow file, in the end");
+            assert_eq!((head.status, body), (200, content("small.txt")), "{combination}");
+        }
+        assert_eq!(slow.reads(), 0, "{combination}: read again");
+        server.stop();
+    });
+}
+
 /// The disk's time is nobody's fault: neither of who asked for the slow file, nor of who came with
 /// a request while a loop was waiting for it.
 #[test]

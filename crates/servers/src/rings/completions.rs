@@ -241,8 +241,7 @@ impl<'s> Completions<'s> {
         connection.touch(token, &mut self.touched);
         match sent {
             Ok(n) if self.books.sent(&mut connection.dialog, n as u64) => {
-                let bytes = connection.let_go();
-                self.forget(bytes);
+                forget(&mut self.pieces_bytes, connection.let_go());
             }
             Ok(_) => {}
             Err(e) => connection.broke_off(&e, &mut self.books),
@@ -335,7 +334,7 @@ impl<'s> Completions<'s> {
             return Ok(());
         }
         if let Some(mut connection) = self.connections.remove(token) {
-            self.forget(connection.let_go());
+            forget(&mut self.pieces_bytes, connection.let_go());
             self.ring.close(connection.handle)?;
             self.books.tally.add(Counter::Closed, 1);
         }
@@ -358,10 +357,9 @@ impl<'s> Completions<'s> {
         }
         Ok(())
     }
+}
 
-    /// So many bytes of files are not held any more.
-    fn forget(&mut self, bytes: u64) {
-        let left = self.pieces_bytes.checked_sub(bytes);
-        self.pieces_bytes = left.expect("no more than was read");
-    }
+/// So many bytes of files are not held any more.
+fn forget(held: &mut u64, bytes: u64) {
+    *held = held.checked_sub(bytes).expect("no more than was read");
 }

@@ -102,7 +102,7 @@ fn run(program: Program, flags: &[&str]) {
     let how = match program {
         Program::Recoded => ", every byte re-coded",
         Program::Weir if !flags.is_empty() => ", without savings",
-        Program::Weir | Program::Paired => "",
+        Program::Weir | Program::Several => "",
     };
     // Not by `println`, which a test that passes swallows.
     let _ = writeln!(

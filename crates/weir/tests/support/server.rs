@@ -21,7 +21,7 @@ use super::{PATIENCE, await_some};
 pub(crate) enum Program {
     Weir,
     Recoded,
-    Paired,
+    Several,
 }
 
 /// The steps of a request, in the names of the registry and of the trace.
@@ -55,7 +55,7 @@ impl Program {
     /// With which every byte on the wire is combined.
     pub(crate) const fn key(self) -> u8 {
         match self {
-            Self::Weir | Self::Paired => 0,
+            Self::Weir | Self::Several => 0,
             Self::Recoded => 0x5a,
         }
     }
@@ -67,9 +67,9 @@ impl Program {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 BUILT.get_or_init(|| example("servers", "recoded"))
             }
-            Self::Paired => {
+            Self::Several => {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
-                BUILT.get_or_init(|| example("servers", "paired"))
+                BUILT.get_or_init(|| example("servers", "several"))
             }
         }
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Combination {
         match self.program {
             Program::Weir => Ok(()),
             Program::Recoded => write!(f, ", re-coded"),
-            Program::Paired => write!(f, ", paired"),
+            Program::Several => write!(f, ", several"),
         }
     }
 }

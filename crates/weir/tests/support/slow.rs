@@ -1,6 +1,7 @@
 //! A file system whose files are slow: a read of one waits until the test lets it go on. Looking up
 //! and opening are quick. Nothing of it stays in the page cache from one opening to the next.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -73,6 +74,24 @@ impl SlowFiles {
     /// Waits until somebody reads that file who is not let go on.
     pub(crate) fn await_read(&self, name: &str) {
         while self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file") != name {}
+    }
+
+    /// Waits until so many files are read by somebody who is not let go on, and then until no other
+    /// read begins for a while: the files that are read.
+    pub(crate) fn await_reads(&self, files: usize, silence: Duration) -> BTreeSet<&'static str> {
+        let mut read = BTreeSet::new();
+        while read.len() < files {
+            read.insert(self.begun.recv_timeout(PATIENCE).expect("fewer files are read"));
+        }
+        while let Ok(name) = self.begun.recv_timeout(silence) {
+            read.insert(name);
+        }
+        read
+    }
+
+    /// Reads that have begun since they were last asked for.
+    pub(crate) fn reads(&self) -> usize {
+        self.begun.try_iter().count()
     }
 
     /// Lets all go on, from now on.

@@ -6,7 +6,9 @@ use std::io;
 use h1::{Chunk, FilePart, Loaded, Lookup, Miss, Shared, Status, Tag, Want};
 use os::File;
 
-use super::{Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX};
+use super::{
+    Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX, forget,
+};
 use crate::connection::pending::Joined;
 use crate::connection::places::{tag_of, tagged};
 use crate::rings::connection::{Ending, Piece, Read, ReadOf};
@@ -61,25 +63,20 @@ impl Completions<'_> {
     }
 
     fn read(&mut self, token: u64, tag: Tag, part: FilePart<File>, of: ReadOf) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let mut bytes = part.len();
         if !matches!(of, ReadOf::Small(_)) {
-            let has_others = self.connections.named(token).is_none_or(|c| !c.reads.is_empty());
-            if !has_others {
+            if connection.reads.is_empty() {
                 // What it had is sent.
-                let held = self.connections.named(token).map_or(0, |c| c.let_go());
-                self.forget(held);
+                forget(&mut self.pieces_bytes, connection.let_go());
             }
             let is_much = self.pieces_bytes > PIECES_BYTES_MAX;
             bytes = bytes.min(if is_much { READ_BYTES_MIN } else { READ_BYTES });
             self.pieces_bytes += bytes;
+            connection.held_bytes += bytes;
         }
-        let Some(connection) = self.connections.named(token) else { return Ok(()) };
         self.ring.read(&part.file, part.at, bytes as usize, tagged(token, tag))?;
         self.books.tally.add(Counter::HandOvers, 1);
-        match of {
-            ReadOf::Small(_) => {}
-            _ => connection.held_bytes += bytes,
-        }
         if !matches!(of, ReadOf::Rest(_)) {
             assert_ne!(tag, REST, "no tag of a request");
             self.books.handed_over(&mut connection.dialog, tag);

@@ -1,10 +1,10 @@
-//! `weir serve` whose connections have two requests in hand at the same time. It shows what becomes
-//! of several (as HTTP/2 and HTTP/3 have them) in each architecture, without a line in any.
+//! `weir serve` whose connections have several requests in hand at the same time. It shows what
+//! becomes of them (as HTTP/2 and HTTP/3 have them) in each architecture, without a line in any.
 //!
-//! Bytes travel in frames, in both directions: the number of a stream (0 or 1), a length of two
+//! Bytes travel in frames, in both directions: the number of a stream (0 to 5), a length of two
 //! bytes, the higher one first, and so many bytes. What a stream carries is HTTP/1.1.
 //!
-//! `cargo run -p servers --example paired -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
+//! `cargo run -p servers --example several -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 
 mod coded;
 mod program;
@@ -19,6 +19,9 @@ use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
 use stream::Stream;
 
+/// More than a connection may have loads in hand.
+const STREAMS: usize = 6;
+
 /// Bytes in a frame that goes out.
 const FRAME_BYTES_MAX: usize = 16 << 10;
 
@@ -26,34 +29,35 @@ const FRAME_BYTES_MAX: usize = 16 << 10;
 const HEAD_BYTES: usize = 3;
 
 fn main() -> ExitCode {
-    program::serve("paired", paired)
+    program::serve("several", several)
 }
 
-fn paired(limits: &Shared<Limits>) -> Sessions {
+fn several(limits: &Shared<Limits>) -> Sessions {
     let limits = stream::limits(limits);
     Arc::new(move |_, now| {
-        let streams = [(); 2].map(|()| Stream::new(&limits, now));
+        let streams = [(); STREAMS].map(|()| Stream::new(&limits, now));
         let came = Vec::new();
-        Box::new(Paired { streams, came, ended: false, out: None, last: 1 })
+        Box::new(Several { streams, came, ended: false, out: None, last: STREAMS - 1 })
     })
 }
 
-/// Two connections on one.
-struct Paired {
-    streams: [Stream; 2],
+/// Several connections on one.
+struct Several {
+    streams: [Stream; STREAMS],
     /// The beginning of a frame, of which the rest has not come.
     came: Vec<u8>,
     /// The peer sent FIN.
     ended: bool,
     out: Option<Coded>,
-    /// The stream that `out` is of, or was: the other's turn is next.
+    /// The stream that `out` is of, or was: the turn of the one behind it is next.
     last: usize,
 }
 
-impl Paired {
-    /// Both, the one whose turn it is first.
-    fn in_turn(&self) -> [usize; 2] {
-        [1 - self.last, self.last]
+impl Several {
+    /// All, the one whose turn it is first.
+    fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
+        let last = self.last;
+        (1..=STREAMS).map(move |n| (last + n) % STREAMS)
     }
 
     fn hear(&mut self, bytes: &[u8], now: &Now) {
@@ -89,7 +93,7 @@ impl Paired {
         self.streams[self.last].inner.sent(plain, now);
     }
 
-    /// The time of the other's bytes on their way is not its own.
+    /// The time of another's bytes on their way is not its own.
     fn is_timed(&self, of: usize) -> bool {
         self.out.is_none() || of == self.last || !self.streams[of].sends()
     }
@@ -121,7 +125,7 @@ fn is_over(stream: &Stream) -> bool {
     matches!(stream.inner.want(), Want::Shut | Want::Close)
 }
 
-impl Session for Paired {
+impl Session for Several {
     fn want(&self) -> Want<'_, File> {
         if let Some(out) = &self.out {
             return Want::Send(&out.chunk, None);

@@ -1,7 +1,7 @@
 //! Proof of what becomes of requests that one connection has in hand at the same time: answered as
 //! soon as each can be, or one after the other, as the registry says of each architecture.
 //!
-//! The protocol is that of the example `paired`: frames of two streams, each of which is HTTP/1.1.
+//! The protocol is that of the example `several`: frames of streams, each of which is HTTP/1.1.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_millis(300);
 
 #[test]
 fn what_is_in_memory_is_answered_while_another_of_the_connection_loads() {
-    on_every(Program::Paired, |combination| {
+    on_every(Program::Several, |combination| {
         let stage = Stage::new(combination);
         let mut pair = stage.pair();
         pair.ask(0, "/slow/a.bin");
@@ -45,7 +45,7 @@ fn what_is_in_memory_is_answered_while_another_of_the_connection_loads() {
 #[test]
 fn two_loads_of_one_connection_are_in_hand_together() {
     for (first, second) in [("a.bin", "b.bin"), ("a.bin", "a.bin"), ("small.txt", "small.txt")] {
-        on_every(Program::Paired, |combination| {
+        on_every(Program::Several, |combination| {
             let stage = Stage::new(combination);
             let mut pair = stage.pair();
             pair.ask(0, &format!("/slow/{first}"));
@@ -71,11 +71,35 @@ fn two_loads_of_one_connection_are_in_hand_together() {
     }
 }
 
+/// One connection has not all helpers to itself: of six loads four are in hand, and the others
+/// follow as these come back.
+#[test]
+fn a_connection_has_four_loads_in_hand() {
+    let names = ["a.bin", "b.bin", "c.bin", "d.bin", "long.bin", "small.txt"];
+    let enough = ["--helpers", "8"];
+    on_every(Program::Several, |combination| {
+        let flags = if combination.takes(&enough) { &enough[..] } else { &[] };
+        let stage = Stage::with(combination, flags);
+        let mut pair = stage.pair();
+        let most = if combination.row["requests"] == "several" { 4 } else { 1 };
+        for (stream, name) in (0..).zip(names) {
+            pair.ask(stream, &format!("/slow/{name}"));
+        }
+        let read = stage.slow.await_reads(most, SILENCE);
+        assert_eq!(read.len(), most, "{combination}: {read:?}");
+        stage.slow.release();
+        for (stream, name) in names.iter().enumerate() {
+            pair.expect(stream, &content(name));
+        }
+        stage.server.stop();
+    });
+}
+
 /// Who says that no more will come is answered; who goes leaves nothing behind.
 #[test]
 fn both_loads_come_back_whoever_has_gone_meanwhile() {
     for stays in [true, false] {
-        on_every(Program::Paired, |combination| {
+        on_every(Program::Several, |combination| {
             let stage = Stage::new(combination);
             let mut pair = stage.pair();
             pair.ask(0, "/slow/a.bin");
@@ -106,7 +130,7 @@ fn both_loads_come_back_whoever_has_gone_meanwhile() {
 /// What is in hand when the order to end comes is finished, on both streams.
 #[test]
 fn a_drain_waits_for_both_loads() {
-    on_every(Program::Paired, |combination| {
+    on_every(Program::Several, |combination| {
         let mut stage = Stage::new(combination);
         let (mut pair, _idle) = (stage.pair(), stage.pair());
         pair.ask(0, "/slow/a.bin");
@@ -132,17 +156,21 @@ struct Stage<'s> {
 
 impl<'s> Stage<'s> {
     fn new(combination: &'s Combination) -> Self {
+        Self::with(combination, &[])
+    }
+
+    fn with(combination: &'s Combination, flags: &[&str]) -> Self {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let log = site.beside("access.log");
-        let flags = ["--access-log", log.to_str().expect("UTF-8")];
-        let server = combination.start(&site.root(), &flags);
+        let logs = ["--access-log", log.to_str().expect("UTF-8")];
+        let server = combination.start(&site.root(), &[&logs, flags].concat());
         Self { combination, site, slow, server }
     }
 
     fn pair(&self) -> Pair<'s> {
         let wire = self.server.connect();
-        Pair { combination: self.combination, wire, came: [Vec::new(), Vec::new()] }
+        Pair { combination: self.combination, wire, came: <[Vec<u8>; 6]>::default() }
     }
 
     /// Every request is in the log, once and under its own name.
@@ -156,12 +184,12 @@ impl<'s> Stage<'s> {
     }
 }
 
-/// A client with two streams.
+/// A client with several streams.
 struct Pair<'s> {
     combination: &'s Combination,
     wire: Wire,
     /// Of each what came and was not taken.
-    came: [Vec<u8>; 2],
+    came: [Vec<u8>; 6],
 }
 
 impl Pair<'_> {
