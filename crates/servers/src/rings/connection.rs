@@ -16,7 +16,7 @@ pub(crate) struct RingConnection {
     pub(crate) handle: Handle,
     pub(crate) dialog: Dialog,
     pub(crate) receive: Receive,
-    /// Bytes that came while something was in flight for what is being answered.
+    /// Bytes that came while it wanted something else.
     pub(crate) ahead_bytes: usize,
     /// A send is in flight.
     pub(crate) sends: bool,
@@ -113,7 +113,7 @@ impl RingConnection {
             }
             Ok(bytes) => {
                 books.received(&mut self.dialog, bytes);
-                if self.sends || !self.reads.is_empty() {
+                if !matches!(self.dialog.session.want(), Want::Recv) {
                     self.ahead_bytes += bytes.len();
                 }
             }
