@@ -1,0 +1,71 @@
+// Clients that trickle their heads: CLIENTS connections, opened within a second, each of which sends one
+// byte of a head that never ends every EVERY_S seconds, their turns spread evenly. Whoever is closed by the
+// server comes again after AGAIN_S seconds; 0: never. Prints "slow N" when all have come, and when its
+// standard input ends how often one was closed and came again.
+// usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+static const char head[] = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
+struct client { int fd; double due; long sent; };
+static struct client *clients;
+static struct sockaddr_in server;
+static int epoll;
+static long closed, came;
+
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+
+static void come(struct client *c) {
+  c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  if (c->fd < 0) { perror("socket"); exit(1); }
+  if (connect(c->fd, (void *)&server, sizeof server) && errno != EINPROGRESS) { perror("connect"); exit(1); }
+  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.u32 = c - clients};
+  epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event);
+  c->sent = 0; came++;
+}
+
+static void go(struct client *c, double again) {
+  close(c->fd); c->fd = -1; closed++;
+  c->due = again > 0 ? now() + again : 1e18;
+}
+
+static void trickle(struct client *c, double every, double again) {
+  if (c->fd < 0) { come(c); c->due = now() + every; return; }
+  char byte = c->sent < (long)sizeof head - 1 ? head[c->sent] : 'x';
+  if (send(c->fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) c->sent++;
+  else if (errno != EAGAIN && errno != ENOTCONN) { go(c, again); return; }
+  c->due += every;
+}
+
+int main(int argc, char **v) {
+  if (argc != 6) return fprintf(stderr, "usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S\n"), 2;
+  server = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(atoi(v[2]))};
+  inet_pton(AF_INET, v[1], &server.sin_addr);
+  int n = atoi(v[3]), told = 0; double every = atof(v[4]), again = atof(v[5]), start = now();
+  clients = calloc(n, sizeof *clients); epoll = epoll_create1(0);
+  for (int i = 0; i < n; i++) clients[i] = (struct client){.fd = -1, .due = start + (double)i / n};
+  struct epoll_event events[1024];
+  struct pollfd input = {.fd = 0, .events = POLLIN};
+  char line[16];
+  // Each look at all clients is some microseconds, and there are a hundred in a second.
+  for (double looked = 0; poll(&input, 1, 0) == 0 || read(0, line, sizeof line) > 0;) {
+    int some = epoll_wait(epoll, events, 1024, 5);
+    for (int i = 0; i < some; i++) if (clients[events[i].data.u32].fd >= 0) go(&clients[events[i].data.u32], again);
+    double t = now();
+    if (t - looked < 0.01) continue;
+    looked = t;
+    for (int i = 0; i < n; i++) if (clients[i].due <= t) trickle(&clients[i], every, again);
+    if (!told && came >= n) { printf("slow %d\n", n); fflush(stdout); told = 1; }
+  }
+  printf("closed %ld, came %ld times\n", closed, came);
+  return 0;
+}
