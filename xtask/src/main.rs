@@ -13,6 +13,7 @@ mod laboratory;
 mod layers;
 mod lengths;
 mod manual;
+mod references;
 mod rooms;
 mod source;
 mod tidy;

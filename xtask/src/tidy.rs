@@ -1,4 +1,6 @@
-use crate::{documents, finding::Finding, layers, lengths, manual, rooms, tree::Tree, words};
+use crate::{
+    documents, finding::Finding, layers, lengths, manual, references, rooms, tree::Tree, words,
+};
 
 /// Everything in `tree` that breaks a rule, by place.
 pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
@@ -9,6 +11,7 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
         lengths::check,
         documents::check,
         manual::check,
+        references::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
