@@ -29,6 +29,8 @@ pub struct Connection<F> {
     ending: Ending,
     /// The peer sent FIN.
     ended: bool,
+    /// Passed over since the last request.
+    empty_lines: u8,
     /// It is out, and nobody has asked for it yet.
     replied: Option<Reply>,
 }
@@ -87,7 +89,8 @@ impl<F> Connection<F> {
     pub fn new(limits: Shared<Limits>, now: Instant) -> Self {
         let state = State::Head { since: now, scan: Scan::default() };
         let inbox = Inbox::default();
-        Self { limits, state, inbox, ending: Ending::No, ended: false, replied: None }
+        let ending = Ending::No;
+        Self { limits, state, inbox, ending, ended: false, empty_lines: 0, replied: None }
     }
 
     /// What is to be done next.
