@@ -131,6 +131,15 @@ impl<F> Connection<F> {
                 return self.receives();
             }
             State::Body { rate, .. } => rate.moved(bytes.len() as u64, now.at),
+            // Behind the last request: nobody will read it, but it must not meet a closed socket.
+            State::Pages { sending, .. }
+            | State::Send { sending, .. }
+            | State::Wait { load: Load::Pages(sending), .. }
+                if sending.after != After::Stays =>
+            {
+                sending.after = After::Shuts;
+                return false;
+            }
             _ => {}
         }
         if self.receives() {
@@ -306,6 +315,16 @@ impl<F> Connection<F> {
     pub fn closes(&self) -> bool {
         match &self.state {
             State::Send { sending, .. } => sending.is_last() && sending.after != After::Stays,
+            _ => false,
+        }
+    }
+
+    /// Whether it then wants `Close` at once. Bytes that lie unread are better received before: what
+    /// closes over them resets the peer, which may not have read the reply.
+    #[must_use]
+    pub fn drops(&self) -> bool {
+        match &self.state {
+            State::Send { sending, .. } => sending.is_last() && sending.after == After::Closes,
             _ => false,
         }
     }

@@ -29,6 +29,37 @@ fn connections_close() {
     check("GET /small HTTP/1.0\n\nGET /small HTTP/1.0\n\n", "200+5c, Shut");
 }
 
+/// What comes behind the last request must not destroy the reply: a socket that is closed resets.
+#[test]
+fn who_may_still_send_is_heard_out() {
+    let closing = |path: &str| format!("GET {path} HTTP/1.1\nHost: a\nConnection: close\n\n");
+    // A reply that does not leave at once is on its way for as long as its client likes.
+    check(&closing("/broad"), "200+14600c, Shut");
+    check("GET /broad HTTP/1.0\n\n", "200+14600c, Shut");
+    check("HEAD /broad HTTP/1.0\n\n", "200+0hc, Close");
+    let mut driver = Driver::new();
+    driver.connection.received(crlf(&closing("/broad")).as_bytes(), &driver.now);
+    driver.connection.ended(&driver.now);
+    assert_eq!(driver.run().told(), "200+14600c, Close");
+    // Or something has come while any was on its way.
+    for (path, until) in [
+        ("/small", "Find"),
+        ("/small", "Send"),
+        ("/loaded", "Load"),
+        ("/loaded", "Send"),
+        ("/large", "Load"),
+        ("/large", "Send"),
+    ] {
+        let mut driver = Driver::new();
+        driver.connection.received(crlf(&closing(path)).as_bytes(), &driver.now);
+        while driver.wants() != until {
+            driver.step();
+        }
+        assert!(!driver.connection.received(b"G", &driver.now), "{path}: enough for now");
+        assert!(driver.run().told().ends_with("c, Shut"), "{path} {until}: {}", driver.told());
+    }
+}
+
 #[test]
 fn requests_may_follow_each_other_at_once() {
     let small = "GET /small HTTP/1.1\nHost: a\n\n";

@@ -48,6 +48,28 @@ pub(crate) const ROWS: &[&Row] = &[
         end: End::Closes,
     },
     &Row {
+        name: "a large file is whole also where another request stands behind its own close",
+        cites: "9112 9.6",
+        send: &[Raw(b"GET /large.bin HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n\
+              GET /probe.txt HTTP/1.1\r\nHost: a\r\n\r\n")],
+        expect: &[ok("/large.bin")],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a large file is whole also where another request follows its own close",
+        cites: "9112 9.6",
+        send: &[Get("/large.bin", "Connection: close\r\n"), Gap, Get("/probe.txt", "")],
+        expect: &[ok("/large.bin")],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a large file is whole in HTTP/1.0 also where something follows",
+        cites: "9112 9.6",
+        send: &[Raw(b"GET /large.bin HTTP/1.0\r\n\r\n"), Gap, Raw(b"\r\n")],
+        expect: &[ok("/large.bin")],
+        end: End::Ends,
+    },
+    &Row {
         name: "HTTP/1.0 closes",
         cites: "9112 9.3",
         send: &[Raw(b"GET /digits.txt HTTP/1.0\r\n\r\n")],
