@@ -17,7 +17,7 @@ use crate::ruling::{Files, Place};
 const READS_MAX: u32 = 3;
 
 /// Every coding that a sibling can have; `coding as usize` is its place.
-const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
+pub(crate) const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
 
 /// The files beneath all roots.
 pub(crate) struct Disk {
