@@ -50,6 +50,10 @@ fn naive(framing: Framing, bytes: &[u8]) -> Option<usize> {
         let line = line(bytes, at)?;
         at += line.len() + 2;
         let digits = line.split(|&byte| b"; \t".contains(&byte)).next()?;
+        let extensions = line[digits.len()..].trim_ascii_start();
+        assert!(line == digits || extensions.starts_with(b";"), "blanks and no extension");
+        assert!(!line.ends_with(b" ") && !line.ends_with(b"\t"), "blanks at the line's end");
+        assert!(!line.ends_with(b";"), "an extension without a name");
         let size = usize::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
         content += size as u64;
         assert!(content <= CONTENT_MAX, "more content than was agreed");

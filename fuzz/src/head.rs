@@ -95,6 +95,9 @@ impl<'h> Reader<'h> {
             assert_eq!(parts.next().unwrap_or_default(), query);
         }
         assert!(!head.host().iter().any(|b| b" /@?#\\".contains(b)), "not a host");
+        assert!(!head.host().ends_with(b"%"), "a broken escape");
+        let scheme = self.target.get(..5).unwrap_or_default();
+        assert!(!scheme.eq_ignore_ascii_case(b"https"), "a scheme that is not spoken");
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = &'h [u8]> {

@@ -25,10 +25,8 @@ enum State {
     Sized { left: u64 },
     /// In a chunk's size; `digits` of it have come.
     Size { value: u64, digits: u8 },
-    /// In blanks behind a size.
-    Blank { value: u64 },
-    /// In a chunk's extension, before its CR.
-    Extension { value: u64 },
+    /// Behind a chunk's size, in its extensions.
+    Extension { value: u64, at: Extension },
     /// Before the LF of the size line.
     SizeLf { value: u64 },
     /// In a chunk's content.
@@ -49,6 +47,53 @@ enum State {
     LastLf,
     /// Behind the body.
     Done,
+}
+
+/// Where in a chunk's extensions (RFC 9112 section 7.1.1) the next byte lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extension {
+    /// In blanks, of which only a semicolon makes an extension.
+    Blank,
+    /// Behind the semicolon.
+    Begins,
+    Name,
+    /// In blanks behind the name.
+    Named,
+    /// Behind the equals sign.
+    Equals,
+    Token,
+    Quoted,
+    /// Behind a backslash in quotes.
+    Escaped,
+    /// Behind the quotes.
+    Unquoted,
+}
+
+impl Extension {
+    /// Behind this byte; nothing if it does not belong there.
+    const fn next(self, byte: u8) -> Option<Self> {
+        Some(match (self, byte) {
+            (Self::Quoted, b'"') => Self::Unquoted,
+            (Self::Quoted, b'\\') => Self::Escaped,
+            (Self::Quoted | Self::Escaped, _) if is_text(byte) => Self::Quoted,
+            (Self::Quoted | Self::Escaped, _) => return None,
+            (Self::Begins | Self::Equals | Self::Named | Self::Blank, b' ' | b'\t') => self,
+            (Self::Name, b' ' | b'\t') => Self::Named,
+            (Self::Token | Self::Unquoted, b' ' | b'\t') => Self::Blank,
+            (Self::Begins | Self::Equals, b';') => return None,
+            (_, b';') => Self::Begins,
+            (Self::Name | Self::Named, b'=') => Self::Equals,
+            (Self::Equals, b'"') => Self::Quoted,
+            (Self::Begins | Self::Name, _) if is_token(byte) => Self::Name,
+            (Self::Equals | Self::Token, _) if is_token(byte) => Self::Token,
+            _ => return None,
+        })
+    }
+
+    /// Whether the line may end here: not in blanks, which two recipients might not see alike.
+    const fn may_end(self) -> bool {
+        matches!(self, Self::Name | Self::Token | Self::Unquoted)
+    }
 }
 
 impl State {
@@ -144,15 +189,16 @@ impl Body {
             }
             (State::Size { digits: 0, .. }, _) => return bad,
             (State::Size { value, .. }, b'\r') => State::SizeLf { value },
-            (State::Size { value, .. } | State::Blank { value }, b' ' | b'\t') => {
-                State::Blank { value }
+            (State::Size { value, .. }, b' ' | b'\t') => {
+                State::Extension { value, at: Extension::Blank }
             }
-            (State::Size { value, .. } | State::Blank { value }, b';') => {
-                State::Extension { value }
-            }
-            (State::Blank { value }, b'\r') => State::SizeLf { value },
-            (State::Extension { value }, b'\r') => State::SizeLf { value },
-            (State::Extension { .. } | State::Trailer, _) if is_text(byte) => self.state,
+            (State::Size { value, .. }, b';') => State::Extension { value, at: Extension::Begins },
+            (State::Extension { value, at }, b'\r') if at.may_end() => State::SizeLf { value },
+            (State::Extension { value, at }, _) => match at.next(byte) {
+                Some(at) => State::Extension { value, at },
+                None => return bad,
+            },
+            (State::Trailer, _) if is_text(byte) => State::Trailer,
             (State::SizeLf { value: 0 }, b'\n') => State::TrailerStart,
             (State::SizeLf { value }, b'\n') => {
                 let Some(left) = self.content_left.checked_sub(value) else {
@@ -224,6 +270,59 @@ mod tests {
         check(Framing::Chunked, b"3\r\nabc\r\n0\r\n\r\nGET /", Ok(13));
         check(Framing::Chunked, b"0\r\nA: b\r\nC: d\r\n\r\nGET /", Ok(17));
         check(Framing::Chunked, b"003;a=\"b\"\r\nabc\r\n0\r\n\r\n", Ok(21));
+    }
+
+    #[test]
+    fn extensions_are_read_away() {
+        for extension in [
+            &b";a"[..],
+            b" ;a",
+            b"\t ; \ta",
+            b";a=b",
+            b";a = b",
+            b";a \t=\t b;c",
+            b";a=b ;c=\"d\" ;e",
+            b";a;b",
+            b";a ;b",
+            b";a=\"\"",
+            b";a=\"; = \t\xff\"",
+            b";a=\"\\\"\\\\\\\xff\"",
+            b";!#$%&'*+-.^_`|~=!",
+        ] {
+            let body = [b"3", extension, b"\r\nabc\r\n0\r\n\r\n"].concat();
+            check(Framing::Chunked, &body, Ok(body.len()));
+        }
+        for bad in [
+            &b" "[..],
+            b"\t",
+            b";",
+            b"; ",
+            b";;a",
+            b";=x",
+            b";a;",
+            b";a ",
+            b";a=",
+            b";a= ",
+            b";a=b ",
+            b";a=b c",
+            b";a b",
+            b";a==b",
+            b";a=b=c",
+            b";a=\"b\" ",
+            b";a=\"b\"c",
+            b";a=b\"c\"",
+            b";a=\"b",
+            b";a=\"b\\",
+            b";\"a\"",
+            b";a\x80",
+            b";a=\x80",
+            b";a/b",
+            b";a=\"\x7f\"",
+            b";a=\"\\\x01\"",
+        ] {
+            let body = [b"3", bad, b"\r\nabc\r\n0\r\n\r\n"].concat();
+            check(Framing::Chunked, &body, Err(400));
+        }
     }
 
     #[test]

@@ -84,20 +84,26 @@ enum Comparison {
     Weak,
 }
 
+/// Whether the list names the current state. A field that is no list, or a star beside anything
+/// else, matches nothing, whatever tags stand in it: nobody can know what was meant.
 fn any_matches<'v>(
     mut values: impl Iterator<Item = &'v [u8]>,
     current: Option<&str>,
     comparison: Comparison,
 ) -> bool {
-    values.any(|value| {
-        value.trim_ascii() == b"*"
-            || current.is_some_and(|current| {
-                Tags { rest: value }.any(|tag| {
-                    tag.text == current.as_bytes()
-                        && (!tag.is_weak || comparison == Comparison::Weak)
-                })
-            })
-    })
+    let Some(first) = values.next() else { return false };
+    if first.trim_ascii() == b"*" {
+        return values.next().is_none();
+    }
+    let mut any = false;
+    for value in std::iter::once(first).chain(values) {
+        for tag in (Tags { rest: value }) {
+            let Some(tag) = tag else { return false };
+            let is_current = current.is_some_and(|current| tag.text == current.as_bytes());
+            any |= is_current && (!tag.is_weak || comparison == Comparison::Weak);
+        }
+    }
+    any
 }
 
 struct Tag<'v> {
@@ -106,29 +112,52 @@ struct Tag<'v> {
     text: &'v [u8],
 }
 
-/// The entity tags of a list. A comma may stand inside a tag, so the list cannot just be split; it
-/// ends where it stops making sense.
+/// The entity tags of a list (RFC 9110 sections 5.6.1 and 8.8.3), nothing in the place of what is
+/// none. A comma may stand inside a tag, so the list cannot just be split.
 struct Tags<'v> {
     rest: &'v [u8],
 }
 
 impl<'v> Iterator for Tags<'v> {
-    type Item = Tag<'v>;
+    type Item = Option<Tag<'v>>;
 
-    fn next(&mut self) -> Option<Tag<'v>> {
+    fn next(&mut self) -> Option<Self::Item> {
         while let [b' ' | b'\t' | b',', rest @ ..] = self.rest {
             self.rest = rest;
         }
-        let (is_weak, quoted) = match self.rest {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (tag, rest) = match Tag::first_of(self.rest) {
+            Some((tag, rest)) => (Some(tag), rest),
+            None => (None, &b""[..]),
+        };
+        self.rest = rest;
+        Some(tag)
+    }
+}
+
+impl<'v> Tag<'v> {
+    /// A list's first member and what follows it, which is the list's end or a comma.
+    fn first_of(list: &'v [u8]) -> Option<(Self, &'v [u8])> {
+        let (is_weak, quoted) = match list {
             [b'W', b'/', rest @ ..] => (true, rest),
             rest => (false, rest),
         };
         let inside = quoted.strip_prefix(b"\"")?;
-        let end = memchr::memchr(b'"', inside)? + 2;
-        let (text, rest) = quoted.split_at(end);
-        self.rest = rest;
-        Some(Tag { is_weak, text })
+        let end = inside.iter().position(|&byte| !is_etagc(byte))?;
+        if inside[end] != b'"' {
+            return None;
+        }
+        let (text, rest) = quoted.split_at(end + 2);
+        let is_last = matches!(rest.trim_ascii_start(), [] | [b',', ..]);
+        is_last.then_some((Self { is_weak, text }, rest))
     }
+}
+
+/// What a tag may hold between its quotes.
+const fn is_etagc(byte: u8) -> bool {
+    byte > b' ' && byte != b'"' && byte != 0x7f
 }
 
 /// A date that is malformed or one of several is no condition (RFC 9110 sections 13.1.3, 13.1.4).

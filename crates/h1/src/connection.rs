@@ -29,6 +29,8 @@ pub struct Connection<F> {
     ending: Ending,
     /// The peer sent FIN.
     ended: bool,
+    /// Passed over since the last request.
+    empty_lines: u8,
     /// It is out, and nobody has asked for it yet.
     replied: Option<Reply>,
 }
@@ -87,7 +89,8 @@ impl<F> Connection<F> {
     pub fn new(limits: Shared<Limits>, now: Instant) -> Self {
         let state = State::Head { since: now, scan: Scan::default() };
         let inbox = Inbox::default();
-        Self { limits, state, inbox, ending: Ending::No, ended: false, replied: None }
+        let ending = Ending::No;
+        Self { limits, state, inbox, ending, ended: false, empty_lines: 0, replied: None }
     }
 
     /// What is to be done next.
@@ -128,6 +131,15 @@ impl<F> Connection<F> {
                 return self.receives();
             }
             State::Body { rate, .. } => rate.moved(bytes.len() as u64, now.at),
+            // Behind the last request: nobody will read it, but it must not meet a closed socket.
+            State::Pages { sending, .. }
+            | State::Send { sending, .. }
+            | State::Wait { load: Load::Pages(sending), .. }
+                if sending.after != After::Stays =>
+            {
+                sending.after = After::Shuts;
+                return false;
+            }
             _ => {}
         }
         if self.receives() {
@@ -303,6 +315,16 @@ impl<F> Connection<F> {
     pub fn closes(&self) -> bool {
         match &self.state {
             State::Send { sending, .. } => sending.is_last() && sending.after != After::Stays,
+            _ => false,
+        }
+    }
+
+    /// Whether it then wants `Close` at once. Bytes that lie unread are better received before: what
+    /// closes over them resets the peer, which may not have read the reply.
+    #[must_use]
+    pub fn drops(&self) -> bool {
+        match &self.state {
+            State::Send { sending, .. } => sending.is_last() && sending.after == After::Closes,
             _ => false,
         }
     }

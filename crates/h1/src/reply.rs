@@ -121,7 +121,9 @@ impl<F> Sending<F> {
 
 /// How fast bytes move, judged at the end of each window. What went faster than asked counts for
 /// later windows: the kernel takes bytes in bursts of a good part of its buffer, which is seconds
-/// of silence towards a client that reads steadily and slowly.
+/// of silence towards a client that reads steadily and slowly. Only so much counts as a burst may
+/// need: a silence that is longer ends by the stall timeout, and who took a gigabyte at once must
+/// not live on it for days.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
     /// When this window began.
@@ -155,7 +157,13 @@ impl Rate {
         if self.ahead < asked || now - self.last >= limits.stall_timeout {
             return false;
         }
-        *self = Self { since: now, ahead: self.ahead - asked, first: false, ..*self };
+        let ahead = (self.ahead - asked).min(Self::ahead_max(limits));
+        *self = Self { since: now, ahead, first: false, ..*self };
         true
+    }
+
+    /// One stall timeout's bytes for a silence, and as many for the burst that is yet to come.
+    fn ahead_max(limits: &Limits) -> u64 {
+        (2.0 * limits.stall_timeout.as_secs_f64() * limits.rate_min as f64) as u64
     }
 }

@@ -39,6 +39,15 @@ fn if_match() {
     check("if-match: a", BOTH, Failed);
     check("if-match: \"a", BOTH, Failed);
     check("if-match: ", BOTH, Failed);
+    // A field that is no list matches nothing, whatever stands in it.
+    check("if-match: \"a\"b", BOTH, Failed);
+    check("if-match: \"a\", b", BOTH, Failed);
+    check("if-match: \"a\" \"b\"", BOTH, Failed);
+    check("if-match: \"a\"\r\nif-match: b", BOTH, Failed);
+    check("if-match: \"a\", \"b c\"", BOTH, Failed);
+    check("if-match: *, \"a\"", BOTH, Failed);
+    check("if-match: *\r\nif-match: \"a\"", BOTH, Failed);
+    check("if-match: *\r\nif-match: *", BOTH, Failed);
 }
 
 #[test]
@@ -66,6 +75,19 @@ fn if_none_match() {
     check("if-none-match: \"a\"", NEITHER, Proceed);
     check("if-none-match: w/\"a\"", BOTH, Proceed);
     check("if-none-match: nonsense, \"a\"", BOTH, Proceed);
+    check("if-none-match: \"a\"nonsense", BOTH, Proceed);
+    check("if-none-match: \"a\" nonsense", BOTH, Proceed);
+    check("if-none-match: \"a\", nonsense", BOTH, Proceed);
+    check("if-none-match: \"a\"W/\"b\"", BOTH, Proceed);
+    check("if-none-match: \"a\", W/", BOTH, Proceed);
+    check("if-none-match: \"a\", W/ \"b\"", BOTH, Proceed);
+    check("if-none-match: \"a\"\r\nif-none-match: nonsense", BOTH, Proceed);
+    check("if-none-match: \"a\", \"b\tc\"", BOTH, Proceed);
+    check("if-none-match: \"a\", \"\u{e4}\"", BOTH, NotModified);
+    check("if-none-match: *, *", BOTH, Proceed);
+    check("if-none-match: \"a\", *", BOTH, Proceed);
+    check("if-none-match: *\r\nif-none-match: \"a\"", BOTH, Proceed);
+    check("if-none-match: ,\t,\"a\",", BOTH, NotModified);
 }
 
 #[test]
@@ -98,6 +120,11 @@ fn if_range() {
     check_range("if-range: \"a\", \"a\"", BOTH, later, false);
     check_range("if-range: \"a\"\r\nif-range: \"a\"", BOTH, later, false);
     check_range("if-range: *", BOTH, later, false);
+    check_range("if-range: \"a\"b", BOTH, later, false);
+    check_range("if-range: b\"a\"", BOTH, later, false);
+    check_range("if-range: \"a\",", BOTH, later, false);
+    check_range(&format!("if-range: {MODIFIED}x"), BOTH, later, false);
+    check_range(&format!("if-range: {MODIFIED} x"), BOTH, later, false);
     check_range("if-range: \"a\"", NEITHER, later, false);
     check_range(&format!("if-range: {MODIFIED}"), BOTH, later, true);
     check_range(&format!("if-range: {MODIFIED}"), BOTH, MODIFIED_SECONDS, false);

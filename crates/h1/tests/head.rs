@@ -73,7 +73,7 @@ fn targets() {
     // The target's host wins over the field's (RFC 9112 section 3.2.2).
     check("http://target", "/", "", "target");
     check("HTTP://target:8080/a?b", "/a", "b", "target:8080");
-    check("https://[::1]:1?b", "/", "b", "[::1]:1");
+    check("http://[::1]:1?b", "/", "b", "[::1]:1");
     for bad in [
         "http://",
         "http:///a",
@@ -81,7 +81,13 @@ fn targets() {
         "http://user@host/",
         "http://a b/",
         "http://a\\b/",
+        "http://a%/",
+        "http://a%2/",
+        "http://%zz/",
         "http:a",
+        // No TLS is spoken here, so nothing of that scheme can be (RFC 9110 section 7.4).
+        "https://a/",
+        "HTTPS://a",
         "ftp://a/",
         "a:80",
     ] {
@@ -91,13 +97,35 @@ fn targets() {
 
 #[test]
 fn hosts() {
-    for host in ["", "a", "a.b-c_d~e", "a:1", "a:", "1.2.3.4:80", "[::1]", "[1:2::3.4.5.6]:80"] {
+    for host in
+        ["", "a", "a.b-c_d~e", "a:1", "a:", "1.2.3.4:80", "[::1]", "[1:2::3.4.5.6]:80", "%61%C3%A4"]
+    {
         check(&format!("Host: {host}"), 200);
         check(&format!("Host:{host}\t "), 200);
     }
     for host in [
-        "a b", "a,b", "a/b", "a\\b", "user@a", "a:b", "a:123456", "a:1:2", ":80", "[", "[]",
-        "[::1", "[::1]a", "[g]", "a#b", "a?b", "\u{e4}", "<a>",
+        "a b",
+        "a,b",
+        "a/b",
+        "a\\b",
+        "user@a",
+        "a:b",
+        "a:123456",
+        "a:1:2",
+        ":80",
+        "[",
+        "[]",
+        "[::1",
+        "[::1]a",
+        "[g]",
+        "a%",
+        "a%4",
+        "%zz",
+        "a%4g.b:80",
+        "a#b",
+        "a?b",
+        "\u{e4}",
+        "<a>",
     ] {
         let expected = if host == "a,b" { 200 } else { 400 };
         check(&format!("Host: {host}"), expected);

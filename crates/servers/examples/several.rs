@@ -193,6 +193,7 @@ impl Session for Several {
             deadline: deadlines.min_by_key(|due| due.at),
             is_idle: self.streams.iter().all(|stream| stream.inner.is_idle()),
             closes: false,
+            drops: false,
             hears: !self.ended,
         }
     }

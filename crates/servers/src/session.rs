@@ -66,6 +66,9 @@ pub struct View {
     pub is_idle: bool,
     /// It closes once what `Send` wants is out.
     pub closes: bool,
+    /// It then wants `Close` at once, without FIN before: what is known to lie unread is to be
+    /// received first, or it makes the socket reset its peer.
+    pub drops: bool,
     /// It takes bytes also while it wants to send or to wait. Not behind FIN: a socket is readable
     /// for ever then, and whoever hears first would do nothing else.
     pub hears: bool,
@@ -141,6 +144,7 @@ impl Session for Connection<File> {
             deadline: self.deadline(),
             is_idle: self.is_idle(),
             closes: self.closes(),
+            drops: self.drops(),
             hears: false,
         }
     }

@@ -17,7 +17,7 @@ use crate::ruling::{Files, Place};
 const READS_MAX: u32 = 3;
 
 /// Every coding that a sibling can have; `coding as usize` is its place.
-const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
+pub(crate) const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
 
 /// The files beneath all roots.
 pub(crate) struct Disk {
@@ -78,6 +78,21 @@ impl Disk {
     /// The root is found anew by its own path each time: a deploy that swaps a symbolic link shows
     /// at once, and no handle can point into a tree that is gone.
     pub(crate) fn open(
+        &self,
+        place: &Place,
+        lines: &Shared<[u8]>,
+        lookup: &Lookup,
+        before: Option<Loading>,
+    ) -> Result<Reached, Status> {
+        let reached = self.reach(place, lines, lookup, before);
+        reached.map_err(|status| match place.files {
+            // Or it would tell that there is such an account (CVE-2001-1013).
+            Files::OfUsers(_) if status == Status::FORBIDDEN => Status::NOT_FOUND,
+            _ => status,
+        })
+    }
+
+    fn reach(
         &self,
         place: &Place,
         lines: &Shared<[u8]>,
@@ -359,11 +374,14 @@ pub(crate) fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
     Ok(Some(bytes))
 }
 
-/// Strong (RFC 9110 section 8.8.1): the inode tells files apart whose times were set by hand, as
-/// reproducible builds do; the coding tells siblings' tags from their original's at sight.
+/// Strong (RFC 9110 section 8.8.1), and of nothing that differs where the same files are served
+/// from several machines: a client's copy is then as good behind a balancer, and a range that was
+/// begun at one goes on at another. What that risks: a file that takes another's place with the
+/// same size and the very same time, to the nanosecond, is taken for it. Builds that set all times
+/// to one second can bring that about. The coding tells siblings' tags from their original's.
 fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
     let coding = coding.map_or(String::new(), |coding| format!("-{}", coding.token()));
-    format!("\"{:x}-{:x}-{:x}{coding}\"", stat.ino, stat.size, stat.mtime_ns).into()
+    format!("\"{:x}-{:x}{coding}\"", stat.size, stat.mtime_ns).into()
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -1,7 +1,5 @@
 //! A directory as a page, for people or for programs.
 
-use std::fmt::Write;
-
 use h1::negotiation::weight;
 use h1::{Date, Head};
 use os::{Directory, Kind, Stat};
@@ -10,6 +8,9 @@ use crate::path;
 
 /// More entries are neither read nor shown: a page of some MB, some 50 ms of a disk's time.
 const ENTRIES_MAX: usize = 10_000;
+/// Bytes of entries that are shown. Names may be so long that the page of ten thousand takes tens
+/// of MB; what does not fit into a part of the cache would be made anew for each request.
+const ENTRIES_BYTES_MAX: usize = 2 << 20;
 
 /// How a directory is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +97,7 @@ fn html(entries: &[Entry], shown: &str, is_all: bool) -> String {
     if shown != "/" {
         page += "<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n";
     }
-    for entry in entries {
+    let (rows, is_whole) = rows(entries, "", |entry| {
         let slash = if entry.is_directory() { "/" } else { "" };
         // The dot keeps a colon in the name from making it a URI of its own.
         let link = String::from_utf8_lossy(&path::escape(entry.name.as_bytes())).into_owned();
@@ -104,32 +105,47 @@ fn html(entries: &[Entry], shown: &str, is_all: bool) -> String {
         let size = if entry.is_directory() { String::new() } else { entry.stat.size.to_string() };
         let changed = Date::new(entry.modified());
         let changed = String::from_utf8_lossy(changed.text());
-        let _ = writeln!(
-            page,
+        format!(
             "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td>\
-             <td>{changed}</td></tr>"
-        );
-    }
+             <td>{changed}</td></tr>\n"
+        )
+    });
+    page += &rows;
     page += "</table>\n";
-    if !is_all {
-        let _ = writeln!(page, "<p>There are more than {ENTRIES_MAX}; the rest is not shown.</p>");
+    if !(is_all && is_whole) {
+        page += "<p>There is more; the rest is not shown.</p>\n";
     }
     page + "</body>\n</html>\n"
 }
 
 fn json(entries: &[Entry], shown: &str, is_all: bool) -> String {
-    let mut text = format!("{{\"path\":{},\"complete\":{is_all},\"entries\":[", for_json(shown));
-    for (n, entry) in entries.iter().enumerate() {
-        let comma = if n > 0 { "," } else { "" };
+    let (rows, is_whole) = rows(entries, ",", |entry| {
         let (name, modified) = (for_json(&entry.name), entry.modified());
         let rest = if entry.is_directory() {
             String::from("\"kind\":\"directory\"")
         } else {
             format!("\"kind\":\"file\",\"size\":{}", entry.stat.size)
         };
-        let _ = write!(text, "{comma}\n{{\"name\":{name},{rest},\"modified\":{modified}}}");
+        format!("\n{{\"name\":{name},{rest},\"modified\":{modified}}}")
+    });
+    let (path, complete) = (for_json(shown), is_all && is_whole);
+    format!("{{\"path\":{path},\"complete\":{complete},\"entries\":[{rows}\n]}}\n")
+}
+
+/// The entries as far as there is room for them, and whether those are all.
+fn rows(entries: &[Entry], between: &str, row: impl Fn(&Entry) -> String) -> (String, bool) {
+    let mut rows = String::new();
+    for entry in entries {
+        let row = row(entry);
+        if rows.len() + between.len() + row.len() > ENTRIES_BYTES_MAX {
+            return (rows, false);
+        }
+        if !rows.is_empty() {
+            rows += between;
+        }
+        rows += &row;
     }
-    text + "\n]}\n"
+    (rows, true)
 }
 
 impl Entry {

@@ -67,7 +67,7 @@ pub enum Applied {
 
 impl Plan {
     /// The plan and all its rulings.
-    pub(crate) fn new(rules: Rules) -> Result<(Self, Vec<Ruling>), Error> {
+    pub(crate) fn new(rules: Rules, index_files: &[String]) -> Result<(Self, Vec<Ruling>), Error> {
         let mut rulings = Vec::new();
         let mut courses = Vec::new();
         let verifiers = Arc::default();
@@ -75,7 +75,7 @@ impl Plan {
             for rule in &host.rules {
                 judge::rule(rule).map_err(|what| Error::of_rule(rule, what))?;
             }
-            let zones = Zones::new(&host.rules);
+            let zones = Zones::new(&host.rules, index_files);
             if let Some(rule) = host.rules.iter().find(|rule| leads_round(host, &zones, rule)) {
                 let what = "leads back to itself without end; lead to where another rule answers";
                 return Err(Error::of_rule(rule, what.into()));

@@ -74,7 +74,7 @@ impl Site {
         let (plan, rulings) = if settings.rules.hosts.is_empty() {
             (None, vec![Ruling::of_root(judge::root(root)?)])
         } else {
-            let (plan, rulings) = Plan::new(settings.rules.clone())?;
+            let (plan, rulings) = Plan::new(settings.rules.clone(), &settings.index_files)?;
             (Some(plan), rulings)
         };
         let disk = Disk {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use crate::disk::CODINGS;
 use crate::rules::{Effect, Rule};
 
 /// The prefixes of a host's rules as a tree of segments; the first zone is that of `/`.
@@ -21,6 +22,8 @@ struct Zone {
     within: Option<(usize, Box<[u8]>)>,
     /// Places of the rules with this very prefix.
     rules: Vec<usize>,
+    /// Places of rules for a file that is shown under this prefix, too.
+    implied: Vec<usize>,
     /// Places of courses.
     plain: usize,
     /// For paths whose next segment is a user's.
@@ -37,11 +40,17 @@ pub(crate) struct Course {
 }
 
 impl Zones {
-    pub(crate) fn new(rules: &[Rule]) -> Self {
+    pub(crate) fn new(rules: &[Rule], index_files: &[String]) -> Self {
         let mut all = Self { zones: vec![Zone::new(None)], courses: Vec::new() };
         for (place, rule) in rules.iter().enumerate() {
             let zone = all.grow(segments(rule.at.as_bytes()));
             all.zones[zone].rules.push(place);
+            if let Effect::Auth { .. } | Effect::Answer(_) = rule.effect {
+                for other in shown_as(rule, index_files) {
+                    let zone = all.grow(other.iter().map(|segment| &**segment));
+                    all.zones[zone].implied.push(place);
+                }
+            }
         }
         let mut known = HashMap::new();
         for zone in 0..all.zones.len() {
@@ -116,8 +125,8 @@ impl Zones {
         let mut candidates = Vec::new();
         let mut follows = of_user;
         loop {
-            let Zone { rules, within, .. } = &self.zones[zone];
-            candidates.extend(rules.iter().map(|rule| (*rule, follows)));
+            let Zone { rules, implied, within, .. } = &self.zones[zone];
+            candidates.extend(rules.iter().chain(implied).map(|rule| (*rule, follows)));
             let Some((around, segment)) = within else { break };
             follows = is_user(segment);
             zone = *around;
@@ -129,7 +138,8 @@ impl Zones {
 
 impl Zone {
     fn new(within: Option<(usize, Box<[u8]>)>) -> Self {
-        Self { children: Vec::new(), within, rules: Vec::new(), plain: 0, of_user: 0 }
+        let (rules, implied) = (Vec::new(), Vec::new());
+        Self { children: Vec::new(), within, rules, implied, plain: 0, of_user: 0 }
     }
 
     fn child(&self, segment: &[u8]) -> Option<usize> {
@@ -160,6 +170,19 @@ impl Course {
     fn has(&self, rule: usize) -> bool {
         self.answers == Some(rule) || self.sets.binary_search(&rule).is_ok()
     }
+}
+
+/// Under which other names the file shows that a rule's prefix may name, in segments: those of its
+/// siblings, which hold the same, and its directory's, if it is an index file. Whoever may not see
+/// the one must not see the others. Which index file there is only the disk knows, so the directory
+/// is kept from others also where another comes first.
+fn shown_as(rule: &Rule, index_files: &[String]) -> Vec<Vec<Vec<u8>>> {
+    let mut segments: Vec<_> = segments(rule.at.as_bytes()).map(<[u8]>::to_vec).collect();
+    let Some(name) = segments.pop() else { return Vec::new() };
+    let siblings = CODINGS.map(|coding| [&name, coding.suffix().as_bytes()].concat());
+    let directory = index_files.iter().any(|index| index.as_bytes() == name).then(Vec::new);
+    let names = siblings.into_iter().chain(directory);
+    names.map(|name| [&segments[..], &[name]].concat()).collect()
 }
 
 /// The segments of a prefix; empty ones say nothing.

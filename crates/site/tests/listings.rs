@@ -155,3 +155,23 @@ fn no_more_than_ten_thousand() {
     assert!(reply.contains("\"complete\":false"));
     assert!(town.get("a", "/many/").contains("the rest is not shown"));
 }
+
+/// Whatever the names are like, a page is small enough to be kept.
+#[test]
+fn no_more_than_two_megabytes() {
+    let town = town();
+    let many = town.place.path().join("www/many");
+    fs::create_dir(&many).unwrap();
+    for n in 0..3_000 {
+        fs::write(many.join(format!("{n:04}{}", "ä".repeat(120))), "").unwrap();
+    }
+    for (asked, shown, cut) in [
+        (json("/many/"), "\"name\"", ""),
+        ("GET /many/ HTTP/1.1\nHost: a".to_string(), "<tr><td>", "the rest is not shown"),
+    ] {
+        let reply = town.ask(&asked);
+        let is_cut = reply.matches(shown).count() < 3_000;
+        assert!(is_cut != cut.is_empty() && reply.contains(cut), "{}", reply.len());
+        assert!(reply.len() < (2 << 20) + 2_000 && town.is_hit(&asked), "{}", reply.len());
+    }
+}

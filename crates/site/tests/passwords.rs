@@ -147,6 +147,71 @@ fn a_preflight_needs_no_password() {
     assert!(reply.starts_with("HTTP/1.1 204 No Content\n"), "{reply}");
 }
 
+/// A file is shown also under its directory's name, and its siblings hold the same.
+#[test]
+fn what_holds_for_a_file_holds_for_all_that_shows_it() {
+    let files = &[
+        ("www/dir/index.html", "index"),
+        ("www/dir/index.html.br", "index"),
+        ("www/dir/other.html", "other"),
+        ("www/secret.html", "secret"),
+        ("www/secret.html.gz", "secret"),
+        ("www/secret.html.br", "secret"),
+        ("www/secret.html.zst", "secret"),
+        ("www/secret.html.bak", "open"),
+        ("www/gone.css", "gone"),
+        ("www/gone.css.gz", "gone"),
+        ("www/moved.html.gz", "open"),
+        ("www/index.html", "front"),
+    ];
+    let town = Counter::new(files, |place| {
+        let who = &[("bob", &*bcrypt("b"))];
+        let rules = vec![
+            ("/dir/index.html", auth("r", who)),
+            ("/secret.html", auth("r", who)),
+            ("/gone.css", Effect::Answer(Status::GONE)),
+            ("/moved.html", redirect("/to", 301)),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let rows = [
+        ("/dir/index.html", 401),
+        ("/dir/", 401),
+        ("/dir/.", 401),
+        ("/x/../dir//", 401),
+        ("/dir/index.html.br", 401),
+        ("/dir/index.html.gz", 401),
+        ("/dir", 301),
+        ("/dir/other.html", 200),
+        ("/", 200),
+        ("/index.html", 200),
+        ("/secret.html", 401),
+        ("/secret.html.gz", 401),
+        ("/secret.html.br", 401),
+        ("/secret.html.zst", 401),
+        ("/%73ecret.html", 401),
+        ("/%73ecret.html%2Egz", 401),
+        ("//secret.html.gz", 401),
+        ("/x/../secret.html", 401),
+        ("/secret.html/", 401),
+        ("/secret.html.gz/", 401),
+        ("/secret.html.bak", 200),
+        ("/gone.css", 410),
+        ("/gone.css.gz", 410),
+        ("/moved.html", 301),
+        ("/moved.html.gz", 200),
+    ];
+    for (path, status) in rows {
+        let reply = town.get("a", path);
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+        if status == 401 && !path.contains(".gz") {
+            let reply = town.ask(&with(path, "bob:b"));
+            assert!(!reply.starts_with("HTTP/1.1 401 "), "{path}: {reply}");
+        }
+    }
+}
+
 #[test]
 fn credentials_do_not_show() {
     let credentials = h1::Credentials(h1::Shared::from(&b"ann:secret"[..]));

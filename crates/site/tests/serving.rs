@@ -155,6 +155,18 @@ fn siblings_are_chosen_by_what_the_client_takes() {
     assert_eq!(types[0], types[1]);
 }
 
+/// Behind a balancer a client's copy, or its part of a file, is as good at any of several machines.
+#[test]
+fn replicas_have_the_same_tags() {
+    let files = &[("a.js", "plain"), ("a.js.br", "brotli"), ("b.js", "other")];
+    let replicas = [Town::new(files), Town::new(files)];
+    let tag = |town: &Town, path: &str, coding| town.get_coded(path, coding).page().etag.unwrap();
+    for (path, coding) in [("/a.js", "identity"), ("/a.js", "br"), ("/b.js", "br")] {
+        let [one, other] = replicas.each_ref().map(|town| tag(town, path, coding));
+        assert_eq!(one, other, "{path} {coding}");
+    }
+}
+
 #[test]
 fn what_does_not_vary_is_kept_once() {
     let town = Town::new(&[("a.js", "plain")]);

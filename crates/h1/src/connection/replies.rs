@@ -8,6 +8,12 @@ use crate::{
     state::Event,
 };
 
+/// What a new connection sends without awaiting a word from the other side: ten segments (RFC
+/// 6928). A reply that is no longer is out, and FIN with it, before the client can answer any of
+/// it. Of a longer one much may wait in the socket when its last byte is handed over, and a client
+/// that then sends anything would have it thrown away (RFC 9112 section 9.6).
+const AT_ONCE_BYTES_MAX: u64 = 10 * 1460;
+
 impl<F> Connection<F> {
     /// The request is whole, and this is what its lookup came to.
     pub(super) fn reply(&mut self, request: &Request, head: u16, found: Found<F>, now: &Now) {
@@ -61,7 +67,8 @@ impl<F> Connection<F> {
     fn end_of(&self, request: &Request, head: u16) -> (Persistence, After) {
         let has_more = self.inbox.len() > usize::from(head);
         match request.persistence {
-            // The client said so itself and sends no more, or can send no more.
+            // The client said so itself and sends no more, or can send no more. To hear it out
+            // would cost three calls for each connection.
             Persistence::Closes if !has_more || self.ended => (Persistence::Closes, After::Closes),
             Persistence::Closes => (Persistence::Closes, After::Shuts),
             _ if self.ended && !has_more => (Persistence::Closes, After::Closes),
@@ -71,6 +78,11 @@ impl<F> Connection<F> {
     }
 
     fn send(&mut self, head: u16, composed: Composed<F>, after: After, now: &Now) {
+        let leaves_at_once = composed.pieces.remaining() <= AT_ONCE_BYTES_MAX;
+        let after = match after {
+            After::Closes if !leaves_at_once && !self.ended => After::Shuts,
+            after => after,
+        };
         let sending = Sending::new(composed, after, &self.limits, now.at);
         if sending.part.is_some() {
             self.go(Event::ReplyOfPages, State::Pages { head, sending });

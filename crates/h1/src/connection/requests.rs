@@ -4,11 +4,15 @@ use core::mem;
 
 use super::{Connection, State, Upload};
 use crate::{
-    Answer, Found, Now, Request, Status, compose,
+    Answer, Found, Now, Refusal, Request, Status, compose,
     head::Scan,
     reply::{Rate, Sending},
     state::Event,
 };
+
+/// Empty lines before a request that are passed over. RFC 9112 section 2.2 asks for one, which
+/// clients of old sent behind a body; who sends many more sends no request.
+const EMPTY_LINES_MAX: u8 = 8;
 
 impl<F> Connection<F> {
     /// Goes as far as the bytes lead that have come.
@@ -34,8 +38,11 @@ impl<F> Connection<F> {
             State::Head { since, scan } => (since, scan),
             _ => (now.at, Scan::default()),
         };
-        // Empty lines before a request are passed over (RFC 9112 section 2.2).
         while self.inbox.bytes().starts_with(b"\r\n") {
+            if self.empty_lines == EMPTY_LINES_MAX {
+                return self.refused(Refusal(Status::BAD_REQUEST), now);
+            }
+            self.empty_lines += 1;
             self.inbox.skip(2);
             scan = Scan::default();
         }
@@ -49,6 +56,7 @@ impl<F> Connection<F> {
 
     /// A head is whole.
     fn begin(&mut self, request: Request, head: u16) {
+        self.empty_lines = 0;
         self.go(Event::HeadWhole, State::Find { request, head });
     }
 

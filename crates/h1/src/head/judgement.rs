@@ -74,10 +74,11 @@ impl Request {
             b"*" if self.method == Method::Options => return Ok(()),
             [b'/', ..] => target,
             _ => {
-                let scheme = [&b"http://"[..], b"https://"].into_iter().find(|scheme| {
-                    target.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme))
-                });
-                let after = &target[scheme.ok_or(BAD)?.len()..];
+                // No TLS is spoken here, so nothing of `https` can be (RFC 9110 section 7.4).
+                let (scheme, after) = target.split_at_checked("http://".len()).ok_or(BAD)?;
+                if !scheme.eq_ignore_ascii_case(b"http://") {
+                    return Err(BAD);
+                }
                 let end = after.iter().position(|&byte| byte == b'/' || byte == b'?');
                 let (authority, rest) = after.split_at(end.unwrap_or(after.len()));
                 if authority.is_empty() || !is_host(authority) {
@@ -293,7 +294,7 @@ fn is_host(value: &[u8]) -> bool {
             let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
             !address.is_empty() && address.iter().all(is_part)
         }
-        _ => host.iter().all(|&byte| is_name(byte)),
+        _ => host.iter().all(|&byte| is_name(byte)) && has_whole_escapes(host),
     };
     let is_numbered = match port {
         [] => true,
@@ -303,6 +304,19 @@ fn is_host(value: &[u8]) -> bool {
         _ => false,
     };
     is_named && is_numbered
+}
+
+/// Whether two digits stand behind each `%` (RFC 3986 section 2.1).
+fn has_whole_escapes(mut text: &[u8]) -> bool {
+    while let Some(at) = memchr(b'%', text) {
+        match &text[at + 1..] {
+            [one, other, rest @ ..] if one.is_ascii_hexdigit() && other.is_ascii_hexdigit() => {
+                text = rest;
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// What a `reg-name` may hold.

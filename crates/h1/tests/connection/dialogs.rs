@@ -29,6 +29,37 @@ fn connections_close() {
     check("GET /small HTTP/1.0\n\nGET /small HTTP/1.0\n\n", "200+5c, Shut");
 }
 
+/// What comes behind the last request must not destroy the reply: a socket that is closed resets.
+#[test]
+fn who_may_still_send_is_heard_out() {
+    let closing = |path: &str| format!("GET {path} HTTP/1.1\nHost: a\nConnection: close\n\n");
+    // A reply that does not leave at once is on its way for as long as its client likes.
+    check(&closing("/broad"), "200+14600c, Shut");
+    check("GET /broad HTTP/1.0\n\n", "200+14600c, Shut");
+    check("HEAD /broad HTTP/1.0\n\n", "200+0hc, Close");
+    let mut driver = Driver::new();
+    driver.connection.received(crlf(&closing("/broad")).as_bytes(), &driver.now);
+    driver.connection.ended(&driver.now);
+    assert_eq!(driver.run().told(), "200+14600c, Close");
+    // Or something has come while any was on its way.
+    for (path, until) in [
+        ("/small", "Find"),
+        ("/small", "Send"),
+        ("/loaded", "Load"),
+        ("/loaded", "Send"),
+        ("/large", "Load"),
+        ("/large", "Send"),
+    ] {
+        let mut driver = Driver::new();
+        driver.connection.received(crlf(&closing(path)).as_bytes(), &driver.now);
+        while driver.wants() != until {
+            driver.step();
+        }
+        assert!(!driver.connection.received(b"G", &driver.now), "{path}: enough for now");
+        assert!(driver.run().told().ends_with("c, Shut"), "{path} {until}: {}", driver.told());
+    }
+}
+
 #[test]
 fn requests_may_follow_each_other_at_once() {
     let small = "GET /small HTTP/1.1\nHost: a\n\n";
@@ -46,13 +77,30 @@ fn requests_may_follow_each_other_at_once() {
 fn empty_lines_before_a_request_are_passed_over() {
     check("\n", "Recv");
     check("\n\n\nGET /small HTTP/1.1\nHost: a\n\n\n\n", "200+5, Recv");
-    check(&"\n".repeat(100_000), "Recv");
     check_raw(b"\nGET /small HTTP/1.1\r\nHost: a\r\n\r\n", "400c, Shut");
     check_raw(b" GET /small HTTP/1.1\r\nHost: a\r\n\r\n", "400c, Shut");
     // Also where a line that was empty has come before, in pieces.
     let mut driver = Driver::new();
     driver.peer_sends(b"\r").peer_sends(b"\n").peer_sends(b"").peer_sends(b"\n");
     assert_eq!(driver.peer_sends(get("/small").as_bytes()).told(), "400c, Shut");
+}
+
+#[test]
+fn not_many_empty_lines_are_passed_over() {
+    let small = "GET /small HTTP/1.1\nHost: a\n\n";
+    let most = format!("{}{small}", "\n".repeat(8));
+    check(&"\n".repeat(8), "Recv");
+    check(&"\n".repeat(9), "400c, Shut");
+    check(&"\n".repeat(100_000), "400c, Shut");
+    // Before each request anew, however they are cut.
+    check(&most.repeat(3), "200+5 200+5 200+5, Recv");
+    check(&format!("{most}{}", "\n".repeat(9)), "200+5 400c, Shut");
+    for cut in 1..5 {
+        let mut driver = Driver::new().cut(&[cut]);
+        assert_eq!(driver.peer_sends(crlf(&most.repeat(2)).as_bytes()).told(), "200+5 200+5, Recv");
+        assert_eq!(driver.peer_sends(b"\r\n".repeat(8).as_slice()).told(), "200+5 200+5, Recv");
+        assert_eq!(driver.peer_sends(b"\r\n").told(), "200+5 200+5 400c, Shut");
+    }
 }
 
 #[test]

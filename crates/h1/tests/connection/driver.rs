@@ -9,6 +9,9 @@ use measure::{Duration, Instant};
 /// Bytes of the file behind `/large`: three windows and a rest.
 pub(crate) const LARGE_BYTES: u64 = 3_500;
 
+/// Bytes in memory behind `/broad`: more than leave at once.
+const BROAD_BYTES: usize = 14_600;
+
 /// A connection, the peer that it talks with, and a clock that only the test moves.
 pub(crate) struct Driver {
     pub(crate) connection: Connection<()>,
@@ -182,6 +185,7 @@ pub(crate) fn find(path: &[u8]) -> Found<()> {
         b"/large" => {
             Found::Answer(answer(Content::File { file: Shared::new(()), length: LARGE_BYTES }))
         }
+        b"/broad" => Found::Answer(answer(in_memory(&[b'x'; BROAD_BYTES]))),
         b"/missing" => Found::Status(Status::NOT_FOUND),
         _ => {
             let codings = Codings::default();

@@ -143,6 +143,33 @@ fn answers_must_get_on() {
     assert_eq!(send(&[2_500, 0, 0]), "Close");
 }
 
+/// Two stall timeouts of the least rate are what a burst of the kernel may save up: whoever took
+/// much at once does not live on it for hours.
+#[test]
+fn what_went_faster_counts_for_two_stall_timeouts() {
+    let windows = |taken: u64, per_window: u64| {
+        let stall_timeout = Duration::from_secs(15);
+        let limits = Limits { window_bytes: 1 << 20, rate_min: 10, stall_timeout, ..limits() };
+        let mut driver = Driver::with(limits).asked("/large");
+        while driver.wants() != "Send" {
+            driver.step();
+        }
+        driver.connection.sent(taken, &driver.now);
+        let mut windows = 0;
+        while driver.pass(5 * SECOND).wants() == "Send" && windows < 10 {
+            driver.connection.sent(per_window, &driver.now);
+            windows += 1;
+        }
+        windows
+    };
+    // The first window is not judged, and each of the others takes 50 bytes of at most 300.
+    assert_eq!(windows(300, 1), 7);
+    assert_eq!(windows(3_000, 1), 7);
+    assert_eq!(windows(299, 1), 7);
+    assert_eq!(windows(240, 1), 5);
+    assert_eq!(windows(3_000, 49), 10);
+}
+
 #[test]
 fn each_window_of_a_file_is_judged_anew() {
     let mut driver = Driver::new().asked("/large");

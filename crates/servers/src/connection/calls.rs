@@ -32,6 +32,9 @@ pub(crate) trait Calls {
 
     /// Whether there will ever be more to receive.
     fn may_hear(&self) -> bool;
+
+    /// Whether something lies unread, as far as that is known; mostly that costs no call.
+    fn lies_unread(&mut self) -> bool;
 }
 
 /// Those of a socket that does not block, of which a poller says when it is ready.
@@ -122,11 +125,15 @@ impl Calls for Ready {
     }
 
     fn hears(&mut self, _: bool) -> io::Result<bool> {
-        Ok(matches!(self.incoming, Incoming::Something | Incoming::TheEnd))
+        Ok(self.lies_unread())
     }
 
     fn may_hear(&self) -> bool {
         self.incoming != Incoming::Over
+    }
+
+    fn lies_unread(&mut self) -> bool {
+        matches!(self.incoming, Incoming::Something | Incoming::TheEnd)
     }
 }
 

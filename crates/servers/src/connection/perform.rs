@@ -118,6 +118,9 @@ impl Books<'_> {
                 if connection.hears && connection.calls.hears(true).unwrap_or(true) {
                     return self.receive(connection, share, true);
                 }
+                if dialog.session.view().drops && connection.calls.lies_unread() {
+                    return self.receive_behind(connection, share);
+                }
                 if let Some(journal) = &mut dialog.journal {
                     journal.note_sending(&*dialog.session, || self.me());
                 }
@@ -173,6 +176,19 @@ impl Books<'_> {
             Err(e) => self.broke_off(dialog, &e),
         }
         Progress::Went
+    }
+
+    /// What came behind the last request. If there was nothing, the reply goes on all the same.
+    #[cold]
+    fn receive_behind<C: Calls>(
+        &mut self,
+        connection: &mut Connection<C>,
+        share: &mut Share<'_>,
+    ) -> Progress {
+        match self.receive(connection, share, true) {
+            Progress::Blocked(_) => Progress::Went,
+            progress => progress,
+        }
     }
 
     /// Nothing can be done until a load comes back, but to hear.

@@ -83,6 +83,8 @@ pub(crate) struct Waiting {
     hears: bool,
     /// FIN has come: there is nothing more to hear.
     ended: bool,
+    /// The last receive filled all of its buffer, so there may be more.
+    filled: bool,
 }
 
 /// What a listening socket hands on to connections that threads serve: as long as a receive waits,
@@ -99,7 +101,8 @@ pub(crate) fn long_patience(limits: &Limits) -> Duration {
 impl Waiting {
     /// Of a socket whose timeouts are [`first_patience`].
     pub(crate) fn new(socket: Arc<Socket>, how: Option<Sendfile>, limits: &Limits) -> Self {
-        Self { socket, how, patience: first_patience(limits), hears: false, ended: false }
+        let patience = first_patience(limits);
+        Self { socket, how, patience, hears: false, ended: false, filled: false }
     }
 }
 
@@ -109,6 +112,7 @@ impl Calls for Waiting {
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let received = self.socket.recv(into);
         self.ended = matches!(received, Ok(0));
+        self.filled = received.as_ref().is_ok_and(|n| *n == into.len());
         received
     }
 
@@ -138,6 +142,13 @@ impl Calls for Waiting {
 
     fn may_hear(&self) -> bool {
         !self.ended
+    }
+
+    /// Most heads are shorter than a buffer, and cost no call.
+    fn lies_unread(&mut self) -> bool {
+        let now = Some(Duration::ZERO);
+        self.filled = self.filled && self.socket.is_readable_first(false, now).unwrap_or(false);
+        self.filled
     }
 }
 

@@ -70,6 +70,24 @@ pub(crate) const ROWS: &[&Row] = &[
         end: End::Open,
     },
     &Row {
+        name: "If-None-Match with something behind the ETag matches nothing",
+        cites: "9110 13.1.2, 8.8.3",
+        send: &[Get("/digits.txt", ""), Heard(1), Get("/digits.txt", "If-None-Match: $ETAGx\r\n")],
+        expect: &[ok("/digits.txt"), ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "If-None-Match that is no list matches nothing",
+        cites: "9110 13.1.2, 8.8.3",
+        send: &[
+            Get("/digits.txt", ""),
+            Heard(1),
+            Get("/digits.txt", "If-None-Match: $ETAG, other\r\n"),
+        ],
+        expect: &[ok("/digits.txt"), ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
         name: "If-None-Match with a star",
         cites: "9110 13.1.2",
         send: &[Get("/digits.txt", "If-None-Match: *\r\n")],
@@ -168,6 +186,13 @@ pub(crate) const ROWS: &[&Row] = &[
         end: End::Open,
     },
     &Row {
+        name: "If-Match with something behind the ETag fails",
+        cites: "9110 13.1.1, 8.8.3",
+        send: &[Get("/digits.txt", ""), Heard(1), Get("/digits.txt", "If-Match: $ETAG x\r\n")],
+        expect: &[ok("/digits.txt"), status(412)],
+        end: End::Open,
+    },
+    &Row {
         name: "If-Match compares strongly",
         cites: "9110 13.1.1, 8.8.3.2",
         send: &[Get("/digits.txt", ""), Heard(1), Get("/digits.txt", "If-Match: W/$ETAG\r\n")],
@@ -239,6 +264,17 @@ pub(crate) const ROWS: &[&Row] = &[
         cites: "9110 13.1.5",
         send: &[Get("/digits.txt", "Range: bytes=5-9\r\nIf-Range: \"other\"\r\n")],
         expect: &[ok("/digits.txt").lacks(&["content-range"])],
+        end: End::Open,
+    },
+    &Row {
+        name: "If-Range with something behind the ETag: everything",
+        cites: "9110 13.1.5, 8.8.3",
+        send: &[
+            Get("/digits.txt", ""),
+            Heard(1),
+            Get("/digits.txt", "Range: bytes=0-0\r\nIf-Range: $ETAGx\r\n"),
+        ],
+        expect: &[ok("/digits.txt"), ok("/digits.txt")],
         end: End::Open,
     },
     &Row {

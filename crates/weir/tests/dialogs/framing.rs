@@ -77,6 +77,16 @@ pub(crate) const ROWS: &[&Row] = &[
         end: End::Open,
     },
     &Row {
+        name: "blanks may stand around the semicolon of a chunk extension",
+        cites: "9112 7.1.1",
+        send: &[
+            Get("/digits.txt", "Transfer-Encoding: chunked\r\n"),
+            Raw(b"1 ;\ta = b\r\na\r\n0\r\n\r\n"),
+        ],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
         name: "trailer fields are read away",
         cites: "9112 7.1.2",
         send: &[
@@ -302,6 +312,60 @@ pub(crate) const ROWS: &[&Row] = &[
         name: "a bare LF after a chunk size is refused",
         cites: "9112 7.1, 2.2",
         send: &[Get("/", "Transfer-Encoding: chunked\r\n"), Raw(b"5\nhello\r\n0\r\n\r\n")],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "blanks behind a chunk size are refused",
+        cites: "9112 7.1.1",
+        send: &[Get("/digits.txt", "Transfer-Encoding: chunked\r\n"), Raw(b"1 \r\na\r\n0\r\n\r\n")],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a tab behind a chunk size is refused",
+        cites: "9112 7.1.1",
+        send: &[
+            Get("/digits.txt", "Transfer-Encoding: chunked\r\n"),
+            Raw(b"1\t\r\na\r\n0\r\n\r\n"),
+        ],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a chunk extension without a name is refused",
+        cites: "9112 7.1.1",
+        send: &[Get("/digits.txt", "Transfer-Encoding: chunked\r\n"), Raw(b"1;\r\na\r\n0\r\n\r\n")],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a chunk extension without a name before another is refused",
+        cites: "9112 7.1.1",
+        send: &[
+            Get("/digits.txt", "Transfer-Encoding: chunked\r\n"),
+            Raw(b"1;;a\r\na\r\n0\r\n\r\n"),
+        ],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "a chunk extension with a value and no name is refused",
+        cites: "9112 7.1.1",
+        send: &[
+            Get("/digits.txt", "Transfer-Encoding: chunked\r\n"),
+            Raw(b"1;=x\r\na\r\n0\r\n\r\n"),
+        ],
+        expect: &[refused(400)],
+        end: End::Closes,
+    },
+    &Row {
+        name: "octets above ASCII in a chunk extension are for quoted strings",
+        cites: "9112 7.1.1",
+        send: &[
+            Get("/digits.txt", "Transfer-Encoding: chunked\r\n"),
+            Raw(b"1;a=\xff\r\na\r\n0\r\n\r\n"),
+        ],
         expect: &[refused(400)],
         end: End::Closes,
     },

@@ -3,6 +3,7 @@
 //! architecture and poller that the binary lists.
 #![forbid(unsafe_code)]
 
+mod closing;
 mod descriptors;
 mod files;
 mod handover;

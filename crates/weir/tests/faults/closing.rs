@@ -1,0 +1,52 @@
+//! Clients that send more behind their own `Connection: close` (RFC 9112 section 9.6): what they
+//! send is not answered, and costs them nothing of the reply.
+
+use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
+use crate::support::server::{Program, on_every};
+use crate::support::wire::Wire;
+
+const NEXT: &[u8] = b"GET /probe.txt HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Bytes that architectures receive by one call. A head that fills them leaves the rest unread.
+const BUFFERS: [usize; 2] = [2 << 10, 16 << 10];
+
+#[test]
+fn what_lies_unread_behind_the_last_request_resets_nobody() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        for bytes in BUFFERS {
+            let mut wire = server.connect();
+            wire.send(&[&last_request("/digits.txt", bytes), NEXT].concat()).expect("sent");
+            let (head, body) = wire.reply(false).expect("answered");
+            assert_eq!((head.status, &*body), (200, DIGITS), "{combination}, {bytes}");
+            assert_eq!(wire.end(), Ok(()), "{combination}, {bytes}");
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn a_reply_on_its_way_to_a_narrow_client_survives_what_that_sends() {
+    let site = Fixture::new();
+    let large = pattern(LARGE_BYTES);
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        let mut wire = Wire::narrow(server.address, 0, 8 << 10).expect("a connection");
+        wire.send(&last_request("/large.bin", 100)).expect("sent");
+        let head = wire.head().expect("answered");
+        assert!(head.closes(), "{combination}");
+        wire.send(NEXT).expect("sent while the reply is on its way");
+        let body = wire.bytes(LARGE_BYTES);
+        assert!(body.as_ref() == Ok(&large), "{combination}: {:?}", body.err());
+        assert_eq!(wire.end(), Ok(()), "{combination}");
+        server.stop();
+    });
+}
+
+/// A head of so many bytes.
+fn last_request(path: &str, bytes: usize) -> Vec<u8> {
+    let begin = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ");
+    let filled = "x".repeat(bytes - begin.len() - "\r\n\r\n".len());
+    format!("{begin}{filled}\r\n\r\n").into_bytes()
+}
