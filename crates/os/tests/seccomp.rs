@@ -15,7 +15,13 @@ use os::seccomp::{self, Kind};
 use os::{Directory, Signal, Signals, Wake};
 
 const SIGABRT: i32 = 6;
+const SIGKILL: i32 = 9;
 const SIGSYS: i32 = 31;
+// Of fcntl.h and sockios.h, which the crate has not.
+const F_SETSIG: i64 = 10;
+const F_SETOWN_EX: i64 = 15;
+const FIOSETOWN: i64 = 0x8901;
+const SIOCSPGRP: i64 = 0x8902;
 
 fn main() {
     if let Err(e) = seccomp::probe() {
@@ -27,6 +33,7 @@ fn main() {
         ("what_it_never_does_is_refused", what_it_never_does_is_refused),
         ("what_only_others_would_do_ends_it", what_only_others_would_do_ends_it),
         ("its_signals_are_for_itself", its_signals_are_for_itself),
+        ("no_descriptor_of_its_signals_others", no_descriptor_of_its_signals_others),
         ("rings_are_for_those_who_have_one", rings_are_for_those_who_have_one),
     ]);
 }
@@ -74,6 +81,12 @@ fn what_a_worker_does_goes_on() {
                 poller.add_level(&wake, 1).expect("added");
                 assert_eq!(poller.wait(None).expect("waited").len(), 1);
             }
+            let file = fs::File::open(place.path().join("file")).expect("still there");
+            let twice = file.try_clone().expect("a second descriptor of it");
+            let flags = rustix::fs::fcntl_getfl(&twice).expect("its flags");
+            rustix::fs::fcntl_setfl(&twice, flags | rustix::fs::OFlags::APPEND).expect("set");
+            let flags = rustix::io::fcntl_getfd(&twice).expect("its own flags");
+            rustix::io::fcntl_setfd(&twice, flags).expect("set");
             os::thread::set_name("confined");
             assert!(os::limits::descriptors() > 0);
         });
@@ -125,6 +138,43 @@ fn its_signals_are_for_itself() {
     });
     assert_eq!(exit, Exit::Status(0));
     assert_eq!(ends(Kind::Calls, || std::process::abort()), Exit::Killed(SIGABRT));
+}
+
+/// Ways by which the kernel sends others a signal for a process, beside those that send one at once.
+fn no_descriptor_of_its_signals_others() {
+    let supervisor = i64::from(process::id());
+    let kill = i64::from(SIGKILL);
+    let id = (&raw const supervisor).expose_provenance() as i64;
+    let asynchronous = i64::from(libc::O_ASYNC);
+    let rows: [(&str, i64, [i64; 4]); 16] = [
+        ("F_SETOWN", libc::SYS_fcntl, [0, libc::F_SETOWN.into(), supervisor, 0]),
+        ("F_SETOWN_EX", libc::SYS_fcntl, [0, F_SETOWN_EX, id, 0]),
+        ("F_SETSIG", libc::SYS_fcntl, [0, F_SETSIG, kill, 0]),
+        ("F_SETFL", libc::SYS_fcntl, [0, libc::F_SETFL.into(), asynchronous, 0]),
+        ("F_NOTIFY", libc::SYS_fcntl, [0, libc::F_NOTIFY.into(), 1, 0]),
+        ("F_SETLEASE", libc::SYS_fcntl, [0, libc::F_SETLEASE.into(), 0, 0]),
+        ("FIOASYNC", libc::SYS_ioctl, [0, libc::FIOASYNC as i64, id, 0]),
+        ("FIOSETOWN", libc::SYS_ioctl, [0, FIOSETOWN, id, 0]),
+        ("SIOCSPGRP", libc::SYS_ioctl, [0, SIOCSPGRP, id, 0]),
+        ("PR_SET_PDEATHSIG", libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), kill, 0, 0]),
+        ("timer_create", libc::SYS_timer_create, [0, 0, id, 0]),
+        ("mq_notify", libc::SYS_mq_notify, [0, 0, 0, 0]),
+        ("kill", libc::SYS_kill, [supervisor, 0, 0, 0]),
+        ("tkill", libc::SYS_tkill, [supervisor, 0, 0, 0]),
+        ("rt_sigqueueinfo", libc::SYS_rt_sigqueueinfo, [supervisor, 0, id, 0]),
+        ("pidfd_open", libc::SYS_pidfd_open, [supervisor, 0, 0, 0]),
+    ];
+    for kind in [Kind::Calls, Kind::Ring] {
+        let exit = ends(kind, || {
+            for (name, call, [a, b, c, d]) in rows {
+                // SAFETY: what is pointed to outlives the call; none of them touches other memory.
+                let done = unsafe { libc::syscall(call, a, b, c, d) };
+                let refused = std::io::Error::last_os_error();
+                assert_eq!((done, refused.raw_os_error()), (-1, Some(libc::EPERM)), "{name}");
+            }
+        });
+        assert_eq!(exit, Exit::Status(0), "{kind:?}");
+    }
 }
 
 fn rings_are_for_those_who_have_one() {
