@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
@@ -40,12 +41,18 @@ fn main() {
 
 /// How a child ends that is confined and then acts; a panic there is status 1.
 fn ends(kind: Kind, act: impl FnOnce()) -> Exit {
+    ends_prepared(kind, || (), |()| act())
+}
+
+/// The same of one that has prepared something before.
+fn ends_prepared<P>(kind: Kind, prepare: impl FnOnce() -> P, act: impl FnOnce(P)) -> Exit {
     let pid = match process::fork().unwrap() {
         Fork::Parent(pid) => pid,
         Fork::Child => {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let prepared = prepare();
                 seccomp::confine(kind).expect("this kernel has it");
-                act();
+                act(prepared);
             }));
             process::exit(i32::from(done.is_err()))
         }
@@ -177,16 +184,35 @@ fn no_descriptor_of_its_signals_others() {
     }
 }
 
+/// Of one that was made before, which does what it could do; none is made any more.
 fn rings_are_for_those_who_have_one() {
     let make = || {
         let settings =
             RingSettings { entries: 8, completions: 16, buffers: 8, buffer_bytes: 64, handles: 8 };
-        Ring::new(&settings).map(drop)
+        Ring::new(&settings)
     };
     if let Err(e) = make() {
         println!("skipped: no ring: {e}");
         return;
     }
-    assert_eq!(ends(Kind::Ring, || make().expect("allowed")), Exit::Status(0));
-    assert_eq!(ends(Kind::Calls, || drop(make().expect_err("not allowed"))), Exit::Status(0));
+    for (kind, expected) in [(Kind::Ring, None), (Kind::Calls, Some(ErrorKind::PermissionDenied))] {
+        let exit = ends_prepared(
+            kind,
+            || make().expect("not confined yet"),
+            |mut ring| {
+                let wake = Arc::new(Wake::new().expect("a wake"));
+                wake.wake();
+                ring.poll(&wake, 7).expect("there is room");
+                let entered = ring.submit_and_wait(1, None);
+                assert_eq!(entered.err().map(|e| e.kind()), expected, "enters");
+                let told = ring.completion().map(|completion| completion.token);
+                assert_eq!(told, expected.is_none().then_some(7), "is told");
+                let another = make().err().expect("another ring").kind();
+                assert_eq!(another, ErrorKind::PermissionDenied);
+                // Where it may not be entered nothing can be waited for, which it does for a second.
+                std::mem::forget(ring);
+            },
+        );
+        assert_eq!(exit, Exit::Status(0), "{kind:?}");
+    }
 }

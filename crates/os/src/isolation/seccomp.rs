@@ -16,7 +16,7 @@ use crate::page_cache::SYS_CACHESTAT;
 pub enum Kind {
     /// Loops and threads: sockets and files by calls of their own.
     Calls,
-    /// Rings: most of that by entries, which seccomp does not see.
+    /// Rings: most of that by entries of the ring that was made before, which seccomp does not see.
     Ring,
 }
 
@@ -160,8 +160,9 @@ const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-const RING: &[c_long] =
-    &[libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_io_uring_setup];
+/// A ring is made before: another one could be told to do what this one cannot
+/// ([`crate::ring::Ring`]).
+const RING: &[c_long] = &[libc::SYS_io_uring_enter];
 
 /// What no mistake of ours would call: whoever does so has taken the worker over.
 const HOSTILE: &[c_long] = &[

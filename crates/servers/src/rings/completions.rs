@@ -70,14 +70,18 @@ pub(crate) struct Completions<'s> {
 }
 
 /// The ring of a worker for so many connections.
-fn ring(connections: u64) -> io::Result<Ring> {
+///
+/// # Errors
+/// The machine refuses it.
+pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
     Ring::new(&RingSettings {
         entries: ENTRIES,
         completions: 16_384,
         buffers: BUFFERS,
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
-        handles: os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX) as u32,
+        handles: os::limits::descriptors().min(connections as u64 + SLOTS_BEYOND).min(HANDLES_MAX)
+            as u32,
     })
 }
 
@@ -86,14 +90,13 @@ fn ring(connections: u64) -> io::Result<Ring> {
 /// # Errors
 /// Why not, in words.
 pub(crate) fn probe(connections: u64) -> io::Result<()> {
-    os::ring::probe().and_then(|()| ring(connections).map(drop))
+    os::ring::probe().and_then(|()| ring(connections as usize).map(drop))
 }
 
 impl<'s> Completions<'s> {
-    pub(crate) fn new(worker: &'s Worker<'s>) -> io::Result<Self> {
+    pub(crate) fn new(worker: &'s Worker<'s>, mut ring: Ring) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let server = worker.server;
-        let mut ring = ring(server.connections_max as u64)?;
         ring.poll(worker.wake(), ORDER)?;
         Ok(Self {
             ring,

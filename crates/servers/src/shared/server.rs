@@ -3,6 +3,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use os::ring::Ring;
 use os::{File, Listener, Wake};
 use site::Site;
 
@@ -17,7 +18,20 @@ use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
 
 /// An architecture, as workers run it.
-pub type Architecture = Row<fn(&Worker<'_>) -> io::Result<()>>;
+pub type Architecture = Row<Run>;
+
+/// What runs one worker until it has drained.
+pub enum Run {
+    /// By system calls.
+    Calls(fn(&Worker<'_>) -> io::Result<()>),
+    /// By a ring, which is made before the worker is confined: from then on it makes none.
+    Ring {
+        /// For so many connections.
+        make: fn(connections: usize) -> io::Result<Ring>,
+        /// With that.
+        run: fn(&Worker<'_>, Ring) -> io::Result<()>,
+    },
+}
 
 /// What all workers share: made once by the supervisor, before the first fork.
 pub struct Server {
