@@ -272,6 +272,31 @@ fn a_knob_that_was_turned_is_in_force() {
     });
 }
 
+/// Who comes alone is a phase of his own, whoever accepts, and whoever else was woken for nobody.
+#[test]
+fn each_accept_phase_has_taken_somebody() {
+    const TWO: &[&str] = &["--processes", "2"];
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let of_count = if combination.takes(TWO) { TWO } else { &[] };
+        let mut server = combination.start(&site.root(), &[ANYWHERE, of_count].concat());
+        let admin = ready(&mut server);
+        for _ in 0..20 {
+            server.fetch("/digits.txt").expect("served");
+        }
+        let sum = |counter: &str| {
+            let name = format!("weir_{counter}_total{{");
+            let metrics = metrics(&ask(admin, "/metrics", "").1);
+            let of_workers = metrics.iter().filter(|(known, _)| known.starts_with(&name));
+            of_workers.map(|(_, value)| value).sum::<f64>()
+        };
+        let all = await_true(PATIENCE, || sum("replies") == 20.0);
+        let counted = (sum("accepted"), sum("accept_phases"));
+        assert!(all && counted == (20.0, 20.0), "{combination}: {counted:?}");
+        server.stop();
+    });
+}
+
 #[test]
 fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();

@@ -138,7 +138,6 @@ impl<'s> Loop<'s> {
     /// accept-phase: takes up to accept-limit connections from each listening socket.
     pub(crate) fn accept(&mut self) {
         let limit = self.books.server.accept_limit();
-        self.books.tally.add(Counter::AcceptPhases, 1);
         for (place, listener) in self.accepting.listeners(&self.books) {
             for _ in 0..limit {
                 match self.accepting.take(listener, &mut self.books) {
