@@ -186,6 +186,7 @@ impl<'s> Books<'s> {
 
     /// Too much waits already for who would do a load.
     pub(crate) fn load_refused(&mut self, dialog: &mut Dialog, tag: Tag) {
+        self.tally.add(Counter::LoadRefusals, 1);
         let refused = Loaded::Status(Status::SERVICE_UNAVAILABLE);
         dialog.session.tell(Event::Loaded(tag, refused), &self.now);
     }

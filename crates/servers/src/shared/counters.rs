@@ -42,7 +42,8 @@ counters! {
     Bytes "bytes" "bytes" "Bytes sent, heads included",
     Loads "loads" "loads" "Lookups that had to touch the disk",
     HandOvers "hand_overs" "loads" "Times a helper or the ring was asked to load",
-    Blocked "blocked_ns" "ns" "Time a loop or a thread spent in loads that it did itself",
+    LoadRefusals "load_refusals" "replies" "Refused with 503: too many loads wait already",
+    Blocked "blocked_ns" "ns" "Time that who performs has waited for a disk, rather too little",
     Timeouts "timeouts" "timeouts" "Deadlines at which patience was over",
     PeerFaults "peer_faults" "connections" "Connections that a peer reset or left",
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
@@ -203,9 +204,14 @@ impl Default for Totals {
 }
 
 /// What one thread has counted since it last published.
-#[derive(Default)]
 pub struct Tally {
     counts: [u64; COUNTERS.len()],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { counts: [0; COUNTERS.len()] }
+    }
 }
 
 impl Tally {
