@@ -174,8 +174,8 @@ pub const IO_WAIT: Metric = metric("processor waits for the disk", "%", |point| 
     (all_us > 0).then(|| 100.0 * of.iowait_us as f64 / all_us as f64)
 });
 
-/// Of the time, that in which a loop or a thread of Weir's did loads itself, over all of them:
-/// more than all of it where several do.
+/// Of the time, that in which a loop of Weir's has waited for a disk, or a thread in loads that it
+/// did itself; over all of them, so more than all of it where several do. Rather too little.
 pub const BLOCKED: Metric = metric("blocked in loads", "% of the time", |point| {
     Some(point.counted_per_s("blocked_ns")? / 1e7)
 });

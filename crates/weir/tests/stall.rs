@@ -166,6 +166,55 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
     });
 }
 
+/// How long who performs has waited is told, whether it opens, reads or sends: rather too little,
+/// and nothing of what helpers or the kernel have waited.
+#[test]
+fn what_a_disk_has_held_up_is_told() {
+    const HELD: Duration = Duration::from_millis(1200);
+    on_every(Program::Weir, |combination| {
+        // Who waits for whom cannot be told of a thread that sends from a file.
+        let names = if combination.row["stalls"] == "one of N" {
+            &["small.txt"][..]
+        } else {
+            &["small.txt", "a.bin"]
+        };
+        for name in names {
+            let site = Fixture::new();
+            let slow = SlowFiles::mount(&site.root().join("slow"));
+            let mut server = combination.start(&site.root(), &["--admin", "127.0.0.1:0"]);
+            let admin = server.await_admin();
+            let mut wire = server.connect();
+            wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
+            slow.await_read(name);
+            std::thread::sleep(HELD);
+            slow.release();
+            let (head, body) = wire.reply(false).expect("the slow file, in the end");
+            assert!(head.status == 200 && body == content(name), "{combination}: {name}");
+            let least = HELD.as_secs_f64() / 2.0;
+            if combination.row["stalls"] == "nobody" {
+                let begun = Instant::now();
+                while begun.elapsed() < SEVERAL_AGES {
+                    server.fetch("/digits.txt").expect("served");
+                }
+                let told = counted(admin, "blocked_seconds");
+                assert!(told < least, "{combination}: {name}: {told} s of others");
+            } else {
+                // It is told once a second, while something is served.
+                let is_told = || {
+                    server.fetch("/digits.txt").is_ok()
+                        && counted(admin, "blocked_seconds") >= least
+                };
+                assert!(
+                    await_true(PATIENCE, is_told),
+                    "{combination}: {name} {}",
+                    counted(admin, "blocked_seconds")
+                );
+            }
+            server.stop();
+        }
+    });
+}
+
 /// A disk that fails: a refusal, or a reply that visibly breaks off; never one that looks whole.
 #[test]
 fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {

@@ -120,7 +120,9 @@ impl<'s> Completions<'s> {
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
+        let begun = os::clock::monotonic();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
+        self.books.disk.asked_for_events(os::clock::monotonic() - begun);
         let took = self.books.look_at_clock();
         self.gate.tick(self.books.now.at);
         self.books.tally.add(Counter::GeteventsCalls, 1);

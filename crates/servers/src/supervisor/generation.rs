@@ -10,6 +10,7 @@ use measure::{Duration, Instant};
 use os::Listener;
 use os::process::{self, Exit, Fork, Pid};
 use os::seccomp::Kind;
+use os::thread::Schedule;
 
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
@@ -263,15 +264,16 @@ impl Generation {
         }
         let by = format!("begins as process {} by {}", process::id(), server.architecture.name);
         server.errors.write(Level::Debug, By::Worker(n), &by);
+        let schedule = Schedule::open();
         match server.architecture.run {
             Run::Calls(run) => {
                 confine::confine(server, Kind::Calls)?;
-                run(&Worker::new(server, n)?)
+                run(&Worker::new(server, n, schedule)?)
             }
             Run::Ring { make, run } => {
                 let ring = make(server.connections_max)?;
                 confine::confine(server, Kind::Ring)?;
-                run(&Worker::new(server, n)?, ring)
+                run(&Worker::new(server, n, schedule)?, ring)
             }
         }
     }
