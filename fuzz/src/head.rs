@@ -52,7 +52,10 @@ impl<'h> Reader<'h> {
         assert_eq!(request.version == Version::Http10, self.version == b"HTTP/1.0");
         assert!(self.version.starts_with(b"HTTP/1."), "another major version");
         let is_known = [&b"GET"[..], b"HEAD", b"OPTIONS"].contains(&self.method);
-        assert_eq!(is_known, !matches!(request.method, Method::Known | Method::Unknown));
+        assert_eq!(
+            is_known,
+            !matches!(request.method, Method::Post | Method::Known | Method::Unknown)
+        );
         self.check_framing(request);
         self.check_target(head);
         let closes = self.has_token("connection", "close");

@@ -20,7 +20,9 @@ pub enum Method {
     Head,
     /// Answered with what is allowed.
     Options,
-    /// Known, and allowed for no file: 405.
+    /// Allowed for no file: 405. It changes something where somebody has a use for it.
+    Post,
+    /// Known, and allowed for no file either.
     Known,
     /// Not known: 501.
     Unknown,

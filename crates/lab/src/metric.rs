@@ -132,19 +132,24 @@ pub const OPEN: Metric = metric("connections open", "connections", |point| {
     Some(point.vitals.as_ref()?.queues.open as f64)
 });
 
-/// Accept phases, N_phases of Brecht04 equation 1.
+/// Accept phases that took somebody, N_phases of Brecht04 equation 1.
 pub const PHASES: Metric =
     metric("accept phases", "phases/s", |point| point.counted_per_s("accept_phases"));
 
 /// Connections per accept phase, C_avg of Brecht04 equation 1.
 pub const C_AVG: Metric = metric("C_avg", "connections", |point| {
-    Some(point.counted_per_s("accepted")? / point.counted_per_s("accept_phases")?)
+    each(point.counted_per_s("accepted")?, point.counted_per_s("accept_phases")?)
 });
 
 /// Connections of a work phase, on the average (Brecht04 6.3).
 pub const WORK: Metric = metric("connections worked on in a phase", "connections", |point| {
-    Some(point.counted_per_s("worked")? / point.counted_per_s("work_phases")?)
+    each(point.counted_per_s("worked")?, point.counted_per_s("work_phases")?)
 });
+
+/// The share of each of so many; of none there is no share.
+fn each(all: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| all / of)
+}
 
 /// The right side of Brecht04 equation 1, of the server's own counters.
 pub const EQUATION_1: Metric = metric("N_phases x C_avg", "connections/s", |point| {
@@ -158,7 +163,7 @@ pub const GETEVENTS: Metric =
 /// The same by equation 1, if each accept phase follows one call: the accept rate that the kernel
 /// saw, divided by what the server took at a time.
 pub const GETEVENTS_PREDICTED: Metric = metric("getevents calls, predicted", "calls/s", |point| {
-    Some((ESTABLISHED.of)(point)? / (C_AVG.of)(point)?)
+    each((ESTABLISHED.of)(point)?, (C_AVG.of)(point)?)
 });
 
 /// Of the time of the server's processors, that in which they had nothing to do but to wait for a
@@ -169,8 +174,8 @@ pub const IO_WAIT: Metric = metric("processor waits for the disk", "%", |point| 
     (all_us > 0).then(|| 100.0 * of.iowait_us as f64 / all_us as f64)
 });
 
-/// Of the time, that in which a loop or a thread of Weir's did loads itself, over all of them:
-/// more than all of it where several do.
+/// Of the time, that in which a loop of Weir's has waited for a disk, or a thread in loads that it
+/// did itself; over all of them, so more than all of it where several do. Rather too little.
 pub const BLOCKED: Metric = metric("blocked in loads", "% of the time", |point| {
     Some(point.counted_per_s("blocked_ns")? / 1e7)
 });

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
@@ -15,7 +16,13 @@ use os::seccomp::{self, Kind};
 use os::{Directory, Signal, Signals, Wake};
 
 const SIGABRT: i32 = 6;
+const SIGKILL: i32 = 9;
 const SIGSYS: i32 = 31;
+// Of fcntl.h and sockios.h, which the crate has not.
+const F_SETSIG: i64 = 10;
+const F_SETOWN_EX: i64 = 15;
+const FIOSETOWN: i64 = 0x8901;
+const SIOCSPGRP: i64 = 0x8902;
 
 fn main() {
     if let Err(e) = seccomp::probe() {
@@ -27,18 +34,25 @@ fn main() {
         ("what_it_never_does_is_refused", what_it_never_does_is_refused),
         ("what_only_others_would_do_ends_it", what_only_others_would_do_ends_it),
         ("its_signals_are_for_itself", its_signals_are_for_itself),
+        ("no_descriptor_of_its_signals_others", no_descriptor_of_its_signals_others),
         ("rings_are_for_those_who_have_one", rings_are_for_those_who_have_one),
     ]);
 }
 
 /// How a child ends that is confined and then acts; a panic there is status 1.
 fn ends(kind: Kind, act: impl FnOnce()) -> Exit {
+    ends_prepared(kind, || (), |()| act())
+}
+
+/// The same of one that has prepared something before.
+fn ends_prepared<P>(kind: Kind, prepare: impl FnOnce() -> P, act: impl FnOnce(P)) -> Exit {
     let pid = match process::fork().unwrap() {
         Fork::Parent(pid) => pid,
         Fork::Child => {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let prepared = prepare();
                 seccomp::confine(kind).expect("this kernel has it");
-                act();
+                act(prepared);
             }));
             process::exit(i32::from(done.is_err()))
         }
@@ -74,6 +88,12 @@ fn what_a_worker_does_goes_on() {
                 poller.add_level(&wake, 1).expect("added");
                 assert_eq!(poller.wait(None).expect("waited").len(), 1);
             }
+            let file = fs::File::open(place.path().join("file")).expect("still there");
+            let twice = file.try_clone().expect("a second descriptor of it");
+            let flags = rustix::fs::fcntl_getfl(&twice).expect("its flags");
+            rustix::fs::fcntl_setfl(&twice, flags | rustix::fs::OFlags::APPEND).expect("set");
+            let flags = rustix::io::fcntl_getfd(&twice).expect("its own flags");
+            rustix::io::fcntl_setfd(&twice, flags).expect("set");
             os::thread::set_name("confined");
             assert!(os::limits::descriptors() > 0);
         });
@@ -127,16 +147,72 @@ fn its_signals_are_for_itself() {
     assert_eq!(ends(Kind::Calls, || std::process::abort()), Exit::Killed(SIGABRT));
 }
 
+/// Ways by which the kernel sends others a signal for a process, beside those that send one at once.
+fn no_descriptor_of_its_signals_others() {
+    let supervisor = i64::from(process::id());
+    let kill = i64::from(SIGKILL);
+    let id = (&raw const supervisor).expose_provenance() as i64;
+    let asynchronous = i64::from(libc::O_ASYNC);
+    let rows: [(&str, i64, [i64; 4]); 16] = [
+        ("F_SETOWN", libc::SYS_fcntl, [0, libc::F_SETOWN.into(), supervisor, 0]),
+        ("F_SETOWN_EX", libc::SYS_fcntl, [0, F_SETOWN_EX, id, 0]),
+        ("F_SETSIG", libc::SYS_fcntl, [0, F_SETSIG, kill, 0]),
+        ("F_SETFL", libc::SYS_fcntl, [0, libc::F_SETFL.into(), asynchronous, 0]),
+        ("F_NOTIFY", libc::SYS_fcntl, [0, libc::F_NOTIFY.into(), 1, 0]),
+        ("F_SETLEASE", libc::SYS_fcntl, [0, libc::F_SETLEASE.into(), 0, 0]),
+        ("FIOASYNC", libc::SYS_ioctl, [0, libc::FIOASYNC as i64, id, 0]),
+        ("FIOSETOWN", libc::SYS_ioctl, [0, FIOSETOWN, id, 0]),
+        ("SIOCSPGRP", libc::SYS_ioctl, [0, SIOCSPGRP, id, 0]),
+        ("PR_SET_PDEATHSIG", libc::SYS_prctl, [libc::PR_SET_PDEATHSIG.into(), kill, 0, 0]),
+        ("timer_create", libc::SYS_timer_create, [0, 0, id, 0]),
+        ("mq_notify", libc::SYS_mq_notify, [0, 0, 0, 0]),
+        ("kill", libc::SYS_kill, [supervisor, 0, 0, 0]),
+        ("tkill", libc::SYS_tkill, [supervisor, 0, 0, 0]),
+        ("rt_sigqueueinfo", libc::SYS_rt_sigqueueinfo, [supervisor, 0, id, 0]),
+        ("pidfd_open", libc::SYS_pidfd_open, [supervisor, 0, 0, 0]),
+    ];
+    for kind in [Kind::Calls, Kind::Ring] {
+        let exit = ends(kind, || {
+            for (name, call, [a, b, c, d]) in rows {
+                // SAFETY: what is pointed to outlives the call; none of them touches other memory.
+                let done = unsafe { libc::syscall(call, a, b, c, d) };
+                let refused = std::io::Error::last_os_error();
+                assert_eq!((done, refused.raw_os_error()), (-1, Some(libc::EPERM)), "{name}");
+            }
+        });
+        assert_eq!(exit, Exit::Status(0), "{kind:?}");
+    }
+}
+
+/// Of one that was made before, which does what it could do; none is made any more.
 fn rings_are_for_those_who_have_one() {
     let make = || {
         let settings =
             RingSettings { entries: 8, completions: 16, buffers: 8, buffer_bytes: 64, handles: 8 };
-        Ring::new(&settings).map(drop)
+        Ring::new(&settings)
     };
     if let Err(e) = make() {
         println!("skipped: no ring: {e}");
         return;
     }
-    assert_eq!(ends(Kind::Ring, || make().expect("allowed")), Exit::Status(0));
-    assert_eq!(ends(Kind::Calls, || drop(make().expect_err("not allowed"))), Exit::Status(0));
+    for (kind, expected) in [(Kind::Ring, None), (Kind::Calls, Some(ErrorKind::PermissionDenied))] {
+        let exit = ends_prepared(
+            kind,
+            || make().expect("not confined yet"),
+            |mut ring| {
+                let wake = Arc::new(Wake::new().expect("a wake"));
+                wake.wake();
+                ring.poll(&wake, 7).expect("there is room");
+                let entered = ring.submit_and_wait(1, None);
+                assert_eq!(entered.err().map(|e| e.kind()), expected, "enters");
+                let told = ring.completion().map(|completion| completion.token);
+                assert_eq!(told, expected.is_none().then_some(7), "is told");
+                let another = make().err().expect("another ring").kind();
+                assert_eq!(another, ErrorKind::PermissionDenied);
+                // Where it may not be entered nothing can be waited for, which it does for a second.
+                std::mem::forget(ring);
+            },
+        );
+        assert_eq!(exit, Exit::Status(0), "{kind:?}");
+    }
 }

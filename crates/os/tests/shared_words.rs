@@ -4,8 +4,9 @@ mod alone;
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use os::SharedWords;
 use os::process::{self, Exit, Fork};
+use os::{Notices, SharedWords};
+use rustix::mm::{MprotectFlags, mprotect};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 fn main() {
@@ -14,6 +15,7 @@ fn main() {
         ("no_count_is_lost", no_count_is_lost),
         ("words_outlive_who_wrote_them", words_outlive_who_wrote_them),
         ("one_process_may_forget_them", one_process_may_forget_them),
+        ("notices_are_written_by_who_made_them", notices_are_written_by_who_made_them),
     ]);
 }
 
@@ -60,6 +62,49 @@ fn one_process_may_forget_them() {
         }
     });
     assert_eq!(words.map(|words| words[0].load(SeqCst)), Some(5));
+}
+
+/// Others see what changes, also later, and can change nothing: neither through them nor in memory.
+fn notices_are_written_by_who_made_them() {
+    for count in [1, 512, 513, 100_000] {
+        let notices = Notices::new(count).unwrap();
+        let (told, heard) = (SharedWords::new(1).unwrap(), count - 1);
+        notices.words()[heard].store(6, SeqCst);
+        let child = process::fork().unwrap();
+        if child == Fork::Child {
+            let look = std::panic::AssertUnwindSafe(|| {
+                told[0].store(notices.load(heard, SeqCst), SeqCst);
+                while notices.load(heard, SeqCst) == 6 {
+                    std::thread::yield_now();
+                }
+                assert_eq!(notices.load(heard, SeqCst), 7);
+                let write = std::panic::AssertUnwindSafe(|| notices.words().len());
+                std::panic::catch_unwind(write).expect_err("has words to write");
+                let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+                let ours: Vec<_> = maps.lines().filter(|map| map.contains("notices")).collect();
+                assert_eq!(ours.len(), 1, "{maps}");
+                assert!(ours[0].contains(" r--s "), "{ours:?}");
+                let at = usize::from_str_radix(ours[0].split('-').next().unwrap(), 16).unwrap();
+                let at = std::ptr::with_exposed_provenance_mut(at);
+                let access = MprotectFlags::READ | MprotectFlags::WRITE;
+                // SAFETY: more rights to a mapping that nobody uses while it has them.
+                unsafe { mprotect(at, 4096, access) }.expect_err("may be written again");
+                drop(notices);
+            });
+            process::exit(i32::from(std::panic::catch_unwind(look).is_err()));
+        }
+        while told[0].load(SeqCst) != 6 {
+            std::thread::yield_now();
+        }
+        notices.words()[heard].store(7, SeqCst);
+        waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        let (_, exit) = process::wait_any_exited().unwrap().unwrap();
+        assert_eq!(exit, Exit::Status(0));
+        assert_eq!(notices.load(heard, SeqCst), 7);
+    }
+    for count in [0, usize::MAX, usize::MAX / 8] {
+        Notices::new(count).unwrap_err();
+    }
 }
 
 /// Forks so many, each doing `work` with its number, and waits until they have.

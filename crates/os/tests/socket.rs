@@ -341,6 +341,7 @@ fn peers_have_addresses() {
         assert_eq!(os::wait_readable([listener.as_fd()], Some(PATIENCE)).unwrap(), [true]);
         let socket = listener.accept(Blocking::No).unwrap();
         assert_eq!(socket.peer_ip(), Some(seen), "{text}");
+        assert_eq!(socket.peer_user(), None, "{text}");
         let told = socket.peer().unwrap();
         assert_eq!(
             (told.ip().to_canonical(), told.port()),
@@ -350,6 +351,7 @@ fn peers_have_addresses() {
     }
     let (unix, _theirs) = pair(Transport::Unix, Blocking::No);
     assert_eq!((unix.peer(), unix.peer_ip()), (None, None));
+    assert_eq!(unix.peer_user(), Some(os::users::effective().0));
     let gone = Connection::new(Blocking::No).hear_reset();
     assert_eq!((gone.peer(), gone.peer_ip()), (None, None));
 }

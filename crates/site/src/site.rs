@@ -310,7 +310,7 @@ const fn instead_of_a_file(method: Method) -> Option<Status> {
     match method {
         Method::Get | Method::Head => None,
         Method::Options => Some(Status::NO_CONTENT),
-        Method::Known => Some(Status::METHOD_NOT_ALLOWED),
+        Method::Post | Method::Known => Some(Status::METHOD_NOT_ALLOWED),
         Method::Unknown => Some(Status::NOT_IMPLEMENTED),
     }
 }

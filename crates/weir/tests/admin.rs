@@ -4,7 +4,11 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,15 +23,29 @@ use support::{PATIENCE, await_true};
 
 /// The machine refuses.
 const MACHINE: i32 = 3;
+const NOBODY: u32 = 65_534;
 const ANYWHERE: &[&str] = &["--admin", "127.0.0.1:0"];
 const CONSENT: &str = "X-Weir: 1\r\n";
+/// A body, which is ignored; an empty line may stand behind it.
+const BODY: &str = "X-Weir: 1\r\nContent-Length: 7\r\n\r\nignored";
+const SET: &str = "/set?knob=work-kb-max&value=64";
 
 /// One reply of the admin listener, on a connection of its own.
 fn ask(admin: SocketAddr, target: &str, fields: &str) -> (Head, String) {
+    told(admin, "GET", target, fields)
+}
+
+/// The same to one that is to change something.
+fn set(admin: SocketAddr, target: &str, fields: &str) -> (Head, String) {
+    told(admin, "POST", target, fields)
+}
+
+fn told(admin: SocketAddr, method: &str, target: &str, fields: &str) -> (Head, String) {
     let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {admin}\r\n{fields}\r\n");
+    let request = format!("{method} {target} HTTP/1.1\r\nHost: {admin}\r\n{fields}\r\n");
     wire.send(request.as_bytes()).expect("sent");
-    let (head, body) = wire.reply(false).unwrap_or_else(|fault| panic!("{target}: {fault}"));
+    let reply = wire.reply(method == "HEAD");
+    let (head, body) = reply.unwrap_or_else(|fault| panic!("{target}: {fault}"));
     (head, String::from_utf8(body).expect("UTF-8"))
 }
 
@@ -48,31 +66,36 @@ fn each_target_is_answered() {
     on_every(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
-        // Target, further fields; status, and what is in the content.
+        // Method, target, further fields; status, and what is in the content.
         let rows = [
-            ("/", "", 200, "<title>weir</title>"),
-            ("/healthz", "", 200, "ok\n"),
-            ("/ready", "", 200, "ok\n"),
-            ("/metrics", "", 200, "# TYPE weir_accepted_total counter\n"),
-            ("/state", "", 200, "\"workers\":[{"),
-            ("/knobs", "", 200, "\"accept-limit\""),
-            ("/favicon.ico", "", 404, "/healthz"),
-            ("/healthz/", "", 404, "/healthz"),
-            ("/set?knob=accept-limit&value=8", "", 403, "X-Weir: 1"),
-            ("/set?knob=accept-limit&value=8", "X-Weir: 0\r\n", 403, "X-Weir: 1"),
-            ("/set?knob=accept-limit", CONSENT, 400, "value=VALUE"),
-            ("/set", CONSENT, 400, "value=VALUE"),
-            ("/set?knob=accept-limit&value=0", CONSENT, 400, "a number from 1, or inf"),
-            ("/set?knob=cache-mb&value=1", CONSENT, 400, "cache-mb 1 needs a reload"),
-            ("/set?knob=user&value=nobody", CONSENT, 400, "user nobody needs a restart"),
-            ("/set?knob=nonsense&value=1", CONSENT, 404, "/knobs"),
-            ("/set?knob=accept-limit&value=8", CONSENT, 200, "\"8\""),
+            ("GET", "/", "", 200, "<title>weir</title>"),
+            ("GET", "/healthz", "", 200, "ok\n"),
+            ("GET", "/ready", "", 200, "ok\n"),
+            ("GET", "/metrics", "", 200, "# TYPE weir_accepted_total counter\n"),
+            ("GET", "/state", "", 200, "\"workers\":[{"),
+            ("GET", "/knobs", "", 200, "\"accept-limit\""),
+            ("GET", "/favicon.ico", "", 404, "/healthz"),
+            ("GET", "/healthz/", "", 404, "/healthz"),
+            ("POST", "/set?knob=accept-limit&value=8", "", 403, "X-Weir: 1"),
+            ("POST", "/set?knob=accept-limit&value=8", "X-Weir: 0\r\n", 403, "X-Weir: 1"),
+            ("POST", "/set?knob=accept-limit", CONSENT, 400, "value=VALUE"),
+            ("POST", "/set", CONSENT, 400, "value=VALUE"),
+            ("POST", "/set?knob=accept-limit&value=0", CONSENT, 400, "a number from 1, or inf"),
+            ("POST", "/set?knob=cache-mb&value=1", CONSENT, 400, "cache-mb 1 needs a reload"),
+            ("POST", "/set?knob=user&value=nobody", CONSENT, 400, "user nobody needs a restart"),
+            ("POST", "/set?knob=nonsense&value=1", CONSENT, 404, "/knobs"),
+            ("POST", "/set?knob=accept-limit&value=8", CONSENT, 200, "\"8\""),
+            ("POST", "/set?knob=accept-limit&value=9", BODY, 200, "\"9\""),
+            ("GET", "/set?knob=accept-limit&value=7", CONSENT, 405, "POST"),
+            ("GET", "/knobs", "", 200, "\"value\": \"9\""),
         ];
-        for (target, fields, status, content) in rows {
-            let (head, body) = ask(admin, target, fields);
+        for (method, target, fields, status, content) in rows {
+            let (head, body) = told(admin, method, target, fields);
             assert_eq!(head.status, status, "{combination}: {target} {body}");
             assert!(body.contains(content), "{combination}: {target} {body}");
             assert_eq!(head.field("cache-control"), Some("no-store"), "{target}");
+            let allow = (status == 405).then_some("POST");
+            assert_eq!(head.field("allow"), allow, "{target}");
             let others = head.field("cross-origin-resource-policy");
             assert_eq!(others, Some("same-origin"), "{target}");
         }
@@ -83,7 +106,6 @@ fn each_target_is_answered() {
 /// Somebody else's name that leads here is somebody else's page in a browser.
 #[test]
 fn a_page_of_another_host_learns_and_changes_nothing() {
-    const SET: &str = "/set?knob=work-kb-max&value=64";
     let site = Fixture::new();
     let mut server = start(&site.root(), ANYWHERE);
     let admin = ready(&mut server);
@@ -103,12 +125,57 @@ fn a_page_of_another_host_learns_and_changes_nothing() {
     ];
     for (host, target, fields, status) in rows {
         let mut wire = Wire::connect(admin, 0).expect("the admin port");
-        let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n");
+        let method = if target == SET { "POST" } else { "GET" };
+        let request = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n");
         wire.send(request.as_bytes()).expect("sent");
         let told = wire.reply(false).expect("answered").0.status;
         assert_eq!(told, status, "{host} {target} {fields}");
     }
     server.stop();
+}
+
+/// Who may open a socket may read, and others may let him do so by a proxy of theirs.
+#[test]
+fn through_a_socket_the_operator_alone_turns_knobs() {
+    assert!(rustix::process::geteuid().is_root(), "this test needs root");
+    let site = Fixture::new();
+    fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
+    // Who serves; who asks, by which method; the status.
+    let rows: [(&[&str], [(u32, &str, u16); 3]); 2] = [
+        (&[], [(0, "POST", 200), (0, "GET", 405), (NOBODY, "POST", 403)]),
+        (&["--user", "nobody"], [(0, "POST", 200), (NOBODY, "POST", 200), (12_345, "POST", 403)]),
+    ];
+    for (flags, asked) in rows {
+        let socket = site.beside("admin.sock");
+        let address = format!("unix:{}", socket.display());
+        let mut server = start(&site.root(), &[&["--admin", &address], flags].concat());
+        server.await_line("admin page on unix:");
+        fs::set_permissions(&socket, Permissions::from_mode(0o777)).expect("its mode");
+        for row @ (user, method, status) in asked {
+            assert_eq!(told_to(user, &socket, method, SET), status, "{flags:?} {row:?}");
+            assert_eq!(told_to(user, &socket, "GET", "/knobs"), 200, "{flags:?} {row:?}");
+        }
+        server.stop();
+    }
+}
+
+/// The status that a user hears through a socket, from a host that is somebody else's.
+fn told_to(user: u32, socket: &Path, method: &str, target: &str) -> u16 {
+    let ask = || {
+        let uid = rustix::process::Uid::from_raw(user);
+        // Of this thread alone.
+        rustix::thread::set_thread_uid(uid).expect("root becomes anybody");
+        let mut stream = UnixStream::connect(socket).expect("the socket");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        let fields = format!("Host: weir.example\r\n{CONSENT}Connection: close\r\n");
+        let request = format!("{method} {target} HTTP/1.1\r\n{fields}\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("a reply");
+        let status = reply.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        status.and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
+    };
+    std::thread::scope(|scope| scope.spawn(ask).join()).expect("told")
 }
 
 #[test]
@@ -117,9 +184,13 @@ fn the_admin_port_speaks_http_strictly() {
     let mut server = start(&site.root(), ANYWHERE);
     let admin = ready(&mut server);
     // Request; statuses of the replies.
-    let rows: [(&str, &[u16]); 6] = [
+    let rows: [(&str, &[u16]); 10] = [
         ("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", &[200]),
-        ("POST /set HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", &[405]),
+        ("POST /set HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", &[403]),
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", &[405]),
+        ("PUT /set HTTP/1.1\r\nHost: a\r\nX-Weir: 1\r\n\r\n", &[405]),
+        ("HEAD /set HTTP/1.1\r\nHost: localhost\r\nX-Weir: 1\r\n\r\n", &[405]),
+        ("POST /set HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n", &[413]),
         ("OPTIONS /set HTTP/1.1\r\nHost: a\r\n\r\n", &[204]),
         ("GET /healthz HTTP/1.1\r\n\r\n", &[400]),
         ("nonsense\r\n\r\n", &[400]),
@@ -150,7 +221,7 @@ fn knobs_are_turned_while_workers_serve() {
         let admin = ready(&mut server);
         for value in ["1", "8", "inf", "2"] {
             let (head, body) =
-                ask(admin, &format!("/set?knob=accept-limit&value={value}"), CONSENT);
+                set(admin, &format!("/set?knob=accept-limit&value={value}"), CONSENT);
             assert_eq!(head.status, 200, "{combination}: {body}");
             let (_, knobs) = ask(admin, "/knobs", "");
             let knobs: Vec<Value> = serde_json::from_str(&knobs).expect("a list in JSON");
@@ -180,8 +251,8 @@ fn a_knob_that_was_turned_is_in_force() {
             (count("accepted"), count("accept_phases"))
         };
         let phases = |limit: &str| {
-            let set = format!("/set?knob=accept-limit&value={limit}");
-            assert_eq!(ask(admin, &set, CONSENT).0.status, 200, "{combination}");
+            let target = format!("/set?knob=accept-limit&value={limit}");
+            assert_eq!(set(admin, &target, CONSENT).0.status, 200, "{combination}");
             // It is read once a round.
             server.fetch("/digits.txt").expect("served");
             let (accepted, before) = counts();
@@ -197,6 +268,31 @@ fn a_knob_that_was_turned_is_in_force() {
         let most = f64::from(CLIENTS) - 1.0;
         let [one_by_one, at_once] = ["1", "inf"].map(phases);
         assert!(one_by_one >= most && at_once < most, "{combination}: {one_by_one}, {at_once}");
+        server.stop();
+    });
+}
+
+/// Who comes alone is a phase of his own, whoever accepts, and whoever else was woken for nobody.
+#[test]
+fn each_accept_phase_has_taken_somebody() {
+    const TWO: &[&str] = &["--processes", "2"];
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let of_count = if combination.takes(TWO) { TWO } else { &[] };
+        let mut server = combination.start(&site.root(), &[ANYWHERE, of_count].concat());
+        let admin = ready(&mut server);
+        for _ in 0..20 {
+            server.fetch("/digits.txt").expect("served");
+        }
+        let sum = |counter: &str| {
+            let name = format!("weir_{counter}_total{{");
+            let metrics = metrics(&ask(admin, "/metrics", "").1);
+            let of_workers = metrics.iter().filter(|(known, _)| known.starts_with(&name));
+            of_workers.map(|(_, value)| value).sum::<f64>()
+        };
+        let all = await_true(PATIENCE, || sum("replies") == 20.0);
+        let counted = (sum("accepted"), sum("accept_phases"));
+        assert!(all && counted == (20.0, 20.0), "{combination}: {counted:?}");
         server.stop();
     });
 }

@@ -8,13 +8,14 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use support::PATIENCE;
 use support::fixture::{DIGITS, Fixture, pattern, write};
 use support::server::{Combination, Program, Server, on_every};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
+use support::{PATIENCE, await_true};
 
 /// How long silence counts as being stalled. Too short would call a slow machine stalled, which is
 /// what this test expects then, so it can only miss a mistake and never invent one.
@@ -165,6 +166,55 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
     });
 }
 
+/// How long who performs has waited is told, whether it opens, reads or sends: rather too little,
+/// and nothing of what helpers or the kernel have waited.
+#[test]
+fn what_a_disk_has_held_up_is_told() {
+    const HELD: Duration = Duration::from_millis(1200);
+    on_every(Program::Weir, |combination| {
+        // Who waits for whom cannot be told of a thread that sends from a file.
+        let names = if combination.row["stalls"] == "one of N" {
+            &["small.txt"][..]
+        } else {
+            &["small.txt", "a.bin"]
+        };
+        for name in names {
+            let site = Fixture::new();
+            let slow = SlowFiles::mount(&site.root().join("slow"));
+            let mut server = combination.start(&site.root(), &["--admin", "127.0.0.1:0"]);
+            let admin = server.await_admin();
+            let mut wire = server.connect();
+            wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
+            slow.await_read(name);
+            std::thread::sleep(HELD);
+            slow.release();
+            let (head, body) = wire.reply(false).expect("the slow file, in the end");
+            assert!(head.status == 200 && body == content(name), "{combination}: {name}");
+            let least = HELD.as_secs_f64() / 2.0;
+            if combination.row["stalls"] == "nobody" {
+                let begun = Instant::now();
+                while begun.elapsed() < SEVERAL_AGES {
+                    server.fetch("/digits.txt").expect("served");
+                }
+                let told = counted(admin, "blocked_seconds");
+                assert!(told < least, "{combination}: {name}: {told} s of others");
+            } else {
+                // It is told once a second, while something is served.
+                let is_told = || {
+                    server.fetch("/digits.txt").is_ok()
+                        && counted(admin, "blocked_seconds") >= least
+                };
+                assert!(
+                    await_true(PATIENCE, is_told),
+                    "{combination}: {name} {}",
+                    counted(admin, "blocked_seconds")
+                );
+            }
+            server.stop();
+        }
+    });
+}
+
 /// A disk that fails: a refusal, or a reply that visibly breaks off; never one that looks whole.
 #[test]
 fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
@@ -182,6 +232,53 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
         let said = server.stop();
         assert!(said.contains(" 3 of the machine"), "{combination}: not counted: {said}");
     });
+}
+
+/// Loads that nobody has room for are refused, and counted apart from other refusals.
+#[test]
+fn what_waits_for_no_helper_is_refused_and_counted() {
+    on_every(Program::Weir, |combination| {
+        let few = ["--helpers", "1", "--helper-queue", "1"];
+        if !combination.takes(&few) {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let mut server =
+            combination.start(&site.root(), &[&few[..], &["--admin", "127.0.0.1:0"]].concat());
+        let admin = server.await_admin();
+        let ask = |name: &str| {
+            let mut wire = server.connect();
+            wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
+            wire
+        };
+        let first = ask("small.txt");
+        slow.await_read("small.txt");
+        // One of them waits, in whatever order they come.
+        let others = ["a.bin", "b.bin", "c.bin"].map(ask);
+        let refused = || counted(admin, "load_refusals") >= 2.0;
+        assert!(await_true(PATIENCE, refused), "{combination}: not counted");
+        slow.release();
+        let statuses = [first].into_iter().chain(others).map(|mut wire| {
+            let reply = wire.reply(false).expect("answered");
+            reply.0.status
+        });
+        let mut statuses: Vec<u16> = statuses.collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 200, 503, 503], "{combination}");
+        assert_eq!(counted(admin, "load_refusals"), 2.0, "{combination}");
+        server.stop();
+    });
+}
+
+/// What the only worker has counted.
+fn counted(admin: SocketAddr, counter: &str) -> f64 {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    wire.send(format!("GET /metrics HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
+    let text = String::from_utf8(wire.reply(false).expect("told").1).expect("UTF-8");
+    let name = format!("weir_{counter}_total{{worker=\"0\"}} ");
+    let value = text.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok());
+    value.unwrap_or_else(|| panic!("no {name}: {text}"))
 }
 
 /// Also where a session has a file's bytes pass through memory.

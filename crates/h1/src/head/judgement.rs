@@ -147,7 +147,8 @@ fn method(name: &str) -> Method {
         "GET" => Method::Get,
         "HEAD" => Method::Head,
         "OPTIONS" => Method::Options,
-        "POST" | "PUT" | "DELETE" | "CONNECT" | "TRACE" | "PATCH" => Method::Known,
+        "POST" => Method::Post,
+        "PUT" | "DELETE" | "CONNECT" | "TRACE" | "PATCH" => Method::Known,
         _ => Method::Unknown,
     }
 }

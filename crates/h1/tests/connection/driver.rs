@@ -122,7 +122,7 @@ impl Driver {
                     Method::Get | Method::Head => find(head.path()),
                     Method::Options => Found::Status(Status::NO_CONTENT),
                     Method::Unknown => Found::Status(Status::NOT_IMPLEMENTED),
-                    Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
+                    Method::Post | Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
                 };
                 self.connection.found(found, &self.now);
             }

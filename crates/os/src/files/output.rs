@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, openat};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendFlags, send};
+use rustix::process::geteuid;
 
 /// Where lines are written to that nobody waits for: a reader that sleeps costs lines, not time.
 /// Only the disk of a regular file may take its time.
@@ -143,10 +144,24 @@ pub fn append(path: &Path) -> io::Result<File> {
     Ok(fd.into())
 }
 
-/// Not to wait is asked of the opening too: a pipe would wait for its reader.
-fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
+/// Not to wait is asked of the opening too: a pipe would wait for its reader. Root follows no link
+/// from the directory of a log: whoever may write there would say which file root writes to.
+fn open(path: &Path) -> io::Result<OwnedFd> {
     let mode = Mode::from_raw_mode(0o666);
-    retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE, mode))
+    let stays = geteuid().is_root() && !is_lent(path);
+    let link = if stays { OFlags::NOFOLLOW } else { OFlags::empty() };
+    match retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE | link, mode)) {
+        Err(Errno::LOOP) if stays => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "root follows no symbolic link to a file that it writes",
+        )),
+        opened => Ok(opened?),
+    }
+}
+
+/// Whether a name stands for what the process has already, or for a device.
+fn is_lent(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|place| path.starts_with(place))
 }
 
 /// What has to be writable for a log at `path`: the directory, in which it may be made anew, or a
@@ -155,9 +170,9 @@ fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
 #[must_use]
 pub fn place(path: &Path) -> PathBuf {
     let is_special = std::fs::metadata(path).is_ok_and(|is| !is.is_file() && !is.is_dir());
-    let is_lent = ["/dev", "/proc"].iter().any(|place| path.starts_with(place));
+    let is_special = is_special || is_lent(path);
     let Ok(path) = std::path::absolute(path) else { return path.to_path_buf() };
-    if is_special || is_lent {
+    if is_special {
         return path;
     }
     // A link leads to where it is made anew.
@@ -223,6 +238,19 @@ mod tests {
         let written = append(&path).expect("somebody reads");
         let flags = rustix::fs::fcntl_getfl(&written).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK), "then it waits for him");
+    }
+
+    #[test]
+    fn root_writes_to_no_file_by_a_link() {
+        let home = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| home.path().join(name));
+        fs::write(&file, "").unwrap();
+        symlink(&file, &link).unwrap();
+        let refused = geteuid().is_root().then_some(io::ErrorKind::PermissionDenied);
+        let told = [append(&link).map(drop), Output::append(&link).map(drop)];
+        assert_eq!(told.map(|told| told.err().map(|e| e.kind())), [refused; 2]);
+        append(&file).expect("what is no link");
+        append(Path::new("/proc/self/fd/2")).expect("what it has already");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::page_cache::SYS_CACHESTAT;
 pub enum Kind {
     /// Loops and threads: sockets and files by calls of their own.
     Calls,
-    /// Rings: most of that by entries, which seccomp does not see.
+    /// Rings: most of that by entries of the ring that was made before, which seccomp does not see.
     Ring,
 }
 
@@ -100,7 +100,6 @@ const ALL: &[c_long] = &[
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
     libc::SYS_fadvise64,
-    libc::SYS_fcntl,
     libc::SYS_fstat,
     libc::SYS_fstatfs,
     libc::SYS_getcwd,
@@ -161,8 +160,9 @@ const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-const RING: &[c_long] =
-    &[libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_io_uring_setup];
+/// A ring is made before: another one could be told to do what this one cannot
+/// ([`crate::ring::Ring`]).
+const RING: &[c_long] = &[libc::SYS_io_uring_enter];
 
 /// What no mistake of ours would call: whoever does so has taken the worker over.
 const HOSTILE: &[c_long] = &[
@@ -201,23 +201,31 @@ const HOSTILE: &[c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Calls whose argument decides: which call, which argument, what of it, and what it has to be.
-/// `process`: who is confined.
-fn judged(process: u32) -> [(c_long, u32, u32, u32); 6] {
+/// Which argument, what of its lower half, and what that has to be.
+type Condition = (u32, u32, u32);
+
+/// Gives the calls whose arguments decide: one is allowed where all conditions of a row hold that it
+/// has. `process`: who is confined.
+fn judged(process: u32, mut row: impl FnMut(c_long, &[Condition])) {
     const THREAD: u32 = libc::CLONE_THREAD as u32;
-    [
-        // A thread and not a process, in no name space of its own.
-        (libc::SYS_clone, 0, THREAD | NAME_SPACES, THREAD),
-        // No memory that can be run: all code is there by now.
-        (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
-        (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
-        // Its own name.
-        (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
-        // Its own limits and nobody else's.
-        (libc::SYS_prlimit64, 0, u32::MAX, 0),
-        // Its own end, by abort(3), and not that of whoever supervises it as the same user.
-        (libc::SYS_tgkill, 0, u32::MAX, process),
-    ]
+    // A thread and not a process, in no name space of its own.
+    row(libc::SYS_clone, &[(0, THREAD | NAME_SPACES, THREAD)]);
+    // Flags and copies of descriptors, and nothing by which the kernel would send a signal to
+    // whoever is named: supervisor and workers are the same user.
+    for command in [libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_DUPFD_CLOEXEC] {
+        row(libc::SYS_fcntl, &[(1, u32::MAX, command as u32)]);
+    }
+    let flags = (1, u32::MAX, libc::F_SETFL as u32);
+    row(libc::SYS_fcntl, &[flags, (2, libc::O_ASYNC as u32, 0)]);
+    // No memory that can be run: all code is there by now.
+    row(libc::SYS_mmap, &[(2, libc::PROT_EXEC as u32, 0)]);
+    row(libc::SYS_mprotect, &[(2, libc::PROT_EXEC as u32, 0)]);
+    // Its own name.
+    row(libc::SYS_prctl, &[(0, u32::MAX, libc::PR_SET_NAME as u32)]);
+    // Its own limits and nobody else's.
+    row(libc::SYS_prlimit64, &[(0, u32::MAX, 0)]);
+    // Its own end, by abort(3), and not that of whoever supervises it as the same user.
+    row(libc::SYS_tgkill, &[(0, u32::MAX, process)]);
 }
 
 const NAME_SPACES: u32 = (libc::CLONE_NEWCGROUP
@@ -271,16 +279,19 @@ fn program(kind: Kind) -> Vec<libc::sock_filter> {
     for (call, action) in rows.chain([(libc::SYS_clone3, UNKNOWN)]) {
         all.extend([op(same, call as u32, 1), op(give, action, 0)]);
     }
-    for (call, argument, mask, expected) in judged(std::process::id()) {
-        all.extend([
-            op(same, call as u32, 5),
-            op(load, AT_ARGUMENTS + argument * 8, 0),
-            op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0),
-            op(same, expected, 1),
-            op(give, ALLOW, 0),
-            op(give, REFUSE, 0),
-        ]);
-    }
+    judged(std::process::id(), |call, conditions| {
+        // What a condition has loaded is not the number any more.
+        let skipped = conditions.len() as u8 * 3 + 1;
+        all.extend([op(load, AT_NUMBER, 0), op(same, call as u32, skipped)]);
+        for (n, &(argument, mask, expected)) in (1..).zip(conditions) {
+            all.extend([
+                op(load, AT_ARGUMENTS + argument * 8, 0),
+                op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0),
+                op(same, expected, skipped - n * 3),
+            ]);
+        }
+        all.push(op(give, ALLOW, 0));
+    });
     all.push(op(give, REFUSE, 0));
     all
 }

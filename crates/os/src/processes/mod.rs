@@ -2,6 +2,7 @@
 
 pub(crate) mod handed;
 pub mod limits;
+mod notices;
 pub mod notify;
 pub mod placement;
 pub mod process;
@@ -12,5 +13,6 @@ pub mod terminal;
 pub mod thread;
 pub mod users;
 
+pub use notices::Notices;
 pub use shared_words::SharedWords;
 pub use signals::{Signal, Signals};

@@ -1,9 +1,11 @@
+use std::ffi::c_void;
 use std::io;
 use std::ops::Deref;
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
 /// Words that this process and those it forks later have in common, zero at first.
 #[derive(Debug)]
@@ -18,13 +20,38 @@ impl SharedWords {
     /// # Errors
     /// No memory; `InvalidInput` for none, or for more than there are addresses.
     pub fn new(count: usize) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        Self::map(count, |bytes| {
+            // SAFETY: a new mapping, at an address of the kernel's choice, touches no memory in use.
+            unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::SHARED) }
+        })
+    }
+
+    /// Those that lie in a file, which has so many. Without the right to write none is to be
+    /// changed.
+    pub(super) fn of(file: &OwnedFd, count: usize, access: ProtFlags) -> io::Result<Self> {
+        Self::map(count, |bytes| {
+            // SAFETY: as above.
+            unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0) }
+        })
+    }
+
+    fn map(
+        count: usize,
+        map: impl FnOnce(usize) -> rustix::io::Result<*mut c_void>,
+    ) -> io::Result<Self> {
         let bytes = count.checked_mul(size_of::<AtomicU64>());
         let bytes = bytes.ok_or(io::ErrorKind::InvalidInput)?;
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping, at an address of the kernel's choice, touches no memory in use.
-        let map = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::SHARED)? };
-        let words = NonNull::new(map.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let words = NonNull::new(map(bytes)?.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { words, count })
+    }
+
+    /// A process that is forked from now on has no such mapping, and must not use it.
+    pub(super) fn keep_from_children(&self) -> io::Result<()> {
+        let bytes = self.count * size_of::<AtomicU64>();
+        // SAFETY: the mapping is ours, and stays as it is in this process.
+        unsafe { madvise(self.words.as_ptr().cast(), bytes, Advice::LinuxDontFork) }?;
+        Ok(())
     }
 }
 

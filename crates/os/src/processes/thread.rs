@@ -1,8 +1,10 @@
 //! The calling thread, and what waits between threads.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
 
 use measure::Duration;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
@@ -86,6 +88,38 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
+/// What the scheduler knows of the thread that has opened it, for as long as that lives.
+#[derive(Debug)]
+pub struct Schedule(Option<File>);
+
+impl Schedule {
+    /// Of the calling thread. Where there is no /proc, or may not be, less is known.
+    #[must_use]
+    pub fn open() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// Of nobody.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(None)
+    }
+
+    /// For how long the thread, which has to be the calling one, has not slept: it has run, or was
+    /// ready to while others ran or a quota was used up. Of the latter nothing is known without
+    /// /proc.
+    #[must_use]
+    pub fn awake(&self) -> Duration {
+        // Three numbers; the second is the time in a run queue, in nanoseconds.
+        let mut bytes = [0; 64];
+        let read = self.0.as_ref().and_then(|file| file.read_at(&mut bytes, 0).ok());
+        let text = str::from_utf8(&bytes[..read.unwrap_or_default()]).unwrap_or_default();
+        let ready = text.split_ascii_whitespace().nth(1).and_then(|ns| ns.parse().ok());
+        // The first one is only as new as the last tick.
+        cpu_time() + Duration::from_nanos(ready.unwrap_or_default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +152,19 @@ mod tests {
             assert!(there == [number] && ran > Duration::ZERO, "{there:?}, {ran:?}");
         }
         stay_on(&[]).unwrap_err();
+    }
+
+    #[test]
+    fn who_sleeps_is_not_awake() {
+        let schedule = Schedule::open();
+        assert!(schedule.0.is_some());
+        let begun = std::time::Instant::now();
+        let before = schedule.awake();
+        let slept = std::time::Duration::from_millis(50);
+        std::thread::sleep(slept);
+        let awake = schedule.awake() - before;
+        let passed = begun.elapsed();
+        assert!(awake > Duration::ZERO && awake + slept <= passed, "{awake:?} of {passed:?}");
+        assert!(Schedule::none().awake() > Duration::ZERO);
     }
 }

@@ -1,9 +1,10 @@
-//! The border with the kernel: how a ring is set up, entered and left.
+//! The border with the kernel: how a ring is set up, restricted, entered and left.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
+use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
 /// The two queues shared with the kernel, and the way to enter it.
@@ -25,8 +26,23 @@ enum Door {
 /// queue at once, so that its head is stored once for all of them. 4 KiB of entries.
 pub(super) const BATCH: usize = 256;
 
+/// What a ring is asked to do, and by what name an operator knows that.
+const OPERATIONS: [(u8, &str); 9] = [
+    (opcode::Accept::CODE, "the operation ACCEPT"),
+    (opcode::AsyncCancel::CODE, "the operation ASYNC_CANCEL"),
+    (opcode::Close::CODE, "the operation CLOSE"),
+    (opcode::PollAdd::CODE, "the operation POLL_ADD"),
+    (opcode::Read::CODE, "the operation READ"),
+    (opcode::Recv::CODE, "the operation RECV"),
+    (opcode::Send::CODE, "the operation SEND"),
+    (opcode::Shutdown::CODE, "the operation SHUTDOWN"),
+    // Linux 6.8: newer than multishot accept and receive, which no probe can see.
+    (opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL"),
+];
+
 impl Kernel {
-    /// Sets up a ring for the calling thread alone.
+    /// Sets up a ring for the calling thread alone. It takes no operation before
+    /// [`Self::enable`].
     pub(super) fn open(entries: u32, completions: u32, handles: u32) -> io::Result<Self> {
         let ring = set_up(entries, completions.max(entries))?;
         ring.submitter().register_files_sparse(handles)?;
@@ -36,6 +52,26 @@ impl Kernel {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
         Ok(Self { ring, door, wait_flags: wait_flags.bits() })
+    }
+
+    /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
+    /// ring is told to do, so a ring that could make a socket or open a path would be a way around
+    /// it.
+    pub(super) fn enable(&self) -> io::Result<()> {
+        let flags = [
+            squeue::Flags::BUFFER_SELECT,
+            squeue::Flags::FIXED_FILE,
+            squeue::Flags::IO_LINK,
+            squeue::Flags::SKIP_SUCCESS,
+        ];
+        let flags = flags.iter().fold(0, |all, flag| all | flag.bits());
+        let operations = OPERATIONS.map(|(code, _)| Restriction::sqe_op(code)).into_iter();
+        let unregister = Restriction::register_op(UNREGISTER_RING_FDS as u8);
+        let others = [Restriction::sqe_flags_allowed(flags), unregister];
+        let mut allowed: Vec<_> = operations.chain(others).collect();
+        let submitter = self.ring.submitter();
+        submitter.register_restrictions(&mut allowed)?;
+        submitter.register_enable_rings()
     }
 
     /// Whether the submission queue takes `n` more entries.
@@ -125,19 +161,7 @@ impl Kernel {
         ];
         let mut probe = Probe::new();
         self.ring.submitter().register_probe(&mut probe)?;
-        let operations = [
-            (opcode::Accept::CODE, "the operation ACCEPT"),
-            (opcode::AsyncCancel::CODE, "the operation ASYNC_CANCEL"),
-            (opcode::Close::CODE, "the operation CLOSE"),
-            (opcode::PollAdd::CODE, "the operation POLL_ADD"),
-            (opcode::Read::CODE, "the operation READ"),
-            (opcode::Recv::CODE, "the operation RECV"),
-            (opcode::Send::CODE, "the operation SEND"),
-            (opcode::Shutdown::CODE, "the operation SHUTDOWN"),
-            // Linux 6.8: newer than multishot accept and receive, which no probe can see.
-            (opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL"),
-        ];
-        let operations = operations.map(|(code, name)| (probe.is_supported(code), name));
+        let operations = OPERATIONS.map(|(code, name)| (probe.is_supported(code), name));
         let mut all = features.into_iter().chain(operations);
         Ok(all.find(|(there, _)| !there).map(|(_, name)| name))
     }
@@ -160,7 +184,7 @@ impl Drop for Kernel {
 fn set_up(entries: u32, completions: u32) -> io::Result<IoUring> {
     let build = |shape: fn(&mut Builder) -> &mut Builder| {
         let mut builder = IoUring::builder();
-        builder.setup_clamp().setup_submit_all().setup_cqsize(completions);
+        builder.setup_clamp().setup_submit_all().setup_cqsize(completions).setup_r_disabled();
         shape(&mut builder).build(entries)
     };
     let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
@@ -216,4 +240,39 @@ fn register_call(ring: &IoUring, what: libc::c_uint, update: &mut RingUpdate) ->
         libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), what, update, 1_u32)
     };
     if done == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_never_asks_of_its_ring_is_refused() {
+        let path = c"/";
+        let no_address = std::ptr::null();
+        let fd = io_uring::types::Fd(0);
+        let rows = [
+            ("SOCKET", opcode::Socket::new(libc::AF_UNIX, libc::SOCK_STREAM, 0).build()),
+            ("CONNECT", opcode::Connect::new(fd, no_address, 0).build()),
+            ("BIND", opcode::Bind::new(fd, no_address, 0).build()),
+            ("OPENAT", opcode::OpenAt::new(fd, path.as_ptr()).build()),
+            ("UNLINKAT", opcode::UnlinkAt::new(fd, path.as_ptr()).build()),
+            ("WRITE", opcode::Write::new(fd, std::ptr::null(), 0).build()),
+            ("NOP", opcode::Nop::new().build()),
+            ("drained", opcode::PollAdd::new(fd, 0).build().flags(squeue::Flags::IO_DRAIN)),
+        ];
+        let mut kernel = Kernel::open(8, 16, 8).unwrap();
+        kernel.enable().unwrap();
+        for (name, entry) in rows {
+            // SAFETY: the path outlives the ring, and the other entries name no memory.
+            unsafe { kernel.push(&entry) };
+            kernel.wait(1, None).unwrap();
+            let mut told = Vec::new();
+            kernel.reap(&mut told);
+            let told: Vec<_> = told.iter().map(cqueue::Entry::result).collect();
+            assert_eq!(told, [-libc::EACCES], "{name}");
+        }
+        let again = kernel.ring.submitter().register_restrictions(&mut []);
+        assert!(again.is_err(), "the restrictions can be changed");
+    }
 }

@@ -119,7 +119,7 @@ const SETTLE_ROUNDS: u32 = 10;
 const SUBMIT_ROUNDS: u32 = 100;
 
 impl Ring {
-    /// A ring for the calling thread.
+    /// A ring for the calling thread, which performs the operations below and no other.
     ///
     /// # Errors
     /// As [`probe`], in words.
@@ -127,6 +127,7 @@ impl Ring {
         let open = || {
             let kernel = Kernel::open(settings.entries, settings.completions, settings.handles)?;
             let buffers = Buffers::new(&kernel, settings.buffers, settings.buffer_bytes)?;
+            kernel.enable()?;
             Ok((kernel, buffers))
         };
         let (kernel, buffers) = open().map_err(probe::explain)?;

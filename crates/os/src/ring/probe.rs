@@ -17,7 +17,7 @@ pub fn probe() -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::Unsupported, text));
     }
     Buffers::new(&kernel, 8, 64).map_err(explain)?;
-    Ok(())
+    kernel.enable().map_err(explain)
 }
 
 /// The error of a system call, with what it means for io_uring.

@@ -367,7 +367,10 @@ fn bind_first(
     Err(last)
 }
 
-/// Whether a socket's file is left over from a process that is gone.
+/// Whether a socket's file is left over from a process that is gone: nobody answers there. Another
+/// that listens there between this question and the removal loses its name, and whoever may write
+/// to the directory may exchange the file meanwhile; he could remove it as well, and of what lies
+/// elsewhere nothing is removed.
 fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return Ok(false);

@@ -140,6 +140,23 @@ impl Socket {
         self.peer().map(|peer| peer.ip().to_canonical())
     }
 
+    /// The user who made the connection, on a Unix socket; `None` on others.
+    #[must_use]
+    pub fn peer_user(&self) -> Option<u32> {
+        // Where the kernel knows of nobody, or of a process that cannot be seen from here, it gives
+        // that no number, for which rustix has no form.
+        const NOBODY: u32 = u32::MAX;
+        let mut peer = libc::ucred { pid: 0, uid: NOBODY, gid: NOBODY };
+        let mut bytes = size_of_val(&peer) as libc::socklen_t;
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: the kernel writes at most `bytes` to a structure that outlives the call.
+        let done = unsafe {
+            let (of, into) = (libc::SO_PEERCRED, (&raw mut peer).cast());
+            libc::getsockopt(fd, libc::SOL_SOCKET, of, into, &raw mut bytes)
+        };
+        (done == 0 && peer.uid != NOBODY).then_some(peer.uid)
+    }
+
     /// How long ago the peer's last bytes came, or if none have, the connection was made: of one
     /// just accepted, how long it has waited. In steps of a millisecond or a tick of the kernel;
     /// `None` for a Unix socket, which is not asked.

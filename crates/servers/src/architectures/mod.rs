@@ -5,12 +5,11 @@ mod mt;
 mod proactor;
 mod sped;
 
-use os::seccomp::Kind;
-
 use crate::rings::completions;
 pub use crate::shared::architecture::{Requests, Row, Sharing, Stalls};
 use crate::shared::performer::Performer;
 pub use crate::shared::server::Architecture;
+use crate::shared::server::Run;
 use crate::shared::settings::{ACCEPT_INF, Sendfile};
 
 /// The table.
@@ -28,7 +27,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         requests: Requests::InTurn,
         knobs: &[PROCESSES, "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
-        run: sped::sped,
+        run: Run::Calls(sped::sped),
         ..LOOP
     },
     Architecture {
@@ -44,7 +43,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         requests: Requests::Several,
         knobs: &[PROCESSES, "helpers", "helper-queue", "sendfile"],
         tuning: &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG],
-        run: amped::amped,
+        run: Run::Calls(amped::amped),
         ..LOOP
     },
     Architecture {
@@ -67,11 +66,10 @@ pub const ARCHITECTURES: &[Architecture] = &[
         accept_limit: 1,
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
         window_bytes: None,
-        calls: Kind::Calls,
         tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
         needs: "",
         probe: |_| Ok(()),
-        run: mt::mt,
+        run: Run::Calls(mt::mt),
     },
     Architecture {
         name: "proactor",
@@ -88,11 +86,10 @@ pub const ARCHITECTURES: &[Architecture] = &[
         knobs: &[PROCESSES],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
-        calls: Kind::Ring,
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         needs: "io_uring",
         probe: completions::probe,
-        run: proactor::proactor,
+        run: Run::Ring { make: completions::ring, run: proactor::proactor },
         ..LOOP
     },
 ];
@@ -118,11 +115,10 @@ const LOOP: Architecture = Architecture {
     accept_limit: ACCEPT_INF,
     sendfile: &[Sendfile::Nonblocking, Sendfile::Off],
     window_bytes: None,
-    calls: Kind::Calls,
     tuning: &[],
     needs: "",
     probe: |_| Ok(()),
-    run: sped::sped,
+    run: Run::Calls(sped::sped),
 };
 
 const PROCESSES: &str = "processes";

@@ -15,15 +15,17 @@
 
 use std::io;
 
+use os::ring::Ring;
+
 use crate::rings::completions::Completions;
 use crate::shared::server::Worker;
 
 /// Serves until drained.
 ///
 /// # Errors
-/// The machine refuses a ring, at start or while waiting.
-pub(crate) fn proactor(worker: &Worker<'_>) -> io::Result<()> {
-    let mut ring = Completions::new(worker)?;
+/// The machine refuses the ring while waiting.
+pub(crate) fn proactor(worker: &Worker<'_>, ring: Ring) -> io::Result<()> {
+    let mut ring = Completions::new(worker, ring)?;
     worker.ready();
     while ring.go_on() {
         ring.accept()?;

@@ -8,6 +8,7 @@ use h1::{Found, Head, Loaded, Lookup, Now, Reply, Status, Tag, Want};
 use measure::{Duration, Instant};
 
 use super::Dialog;
+use super::disk_waits::DiskWaits;
 use super::journal::Journal;
 use crate::session::Event;
 use crate::shared::counters::{Counter, Tally};
@@ -23,6 +24,7 @@ pub(crate) struct Books<'s> {
     pub(crate) worker: &'s Worker<'s>,
     pub(crate) now: Now,
     pub(crate) tally: Tally,
+    pub(crate) disk: DiskWaits<'s>,
     /// Who performs what is told of here, unless another is named.
     by: Performer,
     clock: Clock,
@@ -33,14 +35,18 @@ impl<'s> Books<'s> {
     pub(crate) fn new(worker: &'s Worker<'s>, by: Performer) -> Self {
         let (server, log) = (worker.server, worker.log.clone());
         let mut clock = Clock::new();
-        Self { server, worker, now: clock.now(), tally: Tally::default(), by, clock, log }
+        let disk = match by {
+            Performer::Thread => DiskWaits::of_thread(),
+            _ => DiskWaits::of_loop(&worker.schedule),
+        };
+        Self { server, worker, now: clock.now(), tally: Tally::default(), disk, by, clock, log }
     }
 
     /// Those of the supervisor, whom nobody counts, for one moment.
     pub(crate) fn at(worker: &'s Worker<'s>, now: Now) -> Self {
         let (server, log) = (worker.server, None);
         let (tally, by, clock) = (Tally::default(), Performer::Loop, Clock::at(now.date));
-        Self { server, worker, now, tally, by, clock, log }
+        Self { server, worker, now, tally, disk: DiskWaits::of_thread(), by, clock, log }
     }
 
     /// Looks at the clock; how much time has passed.
@@ -186,6 +192,7 @@ impl<'s> Books<'s> {
 
     /// Too much waits already for who would do a load.
     pub(crate) fn load_refused(&mut self, dialog: &mut Dialog, tag: Tag) {
+        self.tally.add(Counter::LoadRefusals, 1);
         let refused = Loaded::Status(Status::SERVICE_UNAVAILABLE);
         dialog.session.tell(Event::Loaded(tag, refused), &self.now);
     }
@@ -239,8 +246,11 @@ impl<'s> Books<'s> {
 
     /// What was counted is published.
     pub(crate) fn publish(&mut self) {
+        let second = self.now.date.seconds;
+        let blocked = self.disk.told(second);
+        self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
         self.tally.publish(&self.server.counters, self.worker.number);
-        self.server.counters.count_switches(self.now.date.seconds);
+        self.server.counters.count_switches(second);
     }
 
     /// What a load has come to.

@@ -3,6 +3,7 @@
 pub(crate) mod books;
 pub(crate) mod by_address;
 pub(crate) mod calls;
+mod disk_waits;
 pub(crate) mod gate;
 pub(crate) mod journal;
 pub(crate) mod pending;

@@ -128,7 +128,11 @@ impl Books<'_> {
                 // How much is sent at least by a call that has not waited.
                 let (at_once, sent) = match part {
                     Some(part) if bytes.is_empty() => {
-                        (u64::MAX, calls.send_part(part, part.len().min(share.bytes)))
+                        // One that waits does so for its client, too.
+                        let begun = (!C::WAIT).then(|| self.disk.begin());
+                        let sent = calls.send_part(part, part.len().min(share.bytes));
+                        begun.iter().for_each(|begun| self.disk.end(begun));
+                        (u64::MAX, sent)
                     }
                     _ => {
                         let more = part.is_some_and(|part| !part.is_empty());
@@ -214,12 +218,11 @@ impl Books<'_> {
         service: &mut dyn Service,
     ) -> Progress {
         let step = step_of(&miss);
-        let begun = os::clock::monotonic();
+        let begun = self.disk.begin();
         let dialog = &mut connection.dialog;
         match service.load(token, tag, miss, self) {
             Load::Done(loaded) => {
-                let blocked = os::clock::monotonic() - begun;
-                self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
+                self.disk.end(&begun);
                 if C::WAIT {
                     self.look_at_clock();
                 }

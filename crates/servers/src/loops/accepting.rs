@@ -63,7 +63,7 @@ impl Accepting {
         }
         match listener.accept(Blocking::No) {
             Ok(socket) => {
-                books.tally.accepted(&socket);
+                books.tally.accepted(Some(&socket));
                 Taken::One(socket)
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Taken::Nobody,

@@ -123,6 +123,7 @@ impl<'s> Loop<'s> {
         let goes_on = is_full && self.asked < connections.len() / events_max;
         self.asked = if goes_on { self.asked + 1 } else { 0 };
         self.books.tally.add(Counter::GeteventsNs, took.as_nanos() as u64);
+        self.books.disk.asked_for_events(took);
         self.accepting.gate.tick(self.books.now.at);
         if ordered && !self.accepting.gate.is_draining() {
             self.drain();
@@ -138,7 +139,6 @@ impl<'s> Loop<'s> {
     /// accept-phase: takes up to accept-limit connections from each listening socket.
     pub(crate) fn accept(&mut self) {
         let limit = self.books.server.accept_limit();
-        self.books.tally.add(Counter::AcceptPhases, 1);
         for (place, listener) in self.accepting.listeners(&self.books) {
             for _ in 0..limit {
                 match self.accepting.take(listener, &mut self.books) {

@@ -62,8 +62,9 @@ struct Client {
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// Who may open the Unix socket: no browser can.
-    Socket,
+    /// The Unix socket, where no browser is. Whoever may open it may read; root turns knobs, and
+    /// the user who serves, but not a proxy that lets others in.
+    Socket { turns: bool },
     /// This machine: perhaps a page of somebody else's in a browser.
     ThisMachine,
     /// Another machine.
@@ -265,7 +266,7 @@ impl<'s> Admin<'s> {
                         continue;
                     }
                     let from = match socket.peer_ip() {
-                        _ if *is_unix => From::Socket,
+                        _ if *is_unix => From::Socket { turns: is_operator(socket.peer_user()) },
                         Some(ip) if ip.is_loopback() => From::ThisMachine,
                         // Who is gone already has no address, and its bytes can still be read.
                         _ => From::Elsewhere,
@@ -327,6 +328,11 @@ impl Service for Page<'_> {
     fn load(&mut self, _: u64, _: Tag, _: Miss<File>, _: &mut Books<'_>) -> Load {
         Load::Done(Loaded::Status(Status::INTERNAL_SERVER_ERROR))
     }
+}
+
+/// Whether a user of this machine is the operator: root, or who serves.
+fn is_operator(user: Option<u32>) -> bool {
+    user.is_some_and(|user| user == 0 || user == os::users::effective().0)
 }
 
 fn default_address() -> io::Result<Address> {

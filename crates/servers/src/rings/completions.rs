@@ -70,14 +70,18 @@ pub(crate) struct Completions<'s> {
 }
 
 /// The ring of a worker for so many connections.
-fn ring(connections: u64) -> io::Result<Ring> {
+///
+/// # Errors
+/// The machine refuses it.
+pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
     Ring::new(&RingSettings {
         entries: ENTRIES,
         completions: 16_384,
         buffers: BUFFERS,
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
-        handles: os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX) as u32,
+        handles: os::limits::descriptors().min(connections as u64 + SLOTS_BEYOND).min(HANDLES_MAX)
+            as u32,
     })
 }
 
@@ -86,14 +90,13 @@ fn ring(connections: u64) -> io::Result<Ring> {
 /// # Errors
 /// Why not, in words.
 pub(crate) fn probe(connections: u64) -> io::Result<()> {
-    os::ring::probe().and_then(|()| ring(connections).map(drop))
+    os::ring::probe().and_then(|()| ring(connections as usize).map(drop))
 }
 
 impl<'s> Completions<'s> {
-    pub(crate) fn new(worker: &'s Worker<'s>) -> io::Result<Self> {
+    pub(crate) fn new(worker: &'s Worker<'s>, mut ring: Ring) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let server = worker.server;
-        let mut ring = ring(server.connections_max as u64)?;
         ring.poll(worker.wake(), ORDER)?;
         Ok(Self {
             ring,
@@ -117,7 +120,9 @@ impl<'s> Completions<'s> {
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
+        let begun = os::clock::monotonic();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
+        self.books.disk.asked_for_events(os::clock::monotonic() - begun);
         let took = self.books.look_at_clock();
         self.gate.tick(self.books.now.at);
         self.books.tally.add(Counter::GeteventsCalls, 1);
@@ -190,10 +195,9 @@ impl<'s> Completions<'s> {
         while let Some(place) = self.timers.passed(now) {
             let Some((token, connection)) = self.connections.at(place) else { continue };
             let is_over = match connection.ending {
-                Ending::Closing => {
-                    self.books.tally.add(Counter::Timeouts, 1);
-                    true
-                }
+                // What was to be said is out, and the peer only keeps his end open: elsewhere that
+                // is closed without waiting for him.
+                Ending::Closing => true,
                 _ => self.books.expired(&mut connection.dialog, now),
             };
             if is_over && matches!(connection.dialog.session.want(), Want::Close) {

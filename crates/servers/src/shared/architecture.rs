@@ -2,8 +2,6 @@
 
 use std::io;
 
-use os::seccomp::Kind;
-
 use super::choice::choice;
 use super::performer::Performer;
 use super::settings::Sendfile;
@@ -49,8 +47,6 @@ pub struct Row<R> {
     pub sendfile: &'static [Sendfile],
     /// Bytes of a file after which the next are wanted, where it has reasons of its own.
     pub window_bytes: Option<u64>,
-    /// The system calls that its workers may make.
-    pub calls: Kind,
     /// Knobs worth tuning, with values worth trying.
     pub tuning: &'static [(&'static str, &'static [&'static str])],
     /// What it needs of the kernel beside what all do; empty: nothing.

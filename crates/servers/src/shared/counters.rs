@@ -28,7 +28,7 @@ counters! {
     Started "started" "workers" "Times a worker was ready to serve: beyond one each, restarts",
     GeteventsCalls "getevents_calls" "calls" "Times a loop asked for events (Brecht04 4.1)",
     Events "events" "events" "Events those calls returned",
-    AcceptPhases "accept_phases" "phases" "Accept phases, N_phases of Brecht04 equation 1",
+    AcceptPhases "accept_phases" "phases" "Rounds that accepted somebody, N_phases of equation 1",
     Accepted "accepted" "connections" "Connections accepted; divided by the phases it is C_avg",
     WorkPhases "work_phases" "phases" "Work phases with at least one connection to work on",
     Worked "worked" "connections" "Connections worked on in those phases",
@@ -42,7 +42,8 @@ counters! {
     Bytes "bytes" "bytes" "Bytes sent, heads included",
     Loads "loads" "loads" "Lookups that had to touch the disk",
     HandOvers "hand_overs" "loads" "Times a helper or the ring was asked to load",
-    Blocked "blocked_ns" "ns" "Time a loop or a thread spent in loads that it did itself",
+    LoadRefusals "load_refusals" "replies" "Refused with 503: too many loads wait already",
+    Blocked "blocked_ns" "ns" "Time that who performs has waited for a disk, rather too little",
     Timeouts "timeouts" "timeouts" "Deadlines at which patience was over",
     PeerFaults "peer_faults" "connections" "Connections that a peer reset or left",
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
@@ -203,9 +204,14 @@ impl Default for Totals {
 }
 
 /// What one thread has counted since it last published.
-#[derive(Default)]
 pub struct Tally {
     counts: [u64; COUNTERS.len()],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { counts: [0; COUNTERS.len()] }
+    }
 }
 
 impl Tally {
@@ -214,13 +220,17 @@ impl Tally {
         self.counts[counter as usize] += n;
     }
 
-    /// Counts a connection. The first one since the last publishing also tells how long it waited:
-    /// it was the first in the queue, so nobody waited longer, and asking costs one system call.
-    pub(crate) fn accepted(&mut self, socket: &Socket) {
+    /// Counts a connection. The first one since the last publishing begins an accept phase: there
+    /// is at most one in a round, and one that takes nobody is none. It also tells how long it
+    /// waited, if it can be asked: it was the first in the queue, so nobody waited longer, and
+    /// asking costs one system call.
+    pub(crate) fn accepted(&mut self, socket: Option<&Socket>) {
         self.add(Counter::Accepted, 1);
-        if self.counts[Counter::Accepted as usize] == 1
-            && let Some(waited) = socket.since_received()
-        {
+        if self.counts[Counter::Accepted as usize] > 1 {
+            return;
+        }
+        self.add(Counter::AcceptPhases, 1);
+        if let Some(waited) = socket.and_then(Socket::since_received) {
             self.add(Counter::QueueSamples, 1);
             self.add(Counter::QueueDelay, waited.as_nanos() as u64);
         }

@@ -1,15 +1,15 @@
-//! Knobs that may be turned while workers serve: words beside the counters, read once a round.
+//! Knobs that may be turned while workers serve: words of the supervisor, read once a round.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use os::SharedWords;
+use os::Notices;
 
 use crate::shared::settings::Settings;
 
 /// The words of one generation of workers.
 pub struct Dials {
-    words: SharedWords,
+    words: Notices,
     /// The architecture's own.
     accept_limit_auto: u32,
 }
@@ -46,7 +46,7 @@ impl Dials {
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(settings: &Settings, accept_limit_auto: u32) -> io::Result<Self> {
-        let dials = Self { words: SharedWords::new(DIALS.len())?, accept_limit_auto };
+        let dials = Self { words: Notices::new(DIALS.len())?, accept_limit_auto };
         DIALS.iter().for_each(|dial| dials.set(dial, settings));
         Ok(dials)
     }
@@ -63,7 +63,7 @@ impl Dials {
     }
 
     fn set(&self, dial: &Dial, settings: &Settings) {
-        self.words[dial.word].store((dial.read)(settings, self.accept_limit_auto), Relaxed);
+        self.words.words()[dial.word].store((dial.read)(settings, self.accept_limit_auto), Relaxed);
     }
 
     /// Settings as they are in force: what was turned stands at its present value.
@@ -71,7 +71,7 @@ impl Dials {
     pub fn in_force(&self, settings: &Settings) -> Settings {
         let mut settings = settings.clone();
         for dial in DIALS {
-            (dial.write)(&mut settings, self.words[dial.word].load(Relaxed));
+            (dial.write)(&mut settings, self.words.load(dial.word, Relaxed));
         }
         settings
     }
@@ -79,12 +79,12 @@ impl Dials {
     /// Connections taken consecutively.
     #[must_use]
     pub fn accept_limit(&self) -> u32 {
-        self.words[ACCEPT_LIMIT].load(Relaxed) as u32
+        self.words.load(ACCEPT_LIMIT, Relaxed) as u32
     }
 
     /// Bytes sent to one connection before the others' turn.
     #[must_use]
     pub fn work_bytes_max(&self) -> u64 {
-        self.words[WORK_BYTES_MAX].load(Relaxed)
+        self.words.load(WORK_BYTES_MAX, Relaxed)
     }
 }

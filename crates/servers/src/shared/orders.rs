@@ -1,16 +1,16 @@
-//! Orders: what the supervisor tells its workers, in words that they share.
+//! Orders: what the supervisor tells its workers, in words that they can read and it alone writes.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use os::{SharedWords, Wake};
+use os::{Notices, Wake};
 
 /// What workers are told: to serve until something else is ordered, and then to end; and to open
 /// the logs again. Each has an order and a wake-up of its own, so that one can end alone.
 #[derive(Clone)]
 pub struct Orders {
-    words: Arc<SharedWords>,
+    words: Arc<Notices>,
     /// One for each worker.
     wakes: Arc<[Arc<Wake>]>,
     listeners: usize,
@@ -46,7 +46,7 @@ impl Orders {
     /// # Errors
     /// The machine has no memory or descriptors for it.
     pub fn new(listeners: usize, workers: usize) -> io::Result<Self> {
-        let words = Arc::new(SharedWords::new(LEFT + listeners + workers)?);
+        let words = Arc::new(Notices::new(LEFT + listeners + workers)?);
         let wakes = (0..workers).map(|_| Wake::new().map(Arc::new)).collect::<io::Result<_>>()?;
         Ok(Self { words, wakes, listeners })
     }
@@ -81,7 +81,8 @@ impl Orders {
     /// The listening sockets of the site that are to be accepted from by workers that end, because
     /// nobody else does.
     pub fn leave_behind(&self, left: impl Iterator<Item = usize>) {
-        left.for_each(|listener| self.words[LEFT + listener].store(1, Release));
+        let words = self.words.words();
+        left.for_each(|listener| words[LEFT + listener].store(1, Release));
     }
 
     const fn word_of(&self, worker: usize) -> usize {
@@ -91,13 +92,13 @@ impl Orders {
     /// Orders every process to open its logs again before it writes to them: who rotates them has
     /// given the files other names.
     pub fn reopen_logs(&self) {
-        self.words[LOGS].fetch_add(1, Release);
+        self.words.words()[LOGS].fetch_add(1, Release);
     }
 
     /// How often that was ordered.
     #[must_use]
     pub fn logs_generation(&self) -> u64 {
-        self.words[LOGS].load(Acquire)
+        self.words.load(LOGS, Acquire)
     }
 }
 
@@ -145,7 +146,7 @@ impl Order<'_> {
     /// Whether others accept from a listening socket: nobody who waits there waits for this worker.
     #[must_use]
     pub fn is_handed_on(self, listener: usize) -> bool {
-        self.is_retiring() && self.orders.words[LEFT + listener].load(Acquire) == 0
+        self.is_retiring() && self.orders.words.load(LEFT + listener, Acquire) == 0
     }
 
     fn tell(self, what: u64) {
@@ -155,7 +156,7 @@ impl Order<'_> {
             To::Worker(worker) => (self.orders.word_of(worker), &wakes[worker..=worker]),
             To::Supervisor => return,
         };
-        words[word].fetch_max(what, Release);
+        words.words()[word].fetch_max(what, Release);
         if what != LEAVE {
             wakes.iter().for_each(|wake| wake.wake());
         }
@@ -164,10 +165,10 @@ impl Order<'_> {
     fn said(self) -> u64 {
         let words = &self.orders.words;
         match self.to {
-            To::All => words[END].load(Acquire),
+            To::All => words.load(END, Acquire),
             To::Worker(worker) => {
-                let own = words[self.orders.word_of(worker)].load(Acquire);
-                own.max(words[END].load(Acquire))
+                let own = words.load(self.orders.word_of(worker), Acquire);
+                own.max(words.load(END, Acquire))
             }
             To::Supervisor => 0,
         }

@@ -3,6 +3,8 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use os::ring::Ring;
+use os::thread::Schedule;
 use os::{File, Listener, Wake};
 use site::Site;
 
@@ -17,7 +19,20 @@ use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
 
 /// An architecture, as workers run it.
-pub type Architecture = Row<fn(&Worker<'_>) -> io::Result<()>>;
+pub type Architecture = Row<Run>;
+
+/// What runs one worker until it has drained.
+pub enum Run {
+    /// By system calls.
+    Calls(fn(&Worker<'_>) -> io::Result<()>),
+    /// By a ring, which is made before the worker is confined: from then on it makes none.
+    Ring {
+        /// For so many connections.
+        make: fn(connections: usize) -> io::Result<Ring>,
+        /// With that.
+        run: fn(&Worker<'_>, Ring) -> io::Result<()>,
+    },
+}
 
 /// What all workers share: made once by the supervisor, before the first fork.
 pub struct Server {
@@ -113,16 +128,18 @@ pub struct Worker<'s> {
     /// Which of them it is: its row in the counters, its order.
     pub(crate) number: usize,
     pub(crate) order: Order<'s>,
+    /// Of the thread in which it begins.
+    pub(crate) schedule: Schedule,
     /// There if lines are wanted; each loop and each thread has an end of its own.
     pub(crate) log: Option<AccessLog>,
 }
 
 impl<'s> Worker<'s> {
-    /// In the process itself, before it serves.
+    /// In the process itself, before it serves. `schedule`: that of the calling thread.
     ///
     /// # Errors
     /// No thread can be made for its log.
-    pub(crate) fn new(server: &'s Server, number: usize) -> io::Result<Self> {
+    pub(crate) fn new(server: &'s Server, number: usize, schedule: Schedule) -> io::Result<Self> {
         let order = server.orders.of(number);
         let Server { settings, orders, counters, errors, .. } = server;
         let log = match &settings.access_log {
@@ -132,12 +149,13 @@ impl<'s> Worker<'s> {
             }
             None => None,
         };
-        Ok(Self { server, number, order, log })
+        Ok(Self { server, number, order, schedule, log })
     }
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
-        Self { server, number: 0, order: server.orders.of_supervisor(), log: None }
+        let order = server.orders.of_supervisor();
+        Self { server, number: 0, order, schedule: Schedule::none(), log: None }
     }
 
     /// All of it is ready to serve.

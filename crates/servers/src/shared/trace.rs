@@ -7,7 +7,6 @@
 //! left out. `by` says through whom: `loop`, `thread`, `helper` or `ring`; for `ring` the thread is
 //! the one that submitted it.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -77,9 +76,9 @@ impl TraceFile {
     /// Opens it for appending.
     ///
     /// # Errors
-    /// It cannot be made or written.
+    /// As [`os::output::append`].
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
+        os::output::append(path).map(Self)
     }
 
     /// The number of its descriptor.

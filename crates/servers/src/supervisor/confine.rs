@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use os::landlock::{self, Grant};
-use os::seccomp;
+use os::seccomp::{self, Kind};
 use os::users;
 use site::rules::Effect;
 
@@ -17,8 +17,8 @@ use crate::shared::settings::{Confinement, Settings};
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 
-/// In a worker, while it has one thread: from now on it reaches what serving needs.
-pub(crate) fn confine(server: &Server) -> io::Result<()> {
+/// In a worker, while it has one thread: from now on it reaches what serving needs, by such calls.
+pub(crate) fn confine(server: &Server, calls: Kind) -> io::Result<()> {
     let settings = &server.settings;
     let failed = |flag: &str, e: &io::Error| io::Error::other(format!("--{flag}: {e}"));
     if applies(settings.landlock, landlock::version) {
@@ -27,7 +27,7 @@ pub(crate) fn confine(server: &Server) -> io::Result<()> {
         landlock::confine(&grants).map_err(|e| failed("landlock", &e))?;
     }
     if applies(settings.seccomp, seccomp::probe) {
-        seccomp::confine(server.architecture.calls).map_err(|e| failed("seccomp", &e))?;
+        seccomp::confine(calls).map_err(|e| failed("seccomp", &e))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use h1::{Limits, Shared};
-use os::{Address, Listener};
+use os::{Address, Listener, users};
 use site::Site;
 
 use crate::architectures::{self, Architecture, Sharing};
@@ -75,7 +75,8 @@ pub(crate) fn server(
 ) -> Result<Server, Failure> {
     judge(&settings)?;
     let identity = confine::identity(&settings)?;
-    let listeners = bind(&mut settings, before)?;
+    let is_told_where = settle_where(&mut settings, before);
+    let listeners = bind(&settings, before)?;
     let trace = settings.trace.as_deref();
     let trace = trace.map(|path| TraceFile::open(path).map_err(|e| unwritable("trace", path, &e)));
     let trace = trace.transpose()?;
@@ -110,6 +111,7 @@ pub(crate) fn server(
     let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, say);
+    warn(&settings, is_told_where, say);
     confine::announce(&settings, say)?;
     Ok(Server {
         architecture,
@@ -169,13 +171,19 @@ fn choose(
     Ok(instead)
 }
 
-fn bind(settings: &mut Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
+/// Where to listen, if the operator does not say; `false`: nor does who starts the server.
+fn settle_where(settings: &mut Settings, before: &Before<'_>) -> bool {
     if settings.listen.is_empty() {
         settings.listen = before.handed_over();
     }
-    if settings.listen.is_empty() {
+    let is_told = !settings.listen.is_empty();
+    if !is_told {
         settings.listen.extend(PORT_DEFAULT.parse::<Address>());
     }
+    is_told
+}
+
+fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     let mut listeners = Vec::new();
     for address in &settings.listen {
         let listener = match before.listener(address) {
@@ -335,6 +343,21 @@ fn announce(
     }
     for unreached in site.unreached() {
         say(&format!("warning: {unreached}"));
+    }
+}
+
+/// What serves more, or by more rights, than was asked for.
+fn warn(settings: &Settings, is_told_where: bool, say: &mut dyn FnMut(&str)) {
+    if !is_told_where {
+        let what = what_is_served(settings);
+        say(&format!(
+            "warning: no --listen: {what} is served on {PORT_DEFAULT} to all networks of this \
+             machine; --listen 127.0.0.1:8080 serves this machine alone"
+        ));
+    }
+    let (uid, _) = users::effective();
+    if uid == 0 && settings.user.is_none() {
+        say("warning: serving as root; --user names who may do less, and --user root this one");
     }
 }
 

@@ -326,8 +326,7 @@ impl Member<'_> {
             // looks ready for ever.
             turn.drained = turn.drained.saturating_add(turn.queue.len().max(1) as u32);
         }
-        books.tally.add(Counter::AcceptPhases, u64::from(!turn.queue.is_empty()));
-        turn.queue.iter().for_each(|(socket, _)| books.tally.accepted(socket));
+        turn.queue.iter().for_each(|(socket, _)| books.tally.accepted(Some(socket)));
     }
 
     fn accept_one(

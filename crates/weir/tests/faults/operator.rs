@@ -73,6 +73,19 @@ fn what_cannot_be_written_is_told_before_anything_else() {
 }
 
 #[test]
+fn root_writes_to_no_file_by_a_link() {
+    assert!(rustix::process::geteuid().is_root(), "this test needs root");
+    let site = Fixture::new();
+    let link = site.beside("link");
+    std::os::unix::fs::symlink(site.beside("elsewhere"), &link).expect("a link");
+    let link = link.to_str().expect("UTF-8");
+    for flag in ["--access-log", "--error-log", "--trace"] {
+        check(&["serve", ".", "--listen", "127.0.0.1:0", flag, link], USAGE, &[flag, "link"]);
+        assert!(!site.beside("elsewhere").exists(), "{flag}: made");
+    }
+}
+
+#[test]
 fn a_descriptor_that_nobody_handed_over_is_told() {
     check(&["serve", ".", "--listen", "fd:77"], MACHINE, &["fd:77", "hand over"]);
 }

@@ -68,6 +68,38 @@ fn a_body_that_is_trickled_is_cut_off() {
     });
 }
 
+/// Patience that was over is counted, and a client that keeps his end open when all was said is
+/// none that it was over for.
+#[test]
+fn the_same_clients_are_as_many_timeouts_everywhere() {
+    let site = Fixture::new();
+    // What a client sends before it does nothing more, and how many timeouts that is.
+    let get = "GET /digits.txt HTTP/1.1\r\nHost: a\r\n";
+    let rows = [
+        (format!("{get}Connection: close\r\n\r\n"), 0),
+        (format!("{get}\r\n"), 1),
+        (format!("{get}Connection: close\r\n\r\nmore"), 1),
+        (String::from("nonsense\r\n\r\n"), 1),
+        (String::from("GET / HTTP/1.1\r\n"), 2),
+        (String::new(), 1),
+    ];
+    on_every(Program::Weir, |combination| {
+        for (request, expected) in &rows {
+            let flags = ["--idle-timeout-ms", "300", "--head-timeout-ms", "300"];
+            let server = combination.start(&site.root(), &flags);
+            let mut wire = server.connect();
+            wire.send(request.as_bytes()).expect("sent");
+            let inode = server_end(server.address, wire.local_port()).expect("the server's end");
+            let held =
+                || children(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
+            assert!(await_true(PATIENCE, || !held()), "{combination}: {request:?} is held");
+            let said = server.stop();
+            let told = format!(" {expected} timeouts");
+            assert!(said.contains(&told), "{combination}: {request:?}: not{told}: {said}");
+        }
+    });
+}
+
 /// A client that reads nothing: its window closes, the server's buffer fills, and then not one byte
 /// is sent.
 #[test]

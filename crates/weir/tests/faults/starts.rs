@@ -108,6 +108,34 @@ fn a_drain_that_needs_no_force_cuts_nobody_off() {
     });
 }
 
+/// To more clients, or with more rights, than somebody has asked for.
+#[test]
+fn what_nobody_has_asked_for_is_warned_of() {
+    assert!(rustix::process::geteuid().is_root(), "this test needs root");
+    let home = home();
+    let (as_root, to_all) = ("warning: serving as root;", "warning: no --listen:");
+    let rows: [(&[&str], &[&str]); 5] = [
+        (&[], &[as_root, to_all]),
+        (&["--user", "nobody"], &[to_all]),
+        (&["--user", "root", "--listen", "0.0.0.0:8080"], &[]),
+        (&["--listen", "0.0.0.0:0"], &[as_root]),
+        (&["--group", "4", "--listen", "0.0.0.0:0"], &[as_root]),
+    ];
+    for (flags, says) in rows {
+        // Where the default port is free.
+        let mut command = Command::new("unshare");
+        command.arg("--net").arg(Program::Weir.path()).arg("serve").arg(home.path().join("root"));
+        command.args(["--admin", "off"]).args(flags);
+        let server = Server::start(command, 0);
+        let said = format!("{}{}", server.said.clone(), server.stop());
+        for warning in [as_root, to_all] {
+            let told = said.lines().filter(|line| line.contains(warning)).count();
+            let expected = usize::from(says.contains(&warning));
+            assert_eq!(told, expected, "{flags:?}: {warning:?} in {said}");
+        }
+    }
+}
+
 /// One line says so, and another architecture serves.
 #[test]
 fn where_rings_are_forbidden_sped_serves() {

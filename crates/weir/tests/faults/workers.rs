@@ -148,6 +148,7 @@ fn strangers(worker: u32, listeners: &HashSet<u64>, log: &str) -> Vec<String> {
                 waits.contains(&what.as_str())
                     || [log, "/dev/null"].contains(&what.as_str())
                     || standard.contains(&what)
+                    || *what == format!("/proc/{worker}/task/{worker}/schedstat")
             }
         }
     };

@@ -23,12 +23,16 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// without asking first by OPTIONS, and there is no yes to that here.
 const CONSENT: &str = "x-weir";
 
+/// What changes something: what only reads is not to do so (RFC 9110 section 9.2.1).
+const SET: &[u8] = b"/set";
+
 /// Answers a request with what whoever asks may hear.
 pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Found<File> {
     match head.method() {
         Method::Get | Method::Head => Found::Answer(answer(head, from, view, now)),
+        Method::Post if head.path() == SET => Found::Answer(set(head, from, view)),
         Method::Options => Found::Status(Status::NO_CONTENT),
-        Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
+        Method::Post | Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
         Method::Unknown => Found::Status(Status::NOT_IMPLEMENTED),
     }
 }
@@ -56,7 +60,10 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
         b"/metrics" => made(Status::OK, METRICS, metrics::text(view)),
         b"/state" => made(Status::OK, JSON, state::json(view, now).to_string()),
         b"/knobs" => made(Status::OK, JSON, format!("{:#}\n", knob_list(view))),
-        b"/set" => set(head, from, view),
+        SET => {
+            let told = String::from("a change is a POST\n");
+            dressed(b"Allow: POST\r\n", Status::METHOD_NOT_ALLOWED, TEXT, told)
+        }
         _ => text(
             Status::NOT_FOUND,
             "there are /, /healthz, /ready, /metrics, /state, /knobs and /set",
@@ -81,15 +88,16 @@ fn knob_list(view: &View<'_>) -> Value {
     rows.collect()
 }
 
-/// `/set?knob=NAME&value=VALUE`.
+/// `POST /set?knob=NAME&value=VALUE`; a body is read away.
 fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<File> {
     let may = match from {
-        From::Socket => true,
+        From::Socket { turns } => turns,
         From::ThisMachine => named(head.host()) == Named::Loopback,
         From::Elsewhere => false,
     };
     if !may {
-        let told = "knobs are turned from this machine alone, at localhost or its address";
+        let told = "knobs are turned from this machine alone, at localhost or its address, or \
+            through a Unix socket by root or the user who serves";
         return text(Status::FORBIDDEN, told);
     }
     let ours = [b"http://", head.host()].concat();
@@ -104,7 +112,7 @@ fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<File> {
         fields.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
     };
     let (Some(name), Some(value)) = (field("knob"), field("value")) else {
-        return text(Status::BAD_REQUEST, "say /set?knob=NAME&value=VALUE");
+        return text(Status::BAD_REQUEST, "say POST /set?knob=NAME&value=VALUE");
     };
     let knob = knobs::knob(name).filter(|knob| knob.is_of(view.server.architecture));
     match knob {
@@ -172,13 +180,17 @@ fn text(status: Status, line: &str) -> Answer<File> {
 }
 
 fn made(status: Status, media_type: &str, content: String) -> Answer<File> {
+    dressed(b"", status, media_type, content)
+}
+
+fn dressed(more: &[u8], status: Status, media_type: &str, content: String) -> Answer<File> {
     let fields: &[u8] = b"Cache-Control: no-store\r\n\
         Cross-Origin-Resource-Policy: same-origin\r\n\
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \
         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
     let content = Shared::from(content.into_bytes());
-    let fields = fields.into();
+    let fields = [more, fields].concat().into();
     Representation { fields, ..Representation::made(status, media_type, content) }.into()
 }
 

@@ -59,7 +59,6 @@ impl Completions<'_> {
             if end || has_enough || order.is_handed_on(n) {
                 continue;
             }
-            self.books.tally.add(Counter::AcceptPhases, 1);
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
@@ -91,7 +90,7 @@ impl Completions<'_> {
                 return Ok(());
             }
         };
-        self.books.tally.add(Counter::Accepted, 1);
+        self.books.tally.accepted(None);
         let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {
             self.books.tell_end(&mut connection.dialog);

@@ -48,10 +48,9 @@ impl Completions<'_> {
             }
             Joined::First => {}
         }
-        let begun = os::clock::monotonic();
+        let begun = self.books.disk.begin();
         let opening = self.books.server.site.open(&lookup);
-        let blocked = os::clock::monotonic() - begun;
-        self.books.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
+        self.books.disk.end(&begun);
         self.books.translated(dialog, tag);
         let Some(part) = opening.unread().filter(|part| !part.is_empty()) else {
             let loaded = self.books.server.site.keep(opening, &self.books.now);
