@@ -153,7 +153,8 @@ impl Realm {
 }
 
 /// The credentials of a request that has exactly one such field of the scheme `Basic`.
-fn credentials(head: &Head<'_>) -> Option<Credentials> {
+#[must_use]
+pub fn credentials(head: &Head<'_>) -> Option<Credentials> {
     let mut values = head.values("authorization");
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     let (scheme, encoded) = value.split_at_checked(6)?;
