@@ -307,7 +307,7 @@ impl<F> Reply<'_, F> {
     }
 
     // The same request for the same state gets the same bytes, and no counter has to be kept. Who
-    // wrote the file may know its state, but not the seed, and cannot have put the boundary into it.
+    // wrote the file may know its state, not the seed, and cannot have put the boundary into it.
     fn boundary(&self, parts: &[Range<u64>]) -> String {
         static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let mut hasher = SEED.build_hasher();
