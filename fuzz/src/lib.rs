@@ -2,10 +2,13 @@
 //! panics where a promise is broken.
 #![forbid(unsafe_code)]
 
+mod accept;
 mod body;
 mod clf;
 mod client;
 mod connection;
+mod credentials;
+mod dates;
 mod head;
 mod path;
 mod proxy;
@@ -17,10 +20,13 @@ mod results;
 mod urls;
 mod wsesslog;
 
+pub use accept::accept;
 pub use body::body;
 pub use clf::clf;
 pub use client::client;
 pub use connection::connection;
+pub use credentials::credentials;
+pub use dates::dates;
 pub use head::head;
 pub use path::path;
 pub use proxy::proxy;

@@ -20,6 +20,11 @@ fn head() {
 }
 
 #[test]
+fn accept() {
+    replay("accept", fuzz::accept);
+}
+
+#[test]
 fn body() {
     replay("body", fuzz::body);
 }
@@ -37,6 +42,16 @@ fn client() {
 #[test]
 fn connection() {
     replay("connection", fuzz::connection);
+}
+
+#[test]
+fn credentials() {
+    replay("credentials", fuzz::credentials);
+}
+
+#[test]
+fn dates() {
+    replay("dates", fuzz::dates);
 }
 
 #[test]

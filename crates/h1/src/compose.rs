@@ -3,8 +3,9 @@
 mod lines;
 
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{BuildHasher, Hash, Hasher, RandomState},
     ops::Range,
+    sync::LazyLock,
 };
 
 use self::lines::{Decimal, Lines};
@@ -305,9 +306,11 @@ impl<F> Reply<'_, F> {
         Row { text: lines.text, cuts }
     }
 
-    // The same request for the same state gets the same bytes, and no counter has to be kept.
+    // The same request for the same state gets the same bytes, and no counter has to be kept. Who
+    // wrote the file may know its state, not the seed, and cannot have put the boundary into it.
     fn boundary(&self, parts: &[Range<u64>]) -> String {
-        let mut hasher = DefaultHasher::new();
+        static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        let mut hasher = SEED.build_hasher();
         self.representation.etag.hash(&mut hasher);
         self.representation.modified.hash(&mut hasher);
         parts.hash(&mut hasher);

@@ -319,7 +319,7 @@ impl<F> Connection<F> {
         }
     }
 
-    /// Whether it then wants `Close` at once. Bytes that lie unread are better received before: what
+    /// Whether it then wants `Close` at once. Bytes that lie unread are better received before: who
     /// closes over them resets the peer, which may not have read the reply.
     #[must_use]
     pub fn drops(&self) -> bool {

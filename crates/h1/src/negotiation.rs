@@ -158,7 +158,22 @@ impl Weights {
     }
 }
 
+/// The weight that `Accept` lines give a media type by its name, in thousandths (RFC 9110 section
+/// 12.5.1), the last one's if there are several; 0 where it is not named.
+pub fn weight_of<'v>(values: impl IntoIterator<Item = &'v [u8]>, media_type: &str) -> u16 {
+    let mut last = 0;
+    for element in values.into_iter().flat_map(|value| value.split(|&byte| byte == b',')) {
+        let mut parts = element.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let name = parts.next().unwrap_or_default();
+        if name.eq_ignore_ascii_case(media_type.as_bytes()) {
+            last = parts.find_map(weight).unwrap_or(1000);
+        }
+    }
+    last
+}
+
 /// A weight, `q=0.5` for instance, in thousandths (RFC 9110 section 12.4.2).
+#[must_use]
 pub fn weight(text: &[u8]) -> Option<u16> {
     let [b'q' | b'Q', b'=', whole @ (b'0' | b'1'), rest @ ..] = text else { return None };
     let digits = match rest {

@@ -1,5 +1,7 @@
 //! Replies byte by byte, and the promise that whatever ranges are asked for, the bytes are right.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use h1::{
     Answer, Chunk, Coding, Content, Date, FilePart, Head, Limits, Now, Persistence, Representation,
     Request, Shared, Status,
@@ -98,6 +100,20 @@ fn several_ranges() {
         body.len()
     );
     assert_eq!(head, crlf(&expected));
+}
+
+/// Who writes a file may know all that its boundary is made of, but for the process's own seed.
+#[test]
+fn no_file_can_hold_its_boundary() {
+    let told = || wire(composed("GET / HTTP/1.1\nRange: bytes=1-2,-1", in_memory(1000)), 1000);
+    let representation = in_memory(1000);
+    let mut hasher = DefaultHasher::new();
+    representation.etag.hash(&mut hasher);
+    representation.modified.hash(&mut hasher);
+    vec![1..3_u64, 999..1000].hash(&mut hasher);
+    let foreseen = format!("boundary=weir-{:016x}", hasher.finish());
+    assert!(!told().contains(&foreseen), "{foreseen}");
+    assert_eq!(told(), told(), "the same request");
 }
 
 #[test]

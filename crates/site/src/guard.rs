@@ -153,7 +153,8 @@ impl Realm {
 }
 
 /// The credentials of a request that has exactly one such field of the scheme `Basic`.
-fn credentials(head: &Head<'_>) -> Option<Credentials> {
+#[must_use]
+pub fn credentials(head: &Head<'_>) -> Option<Credentials> {
     let mut values = head.values("authorization");
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     let (scheme, encoded) = value.split_at_checked(6)?;
@@ -166,7 +167,8 @@ fn credentials(head: &Head<'_>) -> Option<Credentials> {
 
 fn is_of(hash: &str, password: &[u8]) -> bool {
     if hash.starts_with(BCRYPT) {
-        bcrypt::verify(password, hash).unwrap_or(false)
+        // Also what is refused for its length takes as long as the others.
+        bcrypt::verify(password, hash).unwrap_or(false) && password.len() <= BCRYPT_BYTES_MAX
     } else {
         Argon2::default().verify_password(password, hash).is_ok()
     }
@@ -174,6 +176,9 @@ fn is_of(hash: &str, password: &[u8]) -> bool {
 
 /// What all forms of bcrypt's hashes begin with.
 const BCRYPT: &str = "$2";
+
+/// It looks at no more of a password, and would take any that begins alike.
+const BCRYPT_BYTES_MAX: usize = 72;
 
 /// How long a hash takes to be verified, in steps of about 50 us; nothing: it is none that is known
 /// here.

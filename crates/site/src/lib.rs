@@ -39,6 +39,7 @@ mod zones;
 
 pub use answers::Statistics;
 pub use deploy::releases;
+pub use guard::credentials;
 pub use judge::rule as judge;
 pub use plan::{Applied, Unreached};
 pub use rules::Rules;

@@ -1,6 +1,6 @@
 //! A directory as a page, for people or for programs.
 
-use h1::negotiation::weight;
+use h1::negotiation::weight_of;
 use h1::{Date, Head};
 use os::{Directory, Kind, Stat};
 
@@ -28,19 +28,8 @@ impl Format {
     /// What the client would rather have (RFC 9110 section 12.5.1): JSON where that is named, and
     /// HTML is not or counts less.
     pub(crate) fn preferred(head: &Head<'_>) -> Self {
-        let (mut json, mut html) = (0, 0);
-        for value in head.values("accept") {
-            for element in value.split(|&byte| byte == b',') {
-                let mut parts = element.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
-                let name = parts.next().unwrap_or_default();
-                let weight = parts.find_map(weight).unwrap_or(1000);
-                if name.eq_ignore_ascii_case(b"application/json") {
-                    json = weight;
-                } else if name.eq_ignore_ascii_case(b"text/html") {
-                    html = weight;
-                }
-            }
-        }
+        let weight = |media_type| weight_of(head.values("accept"), media_type);
+        let (json, html) = (weight("application/json"), weight("text/html"));
         if json > html { Self::Json } else { Self::Html }
     }
 

@@ -100,6 +100,33 @@ fn only_who_knows_a_password_is_let_in() {
     assert!(town.ask("GET / HTTP/1.1\nHost: a").contains(CHALLENGE));
 }
 
+/// bcrypt looks at 72 bytes: what stands behind them must not be taken for anything else.
+#[test]
+fn a_password_that_its_hash_does_not_cover_is_refused() {
+    let (short, most) = ("x".repeat(71), "x".repeat(72));
+    let town = Counter::new(FILES, |place| {
+        let hashes = [bcrypt(&short), bcrypt(&most), argon2(&"x".repeat(80))];
+        let [short, most, argon] = hashes.each_ref().map(String::as_str);
+        let users = &[("short", short), ("most", most), ("argon", argon)];
+        vec![host(&["a"], vec![("/", auth("r", users)), ("/", root(place))])]
+    });
+    let rows = [
+        ("short", 71, 200),
+        ("short", 72, 401),
+        ("short", 73, 401),
+        ("most", 71, 401),
+        ("most", 72, 200),
+        ("most", 73, 401),
+        ("most", 200, 401),
+        ("argon", 80, 200),
+        ("argon", 81, 401),
+    ];
+    for (user, bytes, status) in rows {
+        let reply = town.ask(&with("/a.txt", &format!("{user}:{}", "x".repeat(bytes))));
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{user} {bytes}: {reply}");
+    }
+}
+
 /// For a minute. Nobody else is let in by it, and who is refused makes nobody else wait.
 #[test]
 fn what_was_verified_is_remembered() {
