@@ -147,7 +147,7 @@ fn its_signals_are_for_itself() {
     assert_eq!(ends(Kind::Calls, || std::process::abort()), Exit::Killed(SIGABRT));
 }
 
-/// Ways by which the kernel sends others a signal for a process, beside those that send one at once.
+/// Ways to have the kernel send others a signal, at once or later.
 fn no_descriptor_of_its_signals_others() {
     let supervisor = i64::from(process::id());
     let kill = i64::from(SIGKILL);
@@ -209,7 +209,7 @@ fn rings_are_for_those_who_have_one() {
                 assert_eq!(told, expected.is_none().then_some(7), "is told");
                 let another = make().err().expect("another ring").kind();
                 assert_eq!(another, ErrorKind::PermissionDenied);
-                // Where it may not be entered nothing can be waited for, which it does for a second.
+                // Where it may not be entered its end would wait in vain, for a second.
                 std::mem::forget(ring);
             },
         );

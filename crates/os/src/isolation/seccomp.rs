@@ -204,8 +204,8 @@ const HOSTILE: &[c_long] = &[
 /// Which argument, what of its lower half, and what that has to be.
 type Condition = (u32, u32, u32);
 
-/// Gives the calls whose arguments decide: one is allowed where all conditions of a row hold that it
-/// has. `process`: who is confined.
+/// Gives the calls whose arguments decide: one is allowed where all conditions of a row of its own
+/// hold. `process`: who is confined.
 fn judged(process: u32, mut row: impl FnMut(c_long, &[Condition])) {
     const THREAD: u32 = libc::CLONE_THREAD as u32;
     // A thread and not a process, in no name space of its own.

@@ -22,7 +22,8 @@ impl SharedWords {
     pub fn new(count: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         Self::map(count, |bytes| {
-            // SAFETY: a new mapping, at an address of the kernel's choice, touches no memory in use.
+            // SAFETY: a new mapping, at an address of the kernel's choice, touches no memory in
+            // use.
             unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::SHARED) }
         })
     }

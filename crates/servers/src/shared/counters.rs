@@ -43,7 +43,7 @@ counters! {
     Loads "loads" "loads" "Lookups that had to touch the disk",
     HandOvers "hand_overs" "loads" "Times a helper or the ring was asked to load",
     LoadRefusals "load_refusals" "replies" "Refused with 503: too many loads wait already",
-    Blocked "blocked_ns" "ns" "Time that who performs has waited for a disk, rather too little",
+    Blocked "blocked_ns" "ns" "Time loops waited for disks, threads in loads; rather too little",
     Timeouts "timeouts" "timeouts" "Deadlines at which patience was over",
     PeerFaults "peer_faults" "connections" "Connections that a peer reset or left",
     FileFaults "file_faults" "replies" "Replies cut short because their file shrank",
