@@ -6,6 +6,7 @@
 
 mod accepts;
 mod files;
+mod room;
 
 use std::{io, mem};
 
@@ -60,6 +61,10 @@ pub(crate) struct Completions<'s> {
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
     gate: Gate,
+    /// Connections that may come in beyond the maximum, until those are closed that go for them.
+    beyond: usize,
+    /// Those for whom nobody has gone yet.
+    newcomers: usize,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
     /// The order to drain has come and is yet to be obeyed.
@@ -77,8 +82,12 @@ fn ring(connections: u64) -> io::Result<Ring> {
         buffers: BUFFERS,
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
-        handles: os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX) as u32,
+        handles: handles(connections) as u32,
     })
+}
+
+fn handles(connections: u64) -> u64 {
+    os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX)
 }
 
 /// Whether this machine has rings, and one for so many connections.
@@ -102,6 +111,8 @@ impl<'s> Completions<'s> {
             timers: Timers::new(),
             touched: Vec::new(),
             gate: Gate::new(server.connections_max),
+            beyond: room::beyond(server.connections_max),
+            newcomers: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
             ordered: false,
             paths: Pending::new(server.connections_max),
@@ -116,7 +127,8 @@ impl<'s> Completions<'s> {
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
-        let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
+        let due = self.timers.earliest().into_iter().chain(self.gate.due()).chain(self.goes_at());
+        let due = due.min();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
         let took = self.books.look_at_clock();
         self.gate.tick(self.books.now.at);
@@ -204,15 +216,17 @@ impl<'s> Completions<'s> {
                 self.start(token)?;
             }
         }
+        self.make_room()?;
         self.books.publish();
         Ok(())
     }
 
-    /// Before a deadline takes effect: what has come by now is looked at first. One entry into the
-    /// kernel may bring only a few of many completions.
+    /// Before a deadline takes effect, or somebody goes for another: what has come by now is looked
+    /// at first. One entry into the kernel may bring only a few of many completions.
     fn catch_up(&mut self) -> io::Result<()> {
         for _ in 0..=self.connections.len() {
-            if self.timers.earliest().is_none_or(|at| at > self.books.now.at) {
+            let is_due = self.timers.earliest().is_some_and(|at| at <= self.books.now.at);
+            if !is_due && self.newcomers == 0 {
                 break;
             }
             self.ring.submit_and_wait(0, None)?;

@@ -26,9 +26,10 @@ pub(crate) trait Patient: Calls {
 
 /// Whoever shares out threads among connections.
 pub(crate) trait Keeper {
-    /// Says whether the connection is between two requests. Told before asking
-    /// [`Self::is_draining`], so that a drain either is seen or sees.
-    fn idle(&self, is_idle: bool, now: Instant);
+    /// Says whether the connection is between two requests, and since when it has waited for one
+    /// or for the rest of a head, if it does. Told before asking [`Self::is_draining`], so that a
+    /// drain either is seen or sees.
+    fn waits(&self, is_idle: bool, since: Option<Instant>);
 
     /// Whether the reply in hand is the last.
     fn is_draining(&self) -> bool;
@@ -51,7 +52,8 @@ pub(crate) fn live<C: Patient>(
         if view.deadline.is_some_and(|due| due.at <= books.now.at) {
             books.expired(&mut connection.dialog, books.now.at);
         }
-        keeper.idle(view.is_idle, books.now.at);
+        let limits = &books.server.limits;
+        keeper.waits(view.is_idle, view.deadline.and_then(|due| due.waits_since(limits)));
         let dialog = &mut connection.dialog;
         let is_asked = |dialog: &Dialog| matches!(dialog.session.want(), Want::Find(..));
         if !retired && keeper.is_draining() && !view.is_idle {
