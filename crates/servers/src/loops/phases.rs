@@ -232,7 +232,7 @@ impl<'s> Loop<'s> {
         while self.asked == 0
             && let Some((token, connection)) = self.holding.passed(self.polled)
         {
-            self.books.expired(&mut connection.dialog, self.polled);
+            connection.expired(self.polled, &mut self.books);
             enqueue(connection, token, &mut self.carried);
         }
         self.look_for_room();

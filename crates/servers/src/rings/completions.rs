@@ -201,6 +201,7 @@ impl<'s> Completions<'s> {
         let now = self.books.now.at;
         while let Some(place) = self.timers.passed(now) {
             let Some((token, connection)) = self.connections.at(place) else { continue };
+            let sends = matches!(connection.dialog.session.want(), Want::Send(..));
             let is_over = match connection.ending {
                 Ending::Closing => {
                     self.books.tally.add(Counter::Timeouts, 1);
@@ -211,6 +212,10 @@ impl<'s> Completions<'s> {
             if is_over && matches!(connection.dialog.session.want(), Want::Close) {
                 // What is in flight, or a peer that does not close either, is made to end.
                 connection.ending = Ending::Closing;
+                if sends {
+                    // See `introduce`: by a descriptor it can be told to reset.
+                    self.ring.install(connection.handle, token)?;
+                }
                 self.shut(token, How::Both)?;
             } else {
                 self.start(token)?;
@@ -239,9 +244,13 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
-    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it.
+    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it. Nor
+    /// can it be told that what a peer has not taken in time is not kept for it.
     fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
         let Some(connection) = self.connections.named(token) else { return };
+        if connection.ending == Ending::Closing {
+            return socket.iter().for_each(Socket::reset_on_close);
+        }
         let ip = socket.ok().and_then(|socket| socket.peer_ip());
         self.books.introduce(&mut connection.dialog, ip);
         if self.books.server.asks_who {

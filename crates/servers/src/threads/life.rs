@@ -50,7 +50,7 @@ pub(crate) fn live<C: Patient>(
     loop {
         let view = connection.dialog.session.view();
         if view.deadline.is_some_and(|due| due.at <= books.now.at) {
-            books.expired(&mut connection.dialog, books.now.at);
+            connection.expired(books.now.at, books);
         }
         let limits = &books.server.limits;
         keeper.waits(view.is_idle, view.deadline.and_then(|due| due.waits_since(limits)));
@@ -131,6 +131,10 @@ impl Calls for Waiting {
 
     fn shut(&mut self) -> io::Result<()> {
         self.socket.shutdown_write()
+    }
+
+    fn reset_on_close(&mut self) {
+        self.socket.reset_on_close();
     }
 
     fn hears(&mut self, sends: bool) -> io::Result<bool> {
