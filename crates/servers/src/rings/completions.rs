@@ -251,7 +251,14 @@ impl<'s> Completions<'s> {
         if connection.ending == Ending::Closing {
             return socket.iter().for_each(Socket::reset_on_close);
         }
-        let ip = socket.ok().and_then(|socket| socket.peer_ip());
+        let ip = match socket {
+            Ok(socket) => socket.peer_ip(),
+            // No descriptor for it: whoever has to know its address turns it away.
+            Err(e) => {
+                self.books.refused(&e);
+                None
+            }
+        };
         self.books.introduce(&mut connection.dialog, ip);
         if self.books.server.asks_who {
             connection.touch(token, &mut self.touched);

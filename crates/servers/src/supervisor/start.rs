@@ -114,7 +114,7 @@ pub(crate) fn server(
     Ok(Server {
         architecture,
         site,
-        sessions: by_address::before(sessions(&limits), &settings, &counters),
+        sessions: by_address::before(sessions(&limits), &settings, &listeners, &counters),
         asks_who: by_address::is_wanted(&settings),
         limits,
         listeners,
