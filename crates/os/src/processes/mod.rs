@@ -2,6 +2,7 @@
 
 pub(crate) mod handed;
 pub mod limits;
+mod memory;
 pub mod notify;
 pub mod placement;
 pub mod process;

@@ -172,7 +172,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "connections-max",
         value: "0..1000000 connections",
         reason: "open at once, over all workers. 0: nine tenths of what there are descriptors for, \
-                 and as many as there are threads",
+                 as many as half of the memory (of the control group or of the machine) has room \
+                 for at their worst, and as many as there are threads, whichever is least",
         takes: Takes::All,
         set: |s, v| put(&mut s.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.connections_max.to_string(),
