@@ -22,6 +22,7 @@ use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
+use crate::experiment::experiment;
 use crate::point::{InMemory, Point};
 use crate::profile::Profiler;
 use crate::room;
@@ -116,6 +117,7 @@ impl Bench {
             address,
             site: &site,
             scratch: scratch.path(),
+            is_as_in_papers: experiment(&spec.experiment).is_some_and(|of| !of.paper.is_empty()),
         };
         testbed.limit_processors(false)?;
         let outcome = match Running::start(&spec.subject, &start) {

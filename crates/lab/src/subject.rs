@@ -66,6 +66,8 @@ pub struct Start<'s> {
     /// An empty directory, absolute too, for whatever it writes: settings, logs, the number of its
     /// process. Gone when it has ended.
     pub scratch: &'s Path,
+    /// As servers of the papers were: at the maximum of connections nobody goes for another.
+    pub is_as_in_papers: bool,
 }
 
 /// How a program is started.

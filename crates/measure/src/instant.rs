@@ -37,6 +37,16 @@ impl Add<Duration> for Instant {
     }
 }
 
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    /// Saturates: nothing lies before the origin.
+    fn sub(self, span: Duration) -> Self {
+        let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Self { ns: self.ns.saturating_sub(ns) }
+    }
+}
+
 impl Sub for Instant {
     type Output = Duration;
 
@@ -55,5 +65,7 @@ mod tests {
         assert_eq!(late - early, Duration::from_millis(4));
         assert_eq!(early - late, Duration::ZERO);
         assert_eq!((late + Duration::MAX).ns, u64::MAX);
+        assert_eq!(late - Duration::from_millis(4), early);
+        assert_eq!(late - Duration::MAX, Instant::ORIGIN);
     }
 }

@@ -5,6 +5,8 @@
 mod addresses;
 #[path = "host/confinement.rs"]
 mod confinement;
+#[path = "host/memory.rs"]
+mod memory;
 mod support;
 #[path = "host/systemd.rs"]
 mod systemd;

@@ -3,7 +3,7 @@
 use measure::{Duration, Instant};
 
 use super::{Connection, Ending, State};
-use crate::{Now, Refusal, Status, state::Event};
+use crate::{Limits, Now, Refusal, Status, state::Event};
 
 /// Which patience of ours a deadline belongs to. All deadlines of one kind lie equally far ahead
 /// when they are set, so a driver can keep one first-in-first-out list for each kind.
@@ -26,6 +26,19 @@ pub struct Deadline {
     pub timeout: Timeout,
     /// The moment.
     pub at: Instant,
+}
+
+impl Deadline {
+    /// Since when its connection has waited for a request or for the rest of a head, at no cost of
+    /// ours; nothing if it waits for neither.
+    #[must_use]
+    pub fn waits_since(&self, limits: &Limits) -> Option<Instant> {
+        match self.timeout {
+            Timeout::Idle => Some(self.at - limits.idle_timeout),
+            Timeout::Head => Some(self.at - limits.head_timeout),
+            Timeout::Rate | Timeout::Linger => None,
+        }
+    }
 }
 
 impl<F> Connection<F> {

@@ -78,6 +78,7 @@ mod tests {
             address: "127.0.0.1:80".parse().unwrap(),
             site: Path::new("/a b/it's"),
             scratch: Path::new("/tmp/x"),
+            is_as_in_papers: false,
         };
         let rows = [
             ("s {address} {site}", "s 127.0.0.1:80 '/a b/it'\\''s'"),

@@ -62,6 +62,9 @@ pub(super) fn launch(
         ("admin", format!("unix:{}", admin(start.scratch).display())),
         ("access-log", String::from("off")),
     ]);
+    if start.is_as_in_papers {
+        flags.insert("make-room", String::from("off"));
+    }
     flags.extend(chosen.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let flags = flags.into_iter().map(|(name, value)| format!("--{name}={value}"));
     let what = [String::from("serve"), start.site.display().to_string()];
@@ -160,8 +163,11 @@ pub(super) fn only_file(floor: &str, site: &Path) -> Result<PathBuf, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::resolve;
+    use crate::testbed::Host;
     use serde_json::json;
     use std::fs;
+    use std::net::Ipv4Addr;
 
     #[test]
     fn figures_are_sums_over_the_workers() {
@@ -185,6 +191,29 @@ mod tests {
             ("kernel_listen_drops", 0.0),
         ] {
             assert_eq!(figures[name], expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn nobody_goes_for_another_where_a_paper_is_followed() {
+        let host = Host { address: Ipv4Addr::LOCALHOST.into(), placement: Default::default() };
+        let rows = [
+            ("sped", false, vec![]),
+            ("sped", true, vec!["--make-room=off"]),
+            ("sped:make-room=on", true, vec!["--make-room=on"]),
+        ];
+        for (text, is_as_in_papers, expected) in rows {
+            let start = Start {
+                executable: Path::new("weir"),
+                host: &host,
+                address: "127.0.0.1:80".parse().unwrap(),
+                site: Path::new("/site"),
+                scratch: Path::new("/tmp/x"),
+                is_as_in_papers,
+            };
+            let launch = resolve(text).and_then(|of| of.launch(&start)).unwrap();
+            let said = launch.arguments.iter().filter(|flag| flag.starts_with("--make-room"));
+            assert_eq!(said.collect::<Vec<_>>(), expected, "{text}");
         }
     }
 

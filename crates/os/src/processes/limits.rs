@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+pub use super::memory::{Memory, memory};
+
 /// Descriptors this process may have open, after raising the limit as far as it may (the hard
 /// limit of RLIMIT_NOFILE).
 #[must_use]

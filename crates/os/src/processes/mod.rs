@@ -2,6 +2,7 @@
 
 pub(crate) mod handed;
 pub mod limits;
+mod memory;
 mod notices;
 pub mod notify;
 pub mod placement;

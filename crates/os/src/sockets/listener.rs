@@ -86,6 +86,12 @@ impl Listener {
         self.fd.as_raw_fd()
     }
 
+    /// Whether connections come over TCP, from an address; else it is a Unix socket.
+    #[must_use]
+    pub const fn is_tcp(&self) -> bool {
+        self.is_tcp
+    }
+
     /// Takes the connection that has waited longest.
     ///
     /// # Errors

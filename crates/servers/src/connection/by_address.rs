@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use h1::proxy::{self, HEADER_BYTES_MAX, Header};
 use h1::{Found, Now, Reply, Status, Tag, Want};
-use os::{File, Network};
+use os::{File, Listener, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
@@ -22,6 +22,8 @@ struct Policy {
     balancers: Vec<Network>,
     quotas: Mutex<Quotas>,
     limits_requests: bool,
+    /// Of which listening sockets connections have addresses, by their places.
+    are_tcp: Vec<bool>,
     counters: Counters,
 }
 
@@ -31,7 +33,12 @@ pub(crate) fn is_wanted(settings: &Settings) -> bool {
 }
 
 /// Puts one before each session, if the settings want that.
-pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counters) -> Sessions {
+pub(crate) fn before(
+    sessions: Sessions,
+    settings: &Settings,
+    listeners: &[Arc<Listener>],
+    counters: &Counters,
+) -> Sessions {
     if !is_wanted(settings) {
         return sessions;
     }
@@ -39,17 +46,21 @@ pub(crate) fn before(sessions: Sessions, settings: &Settings, counters: &Counter
         balancers: settings.proxy_protocol.clone(),
         quotas: Mutex::new(Quotas::new(settings.quota)),
         limits_requests: settings.quota.requests_per_s > 0,
+        are_tcp: listeners.iter().map(|listener| listener.is_tcp()).collect(),
         counters: counters.clone(),
     });
     Arc::new(move |listener, now| {
         let state = State::Unknown { early: Vec::new(), has_ended: false };
-        Box::new(ByAddress { policy: Arc::clone(&policy), inner: sessions(listener, now), state })
+        let (policy, inner) = (Arc::clone(&policy), sessions(listener, now));
+        Box::new(ByAddress { policy, inner, listener, state })
     })
 }
 
 struct ByAddress {
     policy: Arc<Policy>,
     inner: Box<dyn Session>,
+    /// The place of its listening socket.
+    listener: usize,
     state: State,
 }
 
@@ -70,7 +81,10 @@ impl ByAddress {
     fn meet(&mut self, peer: Option<IpAddr>, now: &Now) {
         let State::Unknown { early, has_ended } = &mut self.state else { return };
         let (early, has_ended) = (std::mem::take(early), *has_ended);
-        if self.policy.balancers.is_empty() {
+        // Of TCP, one without an address is gone, and what it has sent can still be read: no work is
+        // done for it that no account would pay.
+        let is_gone = peer.is_none() && self.policy.are_tcp[self.listener];
+        if self.policy.balancers.is_empty() && !is_gone {
             self.admit(peer, &early, now);
         } else if peer.is_some_and(|peer| self.policy.is_balancer(peer)) {
             self.state = State::Balancer(Vec::new());
@@ -224,7 +238,8 @@ mod tests {
             let balancers = balancer.parse().into_iter().collect();
             let settings = Settings { quota, proxy_protocol: balancers, ..Settings::default() };
             let counters = Counters::new(1).unwrap();
-            let sessions = before(plain(&Shared::new(Limits::default())), &settings, &counters);
+            let plain = plain(&Shared::new(Limits::default()));
+            let sessions = before(plain, &settings, &[], &counters);
             for is_known_late in [false, true] {
                 let mut session = sessions(0, &now);
                 let peer = Some(IpAddr::from([127, 0, 0, 1]));

@@ -26,6 +26,9 @@ pub(crate) trait Calls {
     /// As [`Socket::shutdown_write`].
     fn shut(&mut self) -> io::Result<()>;
 
+    /// As [`Socket::reset_on_close`].
+    fn reset_on_close(&mut self);
+
     /// For a session that hears while it sends or waits: whether it is to receive now. Where calls
     /// wait it does, until it is to receive or can send (`sends`), and the next send does not.
     fn hears(&mut self, sends: bool) -> io::Result<bool>;
@@ -122,6 +125,10 @@ impl Calls for Ready {
 
     fn shut(&mut self) -> io::Result<()> {
         self.socket.shutdown_write()
+    }
+
+    fn reset_on_close(&mut self) {
+        self.socket.reset_on_close();
     }
 
     fn hears(&mut self, _: bool) -> io::Result<bool> {

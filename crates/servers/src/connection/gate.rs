@@ -6,6 +6,13 @@ use measure::{Duration, Instant};
 /// How long accepting rests when the machine has refused, if no connection closes before.
 pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 
+/// A connection that has waited for less has perhaps a request on its way: it is not closed for
+/// another's sake.
+pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
+/// Of those that have waited for longest, how many are looked at for one that may go: few of them
+/// happen to have something to be looked at in the same round.
+pub(crate) const LOOKED_AT_MAX: usize = 16;
+
 /// A worker's gate.
 pub(crate) struct Gate {
     state: State,
@@ -20,6 +27,8 @@ enum State {
     Open,
     /// As many are open as may be.
     Full,
+    /// So, but one of them goes for whoever comes.
+    Crowded,
     /// The machine had no descriptor or no memory: others may have given some back by then.
     Refused {
         until: Instant,
@@ -35,7 +44,12 @@ impl Gate {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.state == State::Open
+        matches!(self.state, State::Open | State::Crowded)
+    }
+
+    /// Whether it depends on [`Self::may_make_room`] who is let in.
+    pub(crate) const fn is_full(&self) -> bool {
+        matches!(self.state, State::Full | State::Crowded) && !self.is_draining()
     }
 
     pub(crate) const fn is_draining(&self) -> bool {
@@ -61,7 +75,7 @@ impl Gate {
 
     /// The machine has refused one.
     pub(crate) fn refused(&mut self, now: Instant) {
-        if self.state == State::Open {
+        if self.is_open() {
             self.state = State::Refused { until: now + REFUSED_FOR };
         }
     }
@@ -73,8 +87,25 @@ impl Gate {
         let resume = if self.is_draining() { self.open_max } else { self.open_max * 8 / 9 };
         match self.state {
             State::Full if open <= resume && open < self.open_max => self.state = State::Open,
+            State::Crowded if open < self.open_max => self.state = State::Open,
             State::Refused { .. } => self.state = State::Open,
             _ => {}
+        }
+    }
+
+    /// Whether whoever is let in takes another's place.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.state == State::Crowded
+    }
+
+    /// So many are open; `may`: one of them goes for whoever comes. In a drain nobody does.
+    pub(crate) fn may_make_room(&mut self, may: bool, open: usize) {
+        if self.is_full() {
+            self.state = match may {
+                true if open < self.open_max => State::Open,
+                true => State::Crowded,
+                false => State::Full,
+            };
         }
     }
 
@@ -96,8 +127,8 @@ impl Gate {
     /// From now on it lets in who waits already, and those are at most so many; so many are open.
     pub(crate) fn drain(&mut self, waiting_max: u32, open: usize) {
         self.left = Some(waiting_max);
-        if self.state == State::Full && open < self.open_max {
-            self.state = State::Open;
+        if let State::Full | State::Crowded = self.state {
+            self.state = if open < self.open_max { State::Open } else { State::Full };
         }
     }
 
@@ -130,6 +161,26 @@ mod tests {
             gate.closed(resume);
             assert!(gate.is_open(), "{open_max}");
         }
+    }
+
+    #[test]
+    fn a_newcomer_is_let_in_at_the_maximum_if_another_goes_for_it() {
+        let mut gate = Gate::new(900);
+        gate.may_make_room(true, 10);
+        gate.accepted(900);
+        assert!(!gate.is_open());
+        gate.may_make_room(true, 900);
+        assert!(gate.is_open());
+        gate.may_make_room(false, 900);
+        assert!(!gate.is_open(), "that one has got busy");
+        gate.closed(899);
+        gate.may_make_room(true, 899);
+        assert!(gate.is_open(), "no rest where there is room");
+        gate.accepted(900);
+        gate.may_make_room(true, 900);
+        gate.drain(3, 900);
+        gate.may_make_room(true, 900);
+        assert!(!gate.is_open(), "in a drain nobody goes for another");
     }
 
     #[test]

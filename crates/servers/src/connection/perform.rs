@@ -3,6 +3,7 @@
 use std::io;
 
 use h1::{Found, Head, Loaded, Miss, Tag, Want};
+use measure::Instant;
 use os::File;
 use os::poller::Interest;
 
@@ -74,6 +75,18 @@ pub(crate) struct InPlace;
 impl Service for InPlace {
     fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         Load::Done(books.server.load(&miss, &books.now))
+    }
+}
+
+impl<C: Calls> Connection<C> {
+    /// Its deadline has passed at `at`. What a peer has not taken by then the kernel does not keep
+    /// for it: that is up to megabytes, for minutes. By a reset, because TCP_USER_TIMEOUT counts
+    /// from a window's first end on, and so also breaks off who reads slowly.
+    pub(crate) fn expired(&mut self, at: Instant, books: &mut Books<'_>) {
+        let sends = matches!(self.dialog.session.want(), Want::Send(..));
+        if books.expired(&mut self.dialog, at) && sends {
+            self.calls.reset_on_close();
+        }
     }
 }
 

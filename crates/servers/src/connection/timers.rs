@@ -5,7 +5,7 @@
 //! connections. One that is set late, as a drain does, may stand behind a later one, and passes
 //! with that: late by less than the patience of its kind.
 
-use h1::{Deadline, Timeout};
+use h1::{Deadline, Limits, Timeout};
 use measure::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -71,6 +71,31 @@ impl Timers {
         Some(slot)
     }
 
+    /// Those that wait for a request or for the rest of a head, the one that has for longest first,
+    /// and since when.
+    pub(crate) fn waiting(&self, limits: &Limits) -> impl Iterator<Item = (u32, Instant)> {
+        let mut lists = [Timeout::Idle, Timeout::Head].map(|kind| self.list(kind).peekable());
+        let since = |to: Option<&(u32, Deadline)>| to.and_then(|(_, to)| to.waits_since(limits));
+        core::iter::from_fn(move || {
+            let [idle, head] = &mut lists;
+            let next = match (since(idle.peek()), since(head.peek())) {
+                (Some(a), b) if b.is_none_or(|b| a <= b) => idle.next(),
+                _ => head.next(),
+            };
+            next.and_then(|(slot, to)| Some((slot, to.waits_since(limits)?)))
+        })
+    }
+
+    fn list(&self, timeout: Timeout) -> impl Iterator<Item = (u32, Deadline)> {
+        let mut next = self.lists[timeout as usize].first;
+        core::iter::from_fn(move || {
+            let slot = next;
+            let entry = self.entries.get(slot as usize)?;
+            next = entry.next;
+            Some((slot, Deadline { timeout, at: entry.at }))
+        })
+    }
+
     fn append(&mut self, slot: u32, to: Deadline) {
         let list = &mut self.lists[to.timeout as usize];
         let last = core::mem::replace(&mut list.last, slot);
@@ -104,6 +129,7 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Duration;
 
     fn at(timeout: Timeout, ms: u64) -> Option<Deadline> {
         Some(Deadline { timeout, at: Instant::from_ms(ms) })
@@ -126,5 +152,33 @@ mod tests {
         assert_eq!(passed, [7, 5]);
         assert_eq!(timers.passed(Instant::from_ms(40)), Some(3));
         assert_eq!(timers.earliest(), None);
+    }
+
+    #[test]
+    fn who_waits_for_longest_is_told_first() {
+        let limits = Limits {
+            idle_timeout: Duration::from_millis(100),
+            head_timeout: Duration::from_millis(10),
+            ..Limits::default()
+        };
+        // Slots with what they wait for and since when, in the order in which they began.
+        let rows = [
+            (4, Timeout::Head, 1),
+            (2, Timeout::Idle, 3),
+            (7, Timeout::Rate, 4),
+            (5, Timeout::Head, 5),
+            (1, Timeout::Linger, 6),
+            (6, Timeout::Idle, 8),
+            (3, Timeout::Idle, 9),
+        ];
+        let mut timers = Timers::new();
+        for (slot, timeout, since) in rows {
+            let patience = if timeout == Timeout::Idle { 100 } else { 10 };
+            timers.set(slot, at(timeout, since + patience));
+        }
+        let told: Vec<_> = timers.waiting(&limits).map(|(slot, at)| (slot, at.ns)).collect();
+        let waits = rows.iter().filter(|(_, to, _)| matches!(to, Timeout::Head | Timeout::Idle));
+        let expected: Vec<_> = waits.map(|(slot, _, ms)| (*slot, ms * 1_000_000)).collect();
+        assert_eq!(told, expected);
     }
 }

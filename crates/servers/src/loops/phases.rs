@@ -16,11 +16,12 @@ use super::holding::Holding;
 use crate::connection::Connection;
 use crate::connection::books::Books;
 use crate::connection::calls::Ready;
+use crate::connection::gate::WAITED_MIN;
 pub(crate) use crate::connection::perform::Until;
 use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
-use crate::shared::server::Worker;
+use crate::shared::server::{Server, Worker};
 
 /// Token of the supervisor's order; connections have lower ones than these three.
 const ORDER: u64 = u64::MAX;
@@ -139,12 +140,18 @@ impl<'s> Loop<'s> {
     /// accept-phase: takes up to accept-limit connections from each listening socket.
     pub(crate) fn accept(&mut self) {
         let limit = self.books.server.accept_limit();
+        // Who does not stay fills no gate: of those no more are taken than could wait.
+        let mut lost = 0;
         for (place, listener) in self.accepting.listeners(&self.books) {
             for _ in 0..limit {
-                match self.accepting.take(listener, &mut self.books) {
-                    Taken::One(socket) => drop(self.admit(socket, place)),
-                    Taken::Lost => {}
+                let stays = match self.accepting.take(listener, &mut self.books) {
+                    Taken::One(socket) => self.admit(socket, place).is_some(),
+                    Taken::Lost => false,
                     Taken::Nobody => break,
+                };
+                lost += u32::from(!stays);
+                if lost >= self.books.server.waiting_max() {
+                    break;
                 }
             }
         }
@@ -225,9 +232,10 @@ impl<'s> Loop<'s> {
         while self.asked == 0
             && let Some((token, connection)) = self.holding.passed(self.polled)
         {
-            self.books.expired(&mut connection.dialog, self.polled);
+            connection.expired(self.polled, &mut self.books);
             enqueue(connection, token, &mut self.carried);
         }
+        self.look_for_room();
         // First, because whoever is woken for a connection is perhaps the only one.
         self.accepting.watch(&mut self.books, &mut self.holding.poller);
         let gate = &self.accepting.gate;
@@ -243,6 +251,7 @@ impl<'s> Loop<'s> {
             self.books.tally.add(Counter::Closed, 1);
             return None;
         }
+        self.make_room();
         let settings = &self.books.server.settings;
         let mut connection = Connection::new(Ready::new(socket, settings.sendfile), dialog);
         // Where the poller may stay silent about what is there already, try.
@@ -260,7 +269,33 @@ impl<'s> Loop<'s> {
             enqueue(connection, token, &mut self.ready);
         }
         self.accepting.gate.accepted(self.holding.connections.len());
+        self.look_for_room();
         Some(token)
+    }
+
+    /// For who comes at the maximum another goes.
+    fn make_room(&mut self) {
+        let is_full = self.accepting.gate.room(self.holding.connections.len()) == 0;
+        if is_full && let Some(token) = self.who_may_go() {
+            self.books.tally.add(Counter::Evicted, 1);
+            self.close(token);
+        }
+    }
+
+    /// Whether another may come at the maximum.
+    fn look_for_room(&mut self) {
+        if self.accepting.gate.is_full() {
+            let may = self.who_may_go().is_some();
+            self.accepting.gate.may_make_room(may, self.holding.connections.len());
+        }
+    }
+
+    /// Nobody of whom the poller has not yet said all.
+    fn who_may_go(&mut self) -> Option<u64> {
+        let Server { settings, limits, .. } = self.books.server;
+        let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
+        let until = self.polled - WAITED_MIN;
+        may.then(|| self.holding.longest_waiting(limits, until)).flatten()
     }
 
     fn close(&mut self, token: u64) {
@@ -284,7 +319,7 @@ impl<'s> Loop<'s> {
     /// Takes who waits to be accepted, as far as there is room for them.
     fn accept_waiting(&mut self) {
         for (place, listener) in self.accepting.listeners(&self.books) {
-            loop {
+            for _ in 0..self.books.server.waiting_max() {
                 match self.accepting.take(listener, &mut self.books) {
                     Taken::One(socket) => {
                         if let Some(token) = self.admit(socket, place) {
@@ -327,7 +362,11 @@ impl<'s> Loop<'s> {
         if !self.carried.is_empty() {
             return Some(Duration::ZERO);
         }
-        let due = self.holding.earliest().into_iter().chain(self.accepting.gate.due()).min();
+        let gate = &self.accepting.gate;
+        let Server { settings, limits, .. } = self.books.server;
+        let waits = settings.make_room && gate.is_full() && !gate.is_open();
+        let goes = waits.then(|| self.holding.goes_at(limits)).flatten();
+        let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)
     }
 }

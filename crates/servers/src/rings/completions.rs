@@ -6,6 +6,7 @@
 
 mod accepts;
 mod files;
+mod room;
 
 use std::{io, mem};
 
@@ -60,6 +61,10 @@ pub(crate) struct Completions<'s> {
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
     gate: Gate,
+    /// Connections that may come in beyond the maximum, until those are closed that go for them.
+    beyond: usize,
+    /// Those for whom nobody has gone yet.
+    newcomers: usize,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
     /// The order to drain has come and is yet to be obeyed.
@@ -80,9 +85,12 @@ pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
         buffers: BUFFERS,
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
-        handles: os::limits::descriptors().min(connections as u64 + SLOTS_BEYOND).min(HANDLES_MAX)
-            as u32,
+        handles: handles(connections as u64) as u32,
     })
+}
+
+fn handles(connections: u64) -> u64 {
+    os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX)
 }
 
 /// Whether this machine has rings, and one for so many connections.
@@ -105,6 +113,8 @@ impl<'s> Completions<'s> {
             timers: Timers::new(),
             touched: Vec::new(),
             gate: Gate::new(server.connections_max),
+            beyond: room::beyond(server.connections_max),
+            newcomers: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
             ordered: false,
             paths: Pending::new(server.connections_max),
@@ -119,7 +129,8 @@ impl<'s> Completions<'s> {
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
-        let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
+        let due = self.timers.earliest().into_iter().chain(self.gate.due()).chain(self.goes_at());
+        let due = due.min();
         let begun = os::clock::monotonic();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
         self.books.disk.asked_for_events(os::clock::monotonic() - begun);
@@ -194,6 +205,7 @@ impl<'s> Completions<'s> {
         let now = self.books.now.at;
         while let Some(place) = self.timers.passed(now) {
             let Some((token, connection)) = self.connections.at(place) else { continue };
+            let sends = matches!(connection.dialog.session.want(), Want::Send(..));
             let is_over = match connection.ending {
                 // What was to be said is out, and the peer only keeps his end open: elsewhere that
                 // is closed without waiting for him.
@@ -203,20 +215,26 @@ impl<'s> Completions<'s> {
             if is_over && matches!(connection.dialog.session.want(), Want::Close) {
                 // What is in flight, or a peer that does not close either, is made to end.
                 connection.ending = Ending::Closing;
+                if sends {
+                    // See `introduce`: by a descriptor it can be told to reset.
+                    self.ring.install(connection.handle, token)?;
+                }
                 self.shut(token, How::Both)?;
             } else {
                 self.start(token)?;
             }
         }
+        self.make_room()?;
         self.books.publish();
         Ok(())
     }
 
-    /// Before a deadline takes effect: what has come by now is looked at first. One entry into the
-    /// kernel may bring only a few of many completions.
+    /// Before a deadline takes effect, or somebody goes for another: what has come by now is looked
+    /// at first. One entry into the kernel may bring only a few of many completions.
     fn catch_up(&mut self) -> io::Result<()> {
         for _ in 0..=self.connections.len() {
-            if self.timers.earliest().is_none_or(|at| at > self.books.now.at) {
+            let is_due = self.timers.earliest().is_some_and(|at| at <= self.books.now.at);
+            if !is_due && self.newcomers == 0 {
                 break;
             }
             self.ring.submit_and_wait(0, None)?;
@@ -229,10 +247,21 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
-    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it.
+    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it. Nor
+    /// can it be told that what a peer has not taken in time is not kept for it.
     fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
         let Some(connection) = self.connections.named(token) else { return };
-        let ip = socket.ok().and_then(|socket| socket.peer_ip());
+        if connection.ending == Ending::Closing {
+            return socket.iter().for_each(Socket::reset_on_close);
+        }
+        let ip = match socket {
+            Ok(socket) => socket.peer_ip(),
+            // No descriptor for it: whoever has to know its address turns it away.
+            Err(e) => {
+                self.books.refused(&e);
+                None
+            }
+        };
         self.books.introduce(&mut connection.dialog, ip);
         if self.books.server.asks_who {
             connection.touch(token, &mut self.touched);

@@ -51,7 +51,7 @@ counters! {
     Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
     TurnedAway "turned_away" "connections" "Closed for their address or want of a PROXY header",
     Throttled "throttled" "requests" "Requests answered 429 because their address asked too often",
-    Evicted "evicted" "connections" "Idle connections closed to free a thread",
+    Evicted "evicted" "connections" "Closed because others came: idle, or with no whole head",
     LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
     QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",

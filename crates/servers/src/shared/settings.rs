@@ -51,6 +51,8 @@ pub struct Settings {
     pub helper_queue: u32,
     /// Open connections of all workers; 0: as many as there are descriptors for.
     pub connections_max: u32,
+    /// Whether at the maximum one that waits goes for a newcomer.
+    pub make_room: bool,
     /// How file parts leave. None: as suits the architecture.
     pub sendfile: Option<Sendfile>,
     /// Memory for cached content.
@@ -180,6 +182,7 @@ impl Default for Settings {
             helpers: 4,
             helper_queue: 4096,
             connections_max: 0,
+            make_room: true,
             sendfile: None,
             cache_mb: 64,
             cache_files: 0,

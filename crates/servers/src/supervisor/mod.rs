@@ -6,6 +6,7 @@
 
 mod confine;
 mod generation;
+mod split;
 pub(crate) mod start;
 mod upgrade;
 

@@ -23,14 +23,10 @@ use crate::shared::server::Server;
 use crate::shared::settings::Settings;
 use crate::shared::trace::TraceFile;
 use crate::supervisor::confine;
+use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
 use crate::threads::life;
 
-/// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
-const DESCRIPTORS_SPARE: u64 = 64;
-/// More than anybody serves from one process, and all that the table of a ring takes, whatever the
-/// limit says: service managers set it to 2^30.
-const DESCRIPTORS_MAX: u64 = 1 << 20;
 const PORT_DEFAULT: &str = "0.0.0.0:8080";
 
 /// Who listened before.
@@ -116,7 +112,7 @@ pub(crate) fn server(
     Ok(Server {
         architecture,
         site,
-        sessions: by_address::before(sessions(&limits), &settings, &counters),
+        sessions: by_address::before(sessions(&limits), &settings, &listeners, &counters),
         asks_who: by_address::is_wanted(&settings),
         limits,
         listeners,
@@ -268,43 +264,6 @@ fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Operator(format!("--{flag} {}: {error}; name a file to write", path.display()))
 }
 
-/// How one worker's descriptors are shared out.
-struct Split {
-    descriptors: u64,
-    files: u64,
-    connections: u64,
-}
-
-impl Split {
-    fn new(settings: &Settings, architecture: &Architecture) -> Result<Self, Failure> {
-        let descriptors = os::limits::descriptors().min(DESCRIPTORS_MAX);
-        let too_few = || {
-            Failure::Machine(format!(
-                "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
-            ))
-        };
-        let usable = descriptors.checked_sub(spare(descriptors)).filter(|&n| n >= 4);
-        let usable = usable.ok_or_else(too_few)?;
-        let files = match settings.cache_files {
-            0 => usable / 4,
-            n => u64::from(n).min(usable / 2),
-        };
-        let mut connections = (usable - files) * 9 / 10;
-        if settings.connections_max > 0 {
-            let each = settings.connections_max / settings.processes;
-            connections = connections.min(u64::from(each));
-        }
-        if architecture.connection_per_thread {
-            connections = connections.min(u64::from(settings.threads));
-        }
-        Ok(Self { descriptors, files, connections: connections.max(1) })
-    }
-}
-
-const fn spare(descriptors: u64) -> u64 {
-    if descriptors / 4 < DESCRIPTORS_SPARE { descriptors / 4 } else { DESCRIPTORS_SPARE }
-}
-
 fn announce(
     settings: &Settings,
     site: &Site,
@@ -327,9 +286,14 @@ fn announce(
     } else {
         String::new()
     };
+    let memory = split.memory.map_or_else(String::new, |memory| {
+        let whose = if memory.is_of_group { "the control group" } else { "the machine" };
+        format!(" of {} MiB of {whose}", memory.bytes >> 20)
+    });
     say(&format!(
-        "limits: {each}{} connections and {} cached files of {} descriptors, {} MiB of cache",
-        split.connections, split.files, split.descriptors, settings.cache_mb
+        "limits: {each}{} connections (bound by {}) and {} cached files of {} descriptors, {} MiB \
+         of cache{memory}",
+        split.connections, split.bound, split.files, split.descriptors, settings.cache_mb
     ));
     let defaults = Settings::default();
     let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
@@ -341,8 +305,9 @@ fn announce(
     if !changed.is_empty() {
         say(&format!("changed: {}", changed.join(", ")));
     }
-    for unreached in site.unreached() {
-        say(&format!("warning: {unreached}"));
+    let unreached = site.unreached().map(|unreached| unreached.to_string());
+    for warning in unreached.chain(split.warning()) {
+        say(&format!("warning: {warning}"));
     }
 }
 

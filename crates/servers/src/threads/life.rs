@@ -26,9 +26,10 @@ pub(crate) trait Patient: Calls {
 
 /// Whoever shares out threads among connections.
 pub(crate) trait Keeper {
-    /// Says whether the connection is between two requests. Told before asking
-    /// [`Self::is_draining`], so that a drain either is seen or sees.
-    fn idle(&self, is_idle: bool, now: Instant);
+    /// Says whether the connection is between two requests, and since when it has waited for one
+    /// or for the rest of a head, if it does. Told before asking [`Self::is_draining`], so that a
+    /// drain either is seen or sees.
+    fn waits(&self, is_idle: bool, since: Option<Instant>);
 
     /// Whether the reply in hand is the last.
     fn is_draining(&self) -> bool;
@@ -49,9 +50,10 @@ pub(crate) fn live<C: Patient>(
     loop {
         let view = connection.dialog.session.view();
         if view.deadline.is_some_and(|due| due.at <= books.now.at) {
-            books.expired(&mut connection.dialog, books.now.at);
+            connection.expired(books.now.at, books);
         }
-        keeper.idle(view.is_idle, books.now.at);
+        let limits = &books.server.limits;
+        keeper.waits(view.is_idle, view.deadline.and_then(|due| due.waits_since(limits)));
         let dialog = &mut connection.dialog;
         let is_asked = |dialog: &Dialog| matches!(dialog.session.want(), Want::Find(..));
         if !retired && keeper.is_draining() && !view.is_idle {
@@ -133,6 +135,10 @@ impl Calls for Waiting {
 
     fn shut(&mut self) -> io::Result<()> {
         self.socket.shutdown_write()
+    }
+
+    fn reset_on_close(&mut self) {
+        self.socket.reset_on_close();
     }
 
     fn hears(&mut self, sends: bool) -> io::Result<bool> {

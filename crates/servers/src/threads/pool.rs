@@ -1,7 +1,7 @@
 //! MT's pool: how many threads there are, which connection each holds, whom to close when none is
 //! free, and which of those who ask for the same loads it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -12,9 +12,10 @@ use h1::Lookup;
 use measure::{Duration, Instant};
 use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
 
+use super::holds::{Hold, Holds};
 use super::life::Keeper;
 use crate::connection::books::Books;
-use crate::connection::gate::REFUSED_FOR;
+use crate::connection::gate::{REFUSED_FOR, WAITED_MIN};
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
 use crate::shared::server::Worker;
@@ -23,12 +24,11 @@ use crate::shared::server::Worker;
 const STACK_BYTES: usize = 128 << 10;
 /// How long a thread above the minimum waits for a connection before it ends.
 const SPARE_FOR: Duration = Duration::from_secs(10);
-/// How often the pool looks again for an idle connection to close while no thread is free.
+/// How often the pool looks again for a connection to close while no thread is free.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// A connection that has been idle for less may have a request on its way: it is not closed for
-/// another's sake, but asked to end with its next reply.
-const IDLE_MIN: Duration = Duration::from_millis(100);
-const BUSY: u64 = u64::MAX;
+/// Of so many threads one is kept free for newcomers where others go for them: who comes waits for
+/// no thread to be had, and who is to go is looked for once for several. A small pool keeps none.
+const RESERVED_OF: usize = 64;
 
 /// The pool.
 pub(crate) struct Pool<'h> {
@@ -47,8 +47,9 @@ pub(crate) struct Pool<'h> {
     /// Tells the pool that the last free thread was taken.
     wake: Wake,
     spare: Mutex<SpareDescriptor>,
-    /// By descriptor.
-    held: Mutex<HashMap<u32, Arc<Hold>>>,
+    holds: Holds,
+    /// Threads that are to be free when there may be no more.
+    reserve: u32,
     /// What threads are loading, so that others who ask for it wait.
     loading: Mutex<HashSet<Lookup>>,
     loaded: Condvar,
@@ -64,15 +65,6 @@ pub(crate) struct Waiting {
     drained: u32,
     /// A drain has accepted all who waited.
     is_shut: bool,
-}
-
-/// A connection that a thread holds.
-struct Hold {
-    socket: Arc<Socket>,
-    /// The place of its listening socket.
-    listener: usize,
-    /// Nanoseconds since when it has been idle, or [`BUSY`].
-    idle_since: AtomicU64,
 }
 
 /// A thread of the pool.
@@ -108,7 +100,11 @@ impl<'h> Pool<'h> {
             accepted_ns: AtomicU64::new(0),
             wake: Wake::new()?,
             spare: Mutex::new(SpareDescriptor::new()?),
-            held: Mutex::new(HashMap::new()),
+            holds: Holds::default(),
+            reserve: match worker.server.settings.make_room {
+                true => (worker.server.connections_max / RESERVED_OF) as u32,
+                false => 0,
+            },
             loading: Mutex::default(),
             loaded: Condvar::new(),
         })
@@ -128,8 +124,10 @@ impl<'h> Pool<'h> {
             }
             self.worker.ready();
             drop(turn);
+            // Who may go is worth a look as soon as somebody comes, unless nobody could just now.
+            let mut finds = self.server.settings.make_room;
             while !self.worker.order.is_draining() {
-                self.look_after(scope, &serve);
+                finds = self.look_after(scope, &serve, finds) && self.server.settings.make_room;
             }
             let ordered = os::clock::monotonic();
             self.draining.store(true, SeqCst);
@@ -140,7 +138,7 @@ impl<'h> Pool<'h> {
             let mut ended = false;
             while self.threads.load(Acquire) > 0 {
                 if !ended && os::clock::monotonic() - ordered >= grace {
-                    self.end_idle();
+                    self.holds.end_idle();
                     ended = true;
                 }
                 self.look_after_drain(scope, &serve);
@@ -149,26 +147,26 @@ impl<'h> Pool<'h> {
         })
     }
 
-    /// Waits for an order or for the last free thread to be taken; then makes another, or where
-    /// that may not be, closes who has been idle for longest, and has who is busy leave after a
-    /// reply.
+    /// Waits for an order or for a thread to be wanted; then makes another, or where that may not
+    /// be, closes who has waited for longest. Where nobody goes, who is busy leaves after a reply.
     fn look_after<'s, 'e>(
         &'s self,
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
-    ) {
-        self.wait(Some(self.worker.wake()));
-        if self.free.load(Acquire) > 0 || self.worker.order.is_draining() {
-            return;
+        finds: bool,
+    ) -> bool {
+        self.wait(Some(self.worker.wake()), finds);
+        if !self.is_short() || self.worker.order.is_draining() {
+            return true;
         }
-        let has_grown = self.may_grow() && self.spawn(scope, serve).is_ok();
-        let is_pressed = !has_grown && self.is_waited_for();
-        self.pressed.store(is_pressed, Release);
-        if is_pressed && self.close_longest_idle() {
-            let mut tally = Tally::default();
-            tally.add(Counter::Evicted, 1);
-            tally.publish(&self.server.counters, self.worker.number);
-        }
+        let is_free = self.free.load(Acquire) > 0;
+        let has_grown = !is_free && self.may_grow() && self.spawn(scope, serve).is_ok();
+        let is_waited_for = !is_free && !has_grown && self.is_waited_for();
+        let wanted = if is_waited_for { self.reserve.max(1) } else { self.reserve };
+        let closed = if has_grown { 0 } else { self.close_longest(wanted) };
+        let makes_room = self.server.settings.make_room;
+        self.pressed.store(is_waited_for && !(makes_room && self.is_leaving()), Release);
+        closed > 0 || !is_waited_for
     }
 
     /// Whoever waits in a drain still gets a thread, which ends when nobody waits any more.
@@ -177,22 +175,35 @@ impl<'h> Pool<'h> {
         scope: &'s Scope<'s, 'e>,
         serve: &'s (impl Fn(&Member<'_>) + Sync),
     ) {
-        self.wait(None);
+        self.wait(None, false);
         if self.free.load(Acquire) == 0 && self.may_grow() && self.is_waited_for() {
             // No memory for another thread: those that there are go on.
             let _ = self.spawn(scope, serve);
         }
     }
 
-    /// Until the last free thread is taken or leaves, or the order comes; while none is free, or in
-    /// a drain, for a short time.
-    fn wait(&self, order: Option<&Arc<Wake>>) {
-        let is_pressed = self.free.load(Acquire) == 0 || order.is_none();
-        let patience = is_pressed.then_some(LOOK_AGAIN);
+    /// Until a thread is wanted, or the order comes; in a drain, or where somebody may be, for a
+    /// short time. `watches`: while no thread is free, until somebody waits for one.
+    fn wait(&self, order: Option<&Arc<Wake>>, watches: bool) {
+        let patience = (self.is_short() || order.is_none()).then_some(LOOK_AGAIN);
+        let is_taken = self.free.load(Acquire) == 0 && !self.is_leaving();
+        let listeners = self.server.listeners.iter().filter(|_| watches && is_taken);
         let wakes = [self.wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
-        if os::wait_readable(wakes, patience).is_ok_and(|ready| ready[0]) {
+        let all = wakes.chain(listeners.map(|listener| listener.as_fd_ref()));
+        if os::wait_readable(all, patience).is_ok_and(|ready| ready[0]) {
             self.wake.clear();
         }
+    }
+
+    /// Whether fewer threads are free than are to be.
+    fn is_short(&self) -> bool {
+        let free = self.free.load(Acquire);
+        free == 0 || free < self.reserve && !self.may_grow()
+    }
+
+    /// Whether somebody goes already.
+    fn is_leaving(&self) -> bool {
+        self.holds.leaving() > 0
     }
 
     fn may_grow(&self) -> bool {
@@ -240,27 +251,20 @@ impl<'h> Pool<'h> {
             .is_ok_and(|ready| ready.iter().any(|&ready| ready))
     }
 
-    /// `false`: none is idle for long enough.
-    fn close_longest_idle(&self) -> bool {
-        let held = locked(&self.held);
-        let latest = os::clock::monotonic().ns.saturating_sub(IDLE_MIN.as_nanos() as u64);
-        let idle = held.values().map(|hold| (hold.idle_since.load(SeqCst), hold));
-        let longest = idle.filter(|(since, _)| *since <= latest).min_by_key(|(since, _)| *since);
-        longest.is_some_and(|(since, hold)| {
-            // It is not to be chosen again; if its thread was faster it is not idle any more.
-            let chosen = hold.idle_since.compare_exchange(since, BUSY, SeqCst, SeqCst).is_ok();
-            // Its thread receives an end, as if the peer had closed.
-            chosen && hold.socket.shutdown_read().is_ok()
-        })
-    }
-
-    /// Ends the wait of every thread whose connection is idle; the others end after their reply.
-    fn end_idle(&self) {
-        for hold in locked(&self.held).values() {
-            if hold.idle_since.load(SeqCst) != BUSY {
-                let _ = hold.socket.shutdown_read();
-            }
-        }
+    /// Closes as many as it takes until so many threads are free; returns how many those are.
+    fn close_longest(&self, wanted: u32) -> usize {
+        let coming = self.free.load(Acquire) + self.holds.leaving();
+        let missing = wanted.saturating_sub(coming) as usize;
+        let only_idle = !self.server.settings.make_room;
+        let latest = os::clock::monotonic() - WAITED_MIN;
+        let closed = match missing {
+            0 => 0,
+            _ => self.holds.close_longest(missing, only_idle, latest),
+        };
+        let mut tally = Tally::default();
+        tally.add(Counter::Evicted, closed as u64);
+        tally.publish(&self.server.counters, self.worker.number);
+        closed
     }
 }
 
@@ -370,11 +374,10 @@ impl Member<'_> {
     /// The thread takes the connection in hand that was accepted first, and gives the turn back.
     pub(crate) fn hold(&self, mut turn: Accepting<'_>) -> Option<Held<'_>> {
         let (socket, listener) = turn.queue.pop_front()?;
-        let hold = Arc::new(Hold { socket, listener, idle_since: AtomicU64::new(BUSY) });
-        locked(&self.pool.held).insert(hold.socket.id(), Arc::clone(&hold));
-        let was_last = self.pool.free.fetch_sub(1, Release) == 1;
+        let hold = self.pool.holds.insert(socket, listener);
+        let free = self.pool.free.fetch_sub(1, Release) - 1;
         drop(turn);
-        if was_last {
+        if free == 0 || free + 1 == self.pool.reserve && !self.pool.may_grow() {
             self.pool.wake.wake();
         }
         Some(Held { pool: self.pool, hold })
@@ -393,11 +396,8 @@ impl Held<'_> {
 }
 
 impl Keeper for Held<'_> {
-    fn idle(&self, is_idle: bool, now: Instant) {
-        let was_idle = self.hold.idle_since.load(SeqCst) != BUSY;
-        if is_idle != was_idle {
-            self.hold.idle_since.store(if is_idle { now.ns } else { BUSY }, SeqCst);
-        }
+    fn waits(&self, is_idle: bool, since: Option<Instant>) {
+        self.pool.holds.waits(&self.hold, is_idle, since);
     }
 
     fn is_draining(&self) -> bool {
@@ -418,8 +418,7 @@ impl Drop for Alone<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // Before the descriptor is closed, so that no later connection has it yet.
-        locked(&self.pool.held).remove(&self.hold.socket.id());
+        self.pool.holds.remove(&self.hold);
         self.pool.free.fetch_add(1, Release);
     }
 }

@@ -19,7 +19,7 @@ fn more_clients_than_descriptors_neither_crash_nor_spin() {
     on_every(Program::Weir, |combination| {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).arg(combination.program.path());
-        command.args(combination.arguments(&site.root(), &[]));
+        command.args(combination.arguments(&site.root(), &["--make-room", "off"]));
         let server = Server::start(command, 0);
         let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
         let workers = await_some(PATIENCE, started).expect("a worker");

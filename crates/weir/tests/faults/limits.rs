@@ -13,7 +13,7 @@ use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
 /// Whoever keeps a connection keeps it until the test closes it.
-const KEPT: &[&str] = &["--idle-timeout-ms", "600000"];
+const KEPT: &[&str] = &["--idle-timeout-ms", "600000", "--make-room", "off"];
 
 /// For a look at what must not come. One that is too short only makes the test milder.
 const LOOK: Duration = Duration::from_millis(50);

@@ -11,6 +11,7 @@ mod limits;
 mod logs;
 mod operator;
 mod reload;
+mod room;
 mod signals;
 mod slow;
 mod starts;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::support::fixture::{Fixture, pattern, write};
+use crate::support::in_flight::site_with_a_huge_file;
 use crate::support::processes::{children, server_end, sockets};
 use crate::support::server::{Program, on_every};
 use crate::support::wire::Wire;
@@ -119,6 +120,49 @@ fn a_client_that_does_not_read_is_cut_off() {
         let cut = await_true(PATIENCE, || !held());
         assert!(cut, "{combination}: a client that reads nothing is waited for");
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
+        server.stop();
+    });
+}
+
+/// What a client has not taken in time the kernel does not keep for it either: a reset drops it.
+#[test]
+fn what_a_client_does_not_read_is_forgotten() {
+    let site = site_with_a_huge_file();
+    let flags = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &flags);
+        let mut wire = Wire::narrow(server.address, 0, 4096).expect("a connection");
+        wire.get("/huge.bin", "").expect("sent");
+        wire.head().expect("a head");
+        // A socket that no process has any more is still listed, until the kernel drops it.
+        let is_there = || server_end(server.address, wire.local_port()).is_some();
+        assert!(is_there(), "{combination}: the connection is not found");
+        assert!(await_true(PATIENCE, || !is_there()), "{combination}: its reply is kept");
+        server.stop();
+    });
+}
+
+/// A client may stand still for as long as a silence may last, again and again: the kernel is not
+/// stricter.
+#[test]
+fn a_client_that_pauses_is_served() {
+    const BYTES: usize = 64 << 10;
+    const SIP_BYTES: usize = 16 << 10;
+    const PAUSE: Duration = Duration::from_millis(700);
+    let site = Fixture::new();
+    write(&site.root().join("paused.bin"), &pattern(BYTES));
+    let flags = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &flags);
+        let mut wire = Wire::narrow(server.address, 0, SIP_BYTES / 4).expect("a connection");
+        wire.get("/paused.bin", "").expect("sent");
+        let mut left = wire.head().expect("a head").length().expect("a length");
+        while left > 0 {
+            std::thread::sleep(PAUSE);
+            let sip = left.min(SIP_BYTES);
+            wire.bytes(sip).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
+            left -= sip;
+        }
         server.stop();
     });
 }

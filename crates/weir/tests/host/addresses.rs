@@ -1,6 +1,7 @@
 //! Whose connection it is: told by a balancer, and limited by address.
 
 use std::fs;
+use std::net::SocketAddr;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::server::{Combination, Program, Server, on_every};
@@ -169,4 +170,62 @@ fn who_asks_too_often_is_told_to_wait() {
         assert_eq!(status(&mut sends(&server, other.as_bytes())), 200, "{combination}");
         server.stop();
     });
+}
+
+/// Of a connection that is gone before it is accepted nobody can tell the address, and what it has
+/// asked can still be read.
+#[test]
+fn who_asks_and_resets_is_no_exception() {
+    const CLIENTS: u64 = 200;
+    /// The first, and those of further seconds on a machine that is busy.
+    const ANSWERED_MAX: u64 = 20;
+    let site = Fixture::new();
+    for defer_s in ["0", "5"] {
+        on_every(Program::Weir, |combination| {
+            let flags = ["--address-requests-per-s", "1", "--defer-accept-s", defer_s];
+            let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            for _ in 0..CLIENTS {
+                sends(&server, REQUEST.as_bytes()).reset();
+            }
+            let count = |name: &str| total(admin, name);
+            let is_over = || count("closed") >= CLIENTS;
+            assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
+            let (asked, throttled) = (count("requests"), count("throttled"));
+            let turned_away = count("turned_away");
+            let answered = asked - throttled;
+            let told = format!("{asked} asked, {throttled} throttled, {turned_away} turned away");
+            assert!(answered <= ANSWERED_MAX, "{combination}: {told}");
+            let sum = answered + throttled + turned_away;
+            assert!(sum >= CLIENTS - ANSWERED_MAX, "{combination}: {told}");
+            server.stop();
+        });
+    }
+}
+
+/// Also requests that no site answers are counted.
+#[test]
+fn who_asks_for_unknown_methods_too_often_is_told_to_wait() {
+    let site = Fixture::new();
+    let asks = "BREW / HTTP/1.1\r\nHost: weir.test\r\n\r\n".repeat(100);
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &["--address-requests-per-s", "1"]);
+        let mut wire = sends(&server, asks.as_bytes());
+        let told: Vec<u16> = (0..100).map(|_| status(&mut wire)).collect();
+        assert_eq!(told[0], 501, "{combination}");
+        let late = told.iter().filter(|status| **status == 429).count();
+        assert!(late > 50, "{combination}: {late} of 100");
+        server.stop();
+    });
+}
+
+/// A counter, of one worker.
+fn total(admin: SocketAddr, name: &str) -> u64 {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    wire.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+    let text = String::from_utf8(wire.reply(false).expect("answered").1).expect("UTF-8");
+    let name = format!("weir_{name}_total{{worker=\"0\"}} ");
+    let value = text.lines().find_map(|line| line.strip_prefix(&name));
+    value.and_then(|value| value.parse().ok()).expect("a number")
 }

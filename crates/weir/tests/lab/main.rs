@@ -77,6 +77,7 @@ impl Bench {
                 address,
                 site: &site,
                 scratch: &scratch,
+                is_as_in_papers: false,
             },
         )
     }

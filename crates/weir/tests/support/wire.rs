@@ -68,6 +68,12 @@ impl Wire {
         self.stream.shutdown(Shutdown::Write).map_err(|error| format!("no FIN sent: {error}"))
     }
 
+    /// Breaks off: what was sent may have come by then, and a reset follows it.
+    pub(crate) fn reset(self) {
+        let now = Some(std::time::Duration::ZERO);
+        net::sockopt::set_socket_linger(&self.stream, now).expect("a socket");
+    }
+
     /// Whether something came that was not taken.
     pub(crate) fn has_kept(&self) -> bool {
         !self.kept.is_empty()

@@ -171,11 +171,22 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "connections-max",
         value: "0..1000000 connections",
-        reason: "open at once, over all workers; at that number accepting rests until a ninth of \
-                 them have gone, and mt closes who is idle for longest. 0: nine tenths of what \
-                 there are descriptors for, and as many as there are threads",
+        reason: "open at once, over all workers. 0: nine tenths of what there are descriptors for, \
+                 as many as half of the memory (of the control group or of the machine) has room \
+                 for at their worst, and as many as there are threads, whichever is least",
         takes: Takes::All,
         set: |s, v| put(&mut s.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.connections_max.to_string(),
+    },
+    Knob {
+        name: "make-room",
+        value: "on|off",
+        reason: "at the maximum of connections (or threads) the one that has waited longest for a \
+                 request, or for the rest of a head, is closed for one who comes: else idle and \
+                 slow clients keep all others out. off, as in the papers: accepting rests until \
+                 a ninth have gone, and mt closes only who is idle",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.make_room, switch(v)),
+        show: |s| on_off(s.make_room),
     },
 ];

@@ -42,12 +42,13 @@ impl Completions<'_> {
     /// stop, so near the maximum of connections there are as many single ones as there is room for.
     pub(crate) fn accept(&mut self) -> io::Result<()> {
         let limit = self.books.server.accept_limit();
-        if !self.gate.is_open() {
+        let room = self.room();
+        if !self.gate.is_open() || self.gate.is_crowded() && room == 0 {
             return Ok(());
         }
         let (server, order) = (self.books.server, self.books.worker.order);
         let many = limit == ACCEPT_INF && self.has_room_for_all();
-        let room = (self.gate.room(self.connections.len()) / server.listeners.len()) as u32;
+        let room = (room / server.listeners.len()) as u32;
         let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
         for (n, listener) in server.listeners.iter().enumerate() {
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
@@ -96,12 +97,15 @@ impl Completions<'_> {
             self.books.tell_end(&mut connection.dialog);
         }
         connection.touched = true;
+        let is_crowded = self.gate.is_crowded();
+        self.newcomers += usize::from(is_crowded);
         let token = self.connections.insert(connection);
         self.touched.push(token);
         if self.books.logs() || self.books.server.asks_who {
             self.ring.install(handle, token)?;
         }
         self.gate.accepted(self.connections.len());
+        self.gate.may_make_room(is_crowded, self.connections.len());
         let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
         if goes_on { Ok(()) } else { self.stop_accepting() }
     }

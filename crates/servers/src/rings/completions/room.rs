@@ -1,0 +1,76 @@
+//! How a completion loop makes room: who comes at the maximum is taken first, by a slot beyond it,
+//! and then another goes. Nobody goes for nobody so, and a ring cannot see whether somebody waits.
+
+use std::io;
+
+use measure::Instant;
+
+use super::{Completions, handles};
+use crate::connection::gate::{LOOKED_AT_MAX, WAITED_MIN};
+use crate::session::Event;
+use crate::shared::counters::Counter;
+
+/// As many may come in one round, while those that go for them are still being closed.
+const BEYOND_MAX: u64 = 64;
+
+/// How many may come in beyond a maximum: the slots that are left have other uses.
+pub(super) fn beyond(connections_max: usize) -> usize {
+    let connections = connections_max as u64;
+    (handles(connections).saturating_sub(connections) / 4).min(BEYOND_MAX) as usize
+}
+
+impl Completions<'_> {
+    /// How many more may come in.
+    pub(super) fn room(&self) -> usize {
+        let open = self.connections.len();
+        if self.gate.is_crowded() {
+            let most = self.books.server.connections_max + self.beyond;
+            return most.saturating_sub(open);
+        }
+        self.gate.room(open)
+    }
+
+    /// For each newcomer at the maximum the one goes that has waited longest for a request or the
+    /// rest of a head; the next may come as long as there is such a one.
+    pub(super) fn make_room(&mut self) -> io::Result<()> {
+        for _ in 0..core::mem::take(&mut self.newcomers) {
+            if let Some(token) = self.who_may_go()
+                && let Some(connection) = self.connections.named(token)
+            {
+                connection.dialog.session.tell(Event::Failed, &self.books.now);
+                self.books.tally.add(Counter::Evicted, 1);
+                self.close(token)?;
+            }
+        }
+        if self.gate.is_full() {
+            let may = self.who_may_go().is_some();
+            self.gate.may_make_room(may, self.connections.len());
+            if !may {
+                self.stop_accepting()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// While nobody may go yet: when somebody will.
+    pub(super) fn goes_at(&self) -> Option<Instant> {
+        let server = self.books.server;
+        let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
+        let mut waiting = self.timers.waiting(&server.limits);
+        waiting.next().filter(|_| waits).map(|(_, since)| since + WAITED_MIN)
+    }
+
+    fn who_may_go(&mut self) -> Option<u64> {
+        let server = self.books.server;
+        if !server.settings.make_room || self.gate.is_draining() {
+            return None;
+        }
+        let until = self.books.now.at - WAITED_MIN;
+        let waiting = self.timers.waiting(&server.limits).take(LOOKED_AT_MAX);
+        let mut waiting = waiting.take_while(|(_, since)| *since <= until);
+        waiting.find_map(|(place, _)| {
+            let (token, connection) = self.connections.at(place)?;
+            (!connection.touched).then_some(token)
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! How the machine is shared out: descriptors and memory, for connections and files.
+
+use os::limits::{self, Memory};
+
+use crate::architectures::Architecture;
+use crate::shared::failure::Failure;
+use crate::shared::performer::Performer;
+use crate::shared::settings::Settings;
+
+/// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
+const DESCRIPTORS_SPARE: u64 = 64;
+/// More than anybody serves from one process, and all that the table of a ring takes, whatever the
+/// limit says: service managers set it to 2^30.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
+
+/// Of what memory there is, what connections may take: the rest is for the cache, the program, and
+/// the kernel's pages of files.
+const OF_MEMORY: u64 = 2;
+/// What comes by one receive, where several go through one buffer.
+const RECEIVED_BYTES: u64 = 16 << 10;
+/// What waits behind a request that a ring answers while it receives.
+const RING_AHEAD_BYTES: u64 = 256 << 10;
+/// What a ring has read for it at least.
+const RING_READ_BYTES: u64 = 16 << 10;
+/// Of a thread: the kernel's stack, and of its own what it touches.
+const THREAD_BYTES: u64 = 32 << 10;
+/// Its session, its place, its deadline.
+const STATE_BYTES: u64 = 2 << 10;
+/// The kernel's: a socket, its file and its place in a poller are 4 KiB; its buffers take as little
+/// as 4 KiB each when memory is short, and what all of them take it bounds itself (tcp_mem).
+const KERNEL_BYTES: u64 = 12 << 10;
+
+/// What one worker has.
+pub(super) struct Split {
+    pub(super) descriptors: u64,
+    pub(super) files: u64,
+    pub(super) connections: u64,
+    /// What keeps them from being more.
+    pub(super) bound: &'static str,
+    pub(super) memory: Option<Memory>,
+    /// Connections for which there is memory.
+    by_memory: u64,
+}
+
+impl Split {
+    pub(super) fn new(settings: &Settings, architecture: &Architecture) -> Result<Self, Failure> {
+        let descriptors = limits::descriptors().min(DESCRIPTORS_MAX);
+        let too_few = || {
+            Failure::Machine(format!(
+                "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
+            ))
+        };
+        let usable = descriptors.checked_sub(spare(descriptors)).filter(|&n| n >= 4);
+        let usable = usable.ok_or_else(too_few)?;
+        let files = match settings.cache_files {
+            0 => usable / 4,
+            n => u64::from(n).min(usable / 2),
+        };
+        let memory = limits::memory();
+        let bytes = connection_bytes(settings, architecture) * u64::from(settings.processes);
+        let by_memory = memory.map_or(u64::MAX, |memory| memory.bytes / OF_MEMORY / bytes);
+        let mut bounds = vec![((usable - files) * 9 / 10, "descriptors")];
+        match settings.connections_max {
+            0 => bounds.push((by_memory, "memory")),
+            n => bounds.push((u64::from(n / settings.processes), "--connections-max")),
+        }
+        if architecture.connection_per_thread {
+            bounds.push((u64::from(settings.threads), "--threads"));
+        }
+        let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
+        let (connections, bound) = least.expect("there is one");
+        let connections = connections.max(1);
+        Ok(Self { descriptors, files, connections, bound, memory, by_memory })
+    }
+
+    /// The operator's word holds, but he is told.
+    pub(super) fn warning(&self) -> Option<String> {
+        let memory = self.memory.filter(|_| self.connections > self.by_memory.max(1))?;
+        let (connections, mib, least) = (self.connections, memory.bytes >> 20, self.by_memory);
+        Some(format!(
+            "{connections} connections may take more than half of {mib} MiB of memory at their \
+             worst; {least} could not (--connections-max)"
+        ))
+    }
+}
+
+const fn spare(descriptors: u64) -> u64 {
+    if descriptors / 4 < DESCRIPTORS_SPARE { descriptors / 4 } else { DESCRIPTORS_SPARE }
+}
+
+/// Memory that a connection takes at its worst: a head that is not whole, with what came behind it,
+/// in a vector that was doubled just before. A log keeps words of a head until its reply is out.
+fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
+    let head = settings.limits.head_bytes_max as u64;
+    let words = if settings.access_log.is_some() { head } else { 0 };
+    let (behind, more) = match architecture.transfer {
+        Performer::Ring => (RING_AHEAD_BYTES, RING_READ_BYTES),
+        Performer::Thread => (RECEIVED_BYTES, THREAD_BYTES),
+        _ => (RECEIVED_BYTES, 0),
+    };
+    2 * (head + behind) + words + more + STATE_BYTES + KERNEL_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::architectures::ARCHITECTURES;
+
+    #[test]
+    fn memory_bounds_connections_unless_the_operator_says_how_many() {
+        for architecture in ARCHITECTURES {
+            let mut settings = Settings { threads: 32_768, ..Settings::default() };
+            let of = |settings: &Settings| Split::new(settings, architecture).unwrap();
+            settings.limits.head_bytes_max = 1 << 40;
+            let split = of(&settings);
+            assert_eq!((split.connections, split.bound), (1, "memory"), "{}", architecture.name);
+            assert_eq!(split.warning(), None);
+            settings.connections_max = 8;
+            let split = of(&settings);
+            assert_eq!((split.connections, split.bound), (8, "--connections-max"));
+            assert!(split.warning().is_some_and(|warning| warning.starts_with("8 connections")));
+            settings.limits.head_bytes_max = 16 << 10;
+            assert_eq!(of(&settings).warning(), None);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! At the maximum of connections: who waits goes for who comes, and who is answered stays.
+
+use std::time::Duration;
+
+use crate::support::PATIENCE;
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::wire::Wire;
+
+/// Whoever waits is closed for another, or not at all.
+const PATIENT: &[&str] = &["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
+
+/// For a look at what must not come: longer than it takes to go for another. One that is too short
+/// only makes the test milder.
+const LOOK: Duration = Duration::from_millis(300);
+
+fn flags(most: &'static str) -> Vec<&'static str> {
+    [PATIENT, &["--connections-max", most]].concat()
+}
+
+/// One that has sent half a head.
+fn half(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.send(b"GET /digits.txt HTTP/1.1\r\nHost: ").expect("sent");
+    wire
+}
+
+#[test]
+fn who_waits_for_longest_goes_for_who_comes() {
+    let site = Fixture::new();
+    let silent = |server: &Server| server.connect();
+    let rows: [(&str, fn(&Server) -> Wire); 3] =
+        [("idle", asked), ("with half a head", half), ("silent", silent)];
+    for (what, keep) in rows {
+        on_every(Program::Weir, |combination| {
+            let server = combination.start(&site.root(), &flags("8"));
+            let mut first = keep(&server);
+            // By then the first is known to wait.
+            check_fetched(combination, &server, what);
+            let mut others: Vec<Wire> = (1..8).map(|_| asked(&server)).collect();
+            check_fetched(combination, &server, what);
+            assert_eq!(first.end(), Ok(()), "{combination}: who was {what} for longest");
+            for wire in &mut others {
+                wire.get("/digits.txt", "").expect("sent");
+                let status = wire.reply(false).map(|(head, _)| head.status);
+                assert_eq!(status, Ok(200), "{combination}: the others, {what}");
+            }
+            server.stop();
+        });
+    }
+}
+
+#[test]
+fn thousands_who_trickle_keep_nobody_out() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &flags("128"));
+        let slow: Vec<Wire> = (0..400).map(|_| half(&server)).collect();
+        for _ in 0..20 {
+            check_fetched(combination, &server, "beside 400 who trickle");
+        }
+        drop(slow);
+        server.stop();
+    });
+}
+
+#[test]
+fn who_takes_a_reply_does_not_go() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &flags("4"));
+        let mut busy = in_flight(&server, 3);
+        let mut idle = asked(&server);
+        for _ in 0..3 {
+            check_fetched(combination, &server, "beside three with a reply in hand");
+        }
+        assert_eq!(idle.end(), Ok(()), "{combination}: who was idle");
+        busy.extend(in_flight(&server, 1));
+        let mut waiting = server.asking(server.address, "/digits.txt");
+        waiting.set_patience(LOOK);
+        let fault = waiting.head().expect_err("no answer while all are busy");
+        assert!(fault.starts_with("nothing came"), "{combination}: {fault}");
+        waiting.set_patience(PATIENCE);
+        drop(busy.pop());
+        let reply = waiting.reply(false).map(|(head, body)| (head.status, body));
+        assert_eq!(reply, Ok((200, DIGITS.to_vec())), "{combination}: when one has gone");
+        for wire in &mut busy {
+            wire.fin().expect("its side ends");
+            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a reply in hand");
+        }
+        server.stop();
+    });
+}
+
+fn check_fetched(combination: &Combination, server: &Server, when: &str) {
+    let fetched = server.fetch("/digits.txt");
+    assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: {when}");
+}
