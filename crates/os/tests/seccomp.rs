@@ -27,6 +27,7 @@ fn main() {
         ("what_it_never_does_is_refused", what_it_never_does_is_refused),
         ("what_only_others_would_do_ends_it", what_only_others_would_do_ends_it),
         ("its_signals_are_for_itself", its_signals_are_for_itself),
+        ("others_do_not_give_way_to_it", others_do_not_give_way_to_it),
         ("rings_are_for_those_who_have_one", rings_are_for_those_who_have_one),
     ]);
 }
@@ -75,6 +76,7 @@ fn what_a_worker_does_goes_on() {
                 assert_eq!(poller.wait(None).expect("waited").len(), 1);
             }
             os::thread::set_name("confined");
+            os::thread::give_way(10).expect("its own thread does");
             assert!(os::limits::descriptors() > 0);
         });
         assert_eq!(exit, Exit::Status(0), "{kind:?}");
@@ -125,6 +127,25 @@ fn its_signals_are_for_itself() {
     });
     assert_eq!(exit, Exit::Status(0));
     assert_eq!(ends(Kind::Calls, || std::process::abort()), Exit::Killed(SIGABRT));
+}
+
+/// Nobody else of the same user gives way because it wants so.
+fn others_do_not_give_way_to_it() {
+    let parent = i64::from(process::id());
+    let exit = ends(Kind::Calls, || {
+        let rows = [
+            (i64::from(libc::PRIO_PROCESS), parent),
+            (i64::from(libc::PRIO_PGRP), 0),
+            (i64::from(libc::PRIO_USER), 0),
+        ];
+        for (which, who) in rows {
+            // SAFETY: it takes numbers.
+            let done = unsafe { libc::syscall(libc::SYS_setpriority, which, who, 19_i64) };
+            let refused = std::io::Error::last_os_error();
+            assert_eq!((done, refused.raw_os_error()), (-1, Some(libc::EPERM)), "{which} {who}");
+        }
+    });
+    assert_eq!(exit, Exit::Status(0));
 }
 
 fn rings_are_for_those_who_have_one() {

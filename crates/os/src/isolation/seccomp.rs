@@ -201,22 +201,29 @@ const HOSTILE: &[c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Calls whose argument decides: which call, which argument, what of it, and what it has to be.
-/// `process`: who is confined.
-fn judged(process: u32) -> [(c_long, u32, u32, u32); 6] {
+/// Which argument, what of its lower half, and what that has to be.
+type Condition = (u32, u32, u32);
+
+/// Calls whose arguments decide: all conditions have to hold. `process`: who is confined.
+fn judged(process: u32) -> [(c_long, Vec<Condition>); 7] {
     const THREAD: u32 = libc::CLONE_THREAD as u32;
+    const ITSELF: u32 = 0;
+    // Of linux/resource.h; C libraries differ in its type.
+    const PRIO_PROCESS: u32 = 0;
     [
         // A thread and not a process, in no name space of its own.
-        (libc::SYS_clone, 0, THREAD | NAME_SPACES, THREAD),
+        (libc::SYS_clone, vec![(0, THREAD | NAME_SPACES, THREAD)]),
         // No memory that can be run: all code is there by now.
-        (libc::SYS_mmap, 2, libc::PROT_EXEC as u32, 0),
-        (libc::SYS_mprotect, 2, libc::PROT_EXEC as u32, 0),
+        (libc::SYS_mmap, vec![(2, libc::PROT_EXEC as u32, 0)]),
+        (libc::SYS_mprotect, vec![(2, libc::PROT_EXEC as u32, 0)]),
         // Its own name.
-        (libc::SYS_prctl, 0, u32::MAX, libc::PR_SET_NAME as u32),
+        (libc::SYS_prctl, vec![(0, u32::MAX, libc::PR_SET_NAME as u32)]),
         // Its own limits and nobody else's.
-        (libc::SYS_prlimit64, 0, u32::MAX, 0),
+        (libc::SYS_prlimit64, vec![(0, u32::MAX, ITSELF)]),
+        // The priority of its own thread, and of no process, group or user.
+        (libc::SYS_setpriority, vec![(0, u32::MAX, PRIO_PROCESS), (1, u32::MAX, ITSELF)]),
         // Its own end, by abort(3), and not that of whoever supervises it as the same user.
-        (libc::SYS_tgkill, 0, u32::MAX, process),
+        (libc::SYS_tgkill, vec![(0, u32::MAX, process)]),
     ]
 }
 
@@ -271,15 +278,19 @@ fn program(kind: Kind) -> Vec<libc::sock_filter> {
     for (call, action) in rows.chain([(libc::SYS_clone3, UNKNOWN)]) {
         all.extend([op(same, call as u32, 1), op(give, action, 0)]);
     }
-    for (call, argument, mask, expected) in judged(std::process::id()) {
-        all.extend([
-            op(same, call as u32, 5),
-            op(load, AT_ARGUMENTS + argument * 8, 0),
-            op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0),
-            op(same, expected, 1),
-            op(give, ALLOW, 0),
-            op(give, REFUSE, 0),
-        ]);
+    for (call, conditions) in judged(std::process::id()) {
+        // What the rest of the row takes, up to where it refuses.
+        let mut rest = conditions.len() as u8 * 3 + 1;
+        all.push(op(same, call as u32, rest + 1));
+        for (argument, mask, expected) in conditions {
+            rest -= 3;
+            all.extend([
+                op(load, AT_ARGUMENTS + argument * 8, 0),
+                op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask, 0),
+                op(same, expected, rest),
+            ]);
+        }
+        all.extend([op(give, ALLOW, 0), op(give, REFUSE, 0)]);
     }
     all.push(op(give, REFUSE, 0));
     all
