@@ -5,6 +5,7 @@ pub(crate) mod by_address;
 pub(crate) mod calls;
 pub(crate) mod gate;
 pub(crate) mod journal;
+pub(crate) mod login;
 pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod places;

@@ -28,6 +28,7 @@ use accepts::Accepts;
 
 /// Tokens that are no connection's.
 const ORDER: u64 = u64::MAX;
+const VERDICTS: u64 = u64::MAX - 1;
 const LISTENER_0: u64 = TOKENS_END;
 
 /// Bytes of a file that one read brings: most files in one, and no reader far behind. Also the
@@ -95,6 +96,9 @@ impl<'s> Completions<'s> {
         let server = worker.server;
         let mut ring = ring(server.connections_max as u64)?;
         ring.poll(worker.wake(), ORDER)?;
+        if let Some(verifiers) = &worker.verifiers {
+            ring.poll(verifiers.wake(), VERDICTS)?;
+        }
         Ok(Self {
             ring,
             books: Books::new(worker, Performer::Ring),
@@ -136,6 +140,7 @@ impl<'s> Completions<'s> {
                 self.accepts[listener].came_back(more);
                 self.accepted(accepted, listener, more)?;
             }
+            Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
             Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };

@@ -50,6 +50,9 @@ counters! {
     Shed "shed" "connections" "Connections closed at accept because no descriptor was left",
     TurnedAway "turned_away" "connections" "Closed for their address or want of a PROXY header",
     Throttled "throttled" "requests" "Requests answered 429 because their address asked too often",
+    Verifications "verifications" "passwords" "Passwords verified: hashes that were computed",
+    LoginsThrottled "logins_throttled" "requests" "Answered 429: wrong passwords of their address",
+    LoginsRefused "logins_refused" "requests" "Answered 503: too many wait for their verification",
     Evicted "evicted" "connections" "Idle connections closed to free a thread",
     LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
@@ -203,9 +206,14 @@ impl Default for Totals {
 }
 
 /// What one thread has counted since it last published.
-#[derive(Default)]
 pub struct Tally {
     counts: [u64; COUNTERS.len()],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { counts: [0; COUNTERS.len()] }
+    }
 }
 
 impl Tally {

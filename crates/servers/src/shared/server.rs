@@ -6,7 +6,7 @@ use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
 use os::{File, Listener, Wake};
 use site::Site;
 
-use crate::session::Sessions;
+use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
@@ -15,6 +15,7 @@ use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
+use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
 pub type Architecture = Row<fn(&Worker<'_>) -> io::Result<()>>;
@@ -95,6 +96,16 @@ impl Server {
         self.settings.backlog.saturating_mul(self.listeners.len() as u32)
     }
 
+    /// Requests of a worker that may wait to hear whether who asks is let in.
+    fn askers_max(&self) -> usize {
+        if self.architecture.connection_per_thread {
+            // A thread each, and the others are to serve.
+            (self.connections_max / 2).max(1)
+        } else {
+            self.connections_max * LOADS_MAX
+        }
+    }
+
     /// Does what may touch the disk here and now, and blocks for as long as that takes.
     pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
         match miss {
@@ -115,13 +126,15 @@ pub struct Worker<'s> {
     pub(crate) order: Order<'s>,
     /// There if lines are wanted; each loop and each thread has an end of its own.
     pub(crate) log: Option<AccessLog>,
+    /// There where a rule asks for passwords.
+    pub(crate) verifiers: Option<Verifiers>,
 }
 
 impl<'s> Worker<'s> {
     /// In the process itself, before it serves.
     ///
     /// # Errors
-    /// No thread can be made for its log.
+    /// No thread can be made for its log, or no descriptor is left.
     pub(crate) fn new(server: &'s Server, number: usize) -> io::Result<Self> {
         let order = server.orders.of(number);
         let Server { settings, orders, counters, errors, .. } = server;
@@ -132,12 +145,17 @@ impl<'s> Worker<'s> {
             }
             None => None,
         };
-        Ok(Self { server, number, order, log })
+        let failures = settings.auth_failures_per_min;
+        let asks = settings.rules.ask_for_passwords();
+        let verifiers =
+            asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
+        Ok(Self { server, number, order, log, verifiers })
     }
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
-        Self { server, number: 0, order: server.orders.of_supervisor(), log: None }
+        let order = server.orders.of_supervisor();
+        Self { server, number: 0, order, log: None, verifiers: None }
     }
 
     /// All of it is ready to serve.
