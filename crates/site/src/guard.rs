@@ -81,6 +81,12 @@ impl Verification {
         lock(verdicts).add(self.key, at);
     }
 
+    /// The verdict that has fallen meanwhile.
+    #[must_use]
+    pub fn known(&self, now: Instant) -> Option<bool> {
+        self.guard.known(&self.key, now)
+    }
+
     /// Whether the verdict of the other is also that of this one.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -98,13 +104,16 @@ impl Guard {
     pub(crate) fn worth(&self, head: &Head<'_>, now: &Now) -> Worth {
         let Some(credentials) = credentials(head) else { return Worth::Refused };
         let key = self.key(&credentials);
-        if lock(&self.let_in).has(&key, now.at) {
-            return Worth::Admitted;
+        match self.known(&key, now.at) {
+            Some(true) => Worth::Admitted,
+            Some(false) => Worth::Refused,
+            None => Worth::Unverified(credentials),
         }
-        if lock(&self.refused).has(&key, now.at) {
-            return Worth::Refused;
-        }
-        Worth::Unverified(credentials)
+    }
+
+    fn known(&self, key: &Key, now: Instant) -> Option<bool> {
+        let is_in = |verdicts: &Mutex<Verdicts>| lock(verdicts).has(key, now);
+        if is_in(&self.let_in) { Some(true) } else { is_in(&self.refused).then_some(false) }
     }
 
     /// Whether every realm lets these in.

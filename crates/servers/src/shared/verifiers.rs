@@ -181,6 +181,11 @@ impl Verifiers {
         let from = Key::of(from.unwrap_or(NO_ADDRESS));
         let mut cases = self.desk.locked();
         let is_new = cases.same(&of).is_none();
+        if is_new && let Some(lets_in) = of.known(at) {
+            // It fell after this one was looked up, and before the cases were locked.
+            self.desk.tell(&mut cases, waits, lets_in);
+            return Ok(());
+        }
         if cases.askers >= self.askers_max || (is_new && cases.waiting.len() >= WAITING_MAX) {
             return Err(Refusal::Full);
         }
@@ -278,19 +283,19 @@ impl Desk {
             let right = case.askers.iter().filter(|_| lets_in);
             right.for_each(|asker| addresses.gives_back(asker.from));
         }
-        for asker in case.askers {
-            match asker.waits {
-                Waits::Loop { token, tag, lookup } => {
-                    cases.verdicts.push(Verdict { token, tag, lookup, lets_in });
+        case.askers.into_iter().for_each(|asker| self.tell(&mut cases, asker.waits, lets_in));
+    }
+
+    fn tell(&self, cases: &mut Cases, waits: Waits, lets_in: bool) {
+        match waits {
+            Waits::Loop { token, tag, lookup } => {
+                cases.verdicts.push(Verdict { token, tag, lookup, lets_in });
+                if let [_] = *cases.verdicts {
+                    self.wake.wake();
                 }
-                // It has room for one, and waits.
-                Waits::Thread(sender) => drop(sender.try_send(lets_in)),
             }
-        }
-        let is_for_a_loop = !cases.verdicts.is_empty();
-        drop(cases);
-        if is_for_a_loop {
-            self.wake.wake();
+            // It has room for one, and waits.
+            Waits::Thread(sender) => drop(sender.try_send(lets_in)),
         }
     }
 
@@ -410,6 +415,24 @@ mod tests {
         for (password, expected) in [("c", None), ("d", None), ("e", Some("later"))] {
             assert_eq!(ask(&verifiers, &site, 0, password), expected, "{password}");
         }
+    }
+
+    /// Between the look into memory and the question others may have had their verdict.
+    #[test]
+    fn what_has_fallen_meanwhile_is_not_verified_again() {
+        let (site, verifiers) = (site(), verifiers(1, 1000));
+        let lets_in = [("secret", true), ("a", false)];
+        for (password, lets_in) in lets_in {
+            let of = site.verification(&lookup(password)).expect("it is to be verified");
+            of.remember(lets_in, Instant::ORIGIN);
+        }
+        for (password, lets_in) in lets_in.into_iter().cycle().take(6) {
+            assert_eq!(ask(&verifiers, &site, 1, password), None, "{password}");
+            let verdicts = verifiers.verdicts();
+            let told: Vec<_> = verdicts.iter().map(|verdict| verdict.lets_in).collect();
+            assert_eq!(told, [lets_in], "{password}");
+        }
+        assert_eq!(verifiers.desk.locked().waiting.len(), 0);
     }
 
     #[test]
