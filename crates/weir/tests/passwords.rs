@@ -5,11 +5,13 @@ mod support;
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use rustix::process::Signal;
 
 use support::fixture::{DIGITS, Fixture};
-use support::server::{Combination, Program, Server, on_every};
+use support::server::{Combination, Program, Server, combinations, on_every};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
 
@@ -213,6 +215,24 @@ fn who_goes_before_the_verdict_leaves_his_place() {
     });
 }
 
+/// The machine refuses a thread. Where there is no other thread a limit leaves room for none, and
+/// whom it binds is not root.
+#[test]
+fn without_a_thread_nobody_is_let_in_and_files_are_served() {
+    let all = combinations(Program::Weir);
+    for combination in all.iter().filter(|combination| combination.architecture == "sped") {
+        let flags = ["--user", "65531", "--group", "65531"];
+        // A supervisor and a worker.
+        let stage = Stage::behind(&["prlimit", "--nproc=2"], SLOW, combination, &flags);
+        let (head, _) = stage.login("ann:secret", HERE);
+        assert_eq!((head.status, head.field("retry-after")), (503, Some("1")), "{combination}");
+        assert_eq!(stage.server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        assert_eq!(stage.count("logins_refused"), 1, "{combination}");
+        assert_eq!(stage.count("machine_faults"), 1, "{combination}");
+        stage.server.stop();
+    }
+}
+
 struct Stage<'s> {
     combination: &'s Combination,
     site: Fixture,
@@ -227,7 +247,15 @@ impl<'s> Stage<'s> {
 
     /// `slow`: of the user of that name.
     fn with(slow: &str, combination: &'s Combination, flags: &[&str]) -> Self {
+        Self::behind(&["env"], slow, combination, flags)
+    }
+
+    /// `before`: a command that runs the server.
+    fn behind(before: &[&str], slow: &str, combination: &'s Combination, flags: &[&str]) -> Self {
         let site = Fixture::new();
+        // For whoever it becomes.
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(site.beside(""), open).expect("its own directory");
         let config = site.beside("weir.toml");
         let root = site.root();
         let cheap = ["ann", "bob", "cid", "eve"].map(|name| (name, CHEAP));
@@ -243,7 +271,10 @@ impl<'s> Stage<'s> {
         fs::write(&config, text).expect("written");
         let config = ["--config", config.to_str().expect("UTF-8")];
         let flags = [&config, &["--admin", "127.0.0.1:0"], flags].concat();
-        let mut server = combination.start(&root, &flags);
+        let mut command = Command::new(before[0]);
+        command.args(&before[1..]).arg(combination.program.path());
+        command.args(combination.arguments(&root, &flags));
+        let mut server = Server::start(command, combination.program.key());
         let admin = server.await_admin();
         Self { combination, site, server, admin }
     }
