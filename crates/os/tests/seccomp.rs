@@ -35,6 +35,7 @@ fn main() {
         ("what_only_others_would_do_ends_it", what_only_others_would_do_ends_it),
         ("its_signals_are_for_itself", its_signals_are_for_itself),
         ("no_descriptor_of_its_signals_others", no_descriptor_of_its_signals_others),
+        ("others_do_not_give_way_to_it", others_do_not_give_way_to_it),
         ("rings_are_for_those_who_have_one", rings_are_for_those_who_have_one),
     ]);
 }
@@ -95,6 +96,7 @@ fn what_a_worker_does_goes_on() {
             let flags = rustix::io::fcntl_getfd(&twice).expect("its own flags");
             rustix::io::fcntl_setfd(&twice, flags).expect("set");
             os::thread::set_name("confined");
+            os::thread::give_way(10).expect("its own thread does");
             assert!(os::limits::descriptors() > 0);
         });
         assert_eq!(exit, Exit::Status(0), "{kind:?}");
@@ -182,6 +184,25 @@ fn no_descriptor_of_its_signals_others() {
         });
         assert_eq!(exit, Exit::Status(0), "{kind:?}");
     }
+}
+
+/// Nobody else of the same user gives way because it wants so.
+fn others_do_not_give_way_to_it() {
+    let parent = i64::from(process::id());
+    let exit = ends(Kind::Calls, || {
+        let rows = [
+            (i64::from(libc::PRIO_PROCESS), parent),
+            (i64::from(libc::PRIO_PGRP), 0),
+            (i64::from(libc::PRIO_USER), 0),
+        ];
+        for (which, who) in rows {
+            // SAFETY: it takes numbers.
+            let done = unsafe { libc::syscall(libc::SYS_setpriority, which, who, 19_i64) };
+            let refused = std::io::Error::last_os_error();
+            assert_eq!((done, refused.raw_os_error()), (-1, Some(libc::EPERM)), "{which} {who}");
+        }
+    });
+    assert_eq!(exit, Exit::Status(0));
 }
 
 /// Of one that was made before, which does what it could do; none is made any more.

@@ -39,7 +39,8 @@ pub enum Event<'e> {
     Fin,
     /// The answer to `Find`.
     Found(Tag, Found<File>),
-    /// What `Load` wants is done by somebody else; [`Event::Loaded`] follows in its time.
+    /// What `Load` wants is done by somebody else; [`Event::Loaded`] follows in its time. Told
+    /// again when another one goes on with it.
     HandedOver(Tag),
     /// The answer to `Load`.
     Loaded(Tag, Loaded<File>),

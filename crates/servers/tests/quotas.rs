@@ -50,6 +50,30 @@ fn a_second_of_requests_may_come_at_once_and_then_one_after_the_other() {
     }
 }
 
+/// What is given back was never taken; a minute's worth is lent, and comes back in a minute.
+#[test]
+fn what_is_given_back_does_not_count() {
+    let mut quotas = Quotas::per_minute(2, 3);
+    let one = key("192.0.2.1");
+    assert!(quotas.enters(one) && quotas.enters(one) && !quotas.enters(one));
+    let mut step = |ms, returned: usize, admitted| {
+        (0..returned).for_each(|_| quotas.gives_back(one));
+        let count = (0..9).filter(|_| quotas.asks(one, Instant::from_ms(ms))).count();
+        assert_eq!(count, admitted, "at {ms} ms, {returned} given back");
+    };
+    for (ms, returned, admitted) in [
+        (1_000, 0, 3),
+        (1_000, 2, 2),
+        (20_999, 0, 0),
+        (21_000, 0, 1),
+        (21_000, 1, 1),
+        (200_000, 0, 3),
+        (900_000, 1, 3),
+    ] {
+        step(ms, returned, admitted);
+    }
+}
+
 #[test]
 fn without_limits_all_may() {
     let mut quotas = Quotas::new(Quota::default());

@@ -11,24 +11,30 @@ use base64::engine::general_purpose::STANDARD;
 use h1::{Credentials, Head, Now, Shared};
 use measure::Instant;
 
-/// How long a password that was verified is taken without being verified again. A hash is made to
-/// take tens of ms, and a page has dozens of parts.
-const TRUSTED_FOR: Duration = Duration::from_secs(60);
-/// Credentials remembered at most; beyond that all are verified again.
-const TRUSTED_MAX: usize = 4096;
+/// How long a verdict holds without anything being verified again. A hash is made to take tens of
+/// ms; a page has dozens of parts, and who has a wrong password may say it as often.
+const REMEMBERED_FOR: Duration = Duration::from_secs(60);
+/// Verdicts of one kind remembered at most; beyond that all of the kind are forgotten.
+const REMEMBERED_MAX: usize = 4096;
 /// See [`cost`]: about three seconds, which bcrypt takes at 16.
 const COST_MAX: u64 = 1 << 16;
-/// Passwords verified at once: each may take tens of MiB, and all processors would be too many.
-const VERIFIERS: usize = 2;
 
 /// All that must let a client in before a path is looked at.
 pub(crate) struct Guard {
     realms: Vec<Realm>,
-    /// By two keyed hashes that no client knows, so that none can make one that is here already.
-    trusted: Mutex<HashMap<(u64, u64), Instant>>,
     keys: [RandomState; 2],
-    verifiers: Arc<Verifiers>,
+    let_in: Mutex<Verdicts>,
+    /// By themselves: who guesses makes nobody's right password be forgotten.
+    refused: Mutex<Verdicts>,
 }
+
+/// When verdicts of one kind fell.
+#[derive(Default)]
+struct Verdicts(HashMap<Key, Instant>);
+
+/// Of credentials: two keyed hashes that no client knows, so that none can make one that is here
+/// already.
+type Key = (u64, u64);
 
 /// One rule that asks for a name and a password.
 #[derive(Debug)]
@@ -44,51 +50,78 @@ pub(crate) enum Worth {
     Admitted,
     /// To be verified, which takes long.
     Unverified(Credentials),
-    /// There are none, or none that anybody could have sent in earnest.
+    /// There are none, or none that anybody could have sent in earnest, or they were found wrong
+    /// within the last minute.
     Refused,
 }
 
-/// What keeps passwords that are verified at the same time few.
-#[derive(Default)]
-pub(crate) struct Verifiers([Mutex<()>; VERIFIERS]);
+/// A name and a password that nobody has verified of late: for whoever may take long.
+pub struct Verification {
+    guard: Arc<Guard>,
+    credentials: Credentials,
+    key: Key,
+}
+
+impl Verification {
+    pub(crate) fn new(guard: Arc<Guard>, credentials: Credentials) -> Self {
+        let key = guard.key(&credentials);
+        Self { guard, credentials, key }
+    }
+
+    /// Whether they let in. Takes tens of ms and up to tens of MiB, also for a name that there is
+    /// not.
+    #[must_use]
+    pub fn verify(&self) -> bool {
+        self.guard.verify(&self.credentials)
+    }
+
+    /// The verdict, for who says the same within the next minute.
+    pub fn remember(&self, lets_in: bool, at: Instant) {
+        let verdicts = if lets_in { &self.guard.let_in } else { &self.guard.refused };
+        lock(verdicts).add(self.key, at);
+    }
+
+    /// The verdict that has fallen meanwhile.
+    #[must_use]
+    pub fn known(&self, now: Instant) -> Option<bool> {
+        self.guard.known(&self.key, now)
+    }
+
+    /// Whether the verdict of the other is also that of this one.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.guard, &other.guard) && self.key == other.key
+    }
+}
 
 impl Guard {
-    pub(crate) fn new(realms: Vec<Realm>, verifiers: Arc<Verifiers>) -> Self {
+    pub(crate) fn new(realms: Vec<Realm>) -> Self {
         let keys = [RandomState::new(), RandomState::new()];
-        Self { realms, trusted: Mutex::default(), keys, verifiers }
+        Self { realms, keys, let_in: Mutex::default(), refused: Mutex::default() }
     }
 
     /// Reads memory only.
     pub(crate) fn worth(&self, head: &Head<'_>, now: &Now) -> Worth {
         let Some(credentials) = credentials(head) else { return Worth::Refused };
         let key = self.key(&credentials);
-        let trusted = lock(&self.trusted).get(&key).copied();
-        match trusted {
-            Some(since) if now.at.since(since) < TRUSTED_FOR => Worth::Admitted,
-            _ => Worth::Unverified(credentials),
+        match self.known(&key, now.at) {
+            Some(true) => Worth::Admitted,
+            Some(false) => Worth::Refused,
+            None => Worth::Unverified(credentials),
         }
     }
 
-    /// Whether every realm lets these in. Takes tens of ms, also for a name that there is not.
-    pub(crate) fn verify(&self, credentials: &Credentials) -> bool {
+    fn known(&self, key: &Key, now: Instant) -> Option<bool> {
+        let is_in = |verdicts: &Mutex<Verdicts>| lock(verdicts).has(key, now);
+        if is_in(&self.let_in) { Some(true) } else { is_in(&self.refused).then_some(false) }
+    }
+
+    /// Whether every realm lets these in.
+    fn verify(&self, credentials: &Credentials) -> bool {
         let Some(colon) = credentials.0.iter().position(|&byte| byte == b':') else { return false };
         let (name, password) = (&credentials.0[..colon], &credentials.0[colon + 1..]);
-        let verifier = self.key(credentials).0 as usize % VERIFIERS;
-        let _turn = lock(&self.verifiers.0[verifier]);
         let instead = self.keys[0].hash_one(name) as usize;
         self.realms.iter().fold(true, |all, realm| realm.admits(name, password, instead) & all)
-    }
-
-    /// They were verified.
-    pub(crate) fn trust(&self, credentials: &Credentials, now: &Now) {
-        let mut trusted = lock(&self.trusted);
-        if trusted.len() >= TRUSTED_MAX {
-            trusted.retain(|_, since| now.at.since(*since) < TRUSTED_FOR);
-        }
-        if trusted.len() >= TRUSTED_MAX {
-            trusted.clear();
-        }
-        trusted.insert(self.key(credentials), now.at);
     }
 
     /// The field that asks for credentials, its CRLF included. The last realm is the innermost.
@@ -98,9 +131,25 @@ impl Guard {
         format!("WWW-Authenticate: Basic realm=\"{name}\", charset=\"UTF-8\"\r\n")
     }
 
-    fn key(&self, credentials: &Credentials) -> (u64, u64) {
+    fn key(&self, credentials: &Credentials) -> Key {
         let [one, other] = &self.keys;
         (one.hash_one(&credentials.0), other.hash_one(&credentials.0))
+    }
+}
+
+impl Verdicts {
+    fn has(&self, key: &Key, now: Instant) -> bool {
+        self.0.get(key).is_some_and(|fell| now.since(*fell) < REMEMBERED_FOR)
+    }
+
+    fn add(&mut self, key: Key, now: Instant) {
+        if self.0.len() >= REMEMBERED_MAX {
+            self.0.retain(|_, fell| now.since(*fell) < REMEMBERED_FOR);
+        }
+        if self.0.len() >= REMEMBERED_MAX {
+            self.0.clear();
+        }
+        self.0.insert(key, now);
     }
 }
 

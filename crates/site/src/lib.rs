@@ -13,6 +13,9 @@
 //! come of age ([`Settings::answer_age`]). What the comparison finds unchanged is kept without
 //! being read again. One client waits for it, and the others get the old answer meanwhile.
 //!
+//! What asks for a password that nobody has verified of late comes before these two: a
+//! [`Verification`], which takes a processor for long and touches no disk.
+//!
 //! Rules ([`rules`]) become one ruling for each set of them that a path can have, when the site is
 //! made; a request is led to its ruling by its host and the longest prefix of its path.
 //!
@@ -39,7 +42,7 @@ mod zones;
 
 pub use answers::Statistics;
 pub use deploy::releases;
-pub use guard::credentials;
+pub use guard::{Verification, credentials};
 pub use judge::rule as judge;
 pub use plan::{Applied, Unreached};
 pub use rules::Rules;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use h1::{Head, Shared, Status};
 use os::Directory;
 
-use crate::guard::{Guard, Realm, Verifiers};
+use crate::guard::{Guard, Realm};
 use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
@@ -70,7 +70,6 @@ impl Plan {
     pub(crate) fn new(rules: Rules, index_files: &[String]) -> Result<(Self, Vec<Ruling>), Error> {
         let mut rulings = Vec::new();
         let mut courses = Vec::new();
-        let verifiers = Arc::default();
         for host in &rules.hosts {
             for rule in &host.rules {
                 judge::rule(rule).map_err(|what| Error::of_rule(rule, what))?;
@@ -80,13 +79,8 @@ impl Plan {
                 let what = "leads back to itself without end; lead to where another rule answers";
                 return Err(Error::of_rule(rule, what.into()));
             }
-            let mut drafts = Drafts {
-                host,
-                zones: &zones,
-                guards: HashMap::new(),
-                verifiers: &verifiers,
-                rulings: &mut rulings,
-            };
+            let mut drafts =
+                Drafts { host, zones: &zones, guards: HashMap::new(), rulings: &mut rulings };
             let variants = zones.courses().iter().map(|course| drafts.variants(course));
             let variants = variants.collect::<Result<_, _>>()?;
             courses.push((zones, variants));
@@ -153,7 +147,6 @@ struct Drafts<'p> {
     zones: &'p Zones,
     /// By the rules that they are made of: whoever was let in once is let in wherever these hold.
     guards: HashMap<Vec<usize>, Arc<Guard>>,
-    verifiers: &'p Arc<Verifiers>,
     rulings: &'p mut Vec<Ruling>,
 }
 
@@ -274,7 +267,7 @@ impl<'p> Drafts<'p> {
         if realms.is_empty() {
             return Ok(None);
         }
-        let guard = Arc::new(Guard::new(realms, Arc::clone(self.verifiers)));
+        let guard = Arc::new(Guard::new(realms));
         self.guards.insert(places, Arc::clone(&guard));
         Ok(Some(guard))
     }

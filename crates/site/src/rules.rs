@@ -16,6 +16,15 @@ pub struct Rules {
     pub hosts: Vec<Host>,
 }
 
+impl Rules {
+    /// Whether any of them asks for a password.
+    #[must_use]
+    pub fn ask_for_passwords(&self) -> bool {
+        let mut rules = self.hosts.iter().flat_map(|host| &host.rules);
+        rules.any(|rule| matches!(rule.effect, Effect::Auth { .. }))
+    }
+}
+
 /// One virtual host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {

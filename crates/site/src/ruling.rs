@@ -93,12 +93,25 @@ impl Ruling {
     /// A reply that says no more than a status, as the operator wants it to look; the bare status
     /// where he does not say.
     pub(crate) fn dressed(&self, status: Status) -> Result<Answer<File>, Status> {
-        let page = self.pages.iter().rev().find(|(of, _)| *of == status).map(|(_, page)| page);
+        let page = self.page(status);
         let challenges = status == Status::UNAUTHORIZED && self.guard.is_some();
         if self.lines.is_empty() && page.is_none() && !challenges {
             return Err(status);
         }
-        let mut lines = self.lines.to_vec();
+        Ok(self.reply(status, page, self.lines.to_vec()))
+    }
+
+    /// As [`Self::dressed`], for who is to ask again after so many seconds.
+    pub(crate) fn put_off(&self, status: Status, retry_after_s: u32) -> Answer<File> {
+        let line = format!("Retry-After: {retry_after_s}\r\n");
+        self.reply(status, self.page(status), [&self.lines, line.as_bytes()].concat())
+    }
+
+    fn page(&self, status: Status) -> Option<&Page> {
+        self.pages.iter().rev().find(|(of, _)| *of == status).map(|(_, page)| page)
+    }
+
+    fn reply(&self, status: Status, page: Option<&Page>, mut lines: Vec<u8>) -> Answer<File> {
         match (status, &self.guard) {
             (Status::UNAUTHORIZED, Some(guard)) => lines.extend(guard.challenge().as_bytes()),
             (Status::NO_CONTENT | Status::METHOD_NOT_ALLOWED, _) => lines.extend(ALLOW),
@@ -110,7 +123,7 @@ impl Ruling {
             Some(page) => (page.media_type, Shared::clone(&page.content)),
             None => ("text/plain", Shared::from(text())),
         };
-        Ok(made(status, media_type, lines, content))
+        made(status, media_type, lines, content)
     }
 
     /// The reply to a browser that asks what a page of another origin may do (Fetch standard,

@@ -1,16 +1,14 @@
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 use std::{io, mem};
 
-use h1::{
-    Answer, Codings, Credentials, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared,
-    Status,
-};
+use h1::{Answer, Codings, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared, Status};
 use os::File;
 
 use crate::answers::{Answers, Statistics};
 use crate::disk::{Disk, Reached, Unread, status_of};
-use crate::guard::Worth;
+use crate::guard::{Verification, Worth};
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::rules::{Host, Rule};
@@ -34,8 +32,6 @@ pub struct Opening {
     outcome: Result<Reached, Status>,
     /// There is no such file, so the outcome is that of another lookup.
     missing: Option<Lookup>,
-    /// These were verified on the way.
-    verified: Option<Credentials>,
 }
 
 impl Opening {
@@ -103,22 +99,35 @@ impl Site {
         }
     }
 
+    /// Who is to be verified before that is loaded; nothing: nobody. Whoever was let in is loaded
+    /// for without credentials, and others are [turned down](Self::turn_down).
+    #[must_use]
+    pub fn verification(&self, lookup: &Lookup) -> Option<Verification> {
+        let guard = self.ruling(lookup.root).guard.as_ref()?;
+        Some(Verification::new(Arc::clone(guard), lookup.credentials.clone()?))
+    }
+
+    /// What is answered to whom that does not let in.
+    #[must_use]
+    pub fn turn_down(&self, lookup: &Lookup) -> Loaded<File> {
+        loaded(self.ruling(lookup.root).dressed(Status::UNAUTHORIZED))
+    }
+
+    /// What is answered to who cannot be verified at present, and may ask again.
+    #[must_use]
+    pub fn put_off(&self, lookup: &Lookup, status: Status, retry_after_s: u32) -> Loaded<File> {
+        Loaded::Answer(self.ruling(lookup.root).put_off(status, retry_after_s))
+    }
+
     /// Asks the disk what a path leads to, and opens it unless the cache has it as it is; what is
-    /// in a small file remains to be read. Verifies who asks, where that is asked for. May block;
-    /// from the cache it takes only what to compare with.
+    /// in a small file remains to be read. May block; from the cache it takes only what to compare
+    /// with. A lookup with credentials is not let in: see [`Self::verification`].
     #[must_use]
     pub fn open(&self, lookup: &Lookup) -> Opening {
         let ruling = self.ruling(lookup.root);
-        let mut opening = Opening {
-            lookup: lookup.clone(),
-            outcome: Err(Status::UNAUTHORIZED),
-            missing: None,
-            verified: lookup.credentials.clone(),
-        };
-        if let (Some(credentials), Some(guard)) = (&lookup.credentials, &ruling.guard)
-            && !guard.verify(credentials)
-        {
-            opening.verified = None;
+        let mut opening =
+            Opening { lookup: lookup.clone(), outcome: Err(Status::UNAUTHORIZED), missing: None };
+        if lookup.credentials.is_some() {
             return opening;
         }
         opening.outcome = self.open_by(ruling, lookup);
@@ -132,14 +141,11 @@ impl Site {
 
     /// Takes what was opened into the cache, and answers with it. Blocks if it is unread.
     pub fn keep(&self, opening: Opening, now: &Now) -> Loaded<File> {
-        let Opening { lookup, outcome, missing, verified } = opening;
+        let Opening { lookup, outcome, missing } = opening;
         if let Some(missing) = missing {
             self.answers.keep_refusal(&missing, Status::NOT_FOUND, now);
         }
         let ruling = self.ruling(lookup.root);
-        if let (Some(credentials), Some(guard)) = (verified, &ruling.guard) {
-            guard.trust(&credentials, now);
-        }
         let loading = outcome.and_then(|reached| match reached {
             Reached::End(loading) => Ok(loading),
             Reached::Unread(unread) => self.disk.read(unread),
@@ -167,8 +173,8 @@ impl Site {
 
     /// What [`Self::load`] would answer, if what is kept under that name is still what the disk
     /// has, and that is known without waiting for it; the answer is then as good as loaded.
-    /// Nothing: what is kept has changed or cannot be compared so, nothing is kept, or somebody's
-    /// password is to be verified. The lookup is then still to be loaded, or given up.
+    /// Nothing: what is kept has changed or cannot be compared so, or nothing is kept. The lookup
+    /// is then still to be loaded, or given up.
     ///
     /// Only the kernel is asked, and of a remote file system it tells what that said last: a change
     /// shows when the file system looks for changes of names by itself.

@@ -3,12 +3,13 @@
 mod counter;
 
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 use argon2::{Argon2, Params, PasswordHasher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use counter::{Counter, auth, error_page, field, host, redirect};
-use h1::Status;
+use h1::{Found, Loaded, Status};
 use site::rules::Effect;
 
 const FILES: &[(&str, &str)] =
@@ -127,27 +128,89 @@ fn a_password_that_its_hash_does_not_cover_is_refused() {
     }
 }
 
-/// For a minute. Nobody else is let in by it, and who is refused makes nobody else wait.
+/// For a minute, whatever it was. Nobody else is let in by it, or refused.
 #[test]
 fn what_was_verified_is_remembered() {
     let mut town = town();
     let (right, wrong) = (with("/a.txt", "bob:bob's"), with("/a.txt", "bob:bobs"));
-    assert!(!town.is_hit(&right));
-    town.ask(&right);
-    assert!(town.is_hit(&right));
-    assert!(!town.is_hit(&wrong));
-    town.ask(&wrong);
-    assert!(!town.is_hit(&wrong) && town.is_hit(&right));
-    // Without credentials there is nothing to verify.
+    for (request, status) in [(&right, "200"), (&wrong, "401")] {
+        let expected = format!("HTTP/1.1 {status} ");
+        let before = town.verified.load(Relaxed);
+        assert!(!town.is_hit(request));
+        assert!(town.ask(request).starts_with(&expected));
+        town.wait_ms(59_999);
+        assert!(town.ask(request).starts_with(&expected));
+        assert_eq!(town.verified.load(Relaxed), before + 1, "{request}");
+        town.wait_ms(2);
+        assert!(!town.is_hit(request));
+        assert!(town.ask(request).starts_with(&expected));
+        assert_eq!(town.verified.load(Relaxed), before + 2, "{request}");
+    }
+    // Without credentials there is nothing to verify, and what others said is theirs.
     assert!(town.is_hit("GET /a.txt HTTP/1.1\nHost: a"));
-    town.ask(&with("/", "ann:é:x"));
-    assert!(town.is_hit(&with("/a.txt", "ann:é:x")));
-    town.wait_ms(59_999);
+    assert!(!town.is_hit(&with("/a.txt", "ann:bob's")));
+    assert!(!town.is_hit(&with("/a.txt", "ann:é:x")));
+    // By all rules that a path has, each set of which asks by itself.
+    assert!(town.ask(&with("/", "ann:é:x")).starts_with("HTTP/1.1 200 "));
+    assert!(town.is_hit(&with("/moved", "ann:é:x")) && !town.is_hit(&with("/ann", "ann:é:x")));
+}
+
+/// Many guesses are forgotten together, and let nobody wait who knows a password.
+#[test]
+fn guesses_make_no_password_be_forgotten() {
+    let town = town();
+    let right = with("/a.txt", "bob:bob's");
     town.ask(&right);
-    assert!(town.is_hit(&right));
-    town.wait_ms(2);
-    assert!(!town.is_hit(&right));
-    assert!(town.ask(&right).starts_with("HTTP/1.1 200 "));
+    let guess = |n: u32| with("/a.txt", &format!("bob:{n}"));
+    for n in 0..4096 {
+        let Found::Miss(lookup) = town.find(&guess(n)) else { panic!("{n} is known") };
+        let verification = town.site.verification(&lookup).expect("to be verified");
+        verification.remember(false, town.now.at);
+    }
+    assert!(town.is_hit(&right) && town.is_hit(&guess(0)));
+    town.ask(&guess(4096));
+    assert!(town.is_hit(&right) && town.is_hit(&guess(4096)) && !town.is_hit(&guess(0)));
+}
+
+#[test]
+fn nothing_is_opened_for_who_was_not_let_in() {
+    let town = town();
+    let Found::Miss(lookup) = town.find(&with("/a.txt", "bob:bob's")) else { panic!("known") };
+    assert!(town.site.compare(&lookup, &town.now).is_none());
+    let Loaded::Answer(answer) = town.site.load(&lookup, &town.now) else { panic!("no answer") };
+    assert_eq!(answer.representation.status, Status::UNAUTHORIZED);
+}
+
+#[test]
+fn one_verification_is_for_all_who_say_the_same() {
+    let town = town();
+    let of = |path, credentials| {
+        let Found::Miss(lookup) = town.find(&with(path, credentials)) else { panic!("known") };
+        town.site.verification(&lookup).expect("to be verified")
+    };
+    let one = of("/a.txt", "bob:x");
+    let rows = [
+        ("/a.txt", "bob:x", true),
+        ("/b.txt", "bob:x", true),
+        ("/a.txt", "bob:y", false),
+        ("/ann", "bob:x", false),
+    ];
+    for (path, credentials, is_same) in rows {
+        assert_eq!(one.is_same(&of(path, credentials)), is_same, "{path} {credentials}");
+    }
+}
+
+#[test]
+fn who_is_put_off_is_told_for_how_long() {
+    let town = town();
+    let Found::Miss(lookup) = town.find(&with("/a.txt", "bob:x")) else { panic!("known") };
+    for status in [Status::TOO_MANY_REQUESTS, Status::SERVICE_UNAVAILABLE] {
+        let Loaded::Answer(answer) = town.site.put_off(&lookup, status, 3) else { panic!() };
+        let representation = &answer.representation;
+        let fields = str::from_utf8(&representation.fields).expect("ASCII");
+        let told = (representation.status, fields);
+        assert_eq!(told, (status, "X-A: 1\r\nRetry-After: 3\r\n"));
+    }
 }
 
 #[test]

@@ -147,6 +147,38 @@ fn a_drain_waits_for_both_loads() {
     });
 }
 
+/// Who is let in is known only after a while: what needs no password does not wait for it, nor do
+/// passwords for each other's files.
+#[test]
+fn what_needs_no_password_is_answered_while_one_is_verified() {
+    // `secret`, and what nobody waits for.
+    let cheap = "ann=$2y$04$juphMykJHYIGv88W4iE/eOPYdm0q1k.fQ.rkp6yhkh9L4mbk1qBOi";
+    let endless = "eve=$2y$16$Nwb3h4F0MheQSCs25tnZo.0sHbFDICtakUyBF33tLTfz2kA4LiOA.";
+    let users = format!("{cheap} {endless}");
+    on_every(Program::Several, |combination| {
+        let stage = Stage::with(combination, &["--auth", &users]);
+        let mut pair = stage.pair();
+        // Of `ann:secret` twice, of `ann:x`, and of `eve:x`.
+        let [right, wrong, never] = ["YW5uOnNlY3JldA==", "YW5uOng=", "ZXZlOng="];
+        pair.ask_as(1, "/dir/", right);
+        pair.ask_as(2, "/dir/other.txt", right);
+        pair.ask_as(3, "/dir/", wrong);
+        pair.expect(1, &stage.site.content("/dir/index.html"));
+        pair.expect(2, &stage.site.content("/dir/other.txt"));
+        pair.expect_status(3, 401);
+        pair.ask_as(0, "/dir/", never);
+        pair.ask(1, "/large.bin");
+        if combination.row["send"] == "thread" {
+            pair.expect_silence(1);
+        } else {
+            pair.expect(1, &stage.site.content("/large.bin"));
+            pair.ask_as(2, "/dir/", right);
+            pair.expect(2, &stage.site.content("/dir/index.html"));
+        }
+        pair.expect_silence(0);
+    });
+}
+
 struct Stage<'s> {
     combination: &'s Combination,
     site: Fixture,
@@ -194,7 +226,16 @@ struct Pair<'s> {
 
 impl Pair<'_> {
     fn ask(&mut self, stream: u8, target: &str) {
-        let request = format!("GET {target} HTTP/1.1\r\nHost: weir.test\r\n\r\n");
+        self.send(stream, &format!("GET {target} HTTP/1.1\r\nHost: weir.test\r\n\r\n"));
+    }
+
+    /// With a name and a password, encoded.
+    fn ask_as(&mut self, stream: u8, target: &str, who: &str) {
+        let fields = format!("Host: weir.test\r\nAuthorization: Basic {who}\r\n");
+        self.send(stream, &format!("GET {target} HTTP/1.1\r\n{fields}\r\n"));
+    }
+
+    fn send(&mut self, stream: u8, request: &str) {
         let length = u16::try_from(request.len()).expect("a short request").to_be_bytes();
         let frame = [&[stream], &length[..], request.as_bytes()].concat();
         self.wire.send(&frame).expect("sent");
@@ -215,6 +256,17 @@ impl Pair<'_> {
             came.unwrap_or_else(|fault| panic!("{who}: no reply on stream {stream}: {fault}"));
         };
         assert!(body == content, "{who}: another content on stream {stream}");
+    }
+
+    /// A reply of a stream begins so.
+    fn expect_status(&mut self, stream: usize, status: u16) {
+        let (who, begin) = (self.combination, format!("HTTP/1.1 {status} "));
+        while self.came[stream].len() < begin.len() {
+            let came = self.frame();
+            came.unwrap_or_else(|fault| panic!("{who}: no reply on stream {stream}: {fault}"));
+        }
+        let came = &self.came[stream];
+        assert!(came.starts_with(begin.as_bytes()), "{who}: {}", came.escape_ascii());
     }
 
     /// Nothing comes of a stream for a while, whatever comes of the other.

@@ -208,6 +208,9 @@ type Condition = (u32, u32, u32);
 /// hold. `process`: who is confined.
 fn judged(process: u32, mut row: impl FnMut(c_long, &[Condition])) {
     const THREAD: u32 = libc::CLONE_THREAD as u32;
+    const ITSELF: u32 = 0;
+    // Of linux/resource.h; C libraries differ in its type.
+    const PRIO_PROCESS: u32 = 0;
     // A thread and not a process, in no name space of its own.
     row(libc::SYS_clone, &[(0, THREAD | NAME_SPACES, THREAD)]);
     // Flags and copies of descriptors, and nothing by which the kernel would send a signal to
@@ -223,7 +226,9 @@ fn judged(process: u32, mut row: impl FnMut(c_long, &[Condition])) {
     // Its own name.
     row(libc::SYS_prctl, &[(0, u32::MAX, libc::PR_SET_NAME as u32)]);
     // Its own limits and nobody else's.
-    row(libc::SYS_prlimit64, &[(0, u32::MAX, 0)]);
+    row(libc::SYS_prlimit64, &[(0, u32::MAX, ITSELF)]);
+    // The priority of its own thread, and of no process, group or user.
+    row(libc::SYS_setpriority, &[(0, u32::MAX, PRIO_PROCESS), (1, u32::MAX, ITSELF)]);
     // Its own end, by abort(3), and not that of whoever supervises it as the same user.
     row(libc::SYS_tgkill, &[(0, u32::MAX, process)]);
 }

@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 
 use measure::Duration;
+use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -49,6 +50,15 @@ const NAME_BYTES_MAX: usize = 15;
 pub fn wake_exactly() {
     // Refused for no number.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
+/// Has the calling thread, and none else of its process, give way to others: at 19 it has a
+/// hundredth of what others get (setpriority(2); POSIX would have it of the whole process).
+///
+/// # Errors
+/// It has given way further already, and may not take that back.
+pub fn give_way(niceness: i32) -> io::Result<()> {
+    Ok(setpriority_process(None, niceness)?)
 }
 
 /// How many processors the calling thread may run on; at least 1.
@@ -137,6 +147,17 @@ mod tests {
         });
         assert_ne!(here, there.join().unwrap());
         assert!(cpu_affinity_count() >= 1);
+    }
+
+    #[test]
+    fn a_thread_gives_way_by_itself() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let before = niceness();
+        let there = std::thread::spawn(move || {
+            give_way(before + 1).unwrap();
+            niceness()
+        });
+        assert_eq!((there.join().unwrap(), niceness()), (before + 1, before));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `weir serve` for a session of one's own, with the same flags.
+//! `weir serve` for a session of one's own, with the same flags, and `--auth "NAME=HASH ..."`.
 
 use std::process::ExitCode;
 
@@ -6,6 +6,7 @@ use h1::{Limits, Shared};
 use servers::session::Sessions;
 use servers::settings::Settings;
 use servers::{Failure, Program, knobs};
+use site::rules::{Effect, Host, Origin, Rule, Rules};
 
 pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> ExitCode {
     let told = |what: &str| {
@@ -28,6 +29,17 @@ pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> Ex
     }
 }
 
+/// What lies beneath `/dir` is for the users whose `NAME=HASH` these are, behind the root.
+fn asking(settings: &Settings, users: &str) -> Rules {
+    let users = users.split_whitespace().filter_map(|user| user.split_once('='));
+    let users = users.map(|(name, hash)| (name.into(), hash.into())).collect();
+    let origin = Origin { file: "--auth".into(), line: 1 };
+    let rule = |at: &str, effect| Rule { at: at.into(), effect, origin: origin.clone() };
+    let auth = rule("/dir", Effect::Auth { realm: "dir".into(), users });
+    let rules = vec![auth, rule("/", Effect::Root(settings.root.clone()))];
+    Rules { hosts: vec![Host { names: vec!["*".into()], rules }] }
+}
+
 fn settings() -> Result<Settings, String> {
     let mut settings = Settings::default();
     let mut words = std::env::args().skip(1);
@@ -37,6 +49,10 @@ fn settings() -> Result<Settings, String> {
             continue;
         };
         let value = words.next().unwrap_or_default();
+        if name == "auth" {
+            settings.rules = asking(&settings, &value);
+            continue;
+        }
         let knob = knobs::knob(name).ok_or_else(|| format!("no such flag: {word}"))?;
         (knob.set)(&mut settings, &value)
             .map_err(|what| format!("{word} {value}: must be {what}"))?;

@@ -162,11 +162,16 @@ impl<'s> Books<'s> {
         (step, who): (Step, Option<Who>),
         loaded: Loaded<os::File>,
     ) {
-        dialog.loads = dialog.loads.checked_sub(1).expect("it was handed over");
+        self.taken_back(dialog);
         if let (Some(journal), Some(who)) = (&mut dialog.journal, who) {
             journal.mark(tag, step, || who);
         }
         self.loaded(dialog, tag, loaded);
+    }
+
+    /// Such a load is to be done in another way.
+    pub(crate) fn taken_back(&self, dialog: &mut Dialog) {
+        dialog.loads = dialog.loads.checked_sub(1).expect("it was handed over");
     }
 
     /// A path was translated in place.

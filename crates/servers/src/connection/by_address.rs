@@ -1,5 +1,6 @@
 //! A session before another one, where it matters from which address a connection is: it hears a
-//! balancer's PROXY header, and keeps the quotas of addresses.
+//! balancer's PROXY header, keeps the quotas of addresses, and tells whose wrong passwords are
+//! counted.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,7 @@ struct Policy {
     /// Who sends a header; nobody: connections are their peers' own.
     balancers: Vec<Network>,
     quotas: Mutex<Quotas>,
+    limits_connections: bool,
     limits_requests: bool,
     /// Of which listening sockets connections have addresses, by their places.
     are_tcp: Vec<bool>,
@@ -29,7 +31,10 @@ struct Policy {
 
 /// Whether the settings want such sessions.
 pub(crate) fn is_wanted(settings: &Settings) -> bool {
-    !settings.proxy_protocol.is_empty() || settings.quota != Quota::default()
+    let counts_failures = settings.auth_failures_per_min > 0;
+    !settings.proxy_protocol.is_empty()
+        || settings.quota != Quota::default()
+        || (counts_failures && settings.rules.ask_for_passwords())
 }
 
 /// Puts one before each session, if the settings want that.
@@ -45,6 +50,7 @@ pub(crate) fn before(
     let policy = Arc::new(Policy {
         balancers: settings.proxy_protocol.clone(),
         quotas: Mutex::new(Quotas::new(settings.quota)),
+        limits_connections: settings.quota.connections_max > 0,
         limits_requests: settings.quota.requests_per_s > 0,
         are_tcp: listeners.iter().map(|listener| listener.is_tcp()).collect(),
         counters: counters.clone(),
@@ -112,8 +118,10 @@ impl ByAddress {
     }
 
     fn admit(&mut self, source: Option<IpAddr>, bytes: &[u8], now: &Now) {
-        let key = source.map(Key::of);
-        if key.is_some_and(|key| !self.policy.quotas().enters(key)) {
+        let policy = &self.policy;
+        let is_limited = policy.limits_connections || policy.limits_requests;
+        let key = source.filter(|_| is_limited).map(Key::of);
+        if key.is_some_and(|key| !policy.quotas().enters(key)) {
             return self.turn_away();
         }
         self.state = State::Admitted { source, key };
@@ -216,6 +224,29 @@ mod tests {
     use crate::session::plain;
     use h1::{Date, Limits, Shared};
     use measure::Instant;
+    use site::Rules;
+    use site::rules::{Effect, Host, Origin, Rule};
+
+    /// Where nobody's address matters none is asked for.
+    #[test]
+    fn it_stands_where_addresses_matter() {
+        let auth = Effect::Auth { realm: "r".into(), users: Vec::new() };
+        let origin = Origin { file: "weir.toml".into(), line: 1 };
+        let rule = Rule { at: "/".into(), effect: auth, origin };
+        let host = Host { names: vec!["*".into()], rules: vec![rule] };
+        let asking = Rules { hosts: vec![host] };
+        let quota = Quota { connections_max: 0, requests_per_s: 1 };
+        let rows = [
+            (Rules::default(), 20, Quota::default(), false),
+            (asking.clone(), 20, Quota::default(), true),
+            (asking, 0, Quota::default(), false),
+            (Rules::default(), 0, quota, true),
+        ];
+        for (rules, auth_failures_per_min, quota, expected) in rows {
+            let settings = Settings { rules, auth_failures_per_min, quota, ..Settings::default() };
+            assert_eq!(is_wanted(&settings), expected, "{auth_failures_per_min} {quota:?}");
+        }
+    }
 
     /// A ring may bring a request, and that it was the last, before it knows whose it is.
     #[test]

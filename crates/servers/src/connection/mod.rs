@@ -6,6 +6,7 @@ pub(crate) mod calls;
 mod disk_waits;
 pub(crate) mod gate;
 pub(crate) mod journal;
+pub(crate) mod login;
 pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod places;

@@ -222,7 +222,8 @@ impl Books<'_> {
         }
     }
 
-    fn load<C: Calls>(
+    /// Lets in who asks, and has a miss loaded.
+    pub(crate) fn load<C: Calls>(
         &mut self,
         token: u64,
         connection: &mut Connection<C>,
@@ -230,9 +231,12 @@ impl Books<'_> {
         miss: Miss<File>,
         service: &mut dyn Service,
     ) -> Progress {
+        let dialog = &mut connection.dialog;
+        let Some(miss) = self.let_in(C::WAIT, (token, tag), dialog, miss) else {
+            return Progress::Went;
+        };
         let step = step_of(&miss);
         let begun = self.disk.begin();
-        let dialog = &mut connection.dialog;
         match service.load(token, tag, miss, self) {
             Load::Done(loaded) => {
                 self.disk.end(&begun);

@@ -6,9 +6,10 @@
 
 use std::{io, mem};
 
+use h1::{Miss, Tag};
 use measure::{Duration, Instant};
 use os::poller::Poller;
-use os::{Socket, Wake};
+use os::{File, Socket, Wake};
 
 use super::accepting::{Accepting, LISTENER_0, Taken};
 use super::helpers::Fetched;
@@ -22,11 +23,14 @@ use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Server, Worker};
+use crate::shared::verifiers::Verifiers;
 
-/// Token of the supervisor's order; connections have lower ones than these three.
+/// Token of the supervisor's order; connections have lower ones than these four.
 const ORDER: u64 = u64::MAX;
 /// Token of whatever an architecture adds: AMPED's helpers.
 const EXTRA: u64 = u64::MAX - 1;
+/// Token of verdicts on passwords.
+const VERDICTS: u64 = u64::MAX - 2;
 
 /// Bytes received per call: the head limit fits, and so do several pipelined requests.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -51,6 +55,8 @@ pub(crate) struct Loop<'s> {
     carried: Vec<u64>,
     listener_ready: bool,
     extra_ready: bool,
+    /// What is to be loaded for connections of this round that were let in.
+    let_in: Vec<(u64, Tag, Miss<File>)>,
     buffer: Vec<u8>,
 }
 
@@ -60,6 +66,9 @@ impl<'s> Loop<'s> {
         let settings = &worker.server.settings;
         let mut poller = Poller::new(settings.poller, settings.events_max as usize)?;
         poller.add_level(worker.wake(), ORDER)?;
+        if let Some(verifiers) = &worker.verifiers {
+            poller.add_level(verifiers.wake(), VERDICTS)?;
+        }
         let books = Books::new(worker, Performer::Loop);
         let accepting = Accepting::new(&books, &mut poller)?;
         Ok(Self {
@@ -72,6 +81,7 @@ impl<'s> Loop<'s> {
             carried: Vec::new(),
             listener_ready: false,
             extra_ready: false,
+            let_in: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
         })
     }
@@ -104,11 +114,12 @@ impl<'s> Loop<'s> {
         self.books.tally.add(Counter::Events, events.len() as u64);
         let events_max = self.books.server.settings.events_max as usize;
         let is_full = events.len() >= events_max;
-        let mut ordered = false;
+        let (mut ordered, mut judged) = (false, false);
         for event in events {
             match event.token {
                 ORDER => ordered = true,
                 EXTRA => self.extra_ready = true,
+                VERDICTS => judged = true,
                 LISTENER_0.. => self.listener_ready = true,
                 token => {
                     let Some(connection) = connections.named(token) else { continue };
@@ -126,6 +137,9 @@ impl<'s> Loop<'s> {
         self.books.tally.add(Counter::GeteventsNs, took.as_nanos() as u64);
         self.books.disk.asked_for_events(took);
         self.accepting.gate.tick(self.books.now.at);
+        if judged {
+            self.hear_verdicts();
+        }
         if ordered && !self.accepting.gate.is_draining() {
             self.drain();
         }
@@ -169,6 +183,9 @@ impl<'s> Loop<'s> {
 
     /// work-phase, for one connection: performs its wants until `until`.
     pub(crate) fn work(&mut self, token: u64, until: Until, service: &mut dyn Service) {
+        if !self.let_in.is_empty() {
+            self.load_let_in(service);
+        }
         match self.perform(token, until, WANTS_MAX, service) {
             None | Some(Progress::Sends) => {}
             Some(Progress::Went) => {
@@ -223,6 +240,28 @@ impl<'s> Loop<'s> {
         if let Some(connection) = self.holding.connections.named(token) {
             self.books.came_back(&mut connection.dialog, tag, (step, who), loaded);
             enqueue(connection, token, &mut self.ready);
+        }
+    }
+
+    /// Verdicts on passwords have fallen: the connections join the round.
+    fn hear_verdicts(&mut self) {
+        let verifiers = self.books.worker.verifiers.as_ref();
+        for verdict in verifiers.map(Verifiers::verdicts).unwrap_or_default() {
+            let (token, tag) = (verdict.token, verdict.tag);
+            let Some(connection) = self.holding.connections.named(token) else { continue };
+            if let Some(miss) = self.books.judged(&mut connection.dialog, verdict) {
+                self.let_in.push((token, tag, miss));
+            }
+            enqueue(connection, token, &mut self.ready);
+        }
+    }
+
+    /// By whoever loads for this loop.
+    fn load_let_in(&mut self, service: &mut dyn Service) {
+        for (token, tag, miss) in self.let_in.drain(..) {
+            if let Some(connection) = self.holding.connections.named(token) {
+                self.books.load(token, connection, tag, miss, service);
+            }
         }
     }
 

@@ -29,6 +29,7 @@ use accepts::Accepts;
 
 /// Tokens that are no connection's.
 const ORDER: u64 = u64::MAX;
+const VERDICTS: u64 = u64::MAX - 1;
 const LISTENER_0: u64 = TOKENS_END;
 
 /// Bytes of a file that one read brings: most files in one, and no reader far behind. Also the
@@ -106,6 +107,9 @@ impl<'s> Completions<'s> {
         os::thread::set_name("weir-loop");
         let server = worker.server;
         ring.poll(worker.wake(), ORDER)?;
+        if let Some(verifiers) = &worker.verifiers {
+            ring.poll(verifiers.wake(), VERDICTS)?;
+        }
         Ok(Self {
             ring,
             books: Books::new(worker, Performer::Ring),
@@ -152,6 +156,7 @@ impl<'s> Completions<'s> {
                 self.accepts[listener].came_back(more);
                 self.accepted(accepted, listener, more)?;
             }
+            Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
             Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };

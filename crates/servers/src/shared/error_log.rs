@@ -25,6 +25,8 @@ pub struct ErrorLog {
     counters: Counters,
     /// Of accepts that failed: without a descriptor, and for another reason.
     accepts: Mutex<[Seldom; 2]>,
+    /// Of threads that could not be made.
+    threads: Mutex<Seldom>,
 }
 
 /// Who writes.
@@ -47,8 +49,8 @@ struct Target {
 
 /// Bytes of a line, its end included: up to so many a pipe takes whole or not at all (PIPE_BUF).
 const LINE_BYTES_MAX: usize = 4096;
-/// How often one kind of failed accepts is told: under overload there are thousands.
-const ACCEPTS_TOLD_EVERY: Duration = Duration::from_secs(1);
+/// How often one kind of refusals is told: under overload there are thousands.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 impl ErrorLog {
     /// Opens a file, or without one takes the standard error output.
@@ -63,13 +65,14 @@ impl ErrorLog {
     ) -> io::Result<Self> {
         let generation = orders.logs_generation();
         let output = path.map_or_else(Output::stderr, Output::append)?;
-        let accepts = [(); 2].map(|()| Seldom::new(ACCEPTS_TOLD_EVERY));
+        let accepts = [(); 2].map(|()| Seldom::new(TOLD_EVERY));
         Ok(Self {
             level,
             target: Mutex::new(Target { output, path: path.map(Path::to_owned), generation }),
             orders: orders.clone(),
             counters: counters.clone(),
             accepts: Mutex::new(accepts),
+            threads: Mutex::new(Seldom::new(TOLD_EVERY)),
         })
     }
 
@@ -118,6 +121,17 @@ impl ErrorLog {
         let more = if held > 0 { format!("; {held} more since the last line") } else { "".into() };
         let text = format!("a connection could not be accepted: {error}; {mend}{more}");
         self.write(Level::Warn, By::Worker(worker), &text);
+    }
+
+    /// The machine has refused a worker a thread to verify passwords.
+    pub(crate) fn no_verifier(&self, worker: usize, error: &io::Error, now: Instant) {
+        let Some(held) = locked(&self.threads).passes(now) else { return };
+        let more = if held > 0 { format!("; {held} more since the last line") } else { "".into() };
+        let text = format!(
+            "no password can be verified: no thread can be made: {error}; raise the limit of \
+             tasks (ulimit -u, TasksMax){more}"
+        );
+        self.write(Level::Error, By::Worker(worker), &text);
     }
 }
 

@@ -13,3 +13,4 @@ pub mod quotas;
 pub(crate) mod server;
 pub mod settings;
 pub(crate) mod trace;
+pub(crate) mod verifiers;

@@ -1,4 +1,5 @@
-//! How much one address may have of the server: connections at once, and requests per second.
+//! How much one address may have of the server: connections at once, requests per second, and wrong
+//! passwords per minute.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,12 +19,17 @@ pub struct Quota {
 /// one, and 4 MiB are enough for it.
 const IDLE_MAX: usize = 1 << 16;
 const SECOND_NS: u64 = 1_000_000_000;
+const MINUTE_NS: u64 = 60 * SECOND_NS;
 
 /// What addresses have. In two halves, the younger of which takes whoever is asked about; when it
 /// is full the elder is forgotten, but for who is connected. So nobody is searched for.
 #[derive(Debug)]
 pub struct Quotas {
-    quota: Quota,
+    /// 0 is without a limit.
+    at_once_max: u32,
+    /// What one request costs of the time that is lent; nothing: all are free.
+    share_ns: Option<u64>,
+    lent_ns: u64,
     half_max: usize,
     young: HashMap<Key, Account>,
     old: HashMap<Key, Account>,
@@ -36,8 +42,8 @@ pub struct Key(u64, bool);
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     connections: u32,
-    /// When it will have no debt: each request costs its share of a second, and more than a second
-    /// is not lent (the generic cell rate algorithm of ITU-T I.371).
+    /// When it will have no debt: each request costs its share of the time that is lent at most
+    /// (the generic cell rate algorithm of ITU-T I.371).
     even_at_ns: u64,
 }
 
@@ -60,13 +66,23 @@ impl Quotas {
     }
 
     fn with_idle_max(quota: Quota, idle_max: usize) -> Self {
-        let half_max = idle_max / 2;
-        Self { quota, half_max, young: HashMap::new(), old: HashMap::new() }
+        let Quota { connections_max, requests_per_s } = quota;
+        let share_ns = SECOND_NS.checked_div(requests_per_s.into());
+        let (lent_ns, half_max) = (SECOND_NS, idle_max / 2);
+        let (young, old) = (HashMap::new(), HashMap::new());
+        Self { at_once_max: connections_max, share_ns, lent_ns, half_max, young, old }
+    }
+
+    /// So many at once of what is not for connections and requests, and so many a minute.
+    #[must_use]
+    pub fn per_minute(at_once_max: u32, per_min: u32) -> Self {
+        let share_ns = MINUTE_NS.checked_div(per_min.into());
+        Self { at_once_max, share_ns, lent_ns: MINUTE_NS, ..Self::new(Quota::default()) }
     }
 
     /// A connection comes; `false`: it has as many as it may.
     pub fn enters(&mut self, key: Key) -> bool {
-        let most = self.quota.connections_max;
+        let most = self.at_once_max;
         let account = self.account(key);
         let may = most == 0 || account.connections < most;
         account.connections += u32::from(may);
@@ -81,16 +97,22 @@ impl Quotas {
 
     /// A request comes; `false`: it has asked as often as it may.
     pub fn asks(&mut self, key: Key, now: Instant) -> bool {
-        let Some(share_ns) = SECOND_NS.checked_div(u64::from(self.quota.requests_per_s)) else {
-            return true;
-        };
+        let Some(share_ns) = self.share_ns else { return true };
+        let lent_ns = self.lent_ns;
         let account = self.account(key);
         let even_at_ns = account.even_at_ns.max(now.ns) + share_ns;
-        let may = even_at_ns <= now.ns + SECOND_NS;
+        let may = even_at_ns <= now.ns + lent_ns;
         if may {
             account.even_at_ns = even_at_ns;
         }
         may
+    }
+
+    /// A request that was let in does not count.
+    pub fn gives_back(&mut self, key: Key) {
+        let share_ns = self.share_ns.unwrap_or_default();
+        let account = self.account(key);
+        account.even_at_ns = account.even_at_ns.saturating_sub(share_ns);
     }
 
     fn account(&mut self, key: Key) -> &mut Account {

@@ -8,7 +8,7 @@ use os::thread::Schedule;
 use os::{File, Listener, Wake};
 use site::Site;
 
-use crate::session::Sessions;
+use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
@@ -17,6 +17,7 @@ use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Settings};
 use crate::shared::trace::TraceFile;
+use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
 pub type Architecture = Row<Run>;
@@ -110,6 +111,16 @@ impl Server {
         self.settings.backlog.saturating_mul(self.listeners.len() as u32)
     }
 
+    /// Requests of a worker that may wait to hear whether who asks is let in.
+    fn askers_max(&self) -> usize {
+        if self.architecture.connection_per_thread {
+            // A thread each, and the others are to serve.
+            (self.connections_max / 2).max(1)
+        } else {
+            self.connections_max * LOADS_MAX
+        }
+    }
+
     /// Does what may touch the disk here and now, and blocks for as long as that takes.
     pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
         match miss {
@@ -132,13 +143,15 @@ pub struct Worker<'s> {
     pub(crate) schedule: Schedule,
     /// There if lines are wanted; each loop and each thread has an end of its own.
     pub(crate) log: Option<AccessLog>,
+    /// There where a rule asks for passwords.
+    pub(crate) verifiers: Option<Verifiers>,
 }
 
 impl<'s> Worker<'s> {
     /// In the process itself, before it serves. `schedule`: that of the calling thread.
     ///
     /// # Errors
-    /// No thread can be made for its log.
+    /// No thread can be made for its log, or no descriptor is left.
     pub(crate) fn new(server: &'s Server, number: usize, schedule: Schedule) -> io::Result<Self> {
         let order = server.orders.of(number);
         let Server { settings, orders, counters, errors, .. } = server;
@@ -149,13 +162,18 @@ impl<'s> Worker<'s> {
             }
             None => None,
         };
-        Ok(Self { server, number, order, schedule, log })
+        let failures = settings.auth_failures_per_min;
+        let asks = settings.rules.ask_for_passwords();
+        let verifiers =
+            asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
+        Ok(Self { server, number, order, schedule, log, verifiers })
     }
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
         let order = server.orders.of_supervisor();
-        Self { server, number: 0, order, schedule: Schedule::none(), log: None }
+        let schedule = Schedule::none();
+        Self { server, number: 0, order, schedule, log: None, verifiers: None }
     }
 
     /// All of it is ready to serve.

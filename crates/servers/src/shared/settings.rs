@@ -99,6 +99,8 @@ pub struct Settings {
     pub proxy_protocol: Vec<Network>,
     /// What one address may have.
     pub quota: Quota,
+    /// Wrong passwords a minute of one address, and as many at once; 0 is without a limit.
+    pub auth_failures_per_min: u32,
     /// Whether workers reach nothing but what is served.
     pub landlock: Confinement,
     /// Whether workers make no calls but those that serving needs.
@@ -206,6 +208,7 @@ impl Default for Settings {
             group: None,
             proxy_protocol: Vec::new(),
             quota: Quota::default(),
+            auth_failures_per_min: 20,
             landlock: Confinement::Auto,
             seccomp: Confinement::Auto,
         }

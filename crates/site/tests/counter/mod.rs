@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use h1::{Connection, Date, Found, Loaded, Miss, Now, Shared, Want};
+use h1::{Connection, Date, Found, Loaded, Lookup, Miss, Now, Shared, Want};
 use measure::Instant;
 use site::rules::{Effect, Host, Origin, Rule, Rules};
 use site::{Error, Settings, Site};
@@ -14,6 +15,8 @@ pub struct Counter {
     pub site: Site,
     pub place: TempDir,
     pub now: Now,
+    /// Passwords that were verified.
+    pub verified: AtomicU32,
 }
 
 /// A day from now, so that files are long settled.
@@ -43,7 +46,8 @@ impl Counter {
         };
         let site = Site::new(Path::new("/no such root"), &settings)?;
         let date = Date::new(os::clock::wall_seconds() + A_DAY);
-        Ok(Self { site, place, now: Now { at: Instant::from_ms(1), date } })
+        let now = Now { at: Instant::from_ms(1), date };
+        Ok(Self { site, place, now, verified: AtomicU32::default() })
     }
 
     /// Later by so much.
@@ -65,8 +69,7 @@ impl Counter {
                     connection.found(found, &self.now);
                 }
                 Want::Load(_, Miss::Path(lookup)) => {
-                    let loaded = self.site.load(&lookup, &self.now);
-                    connection.loaded(loaded, &self.now);
+                    connection.loaded(self.load(lookup), &self.now);
                 }
                 Want::Load(..) => connection.loaded(Loaded::Pages, &self.now),
                 Want::Send(chunk, part) => {
@@ -89,6 +92,19 @@ impl Counter {
         let told: Vec<_> =
             head.lines().filter(|line| !dull.iter().any(|name| line.starts_with(name))).collect();
         format!("{}\n\n{content}", told.join("\n"))
+    }
+
+    /// Lets in, or not, and loads.
+    fn load(&self, lookup: Lookup) -> Loaded<os::File> {
+        if let Some(verification) = self.site.verification(&lookup) {
+            self.verified.fetch_add(1, Relaxed);
+            let lets_in = verification.verify();
+            verification.remember(lets_in, self.now.at);
+            if !lets_in {
+                return self.site.turn_down(&lookup);
+            }
+        }
+        self.site.load(&Lookup { credentials: None, ..lookup }, &self.now)
     }
 
     /// The reply to a plain GET, which is the same a second time, from memory.

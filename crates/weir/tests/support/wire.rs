@@ -2,7 +2,7 @@
 //! the server's reading of the RFC is not excused by the same mistake here.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 
 use rustix::net;
 
@@ -37,6 +37,14 @@ impl Wire {
         let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None)?;
         // Before it connects: what was offered once is not taken back.
         net::sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
+        net::connect(&socket, &to)?;
+        Self::new(TcpStream::from(socket), key)
+    }
+
+    /// Over IPv4, as a client of this address.
+    pub(crate) fn connect_from(from: Ipv4Addr, to: SocketAddr, key: u8) -> io::Result<Self> {
+        let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None)?;
+        net::bind(&socket, &SocketAddr::from((from, 0)))?;
         net::connect(&socket, &to)?;
         Self::new(TcpStream::from(socket), key)
     }

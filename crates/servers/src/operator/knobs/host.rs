@@ -81,6 +81,18 @@ pub(super) const KNOBS: &[Knob] = &[
         set: |s, v| put(&mut s.quota.requests_per_s, number(v, 0, 1_000_000)),
         show: |s| s.quota.requests_per_s.to_string(),
     },
+    Knob {
+        name: "auth-failures-per-min",
+        value: "0..1000000 passwords/min",
+        reason: "that one address (IPv6: one /64) may get wrong in each process, a minute's worth \
+                 of them at once; more are answered 429 before they are verified. Who mistypes \
+                 needs a few, and a day's 28,800 guesses are a short list of words. 0, off: for a \
+                 server behind a proxy that says no PROXY header, whose clients all have one \
+                 address",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.auth_failures_per_min, number(v, 0, 1_000_000)),
+        show: |s| s.auth_failures_per_min.to_string(),
+    },
 ];
 
 fn name(text: &str) -> Option<String> {

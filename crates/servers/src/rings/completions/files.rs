@@ -7,7 +7,7 @@ use h1::{Chunk, FilePart, Loaded, Lookup, Miss, Shared, Status, Tag, Want};
 use os::File;
 
 use super::{
-    Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX, forget,
+    Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX, VERDICTS, forget,
 };
 use crate::connection::pending::Joined;
 use crate::connection::places::{tag_of, tagged};
@@ -21,11 +21,30 @@ const REST: Tag = Tag(u8::MAX);
 
 impl Completions<'_> {
     pub(super) fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        let dialog = &mut connection.dialog;
+        let Some(miss) = self.books.let_in(false, (token, tag), dialog, miss) else {
+            return Ok(());
+        };
         match miss {
             Miss::Path(lookup) => self.open(token, tag, lookup),
             Miss::Pages(part) => self.read(token, tag, part.clone(), ReadOf::Pages(part)),
             Miss::More(part) => self.read(token, tag, part, ReadOf::More),
         }
+    }
+
+    /// Verdicts on passwords have fallen; more are waited for.
+    pub(super) fn hear_verdicts(&mut self) -> io::Result<()> {
+        let Some(verifiers) = &self.books.worker.verifiers else { return Ok(()) };
+        for verdict in verifiers.verdicts() {
+            let (token, tag) = (verdict.token, verdict.tag);
+            let Some(connection) = self.connections.named(token) else { continue };
+            if let Some(miss) = self.books.judged(&mut connection.dialog, verdict) {
+                self.load(token, tag, miss)?;
+            }
+            self.start(token)?;
+        }
+        self.ring.poll(verifiers.wake(), VERDICTS)
     }
 
     /// Translates a path here and opens its file, once for all who ask for it.

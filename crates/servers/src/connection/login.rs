@@ -1,0 +1,101 @@
+//! Who asks for what has a password: let in before anything is loaded, by whoever performs.
+
+use h1::{Loaded, Lookup, Miss, Status, Tag};
+use os::File;
+
+use super::Dialog;
+use super::books::Books;
+use crate::session::Event;
+use crate::shared::counters::Counter;
+use crate::shared::trace::Step;
+use crate::shared::verifiers::{Refusal, Verdict};
+
+impl Books<'_> {
+    /// What is to be loaded of a miss; nothing: its session waits for a verdict on who asks, or has
+    /// its answer. `waits`: whoever performs may wait for the verdict here.
+    pub(crate) fn let_in(
+        &mut self,
+        waits: bool,
+        (token, tag): (u64, Tag),
+        dialog: &mut Dialog,
+        miss: Miss<File>,
+    ) -> Option<Miss<File>> {
+        match miss {
+            Miss::Path(lookup) if lookup.credentials.is_some() => {
+                self.verify(waits, (token, tag), dialog, lookup).map(Miss::Path)
+            }
+            miss => Some(miss),
+        }
+    }
+
+    fn verify(
+        &mut self,
+        waits: bool,
+        (token, tag): (u64, Tag),
+        dialog: &mut Dialog,
+        lookup: Lookup,
+    ) -> Option<Lookup> {
+        let site = &self.server.site;
+        let (Some(of), Some(verifiers)) = (site.verification(&lookup), &self.worker.verifiers)
+        else {
+            unreachable!("credentials are kept where a rule asks for them");
+        };
+        let from = dialog.session.asked(tag).and_then(|asked| asked.source);
+        let asked = if waits {
+            // Not counted only when it is over: it may take long.
+            self.publish();
+            verifiers.wait(of, from, self.now.at).map(Some)
+        } else {
+            verifiers.ask(of, from, self.now.at, (token, tag, lookup.clone())).map(|()| None)
+        };
+        match asked {
+            Ok(None) => self.handed_over(dialog, tag),
+            Ok(Some(lets_in)) => {
+                self.look_at_clock();
+                if lets_in {
+                    return Some(without_credentials(lookup));
+                }
+                self.loaded(dialog, tag, site.turn_down(&lookup));
+            }
+            Err(refusal) => {
+                let told = self.put_off(&lookup, &refusal);
+                dialog.session.tell(Event::Loaded(tag, told), &self.now);
+            }
+        }
+        None
+    }
+
+    fn put_off(&mut self, lookup: &Lookup, refusal: &Refusal) -> Loaded<File> {
+        let (counter, status, retry_after_s) = match refusal {
+            Refusal::OfAddress { retry_after_s } => {
+                (Counter::LoginsThrottled, Status::TOO_MANY_REQUESTS, *retry_after_s)
+            }
+            Refusal::Full | Refusal::NoThread(_) => {
+                (Counter::LoginsRefused, Status::SERVICE_UNAVAILABLE, 1)
+            }
+        };
+        self.tally.add(counter, 1);
+        if let Refusal::NoThread(error) = refusal {
+            self.tally.add(Counter::MachineFaults, 1);
+            self.server.errors.no_verifier(self.worker.number, error, self.now.at);
+        }
+        self.server.site.put_off(lookup, status, retry_after_s)
+    }
+
+    /// The verdict on who asked has fallen: what is still to be loaded for the connection.
+    pub(crate) fn judged(&mut self, dialog: &mut Dialog, verdict: Verdict) -> Option<Miss<File>> {
+        let Verdict { tag, lookup, lets_in, .. } = verdict;
+        if lets_in {
+            // The load begins anew.
+            self.taken_back(dialog);
+            return Some(Miss::Path(without_credentials(lookup)));
+        }
+        let refused = self.server.site.turn_down(&lookup);
+        self.came_back(dialog, tag, (Step::Path, None), refused);
+        None
+    }
+}
+
+fn without_credentials(lookup: Lookup) -> Lookup {
+    Lookup { credentials: None, ..lookup }
+}
