@@ -87,8 +87,8 @@ impl ByAddress {
     fn meet(&mut self, peer: Option<IpAddr>, now: &Now) {
         let State::Unknown { early, has_ended } = &mut self.state else { return };
         let (early, has_ended) = (std::mem::take(early), *has_ended);
-        // Of TCP, one without an address is gone, and what it has sent can still be read: no work is
-        // done for it that no account would pay.
+        // Of TCP, one without an address is gone, and what it has sent can still be read: no work
+        // is done for it that no account would pay.
         let is_gone = peer.is_none() && self.policy.are_tcp[self.listener];
         if self.policy.balancers.is_empty() && !is_gone {
             self.admit(peer, &early, now);

@@ -29,9 +29,8 @@ fn half(server: &Server) -> Wire {
 #[test]
 fn who_waits_for_longest_goes_for_who_comes() {
     let site = Fixture::new();
-    let silent = |server: &Server| server.connect();
-    let rows: [(&str, fn(&Server) -> Wire); 3] =
-        [("idle", asked), ("with half a head", half), ("silent", silent)];
+    type Row = (&'static str, fn(&Server) -> Wire);
+    let rows: [Row; 3] = [("idle", asked), ("with half a head", half), ("silent", Server::connect)];
     for (what, keep) in rows {
         on_every(Program::Weir, |combination| {
             let server = combination.start(&site.root(), &flags("8"));
