@@ -2,7 +2,8 @@
 //! the server's reading of the RFC is not excused by the same mistake here.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 
 use rustix::net;
 
@@ -224,6 +225,16 @@ impl Head {
         }
         Ok(())
     }
+}
+
+/// Where nobody listens, for as long as the socket is kept: it holds the port, so that nobody else
+/// takes it and no connection is made from it.
+pub(crate) fn nobody() -> (OwnedFd, SocketAddr) {
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None);
+    let socket = socket.expect("a socket");
+    net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a port");
+    let address = net::getsockname(&socket).expect("its address").try_into();
+    (socket, address.expect("one of IPv4"))
 }
 
 /// `name: value` without whitespace in the name, folding, or control characters.
