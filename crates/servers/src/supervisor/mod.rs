@@ -4,6 +4,7 @@
 //! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
 //! shares with the supervisor are the listening sockets, the counters and its orders.
 
+mod back_off;
 mod confine;
 mod generation;
 pub(crate) mod start;
