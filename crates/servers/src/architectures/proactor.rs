@@ -31,6 +31,7 @@ pub(crate) fn proactor(worker: &Worker<'_>) -> io::Result<()> {
         while ring.complete()? {}
         ring.start_all()?;
         ring.expire()?;
+        ring.look()?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod files;
 use std::{io, mem};
 
 use h1::{Deadline, Timeout, Want};
+use measure::Instant;
 use os::Socket;
 use os::ring::{Done, How, Ring, RingSettings};
 
@@ -62,6 +63,8 @@ pub(crate) struct Completions<'s> {
     gate: Gate,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
+    /// When to look whether somebody waits whom no accept brings.
+    look_at: Instant,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
     paths: Pending,
@@ -103,6 +106,7 @@ impl<'s> Completions<'s> {
             touched: Vec::new(),
             gate: Gate::new(server.connections_max),
             accepts: vec![Accepts::default(); server.listeners.len()],
+            look_at: Instant::ORIGIN,
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
@@ -116,7 +120,8 @@ impl<'s> Completions<'s> {
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
-        let due = self.timers.earliest().into_iter().chain(self.gate.due()).min();
+        let timers = self.timers.earliest().into_iter();
+        let due = timers.chain(self.gate.due()).chain(self.looks()).min();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
         let took = self.books.look_at_clock();
         self.gate.tick(self.books.now.at);
