@@ -179,15 +179,17 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves. One
+    /// that was handed over is left to who did so until this program serves: a balancer would hear
+    /// that it does not.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
         let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
         let told = self.generations.iter().rfind(serves).or(self.generations.last());
         match told {
-            Some(Generation { server, number, .. }) => {
+            Some(Generation { server, number, .. }) if self.inheritance.is_none() => {
                 self.admin.wait(timeout, &View { server, generation: *number })
             }
-            None => self.signals.wait(timeout),
+            _ => self.signals.wait(timeout),
         }
     }
 
