@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use connection::PATIENCE;
 use os::poller::{Interest, Mechanism, Poller};
 use os::{Socket, limits, thread};
+use rustix::net;
 
 /// Waits for the end of a connect.
 fn settled(to: SocketAddr, from: Option<IpAddr>) -> Result<Socket, ErrorKind> {
@@ -19,6 +20,10 @@ fn settled(to: SocketAddr, from: Option<IpAddr>) -> Result<Socket, ErrorKind> {
         assert!(!poller.wait_exactly(Some(PATIENCE)).unwrap().is_empty(), "it never ends");
     }
     Ok(socket)
+}
+
+fn family(ip: IpAddr) -> net::AddressFamily {
+    if ip.is_ipv4() { net::AddressFamily::INET } else { net::AddressFamily::INET6 }
 }
 
 #[test]
@@ -32,8 +37,34 @@ fn a_connection_is_made_or_refused() {
             assert_eq!(peer.ip(), ip);
             assert_eq!(socket.peer(), Some(to));
         }
-        drop(listener);
+        assert!(!settled(to, None).unwrap().is_its_own_peer());
+        // Nobody listens, and it holds its port: no connection is made from that.
+        let nobody = net::socket(family(ip), net::SocketType::STREAM, None).unwrap();
+        net::bind(&nobody, &SocketAddr::new(ip, 0)).unwrap();
+        let to = net::getsockname(&nobody).unwrap().try_into().unwrap();
         assert_eq!(settled(to, None).err(), Some(ErrorKind::ConnectionRefused));
+    }
+}
+
+#[test]
+fn who_connects_with_himself_is_told() {
+    let all = limits::local_ports().unwrap();
+    if let Err(error) = Socket::takes_ports(all) {
+        return eprintln!("skipped: before Linux 6.3 nobody can choose ports: {error}");
+    }
+    for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), "::1".parse().unwrap()] {
+        if TcpListener::bind((ip, 0)).is_err() {
+            continue;
+        }
+        // Somebody listens at one or another, but hardly at all of these.
+        let met = all.clone().step_by(101).take(100).any(|port| {
+            let ports = port..=port;
+            let Ok((socket, _)) = Socket::connect((ip, port).into(), None, Some(&ports)) else {
+                return false;
+            };
+            socket.connected().unwrap_or(false) && socket.is_its_own_peer()
+        });
+        assert!(met, "nobody at {ip} has met himself");
     }
 }
 

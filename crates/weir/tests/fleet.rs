@@ -207,6 +207,7 @@ fn drain(place: &Place<'_>, mut replica: Server, balancer: &Balancer, network: &
 
 /// Another program takes over, and the balancer does not notice. Returns its process number.
 fn upgrade(place: &Place<'_>, mut replica: Server, balancer: &Balancer) -> u32 {
+    let before = balancer.sees(&place.name);
     replica.signal(Signal::USR2);
     replica.await_line("this one retires");
     let status = replica.ended(PATIENCE).and_then(|status| status.code());
@@ -215,6 +216,8 @@ fn upgrade(place: &Place<'_>, mut replica: Server, balancer: &Balancer) -> u32 {
     let has_workers = |pid: &u32| !children(*pid).is_empty();
     let next = place.machine.inhabitants().into_iter().find(has_workers).expect("the program");
     balancer.await_use(&place.name);
-    assert_eq!(balancer.sees(&place.name).status, "UP", "{}", place.architecture);
+    let after = balancer.sees(&place.name);
+    assert_eq!(after.status, "UP", "{}: {after:?}", place.architecture);
+    assert_eq!(after.failed_checks, before.failed_checks, "{}: {after:?}", place.architecture);
     next
 }

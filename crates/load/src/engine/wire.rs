@@ -15,23 +15,45 @@ use crate::behaviour::GivesUpBy;
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: Socket,
+    /// The kernel may have made it from the very port that it goes to.
+    may_meet_itself: bool,
 }
 
 impl Wire {
-    /// Begins to connect. `true`: it is connected already.
+    /// Begins to connect. `true`: it is connected already. Who meets himself is refused: the kernel
+    /// has tried the one port from which it could connect though nobody listens.
     pub(super) fn open(
         to: SocketAddr,
         from: Option<IpAddr>,
         ports: Option<&RangeInclusive<u16>>,
     ) -> io::Result<(Self, bool)> {
         let (socket, is_connected) = Socket::connect(to, from, ports)?;
-        Ok((Self { socket }, is_connected))
+        let ports = ports.or(os::limits::local_ports());
+        let may_meet_itself = ports.is_none_or(|ports| ports.contains(&to.port()));
+        let wire = Self { socket, may_meet_itself };
+        if is_connected {
+            wire.judge_peer()?;
+        }
+        Ok((wire, is_connected))
     }
 
     /// Whether requests can be sent, now that this has come of it. A socket that cannot connect is
     /// told as ended, so that others need not be asked.
     pub(super) fn connected(&mut self, event: Event) -> io::Result<bool> {
-        if event.ended { self.socket.connected() } else { Ok(event.writable) }
+        let is_connected = if event.ended { self.socket.connected()? } else { event.writable };
+        if is_connected {
+            self.judge_peer()?;
+        }
+        Ok(is_connected)
+    }
+
+    fn judge_peer(&self) -> io::Result<()> {
+        if self.may_meet_itself && self.socket.is_its_own_peer() {
+            // As if it had never been: the port is not kept for a minute.
+            self.socket.reset_on_close();
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        Ok(())
     }
 
     /// Receives; 0: the server has ended it. `WouldBlock`: nothing is there.

@@ -4,7 +4,7 @@
 //! set for a whole machine; descriptors (`NoDescriptor`) run out for the whole process of the
 //! tests, whose servers need some, too.
 
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::sync::mpsc;
 
 use load::arrivals::Arrivals;
@@ -19,7 +19,7 @@ use measure::Duration;
 use measure::draw::Draw;
 
 use crate::server::{
-    BYTES, Client, PATIENCE, Same, answer, made, outcomes, plan, reply, run, serve,
+    BYTES, Client, PATIENCE, Same, answer, made, nobody, outcomes, plan, reply, run, serve,
 };
 
 /// A server, and how the requests of clients with little patience end.
@@ -102,12 +102,29 @@ fn hinted() -> Vec<u8> {
 
 #[test]
 fn nobody_listens() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let plan = plan(listener.local_addr().unwrap());
-    drop(listener);
-    let (records, summary) = run(&plan, &mut Same::bursts(&[3]));
+    let (_socket, address) = nobody();
+    let (records, summary) = run(&plan(address), &mut Same::bursts(&[3]));
     assert_eq!(outcomes(&records), [Refused; 5]);
     assert_eq!((summary.sessions, summary.connections), (5, 5));
+}
+
+/// From the port that it goes to a connection comes about, with itself; nobody has answered.
+#[test]
+fn who_meets_himself_was_refused() {
+    let all = os::limits::local_ports().unwrap();
+    if let Err(error) = os::Socket::takes_ports(all) {
+        return eprintln!("skipped: before Linux 6.3 nobody can choose ports: {error}");
+    }
+    let from_itself = |port: u16| {
+        let mut plan = plan((Ipv4Addr::LOCALHOST, port).into());
+        plan.behaviour.ports = Some(port..=port);
+        outcomes(&run(&plan, &mut Same::bursts(&[1])).0)
+    };
+    // One or another is somebody's already, but hardly all of these.
+    let mut ports = all.clone().step_by(101).take(100);
+    let met =
+        ports.find_map(|port| Some(from_itself(port)).filter(|all| !all.contains(&NoAddress)));
+    assert_eq!(met, Some(vec![Refused; 5]));
 }
 
 /// The kernel knows at once that no stream leads to a group of hosts. In a closed loop the run

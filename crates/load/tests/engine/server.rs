@@ -1,7 +1,7 @@
 //! Servers of a few lines, and runs against them.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -85,6 +85,16 @@ pub(crate) fn serve(with: impl Fn(Client) + Send + Sync + 'static) -> SocketAddr
         }
     });
     address
+}
+
+/// Where nobody listens, for as long as the socket is kept: it holds the port, so that nobody else
+/// takes it and no connection is made from it.
+pub(crate) fn nobody() -> (OwnedFd, SocketAddr) {
+    use rustix::net;
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+    net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = net::getsockname(&socket).unwrap().try_into().unwrap();
+    (socket, address)
 }
 
 /// A good reply with this content.

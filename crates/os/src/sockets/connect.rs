@@ -66,6 +66,16 @@ impl Socket {
         sockopt::socket_error(self.as_fd())??;
         Ok(rustix::net::getpeername(self.as_fd()).is_ok())
     }
+
+    /// Whether it is connected with itself. The kernel may choose, for a connection to a port where
+    /// nobody listens, that very port; both ends are then open at once, and are the same (RFC 9293
+    /// 3.5).
+    #[must_use]
+    pub fn is_its_own_peer(&self) -> bool {
+        let local = rustix::net::getsockname(self.as_fd()).ok();
+        let local = local.and_then(|local| SocketAddr::try_from(local).ok());
+        local.is_some() && local == self.peer()
+    }
 }
 
 /// IP_LOCAL_PORT_RANGE of linux/in.h: the first port in the lower half of a word, the last one in

@@ -33,6 +33,7 @@ pub(crate) fn proactor(worker: &Worker<'_>, ring: Ring) -> io::Result<()> {
         while ring.complete()? {}
         ring.start_all()?;
         ring.expire()?;
+        ring.look()?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod room;
 use std::{io, mem};
 
 use h1::{Deadline, Timeout, Want};
+use measure::Instant;
 use os::Socket;
 use os::ring::{Done, How, Ring, RingSettings};
 
@@ -68,6 +69,8 @@ pub(crate) struct Completions<'s> {
     newcomers: usize,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
+    /// When to look whether somebody waits whom no accept brings.
+    look_at: Instant,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
     paths: Pending,
@@ -120,6 +123,7 @@ impl<'s> Completions<'s> {
             beyond: room::beyond(server.connections_max),
             newcomers: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
+            look_at: Instant::ORIGIN,
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
@@ -133,8 +137,8 @@ impl<'s> Completions<'s> {
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
-        let due = self.timers.earliest().into_iter().chain(self.gate.due()).chain(self.goes_at());
-        let due = due.min();
+        let timers = self.timers.earliest().into_iter().chain(self.gate.due());
+        let due = timers.chain(self.goes_at()).chain(self.looks()).min();
         let begun = os::clock::monotonic();
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
         self.books.disk.asked_for_events(os::clock::monotonic() - begun);

@@ -41,6 +41,8 @@ pub struct Settings {
     pub defer_accept_s: u32,
     /// Processes that run the architecture.
     pub processes: u32,
+    /// How long a worker that has died waits at most to be started again.
+    pub restart_wait_max: Duration,
     /// Threads that serve at most.
     pub threads: u32,
     /// Threads that are kept ready.
@@ -179,6 +181,7 @@ impl Default for Settings {
             backlog: 4096,
             defer_accept_s: 0,
             processes: 1,
+            restart_wait_max: Duration::from_secs(2),
             threads: 1024,
             threads_min: 16,
             helpers: 4,

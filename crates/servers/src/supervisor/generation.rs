@@ -17,14 +17,8 @@ use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
 use crate::shared::server::{Run, Server, Worker};
 use crate::shared::settings::Level;
+use crate::supervisor::back_off::BackOff;
 use crate::supervisor::confine;
-
-/// How long a worker waits to be started again: at once the first time, then ever longer, because
-/// one that dies at once would otherwise keep a processor busy with dying.
-const BACK_OFF_FIRST: Duration = Duration::from_millis(100);
-const BACK_OFF_MAX: Duration = Duration::from_secs(10);
-/// A worker that lived so long is again started at once.
-const LIVED_LONG: Duration = Duration::from_secs(60);
 
 /// See the head of this file.
 pub(crate) struct Generation {
@@ -53,7 +47,7 @@ enum Stage {
 struct Process {
     state: State,
     started: Instant,
-    back_off: Duration,
+    back_off: BackOff,
 }
 
 enum State {
@@ -68,8 +62,8 @@ impl Generation {
     /// # Errors
     /// The machine refuses a process.
     pub(crate) fn start(number: u32, server: Box<Server>) -> Result<Self, Failure> {
-        let worker =
-            || Process { state: State::Ended, started: Instant::ORIGIN, back_off: Duration::ZERO };
+        let back_off = BackOff::default();
+        let worker = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
         let workers = (0..server.settings.processes).map(|_| worker()).collect();
         let stage = Stage::Serves;
         let mut generation = Self { number, server, workers, stage, cut: 0 };
@@ -198,13 +192,14 @@ impl Generation {
             self.workers[n].state = State::Ended;
             return Err(Failure::Machine(format!("worker {n} could not start")));
         }
-        if now - worker.started >= LIVED_LONG {
-            worker.back_off = Duration::ZERO;
-        }
-        let wait = worker.back_off;
-        worker.back_off = (wait * 2).clamp(BACK_OFF_FIRST, BACK_OFF_MAX);
+        let wait =
+            worker.back_off.wait(now - worker.started, self.server.settings.restart_wait_max);
         worker.state = State::Waits { until: now + wait };
-        say(&format!("worker {n} (process {pid}) {exit}; started again in {wait:?}"));
+        let when = match wait {
+            Duration::ZERO => String::from("at once"),
+            _ => format!("in {} ms", wait.as_millis()),
+        };
+        say(&format!("worker {n} (process {pid}) {exit}; started again {when}"));
         self.start_due(now);
         Ok(())
     }
@@ -224,7 +219,8 @@ impl Generation {
         for n in 0..self.workers.len() {
             let State::Waits { until } = self.workers[n].state else { continue };
             if until <= now && self.start_worker(n).is_err() {
-                self.workers[n].state = State::Waits { until: now + BACK_OFF_MAX };
+                let until = now + self.server.settings.restart_wait_max;
+                self.workers[n].state = State::Waits { until };
             }
         }
     }

@@ -4,6 +4,7 @@
 //! whatever happens to a worker. A worker is a forked process that runs an architecture; what it
 //! shares with the supervisor are the listening sockets, the counters and its orders.
 
+mod back_off;
 mod confine;
 mod generation;
 mod split;
@@ -179,15 +180,17 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves.
+    /// Waits for a signal; meanwhile the admin listener tells of the generation that serves. One
+    /// that was handed over is left to who did so until this program serves: a balancer would hear
+    /// that it does not.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Option<Signal>> {
         let serves = |generation: &&Generation| generation.serves() && generation.is_ready();
         let told = self.generations.iter().rfind(serves).or(self.generations.last());
         match told {
-            Some(Generation { server, number, .. }) => {
+            Some(Generation { server, number, .. }) if self.inheritance.is_none() => {
                 self.admin.wait(timeout, &View { server, generation: *number })
             }
-            None => self.signals.wait(timeout),
+            _ => self.signals.wait(timeout),
         }
     }
 

@@ -28,8 +28,8 @@ use support::fixture::Fixture;
 use support::server::{Combination, Program, on_every};
 
 /// Short, so that rows about patience do not need much of it; still long enough for a machine that
-/// does other things.
-const FLAGS: &[&str] = &["--head-timeout-ms", "1500", "--idle-timeout-ms", "3000"];
+/// does other things. Who is idle is not hurried: no row is about that.
+const FLAGS: &[&str] = &["--head-timeout-ms", "3000"];
 
 /// Nothing is saved: whatever a knob can turn off is.
 const WITHOUT_SAVINGS: &[&str] = &[
@@ -102,7 +102,7 @@ fn run(program: Program, flags: &[&str]) {
     let how = match program {
         Program::Recoded => ", every byte re-coded",
         Program::Weir if !flags.is_empty() => ", without savings",
-        Program::Weir | Program::Several => "",
+        _ => "",
     };
     // Not by `println`, which a test that passes swallows.
     let _ = writeln!(

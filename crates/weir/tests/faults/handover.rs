@@ -1,9 +1,12 @@
 //! What is handed from one generation or program to the next, and what is not.
 
+use std::collections::HashSet;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::symlink;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
 
@@ -200,6 +203,52 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
         send(new, Signal::TERM);
         assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
     });
+}
+
+/// A balancer must not hear of the program that does not serve yet: it would send nobody to the one
+/// that does.
+#[test]
+fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        home.configure(combination, &format!("{FIRST}admin = \"127.0.0.2:0\"\n"));
+        let mut server = home.serve(&home.binary());
+        let admin = server.await_admin();
+        let known = workers(&server);
+        // The old program stays for as long as it takes to find the new one.
+        let idle = asked(&server);
+        let over = AtomicBool::new(false);
+        let asks = || {
+            let asks = || (!over.load(Ordering::Relaxed)).then(|| health(admin));
+            std::iter::from_fn(asks).collect::<HashSet<_>>()
+        };
+        let (new, heard) = std::thread::scope(|scope| {
+            let askers: Vec<_> = (0..2).map(|_| scope.spawn(asks)).collect();
+            server.signal(Signal::USR2);
+            let new = catch_unwind(AssertUnwindSafe(|| {
+                let new = new_child(&server, &known);
+                server.await_line("this one retires");
+                drop(idle);
+                let status = server.ended(PATIENCE).and_then(|status| status.code());
+                assert_eq!(status, Some(0), "{combination}: the old program");
+                new
+            }));
+            // Whatever has happened, or they ask for ever.
+            over.store(true, Ordering::Relaxed);
+            let heard = askers.into_iter().flat_map(|asker| asker.join().expect("an asker"));
+            (new, heard.collect::<HashSet<_>>())
+        });
+        send(new.expect("an upgrade"), Signal::TERM);
+        assert_eq!(heard, HashSet::from([Ok(200)]), "{combination}");
+        assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
+    });
+}
+
+/// What a balancer is told, on a connection for each question.
+fn health(admin: SocketAddr) -> Result<u16, String> {
+    let mut wire = Wire::connect(admin, 0).map_err(|error| error.to_string())?;
+    wire.get("/ready", "Connection: close\r\n")?;
+    wire.reply(false).map(|(head, _)| head.status)
 }
 
 /// A service manager ends all processes of a service at once.

@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 use rustix::process::Signal;
 
 use crate::support::await_true;
-use crate::support::fixture::Fixture;
+use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, descriptors, eventfds, listeners, server_end, sockets};
+use crate::support::processes::{
+    children, descriptors, eventfds, listeners, server_end, sockets, stop,
+};
 use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some};
@@ -85,6 +87,55 @@ fn a_worker_that_dies_again_and_again_is_started_again() {
             assert!(gone, "{combination}: not dead");
         }
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served again");
+        server.stop();
+    });
+}
+
+/// A mistake that one request brings about. Others wait in the kernel: the first time for nothing
+/// but the start of another worker, and never longer than the knob says beside that.
+#[test]
+fn a_request_that_kills_workers_does_not_keep_others_from_being_served() {
+    let site = Fixture::new();
+    on_every(Program::Mortal, |combination| {
+        let mut server = combination.start(&site.root(), &["--restart-wait-max-ms", "150"]);
+        for death in 0..5 {
+            let mut killer = server.asking(server.address, "/die");
+            // His connection ends with the worker.
+            assert!(killer.head().is_err(), "{combination}: not dead");
+            let mut other = server.asking(server.address, "/digits.txt");
+            let line = server.await_line("started again ");
+            let wait = line.trim_end().rsplit_once("started again ").expect("a wait").1;
+            // On a machine that is busy enough a worker may have lived for long.
+            let is_bounded =
+                wait == "at once" || (death > 0 && ["in 100 ms", "in 150 ms"].contains(&wait));
+            assert!(is_bounded, "{combination}: death {death}: {line}");
+            let answered = other.reply(false).map(|(head, body)| (head.status, body));
+            assert_eq!(answered, Ok((200, DIGITS.to_vec())), "{combination}: death {death}");
+        }
+        server.stop();
+    });
+}
+
+/// Of all who wait for a connection the kernel wakes one, where they wait by a ring.
+#[test]
+fn who_comes_while_a_worker_stands_still_is_served_by_another() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if !combination.takes(TWO) {
+            return;
+        }
+        let server = combination.start(&site.root(), TWO);
+        let both = || Some(children(server.pid())).filter(|all| all.len() == 2);
+        for worker in await_some(PATIENCE, both).expect("two workers") {
+            // Both serve by now, but for who was only just started.
+            assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
+            stop(worker);
+            for _ in 0..2 {
+                let fetched = server.fetch("/digits.txt");
+                assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}");
+            }
+            send(worker, Signal::CONT);
+        }
         server.stop();
     });
 }

@@ -28,10 +28,18 @@ pub(crate) enum Way {
 /// What makes connections private, and its opposite.
 const PROXY: (&str, &str) = (" send-proxy-v2", "");
 
+/// How long a check may take: in the example as long as until the next one begins, which is too
+/// short for a machine that is busy with other tests.
+/// Each that fails is told.
+const PATIENT: [&str; 3] =
+    ["    timeout queue 5s\n", "    timeout check 60s\n", "    option log-health-checks\n"];
+
 /// A replica as the balancer sees it.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) status: String,
+    /// Checks that failed while it was up.
+    pub(crate) failed_checks: u64,
     /// Requests that were sent to it.
     pub(crate) requests: u64,
     /// Whatever went wrong with it, by HAProxy's names.
@@ -58,6 +66,8 @@ impl Balancer {
                 text = text.replace(private, shared);
             }
         }
+        assert!(text.contains(PATIENT[0]), "the example says no {:?}", PATIENT[0]);
+        text = text.replace(PATIENT[0], &PATIENT.concat());
         let file = home.path().join("haproxy.cfg");
         fs::write(&file, text).expect("a configuration");
         let mut command = Command::new("haproxy");
@@ -84,6 +94,7 @@ impl Balancer {
         let number = |name: &str| row[name].parse().unwrap_or_default();
         Seen {
             status: row["status"].to_owned(),
+            failed_checks: number("chkfail"),
             requests: number("stot"),
             faults: FAULTS.iter().map(|name| (*name, number(name))).collect(),
         }

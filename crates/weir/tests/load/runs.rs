@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use crate::support::PATIENCE;
 use crate::support::fixture::Fixture;
+use crate::support::wire::nobody;
 use crate::{load, report, serve};
 
 #[test]
 fn nobody_answers() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    drop(listener);
+    let (_socket, address) = nobody();
+    let url = format!("http://{address}/");
     let report = report(&[&url, "--rate", "100", "--duration", "0.1"]);
     assert_eq!(report["outcomes"], serde_json::json!({ "connrefused": 10 }));
     assert_eq!(report["is_valid"], false);

@@ -15,13 +15,14 @@ use serde_json::Value;
 use super::wire::Wire;
 use super::{PATIENCE, await_some};
 
-/// What serves: the binary itself, the example whose transport re-codes every byte, or the one
-/// whose connections have two requests in hand.
+/// What serves: the binary itself, the example whose transport re-codes every byte, the one whose
+/// connections have two requests in hand, or the one that a request ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Weir,
     Recoded,
     Several,
+    Mortal,
 }
 
 /// The steps of a request, in the names of the registry and of the trace.
@@ -55,7 +56,7 @@ impl Program {
     /// With which every byte on the wire is combined.
     pub(crate) const fn key(self) -> u8 {
         match self {
-            Self::Weir | Self::Several => 0,
+            Self::Weir | Self::Several | Self::Mortal => 0,
             Self::Recoded => 0x5a,
         }
     }
@@ -71,6 +72,10 @@ impl Program {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 BUILT.get_or_init(|| example("servers", "several"))
             }
+            Self::Mortal => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                BUILT.get_or_init(|| example("servers", "mortal"))
+            }
         }
     }
 }
@@ -85,6 +90,7 @@ impl fmt::Display for Combination {
             Program::Weir => Ok(()),
             Program::Recoded => write!(f, ", re-coded"),
             Program::Several => write!(f, ", several"),
+            Program::Mortal => write!(f, ", mortal"),
         }
     }
 }

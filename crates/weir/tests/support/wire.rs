@@ -3,6 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 
 use rustix::net;
 
@@ -238,6 +239,16 @@ impl Head {
         }
         Ok(())
     }
+}
+
+/// Where nobody listens, for as long as the socket is kept: it holds the port, so that nobody else
+/// takes it and no connection is made from it.
+pub(crate) fn nobody() -> (OwnedFd, SocketAddr) {
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None);
+    let socket = socket.expect("a socket");
+    net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a port");
+    let address = net::getsockname(&socket).expect("its address").try_into();
+    (socket, address.expect("one of IPv4"))
 }
 
 /// `name: value` without whitespace in the name, folding, or control characters.

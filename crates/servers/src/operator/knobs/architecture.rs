@@ -1,5 +1,7 @@
 //! Knobs of the architecture: where connections come from, who does the work, in which portions.
 
+use measure::Duration;
+
 use super::values::{number, on_off, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
@@ -128,6 +130,19 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Named,
         set: |s, v| put(&mut s.processes, number(v, 1, 1024)),
         show: |s| s.processes.to_string(),
+    },
+    Knob {
+        name: "restart-wait-max-ms",
+        value: "1..2000 ms",
+        reason: "that a worker which dies again and again waits to be started again: at once the \
+                 first time, then twice as long each time, up to this; from the start after 10 s \
+                 of health. Clients wait in the kernel meanwhile",
+        takes: Takes::All,
+        set: |s, v| {
+            let wait = number(v, 1, 2000).map(|ms| Duration::from_millis(u64::from(ms)));
+            put(&mut s.restart_wait_max, wait)
+        },
+        show: |s| s.restart_wait_max.as_millis().to_string(),
     },
     Knob {
         name: "threads",

@@ -2,7 +2,7 @@
 
 use std::{io, mem};
 
-use measure::Duration;
+use measure::{Duration, Instant};
 use os::ring::Handle;
 
 use super::{Completions, LISTENER_0, SLOTS_BEYOND};
@@ -16,6 +16,9 @@ const ACCEPTS_MAX: u32 = 1024;
 /// Connections that are taken along at most when others accept from now on, whether there is room
 /// for them or not: fewer than there are slots beyond the maximum.
 const HANDED_ON_MAX: u32 = SLOTS_BEYOND as u32 / 2;
+
+/// How often a ring looks whether somebody waits of whom it has not heard.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Accepts of a listening socket that have not come back for the last time.
 #[derive(Clone, Copy, Default)]
@@ -92,6 +95,7 @@ impl Completions<'_> {
             }
         };
         self.books.tally.accepted(None);
+        self.look_at = self.books.now.at + LOOK_EVERY;
         let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {
             self.books.tell_end(&mut connection.dialog);
@@ -108,6 +112,25 @@ impl Completions<'_> {
         self.gate.may_make_room(is_crowded, self.connections.len());
         let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
         if goes_on { Ok(()) } else { self.stop_accepting() }
+    }
+
+    /// Of all who wait for a connection the kernel wakes one: perhaps the ring of a process that
+    /// stands still, or that has died, until the kernel has taken the ring down. Whoever was left
+    /// waiting by that is found here, where accepts begin anew.
+    pub(crate) fn look(&mut self) -> io::Result<()> {
+        let now = self.books.now.at;
+        if self.looks().is_none_or(|at| at > now) {
+            return Ok(());
+        }
+        self.look_at = now + LOOK_EVERY;
+        let listeners = self.books.worker.kept_listeners().map(|listener| listener.as_fd_ref());
+        let waits = os::wait_readable(listeners, Some(Duration::ZERO))?;
+        if waits.contains(&true) { self.stop_accepting() } else { Ok(()) }
+    }
+
+    /// When to look again.
+    pub(super) fn looks(&self) -> Option<Instant> {
+        (self.gate.is_open() && !self.gate.is_draining()).then_some(self.look_at)
     }
 
     /// Takes who waits to be accepted, as far as there is room for them.
