@@ -130,7 +130,9 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
 fn a_drain_at_the_limit_loses_nobody() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
+        // Who reads last waits for the others to read.
         let flags = ["--connections-max", "4", "--drain-timeout-ms", "600000"];
+        let flags = [&flags[..], &["--stall-timeout-ms", "600000"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let mut busy = in_flight(&server, 4);
         let ask = |_| server.asking(server.address, "/digits.txt");

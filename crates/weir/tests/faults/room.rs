@@ -9,7 +9,8 @@ use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
 
 /// Whoever waits is closed for another, or not at all.
-const PATIENT: &[&str] = &["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
+const PATIENT: &[&str] =
+    &["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000", "--stall-timeout-ms", "600000"];
 
 /// For a look at what must not come: longer than it takes to go for another. One that is too short
 /// only makes the test milder.
