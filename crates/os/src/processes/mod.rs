@@ -10,6 +10,7 @@ pub mod process;
 mod queue;
 mod shared_words;
 pub mod signals;
+mod sync;
 pub mod terminal;
 pub mod thread;
 pub mod users;

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use measure::Duration;
 
+use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::Wake;
 
 /// Waited for by threads, or by a poller that watches [`Queue::wake`].
@@ -26,7 +26,7 @@ struct Waiting<T> {
 impl<T> Queue<T> {
     /// An empty queue that takes at most `max` items, for threads.
     #[must_use]
-    pub const fn new(max: usize) -> Self {
+    pub fn new(max: usize) -> Self {
         let waiting = Waiting { items: VecDeque::new(), is_closed: false };
         Self { waiting: Mutex::new(waiting), more: Condvar::new(), wake: None, max }
     }

@@ -106,7 +106,7 @@ impl AccessLog {
 }
 
 impl Lines {
-    const fn new() -> Self {
+    fn new() -> Self {
         Self { bytes: Queue::new(QUEUE_BYTES_MAX), dropped: AtomicU64::new(0) }
     }
 
