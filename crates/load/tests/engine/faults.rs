@@ -60,8 +60,12 @@ fn check(name: &str, server: fn(Client), keeps: Keeps, expected: Outcome) {
         let mut plan = plan(serve(server));
         plan.behaviour.keeps = keeps;
         plan.behaviour.gives_up_by = gives_up_by;
-        if matches!(expected, Impatient(_)) {
-            plan.behaviour.patience = Some(Duration::from_millis(100));
+        let short = Some(Duration::from_millis(100));
+        match expected {
+            // The server may take its time until it begins.
+            Impatient(Step::Reply) => plan.behaviour.progress_max = short,
+            Impatient(_) => plan.behaviour.first_byte_max = short,
+            _ => {}
         }
         let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
         assert_eq!(outcomes(&records), [expected; 5], "{name}, {keeps:?}");
@@ -164,7 +168,7 @@ fn there_is_no_port_to_come_from() {
         client.wait();
     }));
     plan.behaviour.ports = Some(ports.clone());
-    plan.behaviour.patience = Some(Duration::from_millis(200));
+    plan.behaviour.patience = Some(Duration::from_secs(2));
     let (records, _) = run(&plan, &mut Same::bursts(&[1]));
     let without = outcomes(&records).into_iter().filter(|outcome| *outcome == NoAddress).count();
     // Others may have one of the ports.
@@ -189,7 +193,7 @@ fn a_connection_that_does_not_come_about_is_given_up() {
 fn as_many_connections_are_open_as_may_be() {
     let mut plan = plan(serve(Client::wait));
     plan.behaviour.connections_max = 2;
-    plan.behaviour.patience = Some(Duration::from_millis(200));
+    plan.behaviour.patience = Some(Duration::from_secs(2));
     let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
     assert_eq!(summary.connections, 2);
     let mut told = outcomes(&records);
