@@ -57,6 +57,19 @@ impl Place<'_> {
         self.home.join(format!("{}.log", self.name))
     }
 
+    /// Whether it knows its clients: each line is of one of them.
+    fn judge_log(&self) {
+        let logged = match self.way {
+            Way::Private => CLIENTS,
+            Way::Shared => BALANCER,
+        };
+        let log = fs::read_to_string(self.log()).expect("a log");
+        // It may serve still, and its last line be half written.
+        let (whole, _) = log.rsplit_once('\n').expect("a line");
+        let strange = whole.lines().find(|line| !line.starts_with(&format!("{logged} ")));
+        assert_eq!(strange, None, "{}: somebody else's address", self.architecture);
+    }
+
     /// One request by way of the balancer's address; the status, and whether it was the last.
     fn ask(&self, balancer: &Namespace) -> Result<(u16, bool), String> {
         balancer.within(|| {
@@ -143,17 +156,7 @@ fn lives_through_all(architectures: [&'static str; 3], way: Way) {
         failed <= broken_off,
         "{failed} failed, {broken_off} were under way when it was killed"
     );
-    let logged = match way {
-        Way::Private => CLIENTS,
-        Way::Shared => BALANCER,
-    };
-    for place in &places {
-        let log = fs::read_to_string(place.log()).expect("a log");
-        // Of who serves still, the last line may be half written.
-        let (whole, _) = log.rsplit_once('\n').expect("a line");
-        let strange = whole.lines().find(|line| !line.starts_with(&format!("{logged} ")));
-        assert_eq!(strange, None, "{}: somebody else's address", place.architecture);
-    }
+    places.iter().for_each(Place::judge_log);
     send(next, Signal::TERM);
     drop((after_kill, after_drain));
 }
