@@ -236,10 +236,11 @@ impl Books<'_> {
             return Progress::Went;
         };
         let step = step_of(&miss);
-        let begun = self.disk.begin();
+        // Nobody waits for pages in place: the send does.
+        let begun = (!matches!(miss, Miss::Pages(_))).then(|| self.disk.begin());
         match service.load(token, tag, miss, self) {
             Load::Done(loaded) => {
-                self.disk.end(&begun);
+                begun.iter().for_each(|begun| self.disk.end(begun));
                 if C::WAIT {
                     self.look_at_clock();
                 }
