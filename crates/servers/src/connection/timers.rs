@@ -8,6 +8,8 @@
 use h1::{Deadline, Limits, Timeout};
 use measure::Instant;
 
+use super::gate::{LOOKED_AT_MAX, WAITED_MIN};
+
 const NONE: u32 = u32::MAX;
 const KINDS: usize = 4;
 
@@ -73,7 +75,7 @@ impl Timers {
 
     /// Those that wait for a request or for the rest of a head, the one that has for longest first,
     /// and since when.
-    pub(crate) fn waiting(&self, limits: &Limits) -> impl Iterator<Item = (u32, Instant)> {
+    fn waiting(&self, limits: &Limits) -> impl Iterator<Item = (u32, Instant)> {
         let mut lists = [Timeout::Idle, Timeout::Head].map(|kind| self.list(kind).peekable());
         let since = |to: Option<&(u32, Deadline)>| to.and_then(|(_, to)| to.waits_since(limits));
         core::iter::from_fn(move || {
@@ -84,6 +86,18 @@ impl Timers {
             };
             next.and_then(|(slot, to)| Some((slot, to.waits_since(limits)?)))
         })
+    }
+
+    /// Of those the ones that have waited for long enough to go for another.
+    pub(crate) fn may_go(&self, limits: &Limits, now: Instant) -> impl Iterator<Item = u32> {
+        let until = now - WAITED_MIN;
+        let longest = self.waiting(limits).take(LOOKED_AT_MAX);
+        longest.take_while(move |(_, since)| *since <= until).map(|(slot, _)| slot)
+    }
+
+    /// When the first of them will have.
+    pub(crate) fn goes_at(&self, limits: &Limits) -> Option<Instant> {
+        self.waiting(limits).next().map(|(_, since)| since + WAITED_MIN)
     }
 
     fn list(&self, timeout: Timeout) -> impl Iterator<Item = (u32, Deadline)> {

@@ -8,7 +8,6 @@ use os::poller::{Interest, Poller};
 
 use crate::connection::Connection;
 use crate::connection::calls::Ready;
-use crate::connection::gate::{LOOKED_AT_MAX, WAITED_MIN};
 use crate::connection::places::{Places, place_of};
 use crate::connection::timers::Timers;
 
@@ -65,13 +64,10 @@ impl Holding {
         Some(self.connections.at(place).expect("whoever has a deadline is held"))
     }
 
-    /// The one that waits for a request or the rest of a head since `until` or before, for longest
-    /// and with nothing to be looked at.
-    pub(crate) fn longest_waiting(&mut self, limits: &Limits, until: Instant) -> Option<u64> {
+    /// The one that waits for a request or the rest of a head for longest.
+    pub(crate) fn longest_waiting(&mut self, limits: &Limits, now: Instant) -> Option<u64> {
         let Self { connections, timers, .. } = self;
-        let waiting = timers.waiting(limits).take(LOOKED_AT_MAX);
-        let mut waiting = waiting.take_while(|(_, since)| *since <= until);
-        waiting.find_map(|(place, _)| {
+        timers.may_go(limits, now).find_map(|place| {
             let (token, connection) = connections.at(place)?;
             (!connection.queued).then_some(token)
         })
@@ -79,8 +75,7 @@ impl Holding {
 
     /// When one of them will have waited for as long as it takes to go for another.
     pub(crate) fn goes_at(&self, limits: &Limits) -> Option<Instant> {
-        let longest = self.timers.waiting(limits).next();
-        longest.map(|(_, since)| since + WAITED_MIN)
+        self.timers.goes_at(limits)
     }
 
     /// When the next deadline passes.

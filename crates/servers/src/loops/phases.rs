@@ -17,7 +17,6 @@ use super::holding::Holding;
 use crate::connection::Connection;
 use crate::connection::books::Books;
 use crate::connection::calls::Ready;
-use crate::connection::gate::WAITED_MIN;
 pub(crate) use crate::connection::perform::Until;
 use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
@@ -333,8 +332,7 @@ impl<'s> Loop<'s> {
     fn who_may_go(&mut self) -> Option<u64> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        let until = self.polled - WAITED_MIN;
-        may.then(|| self.holding.longest_waiting(limits, until)).flatten()
+        may.then(|| self.holding.longest_waiting(limits, self.polled)).flatten()
     }
 
     fn close(&mut self, token: u64) {

@@ -6,7 +6,6 @@ use std::io;
 use measure::Instant;
 
 use super::{Completions, handles};
-use crate::connection::gate::{LOOKED_AT_MAX, WAITED_MIN};
 use crate::session::Event;
 use crate::shared::counters::Counter;
 
@@ -56,8 +55,7 @@ impl Completions<'_> {
     pub(super) fn goes_at(&self) -> Option<Instant> {
         let server = self.books.server;
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
-        let mut waiting = self.timers.waiting(&server.limits);
-        waiting.next().filter(|_| waits).map(|(_, since)| since + WAITED_MIN)
+        waits.then(|| self.timers.goes_at(&server.limits)).flatten()
     }
 
     fn who_may_go(&mut self) -> Option<u64> {
@@ -65,10 +63,7 @@ impl Completions<'_> {
         if !server.settings.make_room || self.gate.is_draining() {
             return None;
         }
-        let until = self.books.now.at - WAITED_MIN;
-        let waiting = self.timers.waiting(&server.limits).take(LOOKED_AT_MAX);
-        let mut waiting = waiting.take_while(|(_, since)| *since <= until);
-        waiting.find_map(|(place, _)| {
+        self.timers.may_go(&server.limits, self.books.now.at).find_map(|place| {
             let (token, connection) = self.connections.at(place)?;
             (!connection.touched).then_some(token)
         })
