@@ -1,19 +1,28 @@
 //! The connections that threads hold: which of them wait, since when, and which go for others.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use measure::Instant;
-use os::Socket;
+
+use super::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, PoisonError, Socket};
 
 /// It waits for neither; it was told to go.
 const BUSY: u64 = u64::MAX;
 const LEAVES: u64 = u64::MAX - 1;
 
+/// What a thread does with its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Does {
+    /// Waits for a request or for the rest of a head, since then.
+    Waits(Instant),
+    Serves,
+    /// Lets go of it.
+    Ends,
+}
+
 /// All of them, by descriptor.
-#[derive(Default)]
 pub(super) struct Holds {
     all: Mutex<HashMap<u32, Arc<Hold>>>,
     /// Those that were told to go and have not gone yet.
@@ -32,6 +41,10 @@ pub(super) struct Hold {
 }
 
 impl Holds {
+    pub(super) fn new() -> Self {
+        Self { all: Mutex::new(HashMap::new()), leaving: AtomicU32::new(0) }
+    }
+
     pub(super) fn insert(&self, socket: Arc<Socket>, listener: usize) -> Arc<Hold> {
         let hold = Arc::new(Hold {
             socket,
@@ -43,25 +56,42 @@ impl Holds {
         hold
     }
 
-    /// Its thread lets go of it, before the descriptor is closed: no later one has it yet.
+    /// Its thread has let go of it and is free again; the descriptor is not closed yet, so no later
+    /// one has it.
     pub(super) fn remove(&self, hold: &Hold) {
         self.locked().remove(&hold.socket.id());
-        self.set(hold, BUSY);
+        if hold.waits_since.swap(BUSY, AcqRel) == LEAVES {
+            self.leaving.fetch_sub(1, Release);
+        }
     }
 
-    /// What its thread says of it.
-    pub(super) fn waits(&self, hold: &Hold, is_idle: bool, since: Option<Instant>) {
+    /// What its thread says of it. Returns whether it was told to go meanwhile: a request that was
+    /// faster is its last.
+    pub(super) fn says(&self, hold: &Hold, is_idle: bool, does: Does) -> bool {
         if hold.is_idle.load(Relaxed) != is_idle {
             hold.is_idle.store(is_idle, SeqCst);
         }
-        let since = since.map_or(BUSY, |since| since.ns);
-        if hold.waits_since.load(Relaxed) != since {
-            self.set(hold, since);
+        let says = match does {
+            Does::Waits(since) => since.ns,
+            Does::Serves | Does::Ends => BUSY,
+        };
+        let known = hold.waits_since.load(Relaxed);
+        let changes = || hold.waits_since.compare_exchange(known, says, AcqRel, Relaxed);
+        if known != LEAVES && (known == says || changes().is_ok()) {
+            return false;
         }
+        // While it still waits, or ends, it goes. A reply may take long: somebody else has to.
+        if does == Does::Serves {
+            hold.waits_since.store(BUSY, Release);
+            self.leaving.fetch_sub(1, Release);
+        }
+        true
     }
 
+    /// How many were told to go and have not gone yet. Asked before how many threads are free: who
+    /// goes in between counts twice, and not never.
     pub(super) fn leaving(&self) -> u32 {
-        self.leaving.load(Relaxed)
+        self.leaving.load(Acquire)
     }
 
     /// Closes up to `most` that have waited since `latest` or before, those that have for longest;
@@ -83,20 +113,14 @@ impl Holds {
 
     /// `false`: its thread was faster, and it does not wait any more.
     fn close(&self, hold: &Hold, since: u64) -> bool {
-        self.leaving.fetch_add(1, SeqCst);
-        if hold.waits_since.compare_exchange(since, LEAVES, SeqCst, SeqCst).is_err() {
-            self.leaving.fetch_sub(1, SeqCst);
+        self.leaving.fetch_add(1, AcqRel);
+        if hold.waits_since.compare_exchange(since, LEAVES, AcqRel, Relaxed).is_err() {
+            self.leaving.fetch_sub(1, AcqRel);
             return false;
         }
         // Its thread receives an end, as if the peer had closed; a request that was faster is
         // answered before.
         hold.socket.shutdown_read().is_ok()
-    }
-
-    fn set(&self, hold: &Hold, since: u64) {
-        if hold.waits_since.swap(since, SeqCst) == LEAVES {
-            self.leaving.fetch_sub(1, SeqCst);
-        }
     }
 
     /// Ends the wait of every thread whose connection is idle; the others end after their reply.

@@ -7,6 +7,7 @@ use h1::{FilePart, Limits, Timeout, Want};
 use measure::{Duration, Instant};
 use os::{File, Socket};
 
+use super::holds::Does;
 use crate::connection::books::Books;
 use crate::connection::calls::{Calls, send_part};
 use crate::connection::perform::{Progress, Service, Share, Until};
@@ -26,10 +27,10 @@ pub(crate) trait Patient: Calls {
 
 /// Whoever shares out threads among connections.
 pub(crate) trait Keeper {
-    /// Says whether the connection is between two requests, and since when it has waited for one
-    /// or for the rest of a head, if it does. Told before asking [`Self::is_draining`], so that a
-    /// drain either is seen or sees.
-    fn waits(&self, is_idle: bool, since: Option<Instant>);
+    /// Says whether the connection is between two requests, and what its thread does with it. Told
+    /// before asking [`Self::is_draining`], so that a drain either is seen or sees. Returns whether
+    /// the connection is to go for another.
+    fn says(&self, is_idle: bool, does: Does) -> bool;
 
     /// Whether the reply in hand is the last.
     fn is_draining(&self) -> bool;
@@ -46,20 +47,27 @@ pub(crate) fn live<C: Patient>(
     books: &mut Books<'_>,
 ) {
     let mut buffer = [0; BUFFER_BYTES];
-    let mut retired = false;
+    let (mut retired, mut goes) = (false, false);
     loop {
-        let view = connection.dialog.session.view();
+        let mut view = connection.dialog.session.view();
         if view.deadline.is_some_and(|due| due.at <= books.now.at) {
             connection.expired(books.now.at, books);
+            view = connection.dialog.session.view();
         }
-        let limits = &books.server.limits;
-        keeper.waits(view.is_idle, view.deadline.and_then(|due| due.waits_since(limits)));
         let dialog = &mut connection.dialog;
+        let since = view.deadline.and_then(|due| due.waits_since(&books.server.limits));
+        let does = match (since, dialog.session.want()) {
+            (Some(since), _) => Does::Waits(since),
+            (None, Want::Close) => Does::Ends,
+            _ => Does::Serves,
+        };
+        goes |= keeper.says(view.is_idle, does);
+        let leaves = || goes || keeper.is_wanted();
         let is_asked = |dialog: &Dialog| matches!(dialog.session.want(), Want::Find(..));
         if !retired && keeper.is_draining() && !view.is_idle {
             books.tell_end(dialog);
             retired = true;
-        } else if !retired && (keeper.is_draining() || keeper.is_wanted() && is_asked(dialog)) {
+        } else if !retired && (keeper.is_draining() || leaves() && is_asked(dialog)) {
             // A request that is on its way is still answered; the pool ends who is idle for long.
             dialog.session.tell(Event::Retire, &books.now);
             retired = true;

@@ -2,4 +2,7 @@
 
 mod holds;
 pub(crate) mod life;
+mod loads;
+mod members;
 pub(crate) mod pool;
+mod sync;
