@@ -88,9 +88,14 @@ impl Gate {
         match self.state {
             State::Full if open <= resume && open < self.open_max => self.state = State::Open,
             State::Crowded if open < self.open_max => self.state = State::Open,
-            State::Refused { .. } => self.state = State::Open,
+            State::Refused { .. } => self.resume(open),
             _ => {}
         }
+    }
+
+    /// The machine is asked again, unless as many are open as may be.
+    fn resume(&mut self, open: usize) {
+        self.state = if open < self.open_max { State::Open } else { State::Full };
     }
 
     /// Whether whoever is let in takes another's place.
@@ -109,10 +114,10 @@ impl Gate {
         }
     }
 
-    /// It is now so late.
-    pub(crate) fn tick(&mut self, now: Instant) {
+    /// It is now so late; so many are open.
+    pub(crate) fn tick(&mut self, now: Instant, open: usize) {
         if self.due().is_some_and(|until| until <= now) {
-            self.state = State::Open;
+            self.resume(open);
         }
     }
 
@@ -128,7 +133,7 @@ impl Gate {
     pub(crate) fn drain(&mut self, waiting_max: u32, open: usize) {
         self.left = Some(waiting_max);
         if let State::Full | State::Crowded = self.state {
-            self.state = if open < self.open_max { State::Open } else { State::Full };
+            self.resume(open);
         }
     }
 
@@ -187,13 +192,18 @@ mod tests {
     fn a_refusal_is_over_in_time_or_when_one_is_closed() {
         let mut gate = Gate::new(10);
         gate.refused(Instant::ORIGIN);
-        gate.tick(Instant::from_ms(99));
+        gate.tick(Instant::from_ms(99), 9);
         assert!(!gate.is_open());
-        gate.tick(Instant::from_ms(100));
+        gate.tick(Instant::from_ms(100), 9);
         assert!(gate.is_open() && gate.due().is_none());
         gate.refused(Instant::ORIGIN);
         gate.closed(9);
         assert!(gate.is_open() && gate.due().is_none());
+        gate.accepted(10);
+        gate.may_make_room(true, 10);
+        gate.refused(Instant::ORIGIN);
+        gate.tick(Instant::from_ms(100), 10);
+        assert!(!gate.is_open() && gate.is_full(), "there was none to spare before");
     }
 
     #[test]
@@ -208,7 +218,7 @@ mod tests {
         gate.closed(9);
         gate.emptied();
         gate.closed(0);
-        gate.tick(Instant::from_ms(1000));
+        gate.tick(Instant::from_ms(1000), 0);
         assert!(!gate.is_open(), "nobody waits any more");
 
         let mut gate = Gate::new(10);

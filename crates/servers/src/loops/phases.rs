@@ -135,7 +135,7 @@ impl<'s> Loop<'s> {
         self.asked = if goes_on { self.asked + 1 } else { 0 };
         self.books.tally.add(Counter::GeteventsNs, took.as_nanos() as u64);
         self.books.disk.asked_for_events(took);
-        self.accepting.gate.tick(self.books.now.at);
+        self.accepting.gate.tick(self.books.now.at, self.holding.connections.len());
         if judged {
             self.hear_verdicts();
         }
@@ -152,6 +152,8 @@ impl<'s> Loop<'s> {
 
     /// accept-phase: takes up to accept-limit connections from each listening socket.
     pub(crate) fn accept(&mut self) {
+        // Who could have gone for a newcomer has perhaps something to be looked at by now.
+        self.look_for_room();
         let limit = self.books.server.accept_limit();
         // Who does not stay fills no gate: of those no more are taken than could wait.
         let mut lost = 0;

@@ -51,6 +51,9 @@ const BUFFER_BYTES: u32 = 2048;
 const SLOTS_BEYOND: u64 = 1024;
 /// What the kernel takes as the size of a table of sockets (IORING_MAX_FIXED_FILES).
 const HANDLES_MAX: u64 = 1 << 20;
+/// Completions that an entry into the kernel brings if there are so many: all, or 20
+/// (IO_LOCAL_TW_DEFAULT_MAX in newer ones).
+const BROUGHT_MIN: usize = 16;
 /// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
 const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
@@ -65,8 +68,8 @@ pub(crate) struct Completions<'s> {
     gate: Gate,
     /// Connections that may come in beyond the maximum, until those are closed that go for them.
     beyond: usize,
-    /// Those for whom nobody has gone yet.
-    newcomers: usize,
+    /// Those of them that are to be closed, and wait only for what is in flight.
+    going: usize,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
     /// When to look whether somebody waits whom no accept brings.
@@ -121,7 +124,7 @@ impl<'s> Completions<'s> {
             touched: Vec::new(),
             gate: Gate::new(server.connections_max),
             beyond: room::beyond(server.connections_max),
-            newcomers: 0,
+            going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
             look_at: Instant::ORIGIN,
             ordered: false,
@@ -143,7 +146,7 @@ impl<'s> Completions<'s> {
         self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
         self.books.disk.asked_for_events(os::clock::monotonic() - begun);
         let took = self.books.look_at_clock();
-        self.gate.tick(self.books.now.at);
+        self.gate.tick(self.books.now.at, self.connections.len());
         self.books.tally.add(Counter::GeteventsCalls, 1);
         self.books.tally.add(Counter::GeteventsNs, took.as_nanos() as u64);
         Ok(())
@@ -224,6 +227,7 @@ impl<'s> Completions<'s> {
             if is_over && matches!(connection.dialog.session.want(), Want::Close) {
                 // What is in flight, or a peer that does not close either, is made to end.
                 connection.ending = Ending::Closing;
+                self.going += usize::from(!mem::replace(&mut connection.goes, true));
                 if sends {
                     // See `introduce`: by a descriptor it can be told to reset.
                     self.ring.install(connection.handle, token)?;
@@ -239,11 +243,12 @@ impl<'s> Completions<'s> {
     }
 
     /// Before a deadline takes effect, or somebody goes for another: what has come by now is looked
-    /// at first. One entry into the kernel may bring only a few of many completions.
+    /// at first. One entry into the kernel may bring only a few of many completions, so there are
+    /// as many as all connections may need.
     fn catch_up(&mut self) -> io::Result<()> {
-        for _ in 0..=self.connections.len() {
+        for _ in 0..=self.connections.len() / BROUGHT_MIN {
             let is_due = self.timers.earliest().is_some_and(|at| at <= self.books.now.at);
-            if !is_due && self.newcomers == 0 {
+            if !is_due && (self.owed() == 0 || self.who_may_go().is_none()) {
                 break;
             }
             self.ring.submit_and_wait(0, None)?;
@@ -356,6 +361,7 @@ impl<'s> Completions<'s> {
     /// FIN, which ours mostly brings about, or is made to end.
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        self.going += usize::from(!mem::replace(&mut connection.goes, true));
         if let Receive::Armed | Receive::Ends = connection.receive {
             let at = self.books.now.at + self.books.server.limits.linger_timeout;
             return match mem::replace(&mut connection.ending, Ending::Closing) {
@@ -376,6 +382,7 @@ impl<'s> Completions<'s> {
             return Ok(());
         }
         if let Some(mut connection) = self.connections.remove(token) {
+            self.going -= 1;
             forget(&mut self.pieces_bytes, connection.let_go());
             self.ring.close(connection.handle)?;
             self.books.tally.add(Counter::Closed, 1);

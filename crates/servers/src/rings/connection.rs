@@ -26,6 +26,8 @@ pub(crate) struct RingConnection {
     /// Bytes that were asked for with reads, and count as long as the session may hold them.
     pub(crate) held_bytes: u64,
     pub(crate) ending: Ending,
+    /// It is to be closed, as soon as nothing is in flight or its peer's FIN has come.
+    pub(crate) goes: bool,
     /// Shutdowns in flight, each of which names the handle.
     pub(crate) shutdowns: u8,
     /// Something completed for it in this round.
@@ -91,6 +93,7 @@ impl RingConnection {
             piece: None,
             held_bytes: 0,
             ending: Ending::Open,
+            goes: false,
             shutdowns: 0,
             touched: false,
         }

@@ -1,6 +1,6 @@
 //! At the maximum of connections: who waits goes for who comes, and who is answered stays.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::PATIENCE;
 use crate::support::fixture::{DIGITS, Fixture};
@@ -89,6 +89,36 @@ fn who_takes_a_reply_does_not_go() {
             wire.fin().expect("its side ends");
             assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a reply in hand");
         }
+        server.stop();
+    });
+}
+
+/// However many come at once, and whether somebody may go for them just then or not.
+#[test]
+fn no_more_stay_than_may() {
+    const MOST: usize = 40;
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &flags("40"));
+        let mut all = Vec::new();
+        for burst in 0..3 {
+            let ask = |_| server.asking(server.address, "/digits.txt");
+            let mut burst_of: Vec<Wire> = (0..2 * MOST).map(ask).collect();
+            let is_answered = |wire: &mut Wire| wire.reply(false).is_ok();
+            let answered = burst_of.iter_mut().map(is_answered).filter(|&answered| answered);
+            assert!(answered.count() > MOST, "{combination}: burst {burst} was not let in");
+            all.extend(burst_of);
+        }
+        // The last of them go as soon as they have waited for long enough.
+        let began = Instant::now();
+        while all.len() > MOST && began.elapsed() < PATIENCE {
+            all.retain_mut(|wire| {
+                wire.set_patience(Duration::from_millis(1));
+                wire.end().is_err_and(|fault| fault.starts_with("nothing came"))
+            });
+        }
+        assert!(all.len() <= MOST, "{combination}: {} stay", all.len());
+        check_fetched(combination, &server, "behind the bursts");
         server.stop();
     });
 }

@@ -102,7 +102,6 @@ impl Completions<'_> {
         }
         connection.touched = true;
         let is_crowded = self.gate.is_crowded();
-        self.newcomers += usize::from(is_crowded);
         let token = self.connections.insert(connection);
         self.touched.push(token);
         if self.books.logs() || self.books.server.asks_who {

@@ -32,14 +32,12 @@ impl Completions<'_> {
     /// For each newcomer at the maximum the one goes that has waited longest for a request or the
     /// rest of a head; the next may come as long as there is such a one.
     pub(super) fn make_room(&mut self) -> io::Result<()> {
-        for _ in 0..core::mem::take(&mut self.newcomers) {
-            if let Some(token) = self.who_may_go()
-                && let Some(connection) = self.connections.named(token)
-            {
-                connection.dialog.session.tell(Event::Failed, &self.books.now);
-                self.books.tally.add(Counter::Evicted, 1);
-                self.close(token)?;
-            }
+        for _ in 0..self.owed() {
+            let Some(token) = self.who_may_go() else { break };
+            let Some(connection) = self.connections.named(token) else { break };
+            connection.dialog.session.tell(Event::Failed, &self.books.now);
+            self.books.tally.add(Counter::Evicted, 1);
+            self.close(token)?;
         }
         if self.gate.is_full() {
             let may = self.who_may_go().is_some();
@@ -58,7 +56,13 @@ impl Completions<'_> {
         waits.then(|| self.timers.goes_at(&server.limits)).flatten()
     }
 
-    fn who_may_go(&mut self) -> Option<u64> {
+    /// Newcomers for whom somebody is still to go. Those who go already do, whatever the reason.
+    pub(super) fn owed(&self) -> usize {
+        let staying = self.connections.len() - self.going;
+        staying.saturating_sub(self.books.server.connections_max)
+    }
+
+    pub(super) fn who_may_go(&mut self) -> Option<u64> {
         let server = self.books.server;
         if !server.settings.make_room || self.gate.is_draining() {
             return None;
