@@ -81,7 +81,7 @@ enum Load<F> {
 /// Bytes that may wait behind the request in hand, so that a driver need not stop to receive at
 /// once: a ring that is told to stop has 128 KiB on the way. Who sends more without waiting for
 /// replies gets the one in hand and no other.
-const LEFTOVER_BYTES_MAX: usize = 256 << 10;
+pub const LEFTOVER_BYTES_MAX: usize = 256 << 10;
 
 impl<F> Connection<F> {
     /// A connection just accepted.

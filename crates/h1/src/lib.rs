@@ -45,7 +45,7 @@ pub mod state;
 mod status;
 mod want;
 
-pub use connection::{Connection, Deadline, Timeout};
+pub use connection::{Connection, Deadline, LEFTOVER_BYTES_MAX, Timeout};
 pub use head::{Asked, Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
 pub use log_entry::LogFormat;

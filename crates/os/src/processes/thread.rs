@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 
 use measure::Duration;
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -52,13 +52,14 @@ pub fn wake_exactly() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Has the calling thread, and none else of its process, give way to others: at 19 it has a
-/// hundredth of what others get (setpriority(2); POSIX would have it of the whole process).
+/// Has the calling thread, and none else of its process, give way to others: by so much more than
+/// it does, and by 10 it has a tenth of what they get (setpriority(2); POSIX would have it of the
+/// whole process). Further than 19 there is nothing.
 ///
 /// # Errors
-/// It has given way further already, and may not take that back.
-pub fn give_way(niceness: i32) -> io::Result<()> {
-    Ok(setpriority_process(None, niceness)?)
+/// Not known for a thread of one's own.
+pub fn give_way(by: i32) -> io::Result<()> {
+    Ok(setpriority_process(None, getpriority_process(None)?.saturating_add(by).min(19))?)
 }
 
 /// How many processors the calling thread may run on; at least 1.
@@ -154,10 +155,12 @@ mod tests {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let before = niceness();
         let there = std::thread::spawn(move || {
-            give_way(before + 1).unwrap();
-            niceness()
+            give_way(1).unwrap();
+            let once = niceness();
+            give_way(40).unwrap();
+            (once, niceness())
         });
-        assert_eq!((there.join().unwrap(), niceness()), (before + 1, before));
+        assert_eq!((there.join().unwrap(), niceness()), (((before + 1).min(19), 19), before));
     }
 
     #[test]

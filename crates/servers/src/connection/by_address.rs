@@ -6,16 +6,13 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use h1::proxy::{self, HEADER_BYTES_MAX, Header};
-use h1::{Found, Now, Reply, Status, Tag, Want};
+use h1::{Found, LEFTOVER_BYTES_MAX, Now, Reply, Status, Tag, Want};
 use os::{File, Listener, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
 use crate::shared::quotas::{Key, Quota, Quotas};
 use crate::shared::settings::Settings;
-
-/// Bytes that are kept while a ring finds out who has sent them: as many as it has on the way.
-const EARLY_BYTES_MAX: usize = 256 << 10;
 
 /// What these sessions of a worker share.
 struct Policy {
@@ -179,7 +176,7 @@ impl Session for ByAddress {
             (_, Event::Introduced(peer)) => self.meet(peer, now),
             (State::TurnedAway, Event::Bytes(_)) => {}
             (State::Unknown { early, .. }, Event::Bytes(bytes)) => {
-                if early.len() + bytes.len() <= EARLY_BYTES_MAX {
+                if early.len() + bytes.len() <= LEFTOVER_BYTES_MAX {
                     early.extend_from_slice(bytes);
                 } else {
                     self.turn_away();

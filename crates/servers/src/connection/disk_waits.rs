@@ -60,7 +60,7 @@ impl<'s> DiskWaits<'s> {
 
     pub(crate) fn end(&mut self, begun: &Begun) {
         let took = os::clock::monotonic() - begun.at;
-        self.timed += took.saturating_sub(self.computed() - begun.cpu);
+        self.timed += took.saturating_sub(self.computed().saturating_sub(begun.cpu));
     }
 
     /// Events were waited for, or asked for.
@@ -77,14 +77,15 @@ impl<'s> DiskWaits<'s> {
                 return Duration::ZERO;
             }
             let (now, now_awake) = (os::clock::monotonic(), schedule.awake());
-            let asleep = (now - *at).saturating_sub(now_awake - *awake);
+            let asleep = (now - *at).saturating_sub(now_awake.saturating_sub(*awake));
             self.timed = self.timed.min(asleep.saturating_sub(*for_events));
             (*second, *at, *awake, *for_events) = (now_second, now, now_awake, Duration::ZERO);
         }
         core::mem::take(&mut self.timed)
     }
 
-    /// A loop asks for that only once a second: it costs a call.
+    /// A loop asks for that only once a second: it costs a call. A thread pays two for each load,
+    /// which makes five calls and more.
     fn computed(&self) -> Duration {
         match self.of {
             Of::Thread => cpu_time(),

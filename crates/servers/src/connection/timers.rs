@@ -194,5 +194,17 @@ mod tests {
         let waits = rows.iter().filter(|(_, to, _)| matches!(to, Timeout::Head | Timeout::Idle));
         let expected: Vec<_> = waits.map(|(slot, _, ms)| (*slot, ms * 1_000_000)).collect();
         assert_eq!(told, expected);
+        // As long as they have waited since 1, 3, 5, 8 and 9 ms.
+        let goes_at = WAITED_MIN + Duration::from_millis(1);
+        assert_eq!(timers.goes_at(&limits), Some(Instant::ORIGIN + goes_at));
+        for (now_ms, expected) in [(100, &[][..]), (101, &[4]), (105, &[4, 2, 5])] {
+            let may: Vec<_> = timers.may_go(&limits, Instant::from_ms(now_ms)).collect();
+            assert_eq!(may, expected, "at {now_ms} ms");
+        }
+        for slot in 10..60 {
+            timers.set(slot, at(Timeout::Idle, 110));
+        }
+        let may = timers.may_go(&limits, Instant::from_ms(1000));
+        assert_eq!(may.count(), LOOKED_AT_MAX, "no more are looked at");
     }
 }

@@ -32,7 +32,7 @@ const EXTRA: u64 = u64::MAX - 1;
 const VERDICTS: u64 = u64::MAX - 2;
 
 /// Bytes received per call: the head limit fits, and so do several pipelined requests.
-const BUFFER_BYTES: usize = 16 << 10;
+pub(crate) const BUFFER_BYTES: usize = 16 << 10;
 /// Wants of one connection performed before the others' turn, so that a flood of pipelined requests
 /// cannot keep the loop to itself.
 const WANTS_MAX: u32 = 64;
@@ -325,7 +325,7 @@ impl<'s> Loop<'s> {
     /// Whether another may come at the maximum.
     fn look_for_room(&mut self) {
         if self.accepting.gate.is_full() {
-            let may = self.who_may_go().is_some();
+            let may = self.who_may_go().is_some() && !self.has_room_beside();
             self.accepting.gate.may_make_room(may, self.holding.connections.len());
         }
     }
@@ -335,6 +335,10 @@ impl<'s> Loop<'s> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
         may.then(|| self.holding.longest_waiting(limits, self.polled)).flatten()
+    }
+
+    fn has_room_beside(&self) -> bool {
+        self.books.server.has_room_beside(self.books.worker.number)
     }
 
     fn close(&mut self, token: u64) {
@@ -404,6 +408,7 @@ impl<'s> Loop<'s> {
         let gate = &self.accepting.gate;
         let Server { settings, limits, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
+        let waits = waits && !self.has_room_beside();
         let goes = waits.then(|| self.holding.goes_at(limits)).flatten();
         let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)

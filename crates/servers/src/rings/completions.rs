@@ -40,7 +40,7 @@ pub(crate) const READ_BYTES: u64 = 128 << 10;
 /// thousands of slow clients would otherwise hold gigabytes. The other reads of a window are then
 /// the client's time.
 const PIECES_BYTES_MAX: u64 = 64 << 20;
-const READ_BYTES_MIN: u64 = 16 << 10;
+pub(crate) const READ_BYTES_MIN: u64 = 16 << 10;
 /// Operations queued between two submissions.
 const ENTRIES: u32 = 1024;
 /// Provided buffers: as many receives as may complete in one round, each one head large.

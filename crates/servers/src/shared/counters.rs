@@ -163,6 +163,15 @@ impl Counters {
         }
     }
 
+    /// How many connections a worker holds, by what it has published.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn open(&self, worker: usize) -> u64 {
+        self.of(worker, Counter::Accepted).saturating_sub(self.of(worker, Counter::Closed))
+    }
+
     /// Whether a worker has ever been ready.
     #[must_use]
     pub fn has_started(&self, worker: usize) -> bool {

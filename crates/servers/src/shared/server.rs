@@ -75,6 +75,13 @@ impl Server {
         all.cycle().skip(n % self.listeners.len()).take(self.listeners.len())
     }
 
+    /// Whether another worker than this one serves and has room: then nobody goes for a newcomer.
+    pub(crate) fn has_room_beside(&self, worker: usize) -> bool {
+        let counters = &self.counters;
+        let has_room = |n| counters.is_ready(n) && counters.open(n) < self.connections_max as u64;
+        (0..counters.workers()).any(|n| n != worker && has_room(n))
+    }
+
     /// What a worker needs of its parent's descriptors.
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
         let listeners = self.listeners.iter().map(|listener| listener.number());

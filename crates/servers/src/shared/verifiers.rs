@@ -20,13 +20,14 @@ use crate::shared::quotas::{Key, Quotas};
 /// Each hash may take tens of MiB, and a processor is to be left for who serves.
 const THREADS_MAX: usize = 2;
 /// Verifications that may wait for a thread. The last of them waits for 16 hashes: for 4 s at
-/// bcrypt's cost 12, and more would outlast a client's patience.
+/// bcrypt's cost 12 where the processors are idle, and more would outlast a client's patience.
 const WAITING_MAX: usize = 32;
 /// Of these, those that one address asks for: three others find room beside it.
 const OF_ADDRESS_MAX: u32 = WAITING_MAX as u32 / 4;
-/// A tenth of what who serves gets, where both want the same processor. Not less: whoever holds
-/// a lock for a moment is to let go of it soon, and people log in under overload, too.
-const NICENESS: i32 = 10;
+/// By how much they give way: a tenth of what who serves gets, where both want the same processor.
+/// Not less: whoever holds a lock for a moment is to let go of it soon, and people log in under
+/// overload, too.
+const GIVES_WAY_BY: i32 = 10;
 /// Stack of a thread: what a hash works on is mostly on the heap.
 const STACK_BYTES: usize = 256 << 10;
 /// Who has no address is one: a Unix socket tells none, and neither does who has reset its
@@ -73,18 +74,13 @@ struct Cases {
 /// A name and a password, and who waits to hear of them.
 struct Case {
     of: Arc<Verification>,
-    /// Who has asked first.
+    /// Who has asked first: whoever says the same while it is verified guesses nothing more.
     from: Key,
     askers: Vec<Asker>,
 }
 
-struct Asker {
-    from: Key,
-    waits: Waits,
-}
-
-/// How it waits.
-enum Waits {
+/// Who waits, and how.
+enum Asker {
     /// A connection of a loop, which will take its verdict.
     Loop { token: u64, tag: Tag, lookup: Lookup },
     /// A thread, which does nothing else meanwhile.
@@ -146,7 +142,7 @@ impl Verifiers {
         at: Instant,
         (token, tag, lookup): (u64, Tag, Lookup),
     ) -> Result<(), Refusal> {
-        self.queue(of, from, at, Waits::Loop { token, tag, lookup })
+        self.queue(of, from, at, Asker::Loop { token, tag, lookup })
     }
 
     /// For a thread: waits for the verdict.
@@ -160,7 +156,7 @@ impl Verifiers {
         at: Instant,
     ) -> Result<bool, Refusal> {
         let (sender, verdict) = sync_channel(1);
-        self.queue(of, from, at, Waits::Thread(sender))?;
+        self.queue(of, from, at, Asker::Thread(sender))?;
         verdict.recv().map_err(|_| Refusal::Full)
     }
 
@@ -176,55 +172,42 @@ impl Verifiers {
         of: Verification,
         from: Option<IpAddr>,
         at: Instant,
-        waits: Waits,
+        asker: Asker,
     ) -> Result<(), Refusal> {
-        let from = Key::of(from.unwrap_or(NO_ADDRESS));
         let mut cases = self.desk.locked();
         let is_new = cases.same(&of).is_none();
         if is_new && let Some(lets_in) = of.known(at) {
             // It fell after this one was looked up, and before the cases were locked.
-            self.desk.tell(&mut cases, waits, lets_in);
+            self.desk.tell(&mut cases, asker, lets_in);
             return Ok(());
         }
         if cases.askers >= self.askers_max || (is_new && cases.waiting.len() >= WAITING_MAX) {
             return Err(Refusal::Full);
         }
-        if is_new {
+        if let Some(case) = cases.same(&of) {
+            case.askers.push(asker);
+        } else {
+            let from = Key::of(from.unwrap_or(NO_ADDRESS));
             self.see_to_threads(&mut cases).map_err(Refusal::NoThread)?;
+            self.admit(&mut cases, from, at)?;
+            cases.waiting.push_back(Case { of: Arc::new(of), from, askers: vec![asker] });
+            self.desk.more.notify_one();
         }
-        self.admit(&mut cases, from, is_new, at)?;
         cases.askers += 1;
-        let asker = Asker { from, waits };
-        match cases.same(&of) {
-            Some(case) => case.askers.push(asker),
-            None => {
-                let (of, askers) = (Arc::new(of), vec![asker]);
-                cases.waiting.push_back(Case { of, from, askers });
-                self.desk.more.notify_one();
-            }
-        }
         Ok(())
     }
 
     /// Whoever asks is taken to fail until the verdict says otherwise: otherwise many guesses at
     /// once would be as cheap as one.
-    fn admit(
-        &self,
-        cases: &mut Cases,
-        from: Key,
-        is_new: bool,
-        at: Instant,
-    ) -> Result<(), Refusal> {
+    fn admit(&self, cases: &mut Cases, from: Key, at: Instant) -> Result<(), Refusal> {
         let Some(addresses) = &mut cases.addresses else { return Ok(()) };
-        if is_new && !addresses.enters(from) {
+        if !addresses.enters(from) {
             return Err(Refusal::OfAddress { retry_after_s: 1 });
         }
         if addresses.asks(from, at) {
             return Ok(());
         }
-        if is_new {
-            addresses.leaves(from);
-        }
+        addresses.leaves(from);
         Err(Refusal::OfAddress { retry_after_s: self.retry_after_s })
     }
 
@@ -249,7 +232,7 @@ impl Desk {
     /// A thread's life.
     fn verify_all(&self) {
         // Without that it is a thread like others.
-        let _ = os::thread::give_way(NICENESS);
+        let _ = os::thread::give_way(GIVES_WAY_BY);
         while let Some(of) = self.begin() {
             let lets_in = of.verify();
             of.remember(lets_in, os::clock::monotonic());
@@ -280,22 +263,23 @@ impl Desk {
         cases.askers -= case.askers.len();
         if let Some(addresses) = &mut cases.addresses {
             addresses.leaves(case.from);
-            let right = case.askers.iter().filter(|_| lets_in);
-            right.for_each(|asker| addresses.gives_back(asker.from));
+            if lets_in {
+                addresses.gives_back(case.from);
+            }
         }
-        case.askers.into_iter().for_each(|asker| self.tell(&mut cases, asker.waits, lets_in));
+        case.askers.into_iter().for_each(|asker| self.tell(&mut cases, asker, lets_in));
     }
 
-    fn tell(&self, cases: &mut Cases, waits: Waits, lets_in: bool) {
-        match waits {
-            Waits::Loop { token, tag, lookup } => {
+    fn tell(&self, cases: &mut Cases, asker: Asker, lets_in: bool) {
+        match asker {
+            Asker::Loop { token, tag, lookup } => {
                 cases.verdicts.push(Verdict { token, tag, lookup, lets_in });
                 if let [_] = *cases.verdicts {
                     self.wake.wake();
                 }
             }
             // It has room for one, and waits.
-            Waits::Thread(sender) => drop(sender.try_send(lets_in)),
+            Asker::Thread(sender) => drop(sender.try_send(lets_in)),
         }
     }
 
@@ -407,10 +391,20 @@ mod tests {
             assert_eq!((verdict.token, verdict.lets_in), (7, lets_in), "{password}");
         }
         assert_eq!(ask(&verifiers, &site, 1, "secret"), Some("later"));
-        // They count from the moment when they are said.
-        assert_eq!(ask(&verifiers, &site, 2, "a"), None);
-        assert_eq!(ask(&verifiers, &site, 2, "a"), None);
-        assert_eq!(ask(&verifiers, &site, 2, "a"), Some("later"));
+        // They count from the moment when they are said, and once while they are verified.
+        let asks = [("a", None), ("a", None), ("a", None), ("b", None), ("c", Some("later"))];
+        for (password, expected) in asks {
+            assert_eq!(ask(&verifiers, &site, 2, password), expected, "{password}");
+        }
+        verify(&verifiers);
+        verify(&verifiers);
+        // Of many who say the right one at once none is put off, and nothing is left of it.
+        for _ in 0..3 {
+            for _ in 0..9 {
+                assert_eq!(ask(&verifiers, &site, 3, "secret"), None);
+            }
+            assert_eq!(verify(&verifiers).len(), 9);
+        }
         // Without an address they are all one.
         for (password, expected) in [("c", None), ("d", None), ("e", Some("later"))] {
             assert_eq!(ask(&verifiers, &site, 0, password), expected, "{password}");

@@ -1,10 +1,14 @@
 //! How the machine is shared out: descriptors and memory, for connections and files.
 
+use h1::LEFTOVER_BYTES_MAX;
 use os::limits::{self, Memory};
 
 use crate::architectures::Architecture;
+use crate::loops::phases::BUFFER_BYTES;
+use crate::rings::completions::READ_BYTES_MIN;
 use crate::shared::failure::Failure;
 use crate::shared::performer::Performer;
+use crate::shared::server::PIECE_BYTES;
 use crate::shared::settings::Settings;
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
@@ -16,12 +20,6 @@ const DESCRIPTORS_MAX: u64 = 1 << 20;
 /// Of what memory there is, what connections may take: the rest is for the cache, the program, and
 /// the kernel's pages of files.
 const OF_MEMORY: u64 = 2;
-/// What comes by one receive, where several go through one buffer.
-const RECEIVED_BYTES: u64 = 16 << 10;
-/// What waits behind a request that a ring answers while it receives.
-const RING_AHEAD_BYTES: u64 = 256 << 10;
-/// What a ring has read for it at least.
-const RING_READ_BYTES: u64 = 16 << 10;
 /// Of a thread: the kernel's stack, and of its own what it touches.
 const THREAD_BYTES: u64 = 32 << 10;
 /// Its session, its place, its deadline.
@@ -94,9 +92,13 @@ fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
     let head = settings.limits.head_bytes_max as u64;
     let words = if settings.access_log.is_some() { head } else { 0 };
     let (behind, more) = match architecture.transfer {
-        Performer::Ring => (RING_AHEAD_BYTES, RING_READ_BYTES),
-        Performer::Thread => (RECEIVED_BYTES, THREAD_BYTES),
-        _ => (RECEIVED_BYTES, 0),
+        Performer::Ring => (LEFTOVER_BYTES_MAX as u64, READ_BYTES_MIN),
+        // A blocked send keeps its piece.
+        Performer::Thread if settings.sendfile.is_none() => {
+            (BUFFER_BYTES as u64, THREAD_BYTES + PIECE_BYTES)
+        }
+        Performer::Thread => (BUFFER_BYTES as u64, THREAD_BYTES),
+        _ => (BUFFER_BYTES as u64, 0),
     };
     2 * (head + behind) + words + more + STATE_BYTES + KERNEL_BYTES
 }

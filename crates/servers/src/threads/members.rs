@@ -30,6 +30,13 @@ pub(super) struct Bounds {
     pub(super) reserve: u32,
 }
 
+impl Bounds {
+    /// Below that the reserve is filled again: at once for several who have come.
+    const fn low(&self) -> u32 {
+        self.reserve.div_ceil(2)
+    }
+}
+
 /// Connections that were accepted and that no thread holds yet.
 pub(crate) struct Accepted<C> {
     pub(super) queue: VecDeque<C>,
@@ -127,7 +134,7 @@ impl<C> Members<C> {
         let first = turn.queue.pop_front()?;
         let free = self.free.fetch_sub(1, Release) - 1;
         drop(turn);
-        if free == 0 || free + 1 == self.bounds.reserve && !self.may_grow() {
+        if free == 0 || free + 1 == self.bounds.low() && !self.may_grow() {
             self.wake.wake();
         }
         Some(first)
@@ -165,7 +172,7 @@ impl<C> Members<C> {
     /// Whether fewer are free than are to be.
     pub(super) fn is_short(&self) -> bool {
         let free = self.free();
-        free == 0 || free < self.bounds.reserve && !self.may_grow()
+        free == 0 || free < self.bounds.low() && !self.may_grow()
     }
 
     /// How many are to be free, where somebody waits for one or nobody does.

@@ -65,6 +65,30 @@ fn thousands_who_trickle_keep_nobody_out() {
     });
 }
 
+/// Each of two workers may hold half of them; who of them accepts is the kernel's choice.
+#[test]
+fn nobody_goes_while_another_worker_has_room() {
+    const PROCESSES: &[&str] = &["--processes", "2"];
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = [&flags("16")[..], PROCESSES].concat();
+        if !combination.takes(PROCESSES) {
+            return;
+        }
+        let server = combination.start(&site.root(), &flags);
+        let mut all: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
+        // By then each of them may go.
+        std::thread::sleep(LOOK);
+        all.extend((8..14).map(|_| asked(&server)));
+        for (n, wire) in all.iter_mut().enumerate() {
+            wire.get("/digits.txt", "").expect("sent");
+            let status = wire.reply(false).map(|(head, _)| head.status);
+            assert_eq!(status, Ok(200), "{combination}: {n} of 14");
+        }
+        server.stop();
+    });
+}
+
 #[test]
 fn who_takes_a_reply_does_not_go() {
     let site = site_with_a_huge_file();

@@ -197,9 +197,10 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "make-room",
         value: "on|off",
         reason: "at the maximum of connections (or threads) the one that has waited longest for a \
-                 request, or for the rest of a head, is closed for one who comes: else idle and \
-                 slow clients keep all others out. off, as in the papers: accepting rests until \
-                 a ninth have gone, and mt closes only who is idle",
+                 request, or for the rest of a head, is closed for one who comes, unless another \
+                 worker has room: else idle and slow clients keep all others out. mt keeps one \
+                 thread in 64 free by that. off, as in the papers: accepting rests until a ninth \
+                 have gone, and mt closes only who is idle",
         takes: Takes::All,
         set: |s, v| put(&mut s.make_room, switch(v)),
         show: |s| on_off(s.make_room),

@@ -40,7 +40,7 @@ impl Completions<'_> {
             self.close(token)?;
         }
         if self.gate.is_full() {
-            let may = self.who_may_go().is_some();
+            let may = self.who_may_go().is_some() && !self.has_room_beside();
             self.gate.may_make_room(may, self.connections.len());
             if !may {
                 self.stop_accepting()?;
@@ -53,6 +53,7 @@ impl Completions<'_> {
     pub(super) fn goes_at(&self) -> Option<Instant> {
         let server = self.books.server;
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
+        let waits = waits && (self.owed() > 0 || !self.has_room_beside());
         waits.then(|| self.timers.goes_at(&server.limits)).flatten()
     }
 
@@ -60,6 +61,10 @@ impl Completions<'_> {
     pub(super) fn owed(&self) -> usize {
         let staying = self.connections.len() - self.going;
         staying.saturating_sub(self.books.server.connections_max)
+    }
+
+    fn has_room_beside(&self) -> bool {
+        self.books.server.has_room_beside(self.books.worker.number)
     }
 
     pub(super) fn who_may_go(&mut self) -> Option<u64> {
