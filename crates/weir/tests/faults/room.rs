@@ -89,6 +89,40 @@ fn nobody_goes_while_another_worker_has_room() {
     });
 }
 
+/// Its address holds as many as it may. Of `mt` this is not said: there a thread has to be free to
+/// see from where somebody comes.
+#[test]
+fn nobody_goes_for_who_is_turned_away() {
+    const FLAGS: &[&str] = &["--address-connections-max", "4"];
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if combination.row["send"] == "thread" {
+            return;
+        }
+        let server = combination.start(&site.root(), &[&flags("8")[..], FLAGS].concat());
+        let from = |ip: [u8; 4]| Wire::connect_from(ip.into(), server.address, 0);
+        let mut all: Vec<Wire> = Vec::new();
+        for ip in [[127, 0, 0, 2], [127, 0, 0, 1]] {
+            all.extend((0..4).map(|_| from(ip).expect("a connection")));
+        }
+        let mut ask_all = |when: &str| {
+            for (n, wire) in all.iter_mut().enumerate() {
+                let sent = wire.get("/digits.txt", "");
+                let status = sent.and_then(|()| wire.reply(false)).map(|(head, _)| head.status);
+                assert_eq!(status, Ok(200), "{combination}: {n} of 8, {when}");
+            }
+        };
+        ask_all("at first");
+        // By then each of them may go.
+        std::thread::sleep(LOOK);
+        for _ in 0..12 {
+            let _ = server.connect().end();
+        }
+        ask_all("beside 12 who were turned away");
+        server.stop();
+    });
+}
+
 #[test]
 fn who_takes_a_reply_does_not_go() {
     let site = site_with_a_huge_file();
