@@ -302,6 +302,52 @@ fn what_holds_for_a_file_holds_for_all_that_shows_it() {
     }
 }
 
+/// Of an open file a closed sibling is not shown, and the file stays open.
+#[test]
+fn a_sibling_with_a_rule_of_its_own_stands_for_no_other() {
+    let files = &[
+        ("www/report.css", "open"),
+        ("www/report.css.gz", "shut"),
+        ("www/report.css.br", "shut"),
+        ("www/old.css", "open"),
+        ("www/old.css.gz", "shut"),
+        ("www/dir/index.html", "open"),
+        ("www/dir/index.html.gz", "shut"),
+        ("www/dir/other.html", "open"),
+        ("www/dir/other.html.gz", "packed"),
+        ("www/app/index.html", "open"),
+        ("www/app/index.html.zst", "shut"),
+    ];
+    let town = Counter::new(files, |place| {
+        let who = &[("bob", &*bcrypt("b"))];
+        let rules = vec![
+            ("/report.css.gz", auth("r", who)),
+            ("/report.css.br", auth("r", who)),
+            ("/old.css.gz", Effect::Answer(Status::GONE)),
+            ("/dir/index.html.gz", auth("r", who)),
+            ("/app/index.html.zst", auth("r", who)),
+            ("/app", Effect::Fallback("/app/index.html".into())),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let rows = [
+        ("/report.css", "open"),
+        ("/old.css", "open"),
+        ("/dir/", "open"),
+        ("/dir/index.html", "open"),
+        ("/dir/other.html", "packed"),
+        ("/app/", "open"),
+        ("/app/missing", "open"),
+    ];
+    for (path, expected) in rows {
+        let request = format!("GET {path} HTTP/1.1\nHost: a\nAccept-Encoding: br, zstd, gzip");
+        let reply = town.ask(&request);
+        assert!(reply.starts_with("HTTP/1.1 200 "), "{path}: {reply}");
+        assert_eq!(reply.split("\n\n").nth(1), Some(expected), "{path}: {reply}");
+    }
+}
+
 #[test]
 fn credentials_do_not_show() {
     let credentials = h1::Credentials(h1::Shared::from(&b"ann:secret"[..]));
