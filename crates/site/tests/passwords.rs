@@ -101,6 +101,29 @@ fn only_who_knows_a_password_is_let_in() {
     assert!(town.ask("GET / HTTP/1.1\nHost: a").contains(CHALLENGE));
 }
 
+/// bcrypt goes round a password and the NUL behind it, so with a NUL in it another one is the same.
+/// RFC 7617 section 2 has no control characters.
+#[test]
+fn no_password_has_control_characters() {
+    let town = Counter::new(FILES, |place| {
+        let users = &[("bob", &*bcrypt("b")), ("ann", &*argon2("b\tb"))];
+        vec![host(&["a"], vec![("/", auth("r", users)), ("/", root(place))])]
+    });
+    let rows = [
+        ("bob:b", 200),
+        ("bob:b\0b", 401),
+        ("bob:b\0b\0b", 401),
+        ("bob:b\0", 401),
+        ("ann:b\tb", 401),
+        ("bob:b\x7f", 401),
+        ("bob\0:b", 401),
+    ];
+    for (credentials, status) in rows {
+        let reply = town.ask(&with("/a.txt", credentials));
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{credentials:?}: {reply}");
+    }
+}
+
 /// bcrypt looks at 72 bytes: what stands behind them must not be taken for anything else.
 #[test]
 fn a_password_that_its_hash_does_not_cover_is_refused() {
