@@ -27,9 +27,9 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
         fs::write(place.join("passwd"), table).unwrap();
         let modes = [
             ("", 0o755),
-            ("home/open/www/closed.html", 0o600),
-            ("home/shut", 0o700),
-            ("home/half/www", 0o700),
+            ("home/open/www/closed.html", 0o000),
+            ("home/shut", 0o000),
+            ("home/half/www", 0o000),
         ];
         for (name, mode) in modes {
             fs::set_permissions(place.join(name), Permissions::from_mode(mode)).unwrap();
@@ -51,5 +51,10 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
     for (path, status) in rows {
         let reply = nobody::act(|| counter.get("a", path));
         assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+    }
+    // Or only root could remove them.
+    for name in ["home/shut", "home/half/www"] {
+        let directory = counter.place.path().join(name);
+        fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
     }
 }
