@@ -86,8 +86,9 @@ impl Disk {
     ) -> Result<Reached, Status> {
         let reached = self.reach(place, lines, lookup, before);
         reached.map_err(|status| match place.files {
-            // Or it would tell that there is such an account (CVE-2001-1013).
-            Files::OfUsers(_) if status == Status::FORBIDDEN => Status::NOT_FOUND,
+            // Or it would tell that there is such an account (CVE-2001-1013): what is closed does,
+            // and a disk that is gone, but not that nothing can be opened at the moment.
+            Files::OfUsers(_) if status != Status::SERVICE_UNAVAILABLE => Status::NOT_FOUND,
             _ => status,
         })
     }

@@ -23,8 +23,10 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
     let counter = Counter::new(FILES, |place| {
         let at = place.display();
         let line = |name| format!("{name}:x:1000:1::{at}/home/{name}:/bin/sh\n");
+        // The kernel is never asked for a path with NUL: a fault like that of a disk that is gone.
+        let ill = format!("ill:x:1000:1::{at}/home/\0:/bin/sh\n");
         let table = ["open", "shut", "half", "none"].map(line).concat();
-        fs::write(place.join("passwd"), table).unwrap();
+        fs::write(place.join("passwd"), table + &ill).unwrap();
         let modes = [
             ("", 0o755),
             ("home/open/www/closed.html", 0o000),
@@ -46,6 +48,8 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
         ("/~half/", 404),
         ("/~half/x", 404),
         ("/~none/", 404),
+        ("/~ill/", 404),
+        ("/~ill/x", 404),
         ("/~nosuch/", 404),
     ];
     for (path, status) in rows {
