@@ -9,7 +9,7 @@ use argon2::{Argon2, Params, PasswordHasher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use counter::{Counter, auth, error_page, field, host, redirect};
-use h1::{Found, Loaded, Status};
+use h1::{Content, Found, Loaded, Status};
 use site::rules::Effect;
 
 const FILES: &[(&str, &str)] =
@@ -225,14 +225,28 @@ fn one_verification_is_for_all_who_say_the_same() {
 
 #[test]
 fn who_is_put_off_is_told_for_how_long() {
-    let town = town();
+    let town = Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/", field("X-A", "1")),
+            ("/", auth("r", &[("bob", &bcrypt("b"))])),
+            ("/", error_page(429, "/401.html")),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
     let Found::Miss(lookup) = town.find(&with("/a.txt", "bob:x")) else { panic!("known") };
-    for status in [Status::TOO_MANY_REQUESTS, Status::SERVICE_UNAVAILABLE] {
+    let rows = [
+        (Status::TOO_MANY_REQUESTS, "<p>who?"),
+        (Status::SERVICE_UNAVAILABLE, "503 Service Unavailable\n"),
+    ];
+    for (status, page) in rows {
         let Loaded::Answer(answer) = town.site.put_off(&lookup, status, 3) else { panic!() };
         let representation = &answer.representation;
         let fields = str::from_utf8(&representation.fields).expect("ASCII");
         let told = (representation.status, fields);
         assert_eq!(told, (status, "X-A: 1\r\nRetry-After: 3\r\n"));
+        let Content::Bytes(content) = &representation.content else { panic!("{status:?}") };
+        assert_eq!(content.bytes(), page.as_bytes());
     }
 }
 
