@@ -1,8 +1,8 @@
 use h1::{Head, Limits, Request};
 
 /// What stands behind `Authorization:`. Whatever it is, it is read without a panic; credentials
-/// that are found in it hold a colon, and are written again as they came, so that nobody is known
-/// by two spellings.
+/// that are found in it hold a colon and no control characters, and are written again as they came,
+/// so that nobody is known by two spellings.
 ///
 /// # Panics
 /// Where one of these does not hold.
@@ -12,6 +12,7 @@ pub fn credentials(data: &[u8]) {
     let head = Head::new(&bytes, &request);
     let Some(found) = site::credentials(&head) else { return };
     assert!(found.0.contains(&b':'), "a name without a password");
+    assert!(!found.0.iter().any(u8::is_ascii_control), "a control character");
     let values: Vec<_> = head.values("authorization").collect();
     let [value] = values[..] else { panic!("{} fields", values.len()) };
     let (scheme, encoded) = value.split_at(6);

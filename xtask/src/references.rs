@@ -1,5 +1,5 @@
 //! A document that names a test links to its file: [`name`](../crates/weir/tests/admin.rs). Such a
-//! link has to lead to a file that holds that name.
+//! link has to lead to a file that holds a function of that very name.
 
 use std::path::{Component, Path};
 
@@ -19,8 +19,8 @@ fn stale<'t>(tree: &'t Tree, document: &'t File) -> impl Iterator<Item = Finding
             let file = tree.files.iter().find(|file| file.path == path);
             let what = match file {
                 None => format!("{path} is not there"),
-                Some(file) if !file.text.contains(name) => format!("{path} holds no `{name}`"),
-                Some(_) => return None,
+                Some(file) if holds(file, name) => return None,
+                Some(_) => format!("{path} holds no function `{name}`"),
             };
             Some(Finding::new(&document.path, line, what))
         })
@@ -34,6 +34,11 @@ fn references(line: &str) -> impl Iterator<Item = (&str, &str)> {
         let (target, _) = rest.split_once(')')?;
         target.ends_with(".rs").then_some((name, target))
     })
+}
+
+fn holds(file: &File, name: &str) -> bool {
+    let begins = format!("fn {name}(");
+    file.text.lines().any(|line| line.trim_start().starts_with(&begins))
 }
 
 /// Where a link in a document leads, from the root of the tree.
@@ -61,9 +66,12 @@ mod tests {
             ("see [`it_holds`](../crates/a/tests/c.rs)", 1),
             ("[`it_holds`](../crates/a/tests/b.rs), [`it_does_not`](../crates/a/tests/b.rs)", 1),
             ("[`it_does_not`](../README.md), [it_does_not](../crates/a/tests/b.rs)", 0),
+            ("[`it`](../crates/a/tests/b.rs), [`holds`](../crates/a/tests/b.rs)", 2),
+            ("[`it_held`](../crates/a/tests/b.rs)", 1),
         ];
+        let source = "mod m {\n    // As fn it_held() did.\n    fn it_holds() {}\n}\n";
         for (text, expected) in rows {
-            let files = [("docs/d.md", text), ("crates/a/tests/b.rs", "fn it_holds() {}\n")];
+            let files = [("docs/d.md", text), ("crates/a/tests/b.rs", source)];
             assert_eq!(check(&Tree::of_files(&files)).len(), expected, "{text}");
         }
     }

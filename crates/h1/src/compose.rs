@@ -307,7 +307,8 @@ impl<F> Reply<'_, F> {
     }
 
     // The same request for the same state gets the same bytes, and no counter has to be kept. Who
-    // wrote the file may know its state, not the seed, and cannot have put the boundary into it.
+    // writes the file may know its state, not the seed, and cannot foresee the boundary. He can
+    // write one that he was sent into the file and set the time back, which harms his own file.
     fn boundary(&self, parts: &[Range<u64>]) -> String {
         static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let mut hasher = SEED.build_hasher();

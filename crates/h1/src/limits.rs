@@ -35,7 +35,8 @@ pub struct Limits {
     pub rate_window: Duration,
     /// Bytes per second that a body or an answer must make on the whole, its first window left out.
     pub rate_min: u64,
-    /// How long bytes are read away after a refusal: a few round trips.
+    /// How long bytes are read away after a refusal, or the last reply: a few round trips. Who
+    /// sends later than that loses what is still on its way to him.
     pub linger_timeout: Duration,
     /// Whether `Date` is taken from [`crate::Now`] as it was formatted there (JAWS97 3.2.2); if
     /// not it is formatted for each reply.

@@ -86,8 +86,9 @@ impl Disk {
     ) -> Result<Reached, Status> {
         let reached = self.reach(place, lines, lookup, before);
         reached.map_err(|status| match place.files {
-            // Or it would tell that there is such an account (CVE-2001-1013).
-            Files::OfUsers(_) if status == Status::FORBIDDEN => Status::NOT_FOUND,
+            // Or it would tell that there is such an account (CVE-2001-1013): what is closed does,
+            // and a disk that is gone, but not that nothing can be opened at the moment.
+            Files::OfUsers(_) if status != Status::SERVICE_UNAVAILABLE => Status::NOT_FOUND,
             _ => status,
         })
     }
@@ -101,7 +102,7 @@ impl Disk {
     ) -> Result<Reached, Status> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
         let stat = |name: &[u8]| root.stat_beneath(name);
-        let target = self.resolve(stat, path, place.listing, lookup.codings);
+        let target = self.resolve(stat, path, place, lookup.codings);
         let target = target.map_err(|e| status_of(&e))?;
         match before {
             Some(before) if before.source == target.source => return Ok(Reached::End(before)),
@@ -136,7 +137,7 @@ impl Disk {
                     _ => ErrorKind::WouldBlock.into(),
                 })
             };
-            self.resolve(stat, &lookup.path, place.listing, lookup.codings)
+            self.resolve(stat, &lookup.path, place, lookup.codings)
         });
         match resolved {
             Ok(target) => Some(Ok(target.source)),
@@ -184,12 +185,12 @@ impl Disk {
         &self,
         stat: impl Fn(&[u8]) -> io::Result<Stat>,
         path: &[u8],
-        listing: Option<Format>,
+        place: &Place,
         codings: Codings,
     ) -> io::Result<Target> {
         let name = path.strip_prefix(b"/").unwrap_or(path).to_vec();
         if path.ends_with(b"/") {
-            return match (self.resolve_index(stat, &name, codings), listing) {
+            return match (self.resolve_index(stat, &name, place, codings), place.listing) {
                 (Err(error), Some(format)) if is_missing(&error) => {
                     let media = mime::of(&name);
                     Ok(Target { name, media, source: Source::Listing(format) })
@@ -199,7 +200,7 @@ impl Disk {
         }
         let original = stat(&name)?;
         match original.kind {
-            Kind::File => choose(stat, name, original, codings),
+            Kind::File => choose(stat, name, original, place, codings),
             Kind::Directory => {
                 let media = mime::of(&name);
                 Ok(Target { name, media, source: Source::Directory })
@@ -214,13 +215,14 @@ impl Disk {
         &self,
         stat: impl Fn(&[u8]) -> io::Result<Stat>,
         directory: &[u8],
+        place: &Place,
         codings: Codings,
     ) -> io::Result<Target> {
         for index in &self.index_files {
             let name = [directory, index.as_bytes()].concat();
             match stat(&name) {
                 Ok(original) if original.kind == Kind::File => {
-                    return choose(stat, name, original, codings);
+                    return choose(stat, name, original, place, codings);
                 }
                 Ok(_) => {}
                 Err(error) if is_missing(&error) => {}
@@ -303,11 +305,12 @@ fn choose(
     stat: impl Fn(&[u8]) -> io::Result<Stat>,
     name: Vec<u8>,
     original: Stat,
+    place: &Place,
     codings: Codings,
 ) -> io::Result<Target> {
     let media = mime::of(&name);
     let mut present = [None; CODINGS.len()];
-    for coding in CODINGS.into_iter().filter(|_| media.compresses) {
+    for coding in CODINGS.into_iter().filter(|_| media.compresses && place.siblings) {
         let suits =
             |sibling: &Stat| sibling.kind == Kind::File && sibling.mtime_ns >= original.mtime_ns;
         present[coding as usize] = match stat(&[&name, coding.suffix().as_bytes()].concat()) {

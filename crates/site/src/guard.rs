@@ -201,7 +201,8 @@ impl Realm {
     }
 }
 
-/// The credentials of a request that has exactly one such field of the scheme `Basic`.
+/// The credentials of a request that has exactly one such field of the scheme `Basic`, without
+/// control characters (RFC 7617 section 2): to bcrypt a NUL would make one password another.
 #[must_use]
 pub fn credentials(head: &Head<'_>) -> Option<Credentials> {
     let mut values = head.values("authorization");
@@ -211,7 +212,8 @@ pub fn credentials(head: &Head<'_>) -> Option<Credentials> {
         return None;
     }
     let decoded = STANDARD.decode(encoded.trim_ascii()).ok()?;
-    decoded.contains(&b':').then(|| Credentials(Shared::from(decoded)))
+    let is_text = !decoded.iter().any(u8::is_ascii_control);
+    (is_text && decoded.contains(&b':')).then(|| Credentials(Shared::from(decoded)))
 }
 
 fn is_of(hash: &str, password: &[u8]) -> bool {

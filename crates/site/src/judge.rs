@@ -35,8 +35,9 @@ const OWN_FIELDS: [&str; 18] = [
 ];
 
 /// Statuses of replies that are made where no rule is known: by the connection, which has not
-/// understood the request or asks for patience, or for programs, about a file that is there.
-const OWN_STATUSES: [u16; 11] = [408, 412, 413, 414, 416, 417, 421, 429, 431, 501, 505];
+/// understood the request, or for programs, about a file that is there. A 429 may be such a one,
+/// but who says too many wrong passwords has met a rule.
+const OWN_STATUSES: [u16; 10] = [408, 412, 413, 414, 416, 417, 421, 431, 501, 505];
 
 /// Each makes a variant of every answer that the cache holds.
 const ORIGINS_MAX: usize = 64;

@@ -6,7 +6,7 @@ use os::{Directory, Kind, Stat};
 
 use crate::path;
 
-/// More entries are neither read nor shown: a page of some MB, some 50 ms of a disk's time.
+/// More entries are neither read nor shown: some 50 ms of a disk's time.
 const ENTRIES_MAX: usize = 10_000;
 /// Bytes of entries that are shown. Names may be so long that the page of ten thousand takes tens
 /// of MB; what does not fit into a part of the cache would be made anew for each request.

@@ -209,7 +209,7 @@ impl<'p> Drafts<'p> {
                         fallbacks.push(ruling(Outcome::Files(place.clone()), None));
                         (root as u32, Shared::clone(path))
                     });
-                self.rulings.push(ruling(outcome(answers, listing), fallback));
+                self.rulings.push(ruling(outcome(self.host, course, listing), fallback));
             }
         }
         self.rulings.append(&mut fallbacks);
@@ -282,8 +282,7 @@ impl<'p> Drafts<'p> {
             _ => refused(format!("{file} is no path of a file; begin it with a slash")),
         })?;
         let course = &self.zones.courses()[self.zones.of(&path)];
-        let answers = course.answers.map(|place| &self.host.rules[place]);
-        match outcome(answers, None) {
+        match outcome(self.host, course, None) {
             Outcome::Files(place) if matches!(place.files, Files::Beneath(_)) => {
                 let beneath = Shared::from(&path[place.at.len()..]);
                 Ok((place, beneath))
@@ -298,15 +297,13 @@ impl<'p> Drafts<'p> {
 /// Whether who asks for a rule's prefix is led on and on within this host.
 fn leads_round(host: &Host, zones: &Zones, rule: &Rule) -> bool {
     let mut path = rule.at.as_bytes().to_vec();
-    let answers = |path: &[u8]| {
-        let course = &zones.courses()[zones.of(path)];
-        course.answers.map(|place| &host.rules[place])
-    };
-    if !matches!(rule.effect, Effect::Redirect { .. }) || answers(&path) != Some(rule) {
+    let course = |path: &[u8]| &zones.courses()[zones.of(path)];
+    let answers = course(&path).answers.map(|place| &host.rules[place]);
+    if !matches!(rule.effect, Effect::Redirect { .. }) || answers != Some(rule) {
         return false;
     }
     for _ in 0..REDIRECTS_MAX {
-        let Outcome::Redirect(redirect) = outcome(answers(&path), None) else { return false };
+        let Outcome::Redirect(redirect) = outcome(host, course(&path), None) else { return false };
         let location = redirect.location(&path);
         // Two slashes name another host.
         let is_here = location.starts_with(b"/") && !location.starts_with(b"//");
@@ -319,8 +316,9 @@ fn leads_round(host: &Host, zones: &Zones, rule: &Rule) -> bool {
     true
 }
 
-fn outcome(answers: Option<&Rule>, listing: Option<Format>) -> Outcome {
-    let Some(rule) = answers else { return Outcome::default() };
+fn outcome(host: &Host, course: &Course, listing: Option<Format>) -> Outcome {
+    let Some(place) = course.answers else { return Outcome::default() };
+    let rule = &host.rules[place];
     let mut at = Vec::new();
     for segment in crate::zones::segments(rule.at.as_bytes()) {
         at.push(b'/');
@@ -335,7 +333,7 @@ fn outcome(answers: Option<&Rule>, listing: Option<Format>) -> Outcome {
         Effect::Answer(status) => return Outcome::Answer(*status),
         _ => return Outcome::default(),
     };
-    Outcome::Files(Place { at, files, listing })
+    Outcome::Files(Place { at, files, listing, siblings: !course.is_alone })
 }
 
 /// A process may change its directory later.

@@ -50,6 +50,8 @@ pub(crate) struct Place {
     pub(crate) files: Files,
     /// How a directory without an index file is shown, if at all.
     pub(crate) listing: Option<Format>,
+    /// Whether precompressed siblings are shown in the place of files.
+    pub(crate) siblings: bool,
 }
 
 #[derive(Clone)]
@@ -79,7 +81,8 @@ impl Default for Outcome {
 impl Ruling {
     /// What serves the files beneath a directory, and nothing else.
     pub(crate) fn of_root(root: PathBuf) -> Self {
-        let place = Place { at: Vec::new(), files: Files::Beneath(root), listing: None };
+        let (at, files) = (Vec::new(), Files::Beneath(root));
+        let place = Place { at, files, listing: None, siblings: true };
         Self { outcome: Outcome::Files(place), ..Self::default() }
     }
 

@@ -24,6 +24,8 @@ struct Zone {
     rules: Vec<usize>,
     /// Places of rules for a file that is shown under this prefix, too.
     implied: Vec<usize>,
+    /// One of the siblings of its file has a rule of its own.
+    is_alone: bool,
     /// Places of courses.
     plain: usize,
     /// For paths whose next segment is a user's.
@@ -37,6 +39,8 @@ pub(crate) struct Course {
     pub(crate) sets: Vec<usize>,
     /// The place of the rule that answers.
     pub(crate) answers: Option<usize>,
+    /// No sibling is shown in a file's place: it may be closed where the file is open.
+    pub(crate) is_alone: bool,
 }
 
 impl Zones {
@@ -50,12 +54,17 @@ impl Zones {
                     let zone = all.grow(other.iter().map(|segment| &**segment));
                     all.zones[zone].implied.push(place);
                 }
+                for original in shows(rule, index_files) {
+                    let zone = all.grow(original.iter().map(|segment| &**segment));
+                    all.zones[zone].is_alone = true;
+                }
             }
         }
         let mut known = HashMap::new();
         for zone in 0..all.zones.len() {
             let mut place = |of_user| {
-                let course = Course::new(rules, &all.candidates(zone, of_user));
+                let is_alone = all.zones[zone].is_alone;
+                let course = Course::new(rules, &all.candidates(zone, of_user), is_alone);
                 let next = known.len();
                 *known.entry(course).or_insert(next)
             };
@@ -138,8 +147,8 @@ impl Zones {
 
 impl Zone {
     fn new(within: Option<(usize, Box<[u8]>)>) -> Self {
-        let (rules, implied) = (Vec::new(), Vec::new());
-        Self { children: Vec::new(), within, rules, implied, plain: 0, of_user: 0 }
+        let (children, rules, implied) = (Vec::new(), Vec::new(), Vec::new());
+        Self { children, within, rules, implied, is_alone: false, plain: 0, of_user: 0 }
     }
 
     fn child(&self, segment: &[u8]) -> Option<usize> {
@@ -149,8 +158,8 @@ impl Zone {
 }
 
 impl Course {
-    fn new(rules: &[Rule], candidates: &[(usize, bool)]) -> Self {
-        let mut course = Self { sets: Vec::new(), answers: None };
+    fn new(rules: &[Rule], candidates: &[(usize, bool)], is_alone: bool) -> Self {
+        let mut course = Self { sets: Vec::new(), answers: None, is_alone };
         for &(place, is_before_user) in candidates {
             let answers = match rules[place].effect {
                 Effect::Root(_) | Effect::Redirect { .. } | Effect::Answer(_) => true,
@@ -177,12 +186,33 @@ impl Course {
 /// the one must not see the others. Which index file there is only the disk knows, so the directory
 /// is kept from others also where another comes first.
 fn shown_as(rule: &Rule, index_files: &[String]) -> Vec<Vec<Vec<u8>>> {
-    let mut segments: Vec<_> = segments(rule.at.as_bytes()).map(<[u8]>::to_vec).collect();
-    let Some(name) = segments.pop() else { return Vec::new() };
+    let Some((around, name)) = parted(rule) else { return Vec::new() };
     let siblings = CODINGS.map(|coding| [&name, coding.suffix().as_bytes()].concat());
-    let directory = index_files.iter().any(|index| index.as_bytes() == name).then(Vec::new);
-    let names = siblings.into_iter().chain(directory);
-    names.map(|name| [&segments[..], &[name]].concat()).collect()
+    let directory = directory_of(&name, index_files);
+    siblings.into_iter().chain(directory).map(|name| [&around[..], &[name]].concat()).collect()
+}
+
+/// In whose place the file would be shown that a rule's prefix may name, if it is a sibling.
+fn shows(rule: &Rule, index_files: &[String]) -> Vec<Vec<Vec<u8>>> {
+    let Some((around, name)) = parted(rule) else { return Vec::new() };
+    let originals =
+        CODINGS.iter().filter_map(|coding| name.strip_suffix(coding.suffix().as_bytes()));
+    let names = originals.flat_map(|original| {
+        std::iter::once(original.to_vec()).chain(directory_of(original, index_files))
+    });
+    names.map(|name| [&around[..], &[name]].concat()).collect()
+}
+
+/// The segments of a rule's prefix, the last by itself; `/` has none.
+fn parted(rule: &Rule) -> Option<(Vec<Vec<u8>>, Vec<u8>)> {
+    let mut segments: Vec<_> = segments(rule.at.as_bytes()).map(<[u8]>::to_vec).collect();
+    let name = segments.pop()?;
+    Some((segments, name))
+}
+
+/// The last segment of the directory's path that an index file is shown under: an empty one.
+fn directory_of(name: &[u8], index_files: &[String]) -> Option<Vec<u8>> {
+    index_files.iter().any(|index| index.as_bytes() == name).then(Vec::new)
 }
 
 /// The segments of a prefix; empty ones say nothing.

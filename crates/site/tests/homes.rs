@@ -23,13 +23,15 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
     let counter = Counter::new(FILES, |place| {
         let at = place.display();
         let line = |name| format!("{name}:x:1000:1::{at}/home/{name}:/bin/sh\n");
+        // The kernel is never asked for a path with NUL: a fault like that of a disk that is gone.
+        let ill = format!("ill:x:1000:1::{at}/home/\0:/bin/sh\n");
         let table = ["open", "shut", "half", "none"].map(line).concat();
-        fs::write(place.join("passwd"), table).unwrap();
+        fs::write(place.join("passwd"), table + &ill).unwrap();
         let modes = [
             ("", 0o755),
-            ("home/open/www/closed.html", 0o600),
-            ("home/shut", 0o700),
-            ("home/half/www", 0o700),
+            ("home/open/www/closed.html", 0o000),
+            ("home/shut", 0o000),
+            ("home/half/www", 0o000),
         ];
         for (name, mode) in modes {
             fs::set_permissions(place.join(name), Permissions::from_mode(mode)).unwrap();
@@ -46,10 +48,17 @@ fn a_home_that_is_closed_is_one_that_there_is_not() {
         ("/~half/", 404),
         ("/~half/x", 404),
         ("/~none/", 404),
+        ("/~ill/", 404),
+        ("/~ill/x", 404),
         ("/~nosuch/", 404),
     ];
     for (path, status) in rows {
         let reply = nobody::act(|| counter.get("a", path));
         assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+    }
+    // Or only root could remove them.
+    for name in ["home/shut", "home/half/www"] {
+        let directory = counter.place.path().join(name);
+        fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use argon2::{Argon2, Params, PasswordHasher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use counter::{Counter, auth, error_page, field, host, redirect};
-use h1::{Found, Loaded, Status};
+use h1::{Content, Found, Loaded, Status};
 use site::rules::Effect;
 
 const FILES: &[(&str, &str)] =
@@ -99,6 +99,29 @@ fn only_who_knows_a_password_is_let_in() {
     let told = "Location: /new/x?q\n";
     assert!(town.ask(&with("/moved/x?q", "bob:bob's")).contains(told));
     assert!(town.ask("GET / HTTP/1.1\nHost: a").contains(CHALLENGE));
+}
+
+/// bcrypt goes round a password and the NUL behind it, so with a NUL in it another one is the same.
+/// RFC 7617 section 2 has no control characters.
+#[test]
+fn no_password_has_control_characters() {
+    let town = Counter::new(FILES, |place| {
+        let users = &[("bob", &*bcrypt("b")), ("ann", &*argon2("b\tb"))];
+        vec![host(&["a"], vec![("/", auth("r", users)), ("/", root(place))])]
+    });
+    let rows = [
+        ("bob:b", 200),
+        ("bob:b\0b", 401),
+        ("bob:b\0b\0b", 401),
+        ("bob:b\0", 401),
+        ("ann:b\tb", 401),
+        ("bob:b\x7f", 401),
+        ("bob\0:b", 401),
+    ];
+    for (credentials, status) in rows {
+        let reply = town.ask(&with("/a.txt", credentials));
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{credentials:?}: {reply}");
+    }
 }
 
 /// bcrypt looks at 72 bytes: what stands behind them must not be taken for anything else.
@@ -202,14 +225,28 @@ fn one_verification_is_for_all_who_say_the_same() {
 
 #[test]
 fn who_is_put_off_is_told_for_how_long() {
-    let town = town();
+    let town = Counter::new(FILES, |place| {
+        let rules = vec![
+            ("/", field("X-A", "1")),
+            ("/", auth("r", &[("bob", &bcrypt("b"))])),
+            ("/", error_page(429, "/401.html")),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
     let Found::Miss(lookup) = town.find(&with("/a.txt", "bob:x")) else { panic!("known") };
-    for status in [Status::TOO_MANY_REQUESTS, Status::SERVICE_UNAVAILABLE] {
+    let rows = [
+        (Status::TOO_MANY_REQUESTS, "<p>who?"),
+        (Status::SERVICE_UNAVAILABLE, "503 Service Unavailable\n"),
+    ];
+    for (status, page) in rows {
         let Loaded::Answer(answer) = town.site.put_off(&lookup, status, 3) else { panic!() };
         let representation = &answer.representation;
         let fields = str::from_utf8(&representation.fields).expect("ASCII");
         let told = (representation.status, fields);
         assert_eq!(told, (status, "X-A: 1\r\nRetry-After: 3\r\n"));
+        let Content::Bytes(content) = &representation.content else { panic!("{status:?}") };
+        assert_eq!(content.bytes(), page.as_bytes());
     }
 }
 
@@ -299,6 +336,52 @@ fn what_holds_for_a_file_holds_for_all_that_shows_it() {
             let reply = town.ask(&with(path, "bob:b"));
             assert!(!reply.starts_with("HTTP/1.1 401 "), "{path}: {reply}");
         }
+    }
+}
+
+/// Of an open file a closed sibling is not shown, and the file stays open.
+#[test]
+fn a_sibling_with_a_rule_of_its_own_stands_for_no_other() {
+    let files = &[
+        ("www/report.css", "open"),
+        ("www/report.css.gz", "shut"),
+        ("www/report.css.br", "shut"),
+        ("www/old.css", "open"),
+        ("www/old.css.gz", "shut"),
+        ("www/dir/index.html", "open"),
+        ("www/dir/index.html.gz", "shut"),
+        ("www/dir/other.html", "open"),
+        ("www/dir/other.html.gz", "packed"),
+        ("www/app/index.html", "open"),
+        ("www/app/index.html.zst", "shut"),
+    ];
+    let town = Counter::new(files, |place| {
+        let who = &[("bob", &*bcrypt("b"))];
+        let rules = vec![
+            ("/report.css.gz", auth("r", who)),
+            ("/report.css.br", auth("r", who)),
+            ("/old.css.gz", Effect::Answer(Status::GONE)),
+            ("/dir/index.html.gz", auth("r", who)),
+            ("/app/index.html.zst", auth("r", who)),
+            ("/app", Effect::Fallback("/app/index.html".into())),
+            ("/", root(place)),
+        ];
+        vec![host(&["a"], rules)]
+    });
+    let rows = [
+        ("/report.css", "open"),
+        ("/old.css", "open"),
+        ("/dir/", "open"),
+        ("/dir/index.html", "open"),
+        ("/dir/other.html", "packed"),
+        ("/app/", "open"),
+        ("/app/missing", "open"),
+    ];
+    for (path, expected) in rows {
+        let request = format!("GET {path} HTTP/1.1\nHost: a\nAccept-Encoding: br, zstd, gzip");
+        let reply = town.ask(&request);
+        assert!(reply.starts_with("HTTP/1.1 200 "), "{path}: {reply}");
+        assert_eq!(reply.split("\n\n").nth(1), Some(expected), "{path}: {reply}");
     }
 }
 

@@ -9,10 +9,11 @@ use crate::{
 };
 
 /// What a new connection sends without awaiting a word from the other side: ten segments (RFC
-/// 6928). A reply that is no longer is out, and FIN with it, before the client can answer any of
-/// it. Of a longer one much may wait in the socket when its last byte is handed over, and a client
-/// that then sends anything would have it thrown away (RFC 9112 section 9.6).
-const AT_ONCE_BYTES_MAX: u64 = 10 * 1460;
+/// 6928), of 1,428 bytes where IPv6 and timestamps share an Ethernet frame with it. A reply that is
+/// no longer is out, and FIN with it, before the client can answer any of it. Of a longer one much
+/// may wait in the socket when its last byte is handed over, and a client that then sends anything
+/// would have it thrown away (RFC 9112 section 9.6).
+const AT_ONCE_BYTES_MAX: u64 = 10 * 1428;
 
 impl<F> Connection<F> {
     /// The request is whole, and this is what its lookup came to.

@@ -34,13 +34,13 @@ fn connections_close() {
 fn who_may_still_send_is_heard_out() {
     let closing = |path: &str| format!("GET {path} HTTP/1.1\nHost: a\nConnection: close\n\n");
     // A reply that does not leave at once is on its way for as long as its client likes.
-    check(&closing("/broad"), "200+14600c, Shut");
-    check("GET /broad HTTP/1.0\n\n", "200+14600c, Shut");
+    check(&closing("/broad"), "200+14280c, Shut");
+    check("GET /broad HTTP/1.0\n\n", "200+14280c, Shut");
     check("HEAD /broad HTTP/1.0\n\n", "200+0hc, Close");
     let mut driver = Driver::new();
     driver.connection.received(crlf(&closing("/broad")).as_bytes(), &driver.now);
     driver.connection.ended(&driver.now);
-    assert_eq!(driver.run().told(), "200+14600c, Close");
+    assert_eq!(driver.run().told(), "200+14280c, Close");
     // Or something has come while any was on its way.
     for (path, until) in [
         ("/small", "Find"),

@@ -10,7 +10,7 @@ use measure::{Duration, Instant};
 pub(crate) const LARGE_BYTES: u64 = 3_500;
 
 /// Bytes in memory behind `/broad`: more than leave at once.
-const BROAD_BYTES: usize = 14_600;
+const BROAD_BYTES: usize = 14_280;
 
 /// A connection, the peer that it talks with, and a clock that only the test moves.
 pub(crate) struct Driver {

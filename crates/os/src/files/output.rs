@@ -1,5 +1,6 @@
 //! Where logs go: lines added to what others read, without waiting for them.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -150,18 +151,31 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     let mode = Mode::from_raw_mode(0o666);
     let stays = geteuid().is_root() && !is_lent(path);
     let link = if stays { OFlags::NOFOLLOW } else { OFlags::empty() };
-    match retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE | link, mode)) {
-        Err(Errno::LOOP) if stays => Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "root follows no symbolic link to a file that it writes",
-        )),
-        opened => Ok(opened?),
+    let refused = |what| Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    let fd = match retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE | link, mode)) {
+        Err(Errno::LOOP) if stays => {
+            return refused("root follows no symbolic link to a file that it writes");
+        }
+        opened => opened?,
+    };
+    let is = fstat(&fd)?;
+    let is_file = FileType::from_raw_mode(is.st_mode) == FileType::RegularFile;
+    if stays && is_file && is.st_nlink > 1 {
+        return refused("root writes to no file that has another name, too");
     }
+    Ok(fd)
 }
 
-/// Whether a name stands for what the process has already, or for a device.
+/// Whether a name stands for what the process has already. All others in /dev are like elsewhere:
+/// everybody may write to /dev/shm.
 fn is_lent(path: &Path) -> bool {
-    ["/dev", "/proc"].iter().any(|place| path.starts_with(place))
+    let named: Vec<_> = path.iter().filter_map(OsStr::to_str).collect();
+    matches!(
+        named[..],
+        ["/", "dev", "stdin" | "stdout" | "stderr"]
+            | ["/", "dev", "fd", _]
+            | ["/", "proc", _, "fd", _]
+    )
 }
 
 /// What has to be writable for a log at `path`: the directory, in which it may be made anew, or a
@@ -242,15 +256,26 @@ mod tests {
 
     #[test]
     fn root_writes_to_no_file_by_a_link() {
-        let home = tempfile::tempdir().unwrap();
-        let [file, link] = ["file", "link"].map(|name| home.path().join(name));
-        fs::write(&file, "").unwrap();
-        symlink(&file, &link).unwrap();
+        let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap()];
         let refused = geteuid().is_root().then_some(io::ErrorKind::PermissionDenied);
-        let told = [append(&link).map(drop), Output::append(&link).map(drop)];
-        assert_eq!(told.map(|told| told.err().map(|e| e.kind())), [refused; 2]);
-        append(&file).expect("what is no link");
-        append(Path::new("/proc/self/fd/2")).expect("what it has already");
+        for home in &homes {
+            let [file, link, other] = ["file", "link", "other"].map(|name| home.path().join(name));
+            append(&file).expect("what is no link");
+            symlink(&file, &link).unwrap();
+            let told = [append(&link).map(drop), Output::append(&link).map(drop)];
+            assert_eq!(told.map(|told| told.err().map(|e| e.kind())), [refused; 2]);
+            fs::hard_link(&file, other).unwrap();
+            assert_eq!(append(&file).map(drop).err().map(|e| e.kind()), refused);
+        }
+        let roundabout = format!("/proc/self/root{}", homes[0].path().join("link").display());
+        assert_eq!(append(Path::new(&roundabout)).map(drop).err().map(|e| e.kind()), refused);
+    }
+
+    #[test]
+    fn what_a_process_has_is_written_whoever_it_is() {
+        for name in ["/proc/self/fd/2", "/dev/fd/2", "/dev/stderr", "/dev/null"] {
+            append(Path::new(name)).expect(name);
+        }
     }
 
     #[test]
@@ -268,6 +293,7 @@ mod tests {
             (logs.join("link"), disk),
             (PathBuf::from("/dev/null"), PathBuf::from("/dev/null")),
             ("/dev/stdout".into(), "/dev/stdout".into()),
+            ("/dev/shm/no log".into(), "/dev/shm".into()),
             ("/proc/self/fd/1".into(), "/proc/self/fd/1".into()),
         ];
         for (path, expected) in rows {

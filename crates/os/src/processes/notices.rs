@@ -22,15 +22,16 @@ impl Notices {
     /// Maps `count` words.
     ///
     /// # Errors
-    /// No memory or no descriptor; `InvalidInput` for none, or for more than there are addresses.
+    /// No memory or no descriptor; `InvalidInput` for none, for more than there are addresses, and
+    /// where the kernel cannot keep others from writing.
     pub fn new(count: usize) -> io::Result<Self> {
         let file = memfd_create(c"notices", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, (count as u64).saturating_mul(size_of::<AtomicU64>() as u64))?;
         let written = SharedWords::of(&file, count, ProtFlags::READ | ProtFlags::WRITE)?;
         written.keep_from_children()?;
-        // Without it a process could make its own mapping writable again. Older kernels than
-        // Linux 5.1 have it not.
-        let _ = fcntl_add_seals(&file, SealFlags::FUTURE_WRITE);
+        // Without it a process could make its own mapping writable again. Kernels older than Linux
+        // 5.1 have it not; files are opened by a call that is younger (openat2, 5.6).
+        fcntl_add_seals(&file, SealFlags::FUTURE_WRITE)?;
         let read = SharedWords::of(&file, count, ProtFlags::READ)?;
         Ok(Self { read, written: ManuallyDrop::new(written), maker: crate::process::id() })
     }
