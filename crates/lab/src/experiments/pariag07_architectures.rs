@@ -18,6 +18,7 @@ use crate::tuning::with_knob;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-architectures",
     paper: "Pariag07 figures 7 and 8",
+    is_as_in_papers: true,
     question: "which architecture is best when the files are on the disk?",
     ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),
