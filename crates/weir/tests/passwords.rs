@@ -11,6 +11,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use support::fixture::{DIGITS, Fixture};
+use support::metrics::counted;
 use support::server::{Combination, Program, Server, combinations, on_every};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
@@ -305,14 +306,7 @@ impl<'s> Stage<'s> {
     }
 
     fn count(&self, name: &str) -> u32 {
-        let mut wire = Wire::connect(self.admin, 0).expect("the admin port");
-        let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", self.admin);
-        wire.send(request.as_bytes()).expect("sent");
-        let (_, text) = wire.reply(false).expect("metrics");
-        let text = String::from_utf8(text).expect("UTF-8");
-        let name = format!("weir_{name}_total{{worker=\"0\"}} ");
-        let value = text.lines().find_map(|line| line.strip_prefix(&name));
-        value.unwrap_or_else(|| panic!("no {name}")).parse().expect("a number")
+        counted(self.admin, name) as u32
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 pub(crate) mod home;
 pub(crate) mod in_flight;
 pub(crate) mod load;
+pub(crate) mod metrics;
 pub(crate) mod processes;
 pub(crate) mod server;
 pub(crate) mod slow;
