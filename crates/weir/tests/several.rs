@@ -12,8 +12,7 @@ use rustix::process::Signal;
 
 use support::PATIENCE;
 use support::fixture::{DIGITS, Fixture};
-use support::metrics::counted;
-use support::processes::{children, ticks};
+use support::rest::check_rests;
 use support::server::{Combination, Program, Server, on_every};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
@@ -142,14 +141,7 @@ fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
             stage.slow.await_read("a.bin");
             pair.wire.fin().expect("half a close");
             let pair = (!goes).then_some(pair);
-            let workers = children(stage.server.pid());
-            let asked = || counted(admin, "getevents_calls") as u64;
-            let before = (asked(), ticks(&workers));
-            // There is nothing to wait for but time in which somebody could spin.
-            std::thread::sleep(SILENCE * 4);
-            let (calls, ran) = (asked() - before.0, ticks(&workers) - before.1);
-            assert!(calls <= CALLS_MAX, "{combination}: asks for events {calls} times");
-            assert!(ran <= TICKS_MAX, "{combination}: runs for {ran} ticks");
+            check_rests(combination, &stage.server, admin);
             stage.slow.release();
             if let Some(mut pair) = pair {
                 pair.expect(0, &content("a.bin"));
@@ -159,11 +151,6 @@ fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
         });
     }
 }
-
-/// The end itself, a clock that is looked at once in a while, and some for good measure; who spins
-/// makes thousands, and runs for tens of ticks, of which there are a hundred in a second.
-const CALLS_MAX: u64 = 20;
-const TICKS_MAX: u64 = 10;
 
 /// What is in hand when the order to end comes is finished, on both streams.
 #[test]

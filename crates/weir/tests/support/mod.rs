@@ -8,6 +8,7 @@ pub(crate) mod in_flight;
 pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod processes;
+pub(crate) mod rest;
 pub(crate) mod server;
 pub(crate) mod slow;
 pub(crate) mod wire;
