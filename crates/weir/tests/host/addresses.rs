@@ -204,6 +204,31 @@ fn who_asks_and_resets_is_no_exception() {
     }
 }
 
+/// However many have come and gone, who comes then has his place, and no other.
+#[test]
+fn who_asks_and_resets_leaves_his_place() {
+    const CLIENTS: u32 = 200;
+    let site = Fixture::new();
+    for defer_s in ["0", "5"] {
+        on_every(Program::Weir, |combination| {
+            let flags = ["--address-connections-max", "1", "--defer-accept-s", defer_s];
+            let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            for _ in 0..CLIENTS {
+                sends(&server, REQUEST.as_bytes()).reset();
+            }
+            let is_over = || counted(admin, "closed") >= f64::from(CLIENTS);
+            assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
+            let mut kept = sends(&server, REQUEST.as_bytes());
+            assert_eq!(status(&mut kept), 200, "{combination}: the first");
+            let mut other = sends(&server, REQUEST.as_bytes());
+            assert_eq!(status(&mut other), 0, "{combination}: another");
+            server.stop();
+        });
+    }
+}
+
 /// Also requests that no site answers are counted.
 #[test]
 fn who_asks_for_unknown_methods_too_often_is_told_to_wait() {
