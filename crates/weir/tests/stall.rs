@@ -2,9 +2,9 @@
 //! the others show who waits with it. Everybody where the loop itself reads; one of N where threads
 //! do; nobody else where helpers or the kernel's ring do.
 //!
-//! The slow file lies on a file system that answers when this test lets it, so "is served meanwhile"
-//! is an event, and only "is not served meanwhile" needs a bounded wait. No duration is judged but
-//! what the server says of itself: for how long it was held up.
+//! The slow file lies on a file system that answers when this test lets it. So "is served
+//! meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait. No duration is
+//! judged but what the server says of itself: for how long it was held up.
 #![forbid(unsafe_code)]
 
 mod support;

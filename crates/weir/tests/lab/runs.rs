@@ -310,8 +310,8 @@ fn idle_connections_are_there_when_the_load_begins() {
     assert!(queues.open >= 2 * u64::from(IDLE), "{queues:?}");
 }
 
-/// At the maximum nobody goes for another where figures stand beside a paper's; who asks for his own
-/// best server has it as he will run it.
+/// At the maximum nobody goes for another where figures stand beside a paper's; who asks for the
+/// best server of his own has it as he will run it.
 #[test]
 fn servers_are_as_in_the_papers_where_a_paper_is_followed() {
     let rows = [("jaws97-threads", true), ("ablation", true), ("tune", false), ("step", false)];
