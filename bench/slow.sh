@@ -4,7 +4,7 @@
 # architecture without slow clients and with them, one after the other, on a server started anew; the line tells
 # the median p99 of the rounds without and with, the median of their differences, and the lowest and highest of
 # these. AGAIN: seconds after which a slow client who was closed comes again; 0 never.
-# It needs `testbed.sh up`, a limit of descriptors above CLIENTS, and nothing else on the machine.
+# It needs `testbed.sh up`, and nothing else on the machine.
 # usage: slow.sh [-n ROUNDS] [-s SECONDS] [-c CLIENTS] [-r RATE] [-a AGAIN] [-k keep|close] WEIR [ARCHITECTURE[=FLAGS]...]
 set -euo pipefail
 rounds=5 seconds=5 clients=9000 rate=1000 again=1 kind=close
@@ -21,20 +21,23 @@ server=10.77.0.1 port=9031 dir=$(mktemp -d) pid= slow_pid=
 trap 'kill $pid $slow_pid 2>/dev/null || true; wait; rm -r "$dir"' EXIT
 mkdir "$dir/www"; head -c 1024 /dev/urandom >"$dir/www/1k.bin"
 cc -O2 -o "$dir/kept" kept.c; cc -O2 -o "$dir/trickle" slow.c
-ulimit -n 20000
+# The server has room for all of them, beside its files; whoever has more keeps it.
+descriptors=$((2 * clients + 2000))
+[ "$(ulimit -n)" = unlimited ] || (($(ulimit -n) >= descriptors)) || ulimit -n $descriptors
 client() { ip netns exec cli taskset -c 1 "$@"; }
+runs() { kill -0 "$1" 2>/dev/null || { cat "$2" >&2; exit 1; }; } # PID OUTPUT
 
 ask() { # SUBJECT none|slow: writes the p99 of good clients in ms, and how many of their requests failed
   local name=${1%%=*} flags=(); [ "$name" = "$1" ] || read -ra flags <<<"${1#*=}"
   ip netns exec srv taskset -c 0 "$weir" serve "$dir/www" --listen $server:$port --architecture "$name" "${flags[@]}" >"$dir/log" 2>&1 </dev/null &
   pid=$!
-  until client bash -c "exec 3<>/dev/tcp/$server/$port" 2>/dev/null; do sleep 0.05; done
+  until client bash -c "exec 3<>/dev/tcp/$server/$port" 2>/dev/null; do runs $pid "$dir/log"; sleep 0.05; done
   client "$dir/kept" $server $port /1k.bin "$rate" 1 5 512 "$kind" >/dev/null || true
   if [ "$2" = slow ]; then
     mkfifo "$dir/in"
     client "$dir/trickle" $server $port "$clients" 5 "$again" <"$dir/in" >"$dir/trickle.out" & slow_pid=$!
     exec 4>"$dir/in"; rm "$dir/in"
-    until grep -q slow "$dir/trickle.out"; do sleep 0.05; done
+    until grep -q slow "$dir/trickle.out"; do runs $slow_pid "$dir/trickle.out"; sleep 0.05; done
     sleep 3
   fi
   client "$dir/kept" $server $port /1k.bin "$rate" "$seconds" 5 2048 "$kind" >"$dir/out" 2>/dev/null || true

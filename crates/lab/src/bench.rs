@@ -117,7 +117,7 @@ impl Bench {
             address,
             site: &site,
             scratch: scratch.path(),
-            is_as_in_papers: experiment(&spec.experiment).is_some_and(|of| !of.paper.is_empty()),
+            is_as_in_papers: experiment(&spec.experiment).is_some_and(|of| of.is_as_in_papers),
         };
         testbed.limit_processors(false)?;
         let outcome = match Running::start(&spec.subject, &start) {

@@ -14,6 +14,9 @@ pub struct Experiment {
     pub name: &'static str,
     /// Which figures of which paper ask the same; empty: none.
     pub paper: &'static str,
+    /// See [`Start`](crate::subject::Start): where figures stand beside those of a paper. Who asks
+    /// which server or which knobs are best for him has them as he will run them.
+    pub is_as_in_papers: bool,
     /// In a sentence.
     pub question: &'static str,
     /// Knobs of a run that change nothing of it, as it says itself what they say: by name.

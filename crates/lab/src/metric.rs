@@ -174,9 +174,10 @@ pub const IO_WAIT: Metric = metric("processor waits for the disk", "%", |point| 
     (all_us > 0).then(|| 100.0 * of.iowait_us as f64 / all_us as f64)
 });
 
-/// Of the time, that in which a loop of Weir's has waited for a disk, or a thread in loads that it
-/// did itself; over all of them, so more than all of it where several do. Rather too little.
-pub const BLOCKED: Metric = metric("blocked in loads", "% of the time", |point| {
+/// Of the time, that in which a loop of Weir's has waited for a disk, in loads and in what it sends
+/// from files, or a thread in loads that it did itself; over all of them, so more than all of it
+/// where several do. Rather too little.
+pub const BLOCKED: Metric = metric("blocked by the disk", "% of the time", |point| {
     Some(point.counted_per_s("blocked_ns")? / 1e7)
 });
 

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use support::fixture::{DIGITS, Fixture};
 use support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use support::metrics::counted;
 use support::server::{Program, Server, on_every, run};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
@@ -177,15 +178,9 @@ fn each_accept_phase_has_taken_somebody() {
         for _ in 0..20 {
             server.fetch("/digits.txt").expect("served");
         }
-        let sum = |counter: &str| {
-            let name = format!("weir_{counter}_total{{");
-            let metrics = metrics(&ask(admin, "/metrics", "").1);
-            let of_workers = metrics.iter().filter(|(known, _)| known.starts_with(&name));
-            of_workers.map(|(_, value)| value).sum::<f64>()
-        };
-        let all = await_true(PATIENCE, || sum("replies") == 20.0);
-        let counted = (sum("accepted"), sum("accept_phases"));
-        assert!(all && counted == (20.0, 20.0), "{combination}: {counted:?}");
+        let all = await_true(PATIENCE, || counted(admin, "replies") == 20.0);
+        let phases = (counted(admin, "accepted"), counted(admin, "accept_phases"));
+        assert!(all && phases == (20.0, 20.0), "{combination}: {phases:?}");
         server.stop();
     });
 }

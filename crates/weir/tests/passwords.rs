@@ -11,6 +11,8 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use support::fixture::{DIGITS, Fixture};
+use support::metrics::counted;
+use support::processes::{children, niceness, threads};
 use support::server::{Combination, Program, Server, combinations, on_every};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
@@ -25,10 +27,14 @@ const ENDLESS: &str = "$2y$16$Nwb3h4F0MheQSCs25tnZo.0sHbFDICtakUyBF33tLTfz2kA4Li
 /// More than the verifiers have in hand and let wait.
 const MANY: u32 = 40;
 
+/// Of one address at the same time, in hand and waiting.
+const OF_ADDRESS: u32 = 8;
+
 const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 const UNLIMITED: &[&str] = &["--auth-failures-per-min", "0"];
+const FAILS_OFTEN: &[&str] = &["--auth-failures-per-min", "1000"];
 /// So many that one is left over in no test's time.
 const TWO_A_MINUTE: &[&str] = &["--auth-failures-per-min", "2"];
 
@@ -40,26 +46,29 @@ fn files_are_served_while_passwords_are_verified() {
         let stage = Stage::with(ENDLESS, combination, &flags);
         let _guesses = stage.guesses("slow", HERE);
         stage.await_asked(MANY);
-        for round in 0..3 {
+        stage.await_who_gives_way();
+        // A verdict may fall on any machine, but not all of them while this is served.
+        let is_served_meanwhile = || {
+            let before = stage.count("verifications");
             for target in ["/digits.txt", "/index.html", "/large.bin", "/types/table.json"] {
                 let expected = stage.site.content(target);
-                let is_served = stage.server.fetch(target) == Ok(expected);
-                assert!(is_served, "{combination}: {target}, round {round}");
+                assert!(stage.server.fetch(target) == Ok(expected), "{combination}: {target}");
             }
-        }
-        // Who comes when so many wait is told so at once. Two may have taken a place each that the
-        // verifiers have left meanwhile.
+            before < MANY && stage.count("verifications") == before
+        };
+        let served = (0..10).filter(|_| is_served_meanwhile()).take(3).count();
+        assert_eq!(served, 3, "{combination}: files wait for verdicts");
+        // Who comes when so many wait is told so at once, also when some have gone meanwhile.
         let mut more = Vec::new();
-        let mut asks_until_refused = || {
+        let asks_until_refused = || {
             let (asked, refused) = (stage.count("requests"), stage.count("logins_refused"));
             more.push(stage.asking(&format!("slow:one more than {asked}"), HERE));
             stage.await_asked(asked + 1);
             stage.count("logins_refused") > refused
         };
-        assert!((0..3).any(|_| asks_until_refused()), "{combination}: the queue has no end");
+        assert!(await_true(PATIENCE, asks_until_refused), "{combination}: the queue has no end");
         let (head, _) = more.pop().expect("one").reply(false).expect("a refusal");
         assert_eq!((head.status, head.field("retry-after")), (503, Some("1")), "{combination}");
-        assert_eq!(stage.count("verifications"), 0, "{combination}: the test was too slow");
     });
 }
 
@@ -114,11 +123,30 @@ fn a_balancers_client_fails_for_itself() {
     });
 }
 
-/// One address has not all places to itself.
+/// One address has not all places to itself, however often it may fail.
+#[test]
+fn an_address_has_eight_places() {
+    on_every(Program::Weir, |combination| {
+        let stage = Stage::with(ENDLESS, combination, FAILS_OFTEN);
+        let _guesses = stage.guesses("slow", ELSEWHERE);
+        stage.await_asked(MANY);
+        // Those whose verdict has fallen have left theirs.
+        let throttled = stage.count("logins_throttled");
+        let rest = MANY - stage.count("verifications") - OF_ADDRESS;
+        assert!((rest..=MANY - OF_ADDRESS).contains(&throttled), "{combination}: {throttled}");
+        let others: Vec<Wire> =
+            (0..OF_ADDRESS).map(|n| stage.asking(&format!("slow:other {n}"), HERE)).collect();
+        stage.await_asked(MANY + OF_ADDRESS);
+        assert_eq!(stage.count("logins_throttled"), throttled, "{combination}: others' places");
+        assert_eq!(stage.count("logins_refused"), 0, "{combination}: all places are taken");
+        drop(others);
+    });
+}
+
 #[test]
 fn who_knows_a_password_gets_in_beside_who_guesses() {
     on_every(Program::Weir, |combination| {
-        let stage = Stage::start(combination, &[]);
+        let stage = Stage::start(combination, FAILS_OFTEN);
         let guesses = stage.guesses("slow", ELSEWHERE);
         stage.await_asked(MANY);
         let (head, body) = stage.login("ann:secret", HERE);
@@ -131,7 +159,6 @@ fn who_knows_a_password_gets_in_beside_who_guesses() {
             refused += u32::from(status == 429);
         }
         assert_eq!(stage.count("logins_throttled"), refused, "{combination}");
-        assert!(refused >= MANY - 20, "{combination}: {refused}");
         stage.server.stop();
     });
 }
@@ -153,6 +180,71 @@ fn who_says_the_same_waits_for_the_same() {
     });
 }
 
+/// They have no address: of whoever asks by TCP that says that he is gone.
+#[test]
+fn clients_of_a_unix_socket_are_served_where_addresses_matter() {
+    let rows: [&[&str]; 3] = [
+        &[],
+        &["--auth-failures-per-min", "0", "--address-requests-per-s", "100"],
+        &["--auth-failures-per-min", "0", "--address-connections-max", "100"],
+    ];
+    for flags in rows {
+        on_every(Program::Weir, |combination| {
+            let home = tempfile::tempdir().expect("a directory");
+            let socket = home.path().join("weir.sock");
+            let listen = format!("unix:{}", socket.display());
+            let stage = Stage::start(combination, &[flags, &["--listen", &listen]].concat());
+            let rows = [("/digits.txt", "", 200), ("/dir/", "", 401)];
+            let rows = rows.into_iter().chain([("/dir/", "ann:secret", 200)]);
+            for (target, who, expected) in rows.chain([("/dir/", "ann:wrong", 401)]) {
+                let mut wire = Wire::connect_unix(&socket).expect("a connection");
+                wire.get(target, &said(who)).expect("sent");
+                let status = wire.reply(false).map(|(head, _)| head.status);
+                assert_eq!(status, Ok(expected), "{combination}: {target} {who} {flags:?}");
+            }
+            assert_eq!(stage.count("turned_away"), 0, "{combination}: {flags:?}");
+            stage.server.stop();
+        });
+    }
+}
+
+/// Whoever is let in, or not, or not heard: what is wrong is mostly mistyped, and tells what is
+/// right.
+#[test]
+fn credentials_stand_in_no_log_and_no_trace() {
+    const LOGINS: [(&str, u16); 4] =
+        [("ann:secret", 200), ("ann:mistyped 1", 401), ("eve:mistyped 2", 401), ("bob:late", 429)];
+    for format in ["combined", "json"] {
+        on_every(Program::Weir, |combination| {
+            let home = tempfile::tempdir().expect("a directory");
+            let files = ["access-log", "error-log", "trace"].map(|name| home.path().join(name));
+            let [access, error, trace] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
+            let logs = ["--log-format", format, "--access-log", access, "--error-log", error];
+            let more = ["--trace", trace, "--log-level", "debug"];
+            let stage = Stage::start(combination, &[TWO_A_MINUTE, &logs, &more].concat());
+            for (who, expected) in LOGINS {
+                assert_eq!(stage.login(who, HERE).0.status, expected, "{combination}: {who}");
+            }
+            let said = stage.server.stop();
+            let read = |file| std::fs::read_to_string(file).expect("a log");
+            let [access, error, trace] = files.map(read);
+            for (name, text, least) in [
+                ("access", &access, 4),
+                ("error", &error, 1),
+                ("trace", &trace, 4),
+                ("said", &said, 0),
+            ] {
+                assert!(text.lines().count() >= least, "{combination}: {name}: {text}");
+                for (who, _) in LOGINS {
+                    let (_, password) = who.split_once(':').expect("a password");
+                    let shows = text.contains(password) || text.contains(&encoded(who));
+                    assert!(!shows, "{combination}, {format}: {who} in {name}: {text}");
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn replies_come_in_the_order_of_requests() {
     on_every(Program::Weir, |combination| {
@@ -160,9 +252,8 @@ fn replies_come_in_the_order_of_requests() {
         let mut wire = stage.server.connect();
         let asks = ["slow:wrong", "", "ann:secret", "", "ann:secret", "slow:wrong", "slow:secret"];
         for who in asks {
-            let (target, fields) =
-                if who.is_empty() { ("/digits.txt", String::new()) } else { ("/dir/", said(who)) };
-            wire.get(target, &fields).expect("sent");
+            let target = if who.is_empty() { "/digits.txt" } else { "/dir/" };
+            wire.get(target, &said(who)).expect("sent");
         }
         let statuses: Vec<_> =
             asks.iter().map(|_| wire.reply(false).expect("a reply").0.status).collect();
@@ -304,15 +395,20 @@ impl<'s> Stage<'s> {
         assert!(asked, "{}: {} were asked", self.combination, self.count("requests"));
     }
 
+    /// Threads that verify are there, and stand back for those that serve.
+    fn await_who_gives_way(&self) {
+        let worker = *children(self.server.pid()).first().expect("a worker");
+        let nice = |tid| niceness(worker, tid).unwrap_or_default();
+        let gives_way = || {
+            let all = threads(worker).into_iter();
+            let mut verifiers = all.filter(|(_, name)| name == "weir-verifier").peekable();
+            verifiers.peek().is_some() && verifiers.all(|(tid, _)| nice(tid) >= nice(worker) + 10)
+        };
+        assert!(await_true(PATIENCE, gives_way), "{}: they do not give way", self.combination);
+    }
+
     fn count(&self, name: &str) -> u32 {
-        let mut wire = Wire::connect(self.admin, 0).expect("the admin port");
-        let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", self.admin);
-        wire.send(request.as_bytes()).expect("sent");
-        let (_, text) = wire.reply(false).expect("metrics");
-        let text = String::from_utf8(text).expect("UTF-8");
-        let name = format!("weir_{name}_total{{worker=\"0\"}} ");
-        let value = text.lines().find_map(|line| line.strip_prefix(&name));
-        value.unwrap_or_else(|| panic!("no {name}")).parse().expect("a number")
+        counted(self.admin, name) as u32
     }
 }
 
@@ -322,8 +418,16 @@ fn few_threads(combination: &Combination) -> Vec<&'static str> {
     if combination.takes(&flags) { flags.to_vec() } else { Vec::new() }
 }
 
-/// The field that says a name and a password.
+/// The field that says a name and a password; nobody says none.
 fn said(who: &str) -> String {
+    if who.is_empty() {
+        return String::new();
+    }
+    format!("Authorization: Basic {}\r\n", encoded(who))
+}
+
+/// In base64.
+fn encoded(who: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let encoded = who.as_bytes().chunks(3).flat_map(|three| {
         let bits = (0..3).fold(0, |bits, n| bits << 8 | u32::from(*three.get(n).unwrap_or(&0)));
@@ -331,5 +435,5 @@ fn said(who: &str) -> String {
         let bytes = three.len();
         (0..4).map(move |n| if n <= bytes { digit(n) } else { '=' })
     });
-    format!("Authorization: Basic {}\r\n", encoded.collect::<String>())
+    encoded.collect()
 }

@@ -6,14 +6,13 @@
 
 mod support;
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
 use support::PATIENCE;
 use support::fixture::{DIGITS, Fixture};
-use support::processes::{children, ticks};
+use support::rest::check_rests;
 use support::server::{Combination, Program, Server, on_every};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
@@ -142,13 +141,7 @@ fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
             stage.slow.await_read("a.bin");
             pair.wire.fin().expect("half a close");
             let pair = (!goes).then_some(pair);
-            let workers = children(stage.server.pid());
-            let before = (getevents_calls(admin), ticks(&workers));
-            // There is nothing to wait for but time in which somebody could spin.
-            std::thread::sleep(SILENCE * 4);
-            let (calls, ran) = (getevents_calls(admin) - before.0, ticks(&workers) - before.1);
-            assert!(calls <= CALLS_MAX, "{combination}: asks for events {calls} times");
-            assert!(ran <= TICKS_MAX, "{combination}: runs for {ran} ticks");
+            check_rests(combination, &stage.server, admin);
             stage.slow.release();
             if let Some(mut pair) = pair {
                 pair.expect(0, &content("a.bin"));
@@ -157,21 +150,6 @@ fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
             stage.server.stop();
         });
     }
-}
-
-/// The end itself, a clock that is looked at once in a while, and some for good measure; who spins
-/// makes thousands, and runs for tens of ticks, of which there are a hundred in a second.
-const CALLS_MAX: u64 = 20;
-const TICKS_MAX: u64 = 10;
-
-/// What all workers have counted.
-fn getevents_calls(admin: SocketAddr) -> u64 {
-    let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    wire.send(format!("GET /metrics HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
-    let (_, body) = wire.reply(false).expect("metrics");
-    let text = String::from_utf8(body).expect("text");
-    let all = text.lines().filter_map(|line| line.strip_prefix("weir_getevents_calls_total{"));
-    all.map(|line| line.rsplit_once(' ').expect("a count").1.parse::<u64>().expect("a count")).sum()
 }
 
 /// What is in hand when the order to end comes is finished, on both streams.

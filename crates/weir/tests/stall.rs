@@ -2,16 +2,17 @@
 //! the others show who waits with it. Everybody where the loop itself reads; one of N where threads
 //! do; nobody else where helpers or the kernel's ring do.
 //!
-//! No duration is judged. The slow file lies on a file system that answers when this test lets it,
-//! so "is served meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait.
+//! The slow file lies on a file system that answers when this test lets it. So "is served
+//! meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait. No duration is
+//! judged but what the server says of itself: for how long it was held up.
 #![forbid(unsafe_code)]
 
 mod support;
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use support::fixture::{DIGITS, Fixture, pattern, write};
+use support::metrics::counted;
 use support::server::{Combination, Program, Server, on_every};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
@@ -269,16 +270,6 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
         assert_eq!(counted(admin, "load_refusals"), 2.0, "{combination}");
         server.stop();
     });
-}
-
-/// What the only worker has counted.
-fn counted(admin: SocketAddr, counter: &str) -> f64 {
-    let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    wire.send(format!("GET /metrics HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
-    let text = String::from_utf8(wire.reply(false).expect("told").1).expect("UTF-8");
-    let name = format!("weir_{counter}_total{{worker=\"0\"}} ");
-    let value = text.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok());
-    value.unwrap_or_else(|| panic!("no {name}: {text}"))
 }
 
 /// Also where a session has a file's bytes pass through memory.

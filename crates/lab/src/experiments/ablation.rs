@@ -20,6 +20,7 @@ use crate::tuning::with_knob;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "ablation",
     paper: "JAWS97 4",
+    is_as_in_papers: true,
     question: "what is each saving of JAWS worth in each architecture?",
     ignores: &[],
     plan,

@@ -20,6 +20,7 @@ use crate::tuning::Tuning;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "best",
     paper: "",
+    is_as_in_papers: false,
     question: "which server and which knobs are best here, and what happens at twice the load?",
     ignores: &[],
     plan,

@@ -17,6 +17,7 @@ use crate::spec::Load;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "brecht04-one-packet",
     paper: "Brecht04 figures 8 to 13, 15 and 16",
+    is_as_in_papers: true,
     question: "how many connections should be taken at a time in a flood of new clients?",
     ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),

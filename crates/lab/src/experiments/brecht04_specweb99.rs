@@ -17,6 +17,7 @@ use crate::spec::Load;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "brecht04-specweb99",
     paper: "Brecht04 figures 2 to 7, 14 and 17",
+    is_as_in_papers: true,
     question: "and how many if each of them has more to ask?",
     ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),

@@ -17,6 +17,7 @@ use crate::setup::Setup;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "capacity",
     paper: "",
+    is_as_in_papers: false,
     question: "what can each server do, and what does it do when it is asked for more?",
     ignores: &[],
     plan,

@@ -223,7 +223,7 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
             "Whether the disk was met is in the table: how much of the time the server's \
              processors had nothing to do but to wait for it (time that its quota leaves idle is \
              in that, too, while one of its processes waits), how long Weir's loops were blocked \
-             in loads, and how much of the files was in the server's share of the page cache. The \
+             by it, and how much of the files was in the server's share of the page cache. The \
              last column tells how many connections were open: a limit above that is none.",
         ),
         format!(

@@ -22,6 +22,7 @@ use crate::subject::Subject;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "idle",
     paper: "",
+    is_as_in_papers: false,
     question: "what do connections cost that are open and do nothing?",
     ignores: &[],
     plan,

@@ -9,6 +9,7 @@ use crate::metric;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-cache",
     paper: "JAWS97 figure 15",
+    is_as_in_papers: true,
     question: "what are locks of single entries worth in a cache that threads share?",
     ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),

@@ -11,6 +11,7 @@ use crate::metric;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-protocol",
     paper: "JAWS97 figure 12",
+    is_as_in_papers: true,
     question: "what are cached heads, a cached date and gather-write worth?",
     ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),

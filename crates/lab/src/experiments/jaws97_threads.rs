@@ -12,6 +12,7 @@ use crate::metric;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-threads",
     paper: "JAWS97 figures 13 and 14",
+    is_as_in_papers: true,
     question: "how many threads should a pool have?",
     ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),

@@ -22,6 +22,7 @@ use crate::subject::Subject;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-whitebox",
     paper: "JAWS97 figures 6 to 10, 16 and 17",
+    is_as_in_papers: true,
     question: "which system calls does a server make for a request, and how long do they take?",
     ignores: &[],
     plan: |setup, _| closed(setup).plan(),

@@ -18,6 +18,7 @@ use crate::subject::Subject;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-processes",
     paper: "Pariag07 figure 4",
+    is_as_in_papers: true,
     question: "how many processes does a loop need whose files are on the disk?",
     ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),

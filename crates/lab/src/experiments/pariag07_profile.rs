@@ -23,6 +23,7 @@ use crate::subject::{self, Subject};
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-profile",
     paper: "Pariag07 table 1",
+    is_as_in_papers: true,
     question: "on what does the processor spend a server's time?",
     ignores: &[],
     plan,

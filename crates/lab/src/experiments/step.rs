@@ -22,6 +22,7 @@ use crate::subject::Subject;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "step",
     paper: "",
+    is_as_in_papers: false,
     question: "what does a sudden flood do, and how long after it is all as before?",
     ignores: &[],
     plan,

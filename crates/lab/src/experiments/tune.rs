@@ -19,6 +19,7 @@ use crate::tuning::Tuning;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "tune",
     paper: "Pariag07 3.3",
+    is_as_in_papers: false,
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
     ignores: &[],
     plan,

@@ -9,6 +9,7 @@ use lab::point::{Point, Verdict};
 use lab::schedule::{self, News, missing};
 use lab::setup::{Setup, WarmUp};
 use lab::spec::{Load, Spec};
+use lab::subject::Kind;
 use proptest::prelude::*;
 
 use super::model::{Server, point};
@@ -436,4 +437,21 @@ fn a_design_knows_no_capacity_before_its_sweep() {
     assert_eq!(design.capacity(&known, &design.subjects[0]), None);
     assert!(design.curve(&known, &design.subjects[0]).is_empty());
     assert_eq!(design.plan(&known).specs.len(), 1);
+}
+
+/// In the memory of these testbeds Weir takes fewer connections of itself than the pages say.
+#[test]
+fn beside_a_disk_every_weir_is_told_how_many_connections() {
+    for name in ["pariag07-processes", "pariag07-architectures"] {
+        let of = experiment(name).expect("an experiment");
+        let (specs, _) = missing(of, &Setup::default(), &[]);
+        let weirs = specs.iter().map(|spec| &spec.subject);
+        let weirs: Vec<_> = weirs.filter(|of| matches!(of.kind(), Ok(Kind::Weir(_)))).collect();
+        assert!(weirs.len() > 1, "{name}");
+        for of in weirs {
+            let told = of.knobs.get("connections-max");
+            assert!(told.is_some(), "{name}: {of}");
+            assert!(of.name != "mt" || told == of.knobs.get("threads"), "{name}: {of}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, stop};
-use crate::support::server::{Program, Server, combinations, on_every, send};
+use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -178,10 +178,7 @@ fn a_program_on_its_way_may_finish_what_it_has() {
 #[test]
 fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
     on_every(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
-        home.configure(combination, &format!("{FIRST}admin = \"127.0.0.2:0\"\n"));
-        let mut server = home.serve(&home.binary());
-        let admin = server.await_admin();
+        let (_home, mut server, admin) = administered(combination);
         let known = workers(&server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         let mut check = Wire::connect(admin, 0).expect("the admin port");
@@ -200,8 +197,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
             assert_eq!(told, Ok((200, true)), "{combination}");
         }
         assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0));
-        send(new, Signal::TERM);
-        assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
+        end_new(&server, new);
     });
 }
 
@@ -210,10 +206,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
 #[test]
 fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
     on_every(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
-        home.configure(combination, &format!("{FIRST}admin = \"127.0.0.2:0\"\n"));
-        let mut server = home.serve(&home.binary());
-        let admin = server.await_admin();
+        let (_home, mut server, admin) = administered(combination);
         let known = workers(&server);
         // The old program stays for as long as it takes to find the new one.
         let idle = asked(&server);
@@ -238,10 +231,24 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
             let heard = askers.into_iter().flat_map(|asker| asker.join().expect("an asker"));
             (new, heard.collect::<HashSet<_>>())
         });
-        send(new.expect("an upgrade"), Signal::TERM);
+        end_new(&server, new.expect("an upgrade"));
         assert_eq!(heard, HashSet::from([Ok(200)]), "{combination}");
-        assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
     });
+}
+
+/// A program that can be replaced, and where it answers its operator.
+fn administered(combination: &Combination) -> (Home, Server, SocketAddr) {
+    let home = Home::new(Fixture::new());
+    home.configure(combination, &format!("{FIRST}admin = \"127.0.0.2:0\"\n"));
+    let mut server = home.serve(&home.binary());
+    let admin = server.await_admin();
+    (home, server, admin)
+}
+
+/// Ends the program that has taken over from `server`, which has ended itself.
+fn end_new(server: &Server, new: u32) {
+    send(new, Signal::TERM);
+    assert!(await_true(PATIENCE, || is_refused(server.address)), "still there");
 }
 
 /// What a balancer is told, on a connection for each question.

@@ -5,16 +5,24 @@ use std::time::{Duration, Instant};
 use crate::support::PATIENCE;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::rest::check_rests;
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
 
 /// Whoever waits is closed for another, or not at all.
-const PATIENT: &[&str] =
-    &["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000", "--stall-timeout-ms", "600000"];
+const PATIENT: &[&str] = &[
+    "--idle-timeout-ms",
+    "600000",
+    "--head-timeout-ms",
+    "600000",
+    "--stall-timeout-ms",
+    "600000",
+    "--rate-min",
+    "0",
+];
 
-/// For a look at what must not come: longer than it takes to go for another. One that is too short
-/// only makes the test milder.
-const LOOK: Duration = Duration::from_millis(300);
+/// What has come by then.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 fn flags(most: &'static str) -> Vec<&'static str> {
     [PATIENT, &["--connections-max", most]].concat()
@@ -52,7 +60,7 @@ fn who_waits_for_longest_goes_for_who_comes() {
 }
 
 #[test]
-fn thousands_who_trickle_keep_nobody_out() {
+fn hundreds_who_trickle_keep_nobody_out() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &flags("128"));
@@ -123,26 +131,40 @@ fn nobody_goes_for_who_is_turned_away() {
     });
 }
 
+/// One that has sent half a body, and was heard.
+fn half_a_body(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.get("/digits.txt", "Content-Length: 4\r\nExpect: 100-continue\r\n").expect("sent");
+    assert_eq!(wire.head().map(|head| head.status), Ok(100));
+    wire.send(b"ha").expect("sent");
+    wire
+}
+
 #[test]
-fn who_takes_a_reply_does_not_go() {
+fn who_has_a_request_in_hand_does_not_go() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let server = combination.start(&site.root(), &flags("4"));
-        let mut busy = in_flight(&server, 3);
+        let flags = [&flags("4")[..], &["--admin", "127.0.0.1:0"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let (mut busy, mut sends) = (in_flight(&server, 2), half_a_body(&server));
         let mut idle = asked(&server);
         for _ in 0..3 {
-            check_fetched(combination, &server, "beside three with a reply in hand");
+            check_fetched(combination, &server, "beside three with a request in hand");
         }
         assert_eq!(idle.end(), Ok(()), "{combination}: who was idle");
         busy.extend(in_flight(&server, 1));
         let mut waiting = server.asking(server.address, "/digits.txt");
-        waiting.set_patience(LOOK);
+        check_rests(combination, &server, admin);
+        waiting.set_patience(AT_ONCE);
         let fault = waiting.head().expect_err("no answer while all are busy");
         assert!(fault.starts_with("nothing came"), "{combination}: {fault}");
         waiting.set_patience(PATIENCE);
         drop(busy.pop());
         let reply = waiting.reply(false).map(|(head, body)| (head.status, body));
         assert_eq!(reply, Ok((200, DIGITS.to_vec())), "{combination}: when one has gone");
+        sends.send(b"lf").expect("sent");
+        assert_eq!(sends.reply(false).map(|(head, _)| head.status), Ok(200), "{combination}");
         for wire in &mut busy {
             wire.fin().expect("its side ends");
             assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a reply in hand");

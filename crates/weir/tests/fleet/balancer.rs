@@ -28,9 +28,8 @@ pub(crate) enum Way {
 /// What makes connections private, and its opposite.
 const PROXY: (&str, &str) = (" send-proxy-v2", "");
 
-/// How long a check may take: in the example as long as until the next one begins, which is too
-/// short for a machine that is busy with other tests.
-/// Each that fails is told.
+/// A check may take longer than in the example, where it is as long as until the next one begins:
+/// too short for a machine that is busy with other tests. And each that fails is told.
 const PATIENT: [&str; 3] =
     ["    timeout queue 5s\n", "    timeout check 60s\n", "    option log-health-checks\n"];
 

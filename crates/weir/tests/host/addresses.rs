@@ -1,9 +1,9 @@
 //! Whose connection it is: told by a balancer, and limited by address.
 
 use std::fs;
-use std::net::SocketAddr;
 
 use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::metrics::counted;
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -189,7 +189,7 @@ fn who_asks_and_resets_is_no_exception() {
             for _ in 0..CLIENTS {
                 sends(&server, REQUEST.as_bytes()).reset();
             }
-            let count = |name: &str| total(admin, name);
+            let count = |name: &str| counted(admin, name) as u64;
             let is_over = || count("closed") >= CLIENTS;
             assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
             let (asked, throttled) = (count("requests"), count("throttled"));
@@ -199,6 +199,31 @@ fn who_asks_and_resets_is_no_exception() {
             assert!(answered <= ANSWERED_MAX, "{combination}: {told}");
             let sum = answered + throttled + turned_away;
             assert!(sum >= CLIENTS - ANSWERED_MAX, "{combination}: {told}");
+            server.stop();
+        });
+    }
+}
+
+/// However many have come and gone, who comes then has his place, and no other.
+#[test]
+fn who_asks_and_resets_leaves_his_place() {
+    const CLIENTS: u32 = 200;
+    let site = Fixture::new();
+    for defer_s in ["0", "5"] {
+        on_every(Program::Weir, |combination| {
+            let flags = ["--address-connections-max", "1", "--defer-accept-s", defer_s];
+            let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            for _ in 0..CLIENTS {
+                sends(&server, REQUEST.as_bytes()).reset();
+            }
+            let is_over = || counted(admin, "closed") >= f64::from(CLIENTS);
+            assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
+            let mut kept = sends(&server, REQUEST.as_bytes());
+            assert_eq!(status(&mut kept), 200, "{combination}: the first");
+            let mut other = sends(&server, REQUEST.as_bytes());
+            assert_eq!(status(&mut other), 0, "{combination}: another");
             server.stop();
         });
     }
@@ -218,14 +243,4 @@ fn who_asks_for_unknown_methods_too_often_is_told_to_wait() {
         assert!(late > 50, "{combination}: {late} of 100");
         server.stop();
     });
-}
-
-/// A counter, of one worker.
-fn total(admin: SocketAddr, name: &str) -> u64 {
-    let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    wire.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
-    let text = String::from_utf8(wire.reply(false).expect("answered").1).expect("UTF-8");
-    let name = format!("weir_{name}_total{{worker=\"0\"}} ");
-    let value = text.lines().find_map(|line| line.strip_prefix(&name));
-    value.and_then(|value| value.parse().ok()).expect("a number")
 }

@@ -1,19 +1,23 @@
 //! How much memory there is for connections.
 
 use std::fs;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server, on_every};
-
-const LIMIT_MIB: u64 = 64;
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::metrics::counted;
+use crate::support::processes::children;
+use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
 
 /// A control group of memory, gone when dropped; needs root and one of the two versions.
 struct Group(PathBuf);
 
 impl Group {
-    fn new(name: &str) -> Result<Self, String> {
+    fn new(name: &str, limit_mib: u64) -> Result<Self, String> {
         let name = format!("weir-test-{}-{name}", std::process::id());
         let versions =
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
@@ -21,7 +25,8 @@ impl Group {
         for (at, limit) in versions {
             let group = Self(Path::new(at).join(&name));
             let made = fs::create_dir(&group.0)
-                .and_then(|()| fs::write(group.0.join(limit), (LIMIT_MIB << 20).to_string()));
+                .and_then(|()| group.is_one())
+                .and_then(|()| fs::write(group.0.join(limit), (limit_mib << 20).to_string()));
             match made {
                 Ok(()) => return Ok(group),
                 Err(error) => why = format!("no control groups of memory: {error}"),
@@ -29,38 +34,80 @@ impl Group {
         }
         Err(why)
     }
+
+    /// Where no control groups are mounted, a directory is one like any other.
+    fn is_one(&self) -> Result<(), Error> {
+        let is_one = self.0.join("cgroup.procs").exists();
+        is_one.then_some(()).ok_or_else(|| Error::new(ErrorKind::NotFound, "none is mounted"))
+    }
+
+    /// A server in it.
+    fn serve(&self, combination: &Combination, site: &Fixture, flags: &[&str]) -> Server {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo $$ > \"$0\"/cgroup.procs; exec \"$@\""]).arg(&self.0);
+        command.arg(combination.program.path());
+        command.args(combination.arguments(&site.root(), flags));
+        Server::start(command, combination.program.key())
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        // Whoever has just ended may still be in it for a moment.
+        const LEAVES: Duration = Duration::from_secs(5);
+        let is_gone = || match fs::remove_dir(&self.0) {
+            Err(error) => error.kind() == ErrorKind::NotFound,
+            Ok(()) => true,
+        };
+        await_true(LEAVES, is_gone);
     }
+}
+
+/// What docs/host.md says that a connection takes at its worst.
+fn connection_kib(combination: &Combination) -> u64 {
+    match combination.row["send"].as_str() {
+        Some("loop") => 80,
+        Some("thread") => 110,
+        Some("ring") => 570,
+        other => panic!("{combination}: the registry says that {other:?} sends"),
+    }
+}
+
+/// So many as a server says that it may hold.
+fn connections(combination: &Combination, limits: &str) -> u64 {
+    let told = limits.split_once("limits: ").and_then(|(_, told)| told.split_once(' '));
+    let number = told.and_then(|(number, _)| number.parse().ok());
+    number.unwrap_or_else(|| panic!("{combination}: no number of connections: {limits}"))
 }
 
 #[test]
 fn connections_fit_into_the_memory_of_a_control_group() {
     let site = Fixture::new();
+    // The group's memory in MiB, the operator's flags; what bounds the connections, and whether he
+    // is warned.
+    let rows: [(u64, &[&str], &str, bool); 3] = [
+        (64, &["--threads", "32768"], "memory", false),
+        (256, &["--threads", "32768"], "memory", false),
+        (64, &["--threads", "32768", "--connections-max", "4000"], "--connections-max", true),
+    ];
     on_every(Program::Weir, |combination| {
-        let group = match Group::new(&combination.to_string().replace(' ', "-")) {
-            Ok(group) => group,
-            Err(why) => return println!("not tested: {why}"),
-        };
-        // The operator's flags; what bounds the connections, and whether he is warned.
-        let rows: [(&[&str], &str, bool); 2] = [
-            (&["--threads", "32768"], "memory", false),
-            (&["--threads", "32768", "--connections-max", "4000"], "--connections-max", true),
-        ];
-        for (flags, bound, is_warned) in rows {
+        for (mib, flags, bound, is_warned) in rows {
+            let group = match Group::new(&format!("{combination}-{mib}").replace(' ', "-"), mib) {
+                Ok(group) => group,
+                Err(why) => return println!("not tested: {why}"),
+            };
             let flags = if combination.takes(&["--threads", "1"]) { flags } else { &flags[2..] };
-            let mut command = Command::new("sh");
-            command.args(["-c", "echo $$ > \"$0\"/cgroup.procs; exec \"$@\""]).arg(&group.0);
-            command.arg(combination.program.path());
-            command.args(combination.arguments(&site.root(), flags));
-            let mut server = Server::start(command, 0);
+            let mut server = group.serve(combination, &site, flags);
             let told = server.await_line("limits: ");
             assert!(told.contains(&format!("bound by {bound})")), "{combination}: {told}");
-            let memory = format!(" of {LIMIT_MIB} MiB of the control group");
+            let memory = format!(" of {mib} MiB of the control group");
             assert!(told.contains(&memory), "{combination}: {told}");
+            if bound == "memory" {
+                // Half of it, to as many digits as the document has.
+                let taken_kib = connections(combination, &told) * connection_kib(combination);
+                let shares = taken_kib as f64 / (mib << 9) as f64;
+                assert!((0.96..=1.04).contains(&shares), "{combination}: {taken_kib} KiB: {told}");
+            }
             let said = server.stop();
             assert_eq!(
                 said.contains("warning: 4000 connections"),
@@ -68,5 +115,41 @@ fn connections_fit_into_the_memory_of_a_control_group() {
                 "{combination}: {said}"
             );
         }
+    });
+}
+
+/// As many as there may be, each with nearly as much of a head as it may have: nobody is ended for
+/// want of memory, one more is answered, and so are they.
+#[test]
+fn as_many_as_fit_into_the_memory_are_served() {
+    const HEAD_BYTES: usize = 15_900;
+    let site = Fixture::new();
+    let head = format!("GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(HEAD_BYTES));
+    on_every(Program::Weir, |combination| {
+        let group = match Group::new(&format!("full-{combination}").replace(' ', "-"), 64) {
+            Ok(group) => group,
+            Err(why) => return println!("not tested: {why}"),
+        };
+        let threads = ["--threads", "32768"];
+        let threads = if combination.takes(&threads) { &threads[..] } else { &[] };
+        let flags = ["--head-timeout-ms", "600000", "--admin", "127.0.0.1:0"];
+        let mut server = group.serve(combination, &site, &[&flags, threads].concat());
+        let most = connections(combination, &server.await_line("limits: "));
+        let admin = server.await_admin();
+        let mut all: Vec<Wire> = (0..most).map(|_| server.connect()).collect();
+        all.iter_mut().for_each(|wire| wire.send(head.as_bytes()).expect("sent"));
+        let are_in = || counted(admin, "accepted") >= most as f64;
+        assert!(await_true(PATIENCE, are_in), "{combination}: not {most} are let in");
+        let workers = children(server.pid());
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}: one more");
+        // Some have gone for it: one, or those threads that are kept free.
+        let is_answered = |wire: &mut Wire| {
+            wire.send(b"\r\n\r\n").is_ok()
+                && wire.reply(false).is_ok_and(|(_, body)| body == DIGITS)
+        };
+        let answered = all.iter_mut().map(is_answered).filter(|is| *is).count() as u64;
+        assert!(answered >= most - most / 32 - 2, "{combination}: {answered} of {most}");
+        assert_eq!(children(server.pid()), workers, "{combination}: a worker died");
+        server.stop();
     });
 }

@@ -310,6 +310,18 @@ fn idle_connections_are_there_when_the_load_begins() {
     assert!(queues.open >= 2 * u64::from(IDLE), "{queues:?}");
 }
 
+/// At the maximum nobody goes for another where figures stand beside a paper's; who asks for the
+/// best server of his own has it as he will run it.
+#[test]
+fn servers_are_as_in_the_papers_where_a_paper_is_followed() {
+    let rows = [("jaws97-threads", true), ("ablation", true), ("tune", false), ("step", false)];
+    for (experiment, is_off) in rows {
+        let spec = Spec { experiment: experiment.into(), ..alone("sped", "one-packet", "50", 0.2) };
+        let command = point(&spec).commands.server;
+        assert_eq!(command.contains(" --make-room=off"), is_off, "{experiment}: {command}");
+    }
+}
+
 #[test]
 fn wrong_servers_are_found_out() {
     const CONTENT: &str = "of wrong length or content";

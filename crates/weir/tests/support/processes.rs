@@ -53,6 +53,12 @@ pub(crate) fn threads(pid: u32) -> Vec<(u32, String)> {
         .collect()
 }
 
+/// How far a thread stands back for others, from -20 to 19; none: it is gone.
+pub(crate) fn niceness(pid: u32, tid: u32) -> Option<i32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+    text[text.rfind(')')? + 1..].split_whitespace().nth(16)?.parse().ok()
+}
+
 const LOOKS: u32 = 20;
 
 /// The inode numbers of the sockets that a process holds open, those of its rings among them.

@@ -4,6 +4,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use rustix::net;
 
@@ -50,8 +52,17 @@ impl Wire {
         Self::new(TcpStream::from(socket), key)
     }
 
+    /// Over a Unix socket, which reads and writes as one of TCP does.
+    pub(crate) fn connect_unix(to: &Path) -> io::Result<Self> {
+        Self::patient(TcpStream::from(OwnedFd::from(UnixStream::connect(to)?)), 0)
+    }
+
     fn new(stream: TcpStream, key: u8) -> io::Result<Self> {
         stream.set_nodelay(true)?;
+        Self::patient(stream, key)
+    }
+
+    fn patient(stream: TcpStream, key: u8) -> io::Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self { stream, key, kept: Vec::new() })
