@@ -24,6 +24,9 @@ const PATIENT: &[&str] = &[
 /// What has come by then.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
+/// There is nothing to wait for but time: whoever has waited for it may go for another.
+const WAITED: Duration = Duration::from_millis(300);
+
 fn flags(most: &'static str) -> Vec<&'static str> {
     [PATIENT, &["--connections-max", most]].concat()
 }
@@ -86,7 +89,7 @@ fn nobody_goes_while_another_worker_has_room() {
         let server = combination.start(&site.root(), &flags);
         let mut all: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
         // By then each of them may go.
-        std::thread::sleep(LOOK);
+        std::thread::sleep(WAITED);
         all.extend((8..14).map(|_| asked(&server)));
         for (n, wire) in all.iter_mut().enumerate() {
             wire.get("/digits.txt", "").expect("sent");
@@ -122,7 +125,7 @@ fn nobody_goes_for_who_is_turned_away() {
         };
         ask_all("at first");
         // By then each of them may go.
-        std::thread::sleep(LOOK);
+        std::thread::sleep(WAITED);
         for _ in 0..12 {
             let _ = server.connect().end();
         }
