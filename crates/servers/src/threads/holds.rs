@@ -18,7 +18,7 @@ pub(crate) enum Does {
     /// Waits for a request or for the rest of a head, since then.
     Waits(Instant),
     Serves,
-    /// Lets go of it.
+    /// Has told it all, and lets go of it.
     Ends,
 }
 

@@ -56,9 +56,11 @@ pub(crate) fn live<C: Patient>(
         }
         let dialog = &mut connection.dialog;
         let since = view.deadline.and_then(|due| due.waits_since(&books.server.limits));
+        let lingers = view.deadline.is_some_and(|due| due.timeout == Timeout::Linger);
         let does = match (since, dialog.session.want()) {
             (Some(since), _) => Does::Waits(since),
-            (None, Want::Close) => Does::Ends,
+            (None, Want::Shut | Want::Close) => Does::Ends,
+            _ if lingers => Does::Ends,
             _ => Does::Serves,
         };
         goes |= keeper.says(view.is_idle, does);

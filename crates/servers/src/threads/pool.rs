@@ -130,10 +130,13 @@ impl<'h> Pool<'h> {
         if !members.is_short() || self.worker.order.is_draining() {
             return true;
         }
+        // Before it is looked who waits: he has perhaps the thread by now of whoever went for him.
+        let coming = self.holds.leaving() + members.free();
         let is_free = members.free() > 0;
         let has_grown = !is_free && members.may_grow() && self.spawn(scope, serve).is_ok();
         let is_waited_for = !is_free && !has_grown && members.is_waited_for(self);
-        let closed = if has_grown { 0 } else { self.close_longest(members.wanted(is_waited_for)) };
+        let wanted = if has_grown { 0 } else { members.wanted(is_waited_for) };
+        let closed = self.close_longest(wanted.saturating_sub(coming) as usize);
         let makes_room = self.server.settings.make_room;
         members.press(is_waited_for && !(makes_room && self.is_leaving()));
         closed > 0 || !is_waited_for
@@ -183,16 +186,14 @@ impl<'h> Pool<'h> {
         spawned.map(drop).inspect_err(|_| self.members.refused())
     }
 
-    /// Closes as many as it takes until so many threads are free; returns how many those are.
-    fn close_longest(&self, wanted: u32) -> usize {
-        let coming = self.holds.leaving() + self.members.free();
-        let missing = wanted.saturating_sub(coming) as usize;
+    /// Closes so many of those that have waited for longest, if there are; returns how many.
+    fn close_longest(&self, most: usize) -> usize {
+        if most == 0 {
+            return 0;
+        }
         let only_idle = !self.server.settings.make_room;
         let latest = os::clock::monotonic() - WAITED_MIN;
-        let closed = match missing {
-            0 => 0,
-            _ => self.holds.close_longest(missing, only_idle, latest),
-        };
+        let closed = self.holds.close_longest(most, only_idle, latest);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
         tally.publish(&self.server.counters, self.worker.number);

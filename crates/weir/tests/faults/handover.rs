@@ -212,8 +212,9 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
         let idle = asked(&server);
         let over = AtomicBool::new(false);
         let asks = || {
-            let asks = || (!over.load(Ordering::Relaxed)).then(|| health(admin));
-            std::iter::from_fn(asks).collect::<HashSet<_>>()
+            let more = || (!over.load(Ordering::Relaxed)).then(|| health(admin));
+            // Once at least, however late they come to it.
+            std::iter::once(health(admin)).chain(std::iter::from_fn(more)).collect::<HashSet<_>>()
         };
         let (new, heard) = std::thread::scope(|scope| {
             let askers: Vec<_> = (0..2).map(|_| scope.spawn(asks)).collect();
