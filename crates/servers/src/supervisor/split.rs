@@ -9,7 +9,7 @@ use crate::rings::completions::READ_BYTES_MIN;
 use crate::shared::failure::Failure;
 use crate::shared::performer::Performer;
 use crate::shared::server::PIECE_BYTES;
-use crate::shared::settings::Settings;
+use crate::shared::settings::{Sendfile, Settings};
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
@@ -94,7 +94,7 @@ fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
     let (behind, more) = match architecture.transfer {
         Performer::Ring => (LEFTOVER_BYTES_MAX as u64, READ_BYTES_MIN),
         // A blocked send keeps its piece.
-        Performer::Thread if settings.sendfile.is_none() => {
+        Performer::Thread if settings.sendfile == Some(Sendfile::Off) => {
             (BUFFER_BYTES as u64, THREAD_BYTES + PIECE_BYTES)
         }
         Performer::Thread => (BUFFER_BYTES as u64, THREAD_BYTES),

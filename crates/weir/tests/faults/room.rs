@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::PATIENCE;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::metrics::counted;
 use crate::support::rest::check_rests;
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
 
 /// Whoever waits is closed for another, or not at all.
 const PATIENT: &[&str] = &[
@@ -27,6 +28,8 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 /// There is nothing to wait for but time: whoever has waited for it may go for another.
 const WAITED: Duration = Duration::from_millis(300);
 
+const ADMIN: &[&str] = &["--admin", "127.0.0.1:0"];
+
 fn flags(most: &'static str) -> Vec<&'static str> {
     [PATIENT, &["--connections-max", most]].concat()
 }
@@ -45,10 +48,14 @@ fn who_waits_for_longest_goes_for_who_comes() {
     let rows: [Row; 3] = [("idle", asked), ("with half a head", half), ("silent", Server::connect)];
     for (what, keep) in rows {
         on_every(Program::Weir, |combination| {
-            let server = combination.start(&site.root(), &flags("8"));
+            let flags = [&flags("8")[..], ADMIN].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
             let mut first = keep(&server);
-            // By then the first is known to wait.
+            // By then the first is known to wait, and that it is the only one.
             check_fetched(combination, &server, what);
+            let is_gone = || counted(admin, "closed") >= 1.0;
+            assert!(await_true(PATIENCE, is_gone), "{combination}: nobody has gone");
             let mut others: Vec<Wire> = (1..8).map(|_| asked(&server)).collect();
             check_fetched(combination, &server, what);
             assert_eq!(first.end(), Ok(()), "{combination}: who was {what} for longest");
@@ -147,7 +154,7 @@ fn half_a_body(server: &Server) -> Wire {
 fn who_has_a_request_in_hand_does_not_go() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let flags = [&flags("4")[..], &["--admin", "127.0.0.1:0"]].concat();
+        let flags = [&flags("4")[..], ADMIN].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();
         let (mut busy, mut sends) = (in_flight(&server, 2), half_a_body(&server));
