@@ -228,7 +228,9 @@ fn judged(process: u32, mut row: impl FnMut(c_long, &[Condition])) {
     // Its own limits and nobody else's.
     row(libc::SYS_prlimit64, &[(0, u32::MAX, ITSELF)]);
     // The priority of its own thread, and of no process, group or user.
-    row(libc::SYS_setpriority, &[(0, u32::MAX, PRIO_PROCESS), (1, u32::MAX, ITSELF)]);
+    for call in [libc::SYS_getpriority, libc::SYS_setpriority] {
+        row(call, &[(0, u32::MAX, PRIO_PROCESS), (1, u32::MAX, ITSELF)]);
+    }
     // Its own end, by abort(3), and not that of whoever supervises it as the same user.
     row(libc::SYS_tgkill, &[(0, u32::MAX, process)]);
 }
