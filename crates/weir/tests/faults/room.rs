@@ -89,11 +89,14 @@ fn nobody_goes_while_another_worker_has_room() {
     const PROCESSES: &[&str] = &["--processes", "2"];
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let flags = [&flags("16")[..], PROCESSES].concat();
+        let flags = [&flags("16")[..], ADMIN, PROCESSES].concat();
         if !combination.takes(PROCESSES) {
             return;
         }
-        let server = combination.start(&site.root(), &flags);
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let are_two = || counted(admin, "started") >= 2.0;
+        assert!(await_true(PATIENCE, are_two), "{combination}: one worker alone");
         let mut all: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
         // By then each of them may go.
         std::thread::sleep(WAITED);
