@@ -214,12 +214,13 @@ fn a_client_that_reads_slowly_but_steadily_is_served() {
 #[test]
 fn a_client_that_takes_bytes_all_the_time_is_not_late() {
     const BYTES: usize = 96 << 10;
-    // 22 KiB a second: 64 KiB take three silences.
+    // 11 KiB a second: 64 KiB take three silences. Of these each is long enough for a client that
+    // does not come to run at once.
     const SIP_BYTES: usize = 2 << 10;
-    const SIP: Duration = Duration::from_millis(90);
+    const SIP: Duration = Duration::from_millis(180);
     let site = Fixture::new();
     write(&site.root().join("sipped.bin"), &pattern(BYTES));
-    let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "1000", "--send-buffer-kb", "4"];
+    let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "2000", "--send-buffer-kb", "4"];
     for program in [Program::Weir, Program::Recoded] {
         on_every(program, |combination| {
             let server = combination.start(&site.root(), &flags);
