@@ -30,8 +30,8 @@ pub struct Deadline {
 
 impl Deadline {
     /// Since when its connection has waited for a request or for the rest of a head, at no cost of
-    /// ours; nothing if it waits for neither. Of one that others serve in the place of too early a
-    /// moment: it makes room for nobody, because nobody comes to it any more.
+    /// ours; nothing if it waits for neither. Of a retired one this is too early, which does not
+    /// matter: nobody comes to its process any more for whom it could go.
     #[must_use]
     pub fn waits_since(&self, limits: &Limits) -> Option<Instant> {
         match self.timeout {
