@@ -87,6 +87,7 @@ impl Pool {
         let members = &self.members;
         while !self.is_draining() {
             members.wake().wait();
+            members.wake().clear();
             if members.is_short() && members.free() == 0 && members.may_grow() {
                 self.spawn();
             }
@@ -209,7 +210,7 @@ fn each_connection_is_served_once_and_a_drain_ends() {
             clients.join().unwrap();
             let mut served = pool.served.lock().unwrap();
             served.sort_unstable();
-            assert!(served.iter().copied().eq(0..connections), "{served:?} were served");
+            assert!(served.iter().copied().eq(0..connections), "{:?} were served", *served);
             assert_eq!((pool.members.all(), pool.members.free()), (0, 0));
         });
     }

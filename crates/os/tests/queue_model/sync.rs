@@ -31,6 +31,12 @@ impl<T> Mutex<T> {
         Ok(self.locked())
     }
 
+    #[allow(dead_code, reason = "a pool tries, a queue waits")]
+    pub(crate) fn try_lock(&self) -> Result<MutexGuard<'_, T>, ()> {
+        let held = self.0.try_lock().map_err(drop)?;
+        Ok(MutexGuard { mutex: self, held })
+    }
+
     fn locked(&self) -> MutexGuard<'_, T> {
         // A thread that panics ends the exploration.
         MutexGuard { mutex: self, held: self.0.lock().expect("nobody has panicked") }
