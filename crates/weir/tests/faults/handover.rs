@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
-use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, stop};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::slow::SlowFiles;
@@ -273,8 +273,8 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
         server.await_line("this one retires");
         server.signal(Signal::TERM);
         send(new, Signal::TERM);
-        for wire in &mut clients {
-            let came = wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+        let content = |wire: &mut Wire| wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+        for came in at_once(&mut clients, content) {
             assert_eq!(came, Ok(HUGE_BYTES), "{combination}");
         }
         drop(clients);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
@@ -130,17 +130,15 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
 fn a_drain_at_the_limit_loses_nobody() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        // Who reads last waits for the others to read.
         let flags = ["--connections-max", "4", "--drain-timeout-ms", "600000"];
-        let flags = [&flags[..], &["--stall-timeout-ms", "600000"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let mut busy = in_flight(&server, 4);
         let ask = |_| server.asking(server.address, "/digits.txt");
         let mut waiting: Vec<Wire> = (0..12).map(ask).collect();
         server.signal(Signal::TERM);
         server.await_line("draining");
-        for wire in &mut busy {
-            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a request in flight");
+        for rest in at_once(&mut busy, Wire::rest) {
+            assert_eq!(rest, Ok(HUGE_BYTES), "{combination}: a request in flight");
         }
         for (at, wire) in waiting.iter_mut().enumerate() {
             check_reply(combination, wire, &format!("waiting client {at}"));

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Map, Value};
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::children;
 use crate::support::server::{Combination, Program, Server, on_every, run, send};
 use crate::support::wire::Wire;
@@ -133,8 +133,8 @@ fn to_open_logs_again_does_not_cut_a_drain_short() {
         server.signal(Signal::TERM);
         server.await_line("draining");
         server.signal(Signal::USR1);
-        for wire in &mut clients {
-            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}");
+        for rest in at_once(&mut clients, Wire::rest) {
+            assert_eq!(rest, Ok(HUGE_BYTES), "{combination}");
         }
         let status = server.ended(PATIENCE).and_then(|status| status.code());
         assert_eq!(status, Some(0), "{combination}");

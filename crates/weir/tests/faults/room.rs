@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::metrics::counted;
 use crate::support::rest::check_rests;
 use crate::support::server::{Combination, Program, Server, on_every};
@@ -178,9 +178,8 @@ fn who_has_a_request_in_hand_does_not_go() {
         assert_eq!(reply, Ok((200, DIGITS.to_vec())), "{combination}: when one has gone");
         sends.send(b"lf").expect("sent");
         assert_eq!(sends.reply(false).map(|(head, _)| head.status), Ok(200), "{combination}");
-        for wire in &mut busy {
-            wire.fin().expect("its side ends");
-            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}: a reply in hand");
+        for rest in at_once(&mut busy, |wire| wire.fin().map(|()| wire.rest())) {
+            assert_eq!(rest, Ok(Ok(HUGE_BYTES)), "{combination}: a reply in hand");
         }
         server.stop();
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::fixture::Fixture;
-use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, stop};
 use crate::support::server::{Program, on_every, send};
@@ -20,8 +20,7 @@ fn requests_in_flight_are_finished_after_sigterm() {
         let load = Load::start(server.address, "/large.bin", 2, false);
         let mut clients = in_flight(&server, 3);
         server.signal(Signal::TERM);
-        for wire in &mut clients {
-            let came = wire.rest();
+        for came in at_once(&mut clients, Wire::rest) {
             assert_eq!(came, Ok(HUGE_BYTES), "{combination}: a request in flight was lost");
         }
         let status = server.ended(Duration::from_secs(30));
@@ -153,14 +152,14 @@ fn a_request_behind_one_in_flight_is_answered_after_sigterm() {
         server.signal(Signal::TERM);
         server.await_line("draining");
         clients[1].get("/digits.txt", "").expect("sent");
-        for wire in &mut clients {
+        at_once(&mut clients, |wire| {
             let huge = wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
             assert_eq!(huge, Ok(HUGE_BYTES), "{combination}: the one in flight");
             let reply = wire.reply(false).map(|(head, body)| (head.status, head.closes(), body));
             let whole = (200, true, site.content("/digits.txt"));
             assert_eq!(reply, Ok(whole), "{combination}: the one behind it");
             assert_eq!(wire.end(), Ok(()), "{combination}");
-        }
+        });
         let status = server.ended(PATIENCE).and_then(|status| status.code());
         assert_eq!(status, Some(0), "{combination}: after draining");
     });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::server::{
     Combination, Program, Server, as_user, combinations, example, on_every, run,
 };
@@ -98,8 +98,8 @@ fn a_drain_that_needs_no_force_cuts_nobody_off() {
         let mut clients = in_flight(&server, 2);
         server.signal(Signal::TERM);
         server.await_line("draining");
-        for wire in &mut clients {
-            assert_eq!(wire.rest(), Ok(HUGE_BYTES), "{combination}");
+        for rest in at_once(&mut clients, Wire::rest) {
+            assert_eq!(rest, Ok(HUGE_BYTES), "{combination}");
         }
         let status = server.ended(PATIENCE).and_then(|status| status.code());
         let said = server.last_words();

@@ -26,6 +26,19 @@ pub(crate) fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
     (0..count).map(begun).collect()
 }
 
+/// What each of them does, at the same time: whoever waited for the others to read would be given up
+/// for reading nothing.
+pub(crate) fn at_once<T: Send>(
+    clients: &mut [Wire],
+    does: impl Fn(&mut Wire) -> T + Sync,
+) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let does = &does;
+        let all: Vec<_> = clients.iter_mut().map(|wire| scope.spawn(move || does(wire))).collect();
+        all.into_iter().map(|one| one.join().expect("its own failure is told")).collect()
+    })
+}
+
 /// A connection on which one request has been answered.
 pub(crate) fn asked(server: &Server) -> Wire {
     let mut wire = server.asking(server.address, "/digits.txt");
