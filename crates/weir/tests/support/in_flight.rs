@@ -26,8 +26,8 @@ pub(crate) fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
     (0..count).map(begun).collect()
 }
 
-/// What each of them does, at the same time: whoever waited for the others to read would be given up
-/// for reading nothing.
+/// What each of them does, at the same time: whoever waited for the others to read would be given
+/// up for reading nothing.
 pub(crate) fn at_once<T: Send>(
     clients: &mut [Wire],
     does: impl Fn(&mut Wire) -> T + Sync,
