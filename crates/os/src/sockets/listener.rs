@@ -11,6 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
+use super::syn_filter;
 use crate::{Address, Socket};
 
 /// A listening stream socket, TCP or Unix. Itself it never blocks, so that several may share it.
@@ -176,6 +177,44 @@ impl Listener {
         // SK_MEMINFO_DROPS of linux/sock_diag.h.
         let memory: [u32; 9] = self.option(libc::SOL_SOCKET, libc::SO_MEMINFO)?;
         Ok(Queue { length: info[6], max: info[7], drops: memory[8] })
+    }
+
+    /// From now on admits so many of 65,536 who knock, chosen by a hash of their address and port
+    /// and of `salt`; the kernel drops the SYNs of the others, who try again and are refused again.
+    /// Whoever has a connection, or has begun one, keeps it. A Unix socket takes no notice. Who
+    /// inherits the socket inherits this.
+    ///
+    /// # Errors
+    /// Whoever made the socket has forbidden it (SO_LOCK_FILTER); no memory.
+    pub fn admit(&self, of_65536: u16, salt: u32) -> io::Result<()> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        let mut program = syn_filter::program(of_65536, salt);
+        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+        // SAFETY: the kernel copies the program, of the length given, before the call returns.
+        let done = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ATTACH_FILTER,
+                std::ptr::from_ref(&filter).cast(),
+                size_of_val(&filter) as libc::socklen_t,
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// From now on admits all who knock.
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub fn admit_all(&self) -> io::Result<()> {
+        match self.set_option(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0) {
+            // There was no filter.
+            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            done => done,
+        }
     }
 
     /// Leaves a connection in the kernel until its first bytes have come, for about `seconds`. A

@@ -10,6 +10,7 @@ mod socket;
 pub mod socket_diag;
 mod spare;
 mod stranger;
+mod syn_filter;
 
 pub use address::Address;
 pub use listener::{Blocking, Listener, Queue};
