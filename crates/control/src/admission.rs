@@ -1,206 +1,350 @@
-//! Who of those that knock is let in, so that nobody waits for long.
+//! Who of those that knock is let in, so that nobody who is let in waits for long.
+//!
+//! A server that takes everybody serves clients that have left already: livelock on dead clients
+//! (Carter and Cherkasova; Brecht04 8). Turning somebody away has to cost little, so it is done
+//! where a connection begins: the listening socket admits a share of the SYNs, and its queue has
+//! room for as many as are served soon.
+//!
+//! In calm everybody is admitted. When the least wait in an interval is too long it is a flood
+//! (CoDel, RFC 8289), and the share becomes what the server can do of what is asked of it: both are
+//! rates that were seen. From then on it moves rarely and by little, in proportion to how far the
+//! wait is off. Each move lets in clients that were refused before and try again, seconds late, and
+//! they come in a crowd: an eager controller would chase its own echo.
 
 use measure::{Duration, Instant};
 
-/// The wait that is aimed at (DAGOR).
-const TARGET: f64 = 0.020;
-/// A wait that is longer than this for so long is a flood (CoDel, RFC 8289).
+/// A wait that is longer than it may be for so long is a flood (CoDel's interval, RFC 8289 4.3).
 const INTERVAL: Duration = Duration::from_millis(100);
-const HOLD: Duration = Duration::from_millis(200);
 /// So many who wait are no flood, however slow the server is.
 const FEW: u32 = 16;
+/// How often the queue is looked at. In a flood it may fill within milliseconds.
+const LOOK_CALM: Duration = Duration::from_millis(20);
+const LOOK_FLOOD: Duration = Duration::from_millis(2);
+/// So long a wait, in seconds, is a flood after a shorter time.
+const HURRY_S: f64 = 0.2;
+const HURRY_AFTER: Duration = Duration::from_millis(40);
+
+/// In a flood the queue has room for so many times the wait that is aimed at: fewer, and who was
+/// admitted would find it full behind his handshake; more, and he would wait for too long.
+const ROOM: f64 = 4.0;
+/// Without a filter the queue alone bounds the wait.
+const ROOM_WITHOUT_FILTER: f64 = 1.0;
 const BACKLOG_MIN: u32 = 16;
 const SHARE_MIN: f64 = 1.0 / 64.0;
 
-#[derive(Debug, Clone, Copy, Default)]
+/// Share given up for each second that the wait is too long.
+const GAIN: f64 = 0.5;
+/// At the begin of a flood less is admitted, until the queue that has built up is worked off: in so
+/// many seconds, and at most so much less.
+const DRAIN_S: f64 = 0.3;
+const DRAIN_MOST: f64 = 0.22;
+/// How far the share goes beyond what the rates say, when nobody waits.
+const MORE: f64 = 0.02;
+/// A share that would change by less stays, because each change lets in who was refused.
+const STEP_MIN: f64 = 0.005;
+/// What was offered is averaged over so many seconds: at first, and when it has settled.
+const MEMORY_NEW_S: f64 = 0.25;
+const MEMORY_S: f64 = 0.8;
+/// A flood settles for so long; and again, when the queue was empty for so many intervals.
+const SETTLES: Duration = Duration::from_millis(1700);
+const STARVED_MAX: i32 = 5;
+/// After a large step the rates tell nothing for so long: a round trip and some.
+const HOLD: Duration = Duration::from_millis(200);
+const LARGE_STEP: f64 = 0.1;
+/// Who finds the queue full is not told from who met the filter: then more are offered than were
+/// seen, by so much in each interval.
+const UNSEEN: f64 = 1.005;
+/// While the queue is empty the share grows by so much in each interval, and faster each time.
+const BOOST: f64 = 1.01;
+const BOOSTS_MAX: i32 = 10;
+/// Weight of what was known of the capacity before, in each interval.
+const CAPACITY_KEPT: f64 = 0.7;
+/// All were admitted for so long: it is calm again.
+const CALM_AFTER: Duration = Duration::from_secs(1);
+
+/// A share of those who knock, in parts of [`ALL`].
+pub type Share = u32;
+/// All of them.
+pub const ALL: Share = 1 << 16;
+
+/// What is seen of a listening socket. Counts are since whenever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sample {
+    /// Connections that wait to be accepted.
     pub queue: u32,
+    /// Connections that were accepted.
     pub accepted: u64,
+    /// SYNs that were dropped, by the filter or by a full queue; it wraps.
     pub refused: u32,
 }
 
+/// What is set for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
+    /// Connections that may wait.
     pub backlog: u32,
-    /// Of 65,536.
-    pub share: u32,
+    /// Of those who knock, how many are admitted.
+    pub share: Share,
 }
 
-pub const ALL: u32 = 1 << 16;
+/// What an operator has decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The wait to be accepted that is aimed at.
+    pub wait: Duration,
+    /// Connections that may wait in calm.
+    pub backlog_max: u32,
+    /// So many may wait, always.
+    pub backlog: Option<u32>,
+    /// So many are admitted, always: as where there is no filter.
+    pub share: Option<Share>,
+}
 
+/// What is believed of a listening socket.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Told {
+    /// More come than can be served soon.
+    pub is_flood: bool,
+    /// Connections a second that are served when all that can is done; 0: not yet known.
+    pub capacity: f64,
+    /// Connections a second that would come in if all were admitted; known in a flood.
+    pub offered: f64,
+    /// How long who comes now will wait to be accepted.
+    pub wait: Duration,
+}
+
+/// The controller of a listening socket.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    backlog_max: u32,
-    /// Connections a second at work.
+    bounds: Bounds,
     capacity: f64,
     flood: Option<Flood>,
-    begun: Option<(Instant, Sample)>,
-    least: u32,
-    most: u32,
-    sum: f64,
-    looks: f64,
-    set: Setting,
-    pub p: Params,
+    window: Option<Window>,
+    wait_s: f64,
+    setting: Setting,
 }
 
 #[derive(Debug, Clone)]
 struct Flood {
     share: f64,
-    /// Connections a second that would come in if all were let in.
     offered: f64,
-    /// Inflow tells nothing before that.
+    /// Until then what comes in is the answer to another share.
     hold: Instant,
-    starved: i32,
-    full: i32,
     settles: Instant,
-    calm_since: Instant,
+    /// Intervals in which the queue was empty.
+    starved: i32,
+    /// When it was last certain that it is one.
+    seen: Instant,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct Params {
-    pub kd: f64,
-    pub cap_s: f64,
-    pub tau: f64,
-    pub sigma: f64,
-    pub hyst: f64,
-    pub full: f64,
-    pub up: f64,
-    pub boost: f64,
-    pub tau0: f64,
-    pub settle: f64,
-    pub drain: f64,
+/// What was seen in an interval so far.
+#[derive(Debug, Clone)]
+struct Window {
+    since: Instant,
+    first: Sample,
+    least: u32,
+    most: u32,
+    sum: f64,
+    looks: f64,
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Self { kd: 1.0, cap_s: 0.080, tau: 3.0, sigma: 4.0, hyst: 0.01, full: 1.02, up: 1.02, boost: 1.02, tau0: 0.5, settle: 1.0, drain: 0.0 }
-    }
+/// What was seen in a whole one, a second.
+struct Rates {
+    took: f64,
+    accepted: f64,
+    inflow: f64,
+    refused: f64,
 }
 
 impl Admission {
-    pub fn new(backlog_max: u32) -> Self {
-        Self {
-            backlog_max,
+    /// In calm.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        let mut admission = Self {
+            bounds,
             capacity: 0.0,
             flood: None,
-            begun: None,
-            least: u32::MAX,
-            sum: 0.0,
-            looks: 0.0,
-            most: 0,
-            set: Setting { backlog: backlog_max, share: ALL },
-            p: Params::default(),
-        }
-    }
-
-    pub fn every(&self) -> Duration {
-        if self.flood.is_some() { Duration::from_millis(2) } else { Duration::from_millis(20) }
-    }
-
-    pub fn state(&self) -> (bool, f64, f64) {
-        (self.flood.is_some(), self.flood.as_ref().map_or(1.0, |f| f.share), self.capacity)
-    }
-
-    pub fn observe(&mut self, now: Instant, s: &Sample) -> Option<Setting> {
-        let Some((begun, first)) = self.begun else {
-            self.begin(now, s);
-            return None;
+            window: None,
+            wait_s: 0.0,
+            setting: Setting { backlog: 0, share: 0 },
         };
-        self.least = self.least.min(s.queue);
-        self.most = self.most.max(s.queue);
-        self.sum += f64::from(s.queue);
-        self.looks += 1.0;
-        let took = (now - begun).as_secs_f64();
-        let accepted = (s.accepted - first.accepted) as f64;
-        let hurry = self.flood.is_none()
-            && took >= 0.04
-            && self.least > FEW
-            && f64::from(s.queue) > 0.2 * accepted / took;
-        if now - begun >= INTERVAL || hurry {
-            let rate = accepted / took;
-            let few = if self.flood.is_some() { 2 } else { FEW };
-            if self.least > few {
-                let old = if self.flood.is_some() { 0.7 } else { 0.0 };
-                self.capacity = old * self.capacity + (1.0 - old) * rate;
-            } else {
-                self.capacity = self.capacity.max(rate);
-            }
-            let inflow = rate + (f64::from(s.queue) - f64::from(first.queue)) / took;
-            let refused = f64::from(s.refused.wrapping_sub(first.refused)) / took;
-            match self.flood.take() {
-                None => self.detect(now, s, inflow + refused),
-                Some(flood) => self.steer(flood, now, took, inflow),
-            }
-            self.begin(now, s);
-        }
-        self.setting()
+        admission.setting = admission.wanted();
+        admission
     }
 
-    fn begin(&mut self, now: Instant, s: &Sample) {
-        self.begun = Some((now, *s));
-        (self.sum, self.looks, self.least, self.most) = (0.0, 0.0, u32::MAX, 0);
+    /// From now on these hold.
+    pub fn bind(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
     }
 
-    fn detect(&mut self, now: Instant, s: &Sample, offered: f64) {
-        if self.least > FEW && f64::from(self.least) / self.capacity > TARGET {
-            let delay = f64::from(s.queue) / self.capacity;
-            let drain = 1.0 - ((delay - TARGET) / 0.3).clamp(0.0, self.p.drain);
-            let share = (self.capacity / offered * drain).clamp(SHARE_MIN, 1.0);
-            self.flood = Some(Flood { share, offered, hold: now + HOLD, starved: 0, full: 0, settles: now + Duration::from_secs(1), calm_since: now });
+    /// What is set now.
+    #[must_use]
+    pub const fn setting(&self) -> Setting {
+        self.setting
+    }
+
+    /// What is believed.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        Told {
+            is_flood: self.flood.is_some(),
+            capacity: self.capacity,
+            offered: self.flood.as_ref().map_or(0.0, |flood| flood.offered),
+            wait: Duration::from_secs_f64(self.wait_s),
         }
     }
 
-    fn steer(&mut self, mut flood: Flood, now: Instant, took: f64, inflow: f64) {
-        let p = self.p;
-        let delay = self.sum / self.looks / self.capacity.max(1.0);
-        let is_full = self.most >= self.set.backlog;
-        let is_starved = f64::from(self.most) < (TARGET / 4.0 * self.capacity).max(2.0);
-        flood.full = if is_full { flood.full + 1 } else { 0 };
+    /// How long after a look the next one is due.
+    #[must_use]
+    pub const fn look_after(&self) -> Duration {
+        if self.flood.is_some() { LOOK_FLOOD } else { LOOK_CALM }
+    }
+
+    /// Takes note of what is seen; what is to be set, if that changes. Counts that go back begin
+    /// anew.
+    pub fn observe(&mut self, now: Instant, sample: &Sample) -> Option<Setting> {
+        if self.window.take_if(|window| sample.accepted < window.first.accepted).is_some() {
+            self.flood = None;
+        }
+        // In calm only that tells something in which somebody waited all the time.
+        if self.flood.is_none() && sample.queue <= FEW {
+            self.window = None;
+            self.wait_s = 0.0;
+        } else {
+            let window = self.window.get_or_insert_with(|| Window::new(now, sample));
+            window.add(sample);
+            let took = now - window.since;
+            let rates = window.rates(sample, took);
+            let hurries = self.flood.is_none()
+                && took >= HURRY_AFTER
+                && f64::from(sample.queue) > HURRY_S * rates.accepted;
+            if (took >= INTERVAL || hurries)
+                && let Some(window) = self.window.replace(Window::new(now, sample))
+            {
+                self.conclude(now, &window, &rates, sample.queue);
+            }
+        }
+        let wanted = self.wanted();
+        let is_new = wanted != self.setting;
+        self.setting = wanted;
+        is_new.then_some(wanted)
+    }
+
+    fn conclude(&mut self, now: Instant, window: &Window, rates: &Rates, queue: u32) {
+        // Where nobody waits the server could do more than was asked for.
+        let is_busy = self.flood.is_none() || window.least > 2;
+        let kept = match self.flood {
+            Some(_) if is_busy => CAPACITY_KEPT,
+            Some(_) if rates.accepted < self.capacity => 1.0,
+            _ => 0.0,
+        };
+        self.capacity = kept * self.capacity + (1.0 - kept) * rates.accepted;
+        self.wait_s = window.sum / window.looks / self.capacity.max(1.0);
+        let aim = self.bounds.wait.as_secs_f64();
+        match self.flood.take() {
+            Some(flood) => self.flood = self.steered(flood, now, window, rates),
+            None if f64::from(window.least) > aim * self.capacity => {
+                let offered = rates.inflow + rates.refused;
+                let late_s = f64::from(queue) / self.capacity - aim;
+                let drained = 1.0 - (late_s / DRAIN_S).clamp(0.0, DRAIN_MOST);
+                self.flood = Some(Flood {
+                    share: (drained * self.capacity / offered).clamp(SHARE_MIN, 1.0),
+                    offered,
+                    hold: now + HOLD,
+                    settles: now + SETTLES,
+                    starved: 0,
+                    seen: now,
+                });
+            }
+            None => {}
+        }
+    }
+
+    /// The flood as it goes on, if it does.
+    fn steered(
+        &self,
+        mut flood: Flood,
+        now: Instant,
+        window: &Window,
+        rates: &Rates,
+    ) -> Option<Flood> {
+        let aim = self.bounds.wait.as_secs_f64();
+        let is_full = window.most >= self.setting.backlog;
+        let is_starved = f64::from(window.most) < (aim / 4.0 * self.capacity).max(2.0);
         flood.starved = if is_starved { flood.starved + 1 } else { 0 };
-        if flood.starved >= 5 { flood.settles = now + Duration::from_secs_f64(p.settle) }
-        let settles = now < flood.settles;
-        if is_full {
-            // Who met a full queue is not told from who met the filter.
-            if now >= flood.hold { flood.offered = (flood.offered * p.full).max(inflow / flood.share); }
-        } else if now >= flood.hold {
-            let offered = inflow / flood.share;
-            let n = (inflow * took).max(1.0);
-            let off = (offered / flood.offered).ln().abs();
-            let tau = if settles { p.tau0 } else { p.tau };
-            let is_new = settles && off > p.sigma / n.sqrt();
-            let keep = if is_new { 0.0 } else { (-took / tau).exp() };
-            flood.offered = keep * flood.offered + (1.0 - keep) * offered;
+        if flood.starved >= STARVED_MAX {
+            flood.settles = now + SETTLES;
         }
-        let load = if delay > 2.0 * TARGET {
-            (1.0 - p.kd * (delay - 2.0 * TARGET)).max(0.5)
-        } else if delay < TARGET / 4.0 { p.up } else { 1.0 };
-        let boost = p.boost.powi(flood.starved.min(10));
+        if now >= flood.hold {
+            let memory_s = if now < flood.settles { MEMORY_NEW_S } else { MEMORY_S };
+            let kept = (-rates.took / memory_s).exp();
+            let offered = rates.inflow / flood.share;
+            flood.offered = match is_full {
+                true => (flood.offered * UNSEEN).max(offered),
+                false => kept * flood.offered + (1.0 - kept) * offered,
+            };
+        }
+        let error = self.wait_s - aim;
+        let load = (1.0 - GAIN * error).clamp(0.5, 1.0 + MORE);
+        let boost = BOOST.powi(flood.starved.min(BOOSTS_MAX));
         let wanted = load * boost * self.capacity / flood.offered.max(1.0);
         let wanted = wanted.clamp(SHARE_MIN, 1.0);
-        let change = (wanted / flood.share).ln().abs();
-        if change > p.hyst || wanted >= 1.0 {
-            if change > 0.1 { flood.hold = now + HOLD; }
+        let step = (wanted / flood.share).ln().abs();
+        if step > STEP_MIN || wanted >= 1.0 {
+            if step > LARGE_STEP {
+                flood.hold = now + HOLD;
+            }
             flood.share = wanted;
         }
-        if flood.share < 1.0 {
-            flood.calm_since = now;
+        let is_refusing = if self.bounds.share.is_some() {
+            rates.refused > 0.0 || is_full
+        } else {
+            flood.share < 1.0
+        };
+        if is_refusing {
+            flood.seen = now;
         }
-        if now - flood.calm_since <= Duration::from_secs(1) {
-            self.flood = Some(flood);
-        }
+        (now - flood.seen <= CALM_AFTER).then_some(flood)
     }
 
-    fn setting(&mut self) -> Option<Setting> {
-        let old = self.set;
-        let backlog = match self.flood {
-            Some(_) => ((self.capacity * self.p.cap_s) as u32).clamp(BACKLOG_MIN, self.backlog_max),
-            None => self.backlog_max,
-        };
-        let share = self.flood.as_ref().map_or(ALL, |f| (f.share * f64::from(ALL)) as u32);
-        if backlog.abs_diff(old.backlog) > old.backlog / 8 {
-            self.set.backlog = backlog;
+    fn wanted(&self) -> Setting {
+        let Bounds { wait, backlog_max, backlog, share } = self.bounds;
+        let of_flood = self.flood.as_ref().map(|flood| {
+            let room = if share.is_some() { ROOM_WITHOUT_FILTER } else { ROOM };
+            let most = (room * wait.as_secs_f64() * self.capacity) as u32;
+            // A `listen` for a handful more or less is not worth its while.
+            let known = self.setting.backlog;
+            let most = if most.abs_diff(known) > known / 8 { most } else { known };
+            (most.clamp(BACKLOG_MIN, backlog_max.max(BACKLOG_MIN)), flood.share)
+        });
+        let (most, admitted) = of_flood.unwrap_or((backlog_max, 1.0));
+        let admitted = (admitted * f64::from(ALL)) as Share;
+        Setting { backlog: backlog.unwrap_or(most), share: share.unwrap_or(admitted) }
+    }
+}
+
+impl Window {
+    const fn new(since: Instant, first: &Sample) -> Self {
+        Self { since, first: *first, least: u32::MAX, most: 0, sum: 0.0, looks: 0.0 }
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        self.least = self.least.min(sample.queue);
+        self.most = self.most.max(sample.queue);
+        self.sum += f64::from(sample.queue);
+        self.looks += 1.0;
+    }
+
+    fn rates(&self, last: &Sample, took: Duration) -> Rates {
+        let took = took.as_secs_f64().max(1e-9);
+        let accepted = last.accepted.saturating_sub(self.first.accepted) as f64;
+        let queued = f64::from(last.queue) - f64::from(self.first.queue);
+        let refused = f64::from(last.refused.wrapping_sub(self.first.refused));
+        Rates {
+            took,
+            accepted: accepted / took,
+            inflow: ((accepted + queued) / took).max(0.0),
+            refused: refused / took,
         }
-        self.set.share = share;
-        (self.set != old).then_some(self.set)
     }
 }

@@ -93,6 +93,12 @@ impl Listener {
         self.is_tcp
     }
 
+    /// Whether it was handed over, and its owner goes on listening.
+    #[must_use]
+    pub const fn is_lent(&self) -> bool {
+        self.is_lent
+    }
+
     /// Takes the connection that has waited longest.
     ///
     /// # Errors

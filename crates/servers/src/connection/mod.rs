@@ -5,6 +5,7 @@ pub(crate) mod by_address;
 pub(crate) mod calls;
 mod disk_waits;
 pub(crate) mod gate;
+pub(crate) mod intake;
 pub(crate) mod journal;
 pub(crate) mod login;
 pub(crate) mod pending;

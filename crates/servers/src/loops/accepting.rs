@@ -7,6 +7,7 @@ use os::{Blocking, Listener, Socket, SpareDescriptor};
 
 use crate::connection::books::Books;
 use crate::connection::gate::Gate;
+use crate::connection::intake::Intake;
 use crate::connection::places::TOKENS_END;
 use crate::shared::counters::Counter;
 
@@ -16,6 +17,7 @@ pub(super) const LISTENER_0: u64 = TOKENS_END;
 /// What takes connections.
 pub(crate) struct Accepting {
     pub(crate) gate: Gate,
+    pub(crate) intake: Intake,
     spare: SpareDescriptor,
     /// Which listening socket is the first in an accept-phase: none is always the last.
     first: usize,
@@ -40,6 +42,7 @@ impl Accepting {
         }
         Ok(Self {
             gate: Gate::new(books.server.connections_max),
+            intake: Intake::new(books.worker),
             spare: SpareDescriptor::new()?,
             first: 0,
             is_watched: true,

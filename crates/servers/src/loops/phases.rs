@@ -154,21 +154,27 @@ impl<'s> Loop<'s> {
     pub(crate) fn accept(&mut self) {
         // Who could have gone for a newcomer has perhaps something to be looked at by now.
         self.look_for_room();
-        let limit = self.books.server.accept_limit();
         // Who does not stay fills no gate: of those no more are taken than could wait.
         let mut lost = 0;
         for (place, listener) in self.accepting.listeners(&self.books) {
+            let limit = self.accepting.intake.quota(self.books.worker, place, self.books.now.at);
+            let mut taken = 0;
             for _ in 0..limit {
+                taken += 1;
                 let stays = match self.accepting.take(listener, &mut self.books) {
                     Taken::One(socket) => self.admit(socket, place).is_some(),
                     Taken::Lost => false,
-                    Taken::Nobody => break,
+                    Taken::Nobody => {
+                        taken -= 1;
+                        break;
+                    }
                 };
                 lost += u32::from(!stays);
                 if lost >= self.books.server.waiting_max() {
                     break;
                 }
             }
+            self.books.server.admissions.took(place, taken);
         }
         let took = self.books.look_at_clock().as_nanos() as u64;
         self.books.tally.add(Counter::AcceptNs, took);

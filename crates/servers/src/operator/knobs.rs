@@ -1,6 +1,7 @@
 //! The table of knobs: every limit and every choice, once. Flags, documentation and later the
 //! configuration file, the lab and the controllers read this table.
 
+mod admission;
 mod architecture;
 mod files;
 mod host;
@@ -104,6 +105,7 @@ pub fn knob(name: &str) -> Option<&'static Knob> {
 pub fn all() -> impl Iterator<Item = &'static Knob> {
     let tables = [
         architecture::KNOBS,
+        admission::KNOBS,
         files::KNOBS,
         replies::KNOBS,
         limits::KNOBS,

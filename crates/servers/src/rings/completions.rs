@@ -18,6 +18,7 @@ use os::ring::{Done, How, Ring, RingSettings};
 use super::connection::{Ending, Receive, RingConnection};
 use crate::connection::books::Books;
 use crate::connection::gate::Gate;
+use crate::connection::intake::Intake;
 use crate::connection::pending::Pending;
 use crate::connection::places::{Places, TOKENS_END, place_of};
 use crate::connection::timers::Timers;
@@ -66,6 +67,7 @@ pub(crate) struct Completions<'s> {
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
     gate: Gate,
+    intake: Intake,
     /// Connections that may come in beyond the maximum, until those are closed that go for them.
     beyond: usize,
     /// Those of them that are to be closed, and wait only for what is in flight.
@@ -123,6 +125,7 @@ impl<'s> Completions<'s> {
             timers: Timers::new(),
             touched: Vec::new(),
             gate: Gate::new(server.connections_max),
+            intake: Intake::new(worker),
             beyond: room::beyond(server.connections_max),
             going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],

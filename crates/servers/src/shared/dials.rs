@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
+use control::admission::{ALL, Share};
+use measure::Duration;
 use os::Notices;
 
 use crate::shared::settings::Settings;
@@ -10,44 +12,69 @@ use crate::shared::settings::Settings;
 /// The words of one generation of workers.
 pub struct Dials {
     words: Notices,
-    /// The architecture's own.
-    accept_limit_auto: u32,
 }
 
+/// Places of the words, in the order of [`DIALS`].
 const ACCEPT_LIMIT: usize = 0;
 const WORK_BYTES_MAX: usize = 1;
+const BACKLOG: usize = 2;
+const ADMIT_PERCENT: usize = 3;
+const QUEUE_DELAY_NS: usize = 4;
+const PHASE_NS: usize = 5;
 
-/// A knob that is such a word: how its value gets from the settings there, and back.
+/// A knob that is such a word: how its value gets from the settings there, and back. Of those that
+/// can be `auto` 0 says so.
 struct Dial {
     knob: &'static str,
-    word: usize,
-    read: fn(&Settings, accept_limit_auto: u32) -> u64,
+    read: fn(&Settings) -> u64,
     write: fn(&mut Settings, u64),
 }
 
 const DIALS: &[Dial] = &[
     Dial {
         knob: "accept-limit",
-        word: ACCEPT_LIMIT,
-        read: |s, auto| s.accept_limit.unwrap_or(auto).into(),
-        write: |s, word| s.accept_limit = Some(word as u32),
+        read: |s| s.accept_limit.unwrap_or(0).into(),
+        write: |s, word| s.accept_limit = number(word),
     },
     Dial {
         knob: "work-kb-max",
-        word: WORK_BYTES_MAX,
-        read: |s, _| s.work_bytes_max,
+        read: |s| s.work_bytes_max,
         write: |s, word| s.work_bytes_max = word,
+    },
+    Dial {
+        knob: "backlog",
+        read: |s| s.backlog.unwrap_or(0).into(),
+        write: |s, word| s.backlog = number(word),
+    },
+    Dial {
+        knob: "admit-percent",
+        read: |s| s.admit_percent.unwrap_or(0).into(),
+        write: |s, word| s.admit_percent = number(word),
+    },
+    Dial {
+        knob: "queue-delay-ms",
+        read: |s| s.queue_delay.as_nanos() as u64,
+        write: |s, word| s.queue_delay = Duration::from_nanos(word),
+    },
+    Dial {
+        knob: "phase-ms",
+        read: |s| s.phase.as_nanos() as u64,
+        write: |s, word| s.phase = Duration::from_nanos(word),
     },
 ];
 
+/// Connections that may wait in the kernel where the operator does not say: net.core.somaxconn's
+/// default.
+pub(crate) const BACKLOG_AUTO: u32 = 4096;
+
 impl Dials {
-    /// At what the settings say, and the architecture where they say nothing.
+    /// At what the settings say.
     ///
     /// # Errors
     /// The machine has no memory to share.
-    pub fn new(settings: &Settings, accept_limit_auto: u32) -> io::Result<Self> {
-        let dials = Self { words: Notices::new(DIALS.len())?, accept_limit_auto };
-        DIALS.iter().for_each(|dial| dials.set(dial, settings));
+    pub fn new(settings: &Settings) -> io::Result<Self> {
+        let dials = Self { words: Notices::new(DIALS.len())? };
+        (0..DIALS.len()).for_each(|word| dials.set(word, settings));
         Ok(dials)
     }
 
@@ -59,32 +86,71 @@ impl Dials {
 
     /// Takes over what has been set in `settings`; what is no dial is left as it is.
     pub fn turn(&self, knob: &str, settings: &Settings) {
-        DIALS.iter().filter(|dial| dial.knob == knob).for_each(|dial| self.set(dial, settings));
+        let word = DIALS.iter().position(|dial| dial.knob == knob);
+        word.into_iter().for_each(|word| self.set(word, settings));
     }
 
-    fn set(&self, dial: &Dial, settings: &Settings) {
-        self.words.words()[dial.word].store((dial.read)(settings, self.accept_limit_auto), Relaxed);
+    fn set(&self, word: usize, settings: &Settings) {
+        self.words.words()[word].store((DIALS[word].read)(settings), Relaxed);
     }
 
     /// Settings as they are in force: what was turned stands at its present value.
     #[must_use]
     pub fn in_force(&self, settings: &Settings) -> Settings {
         let mut settings = settings.clone();
-        for dial in DIALS {
-            (dial.write)(&mut settings, self.words.load(dial.word, Relaxed));
+        for (word, dial) in DIALS.iter().enumerate() {
+            (dial.write)(&mut settings, self.word(word));
         }
         settings
     }
 
-    /// Connections taken consecutively.
+    /// Connections taken consecutively; nothing: the architecture's own, and fewer in a flood.
     #[must_use]
-    pub fn accept_limit(&self) -> u32 {
-        self.words.load(ACCEPT_LIMIT, Relaxed) as u32
+    pub fn accept_limit(&self) -> Option<u32> {
+        number(self.word(ACCEPT_LIMIT))
     }
 
     /// Bytes sent to one connection before the others' turn.
     #[must_use]
     pub fn work_bytes_max(&self) -> u64 {
-        self.words.load(WORK_BYTES_MAX, Relaxed)
+        self.word(WORK_BYTES_MAX)
     }
+
+    /// Connections that may wait at a listening socket; nothing: fewer in a flood.
+    #[must_use]
+    pub fn backlog(&self) -> Option<u32> {
+        number(self.word(BACKLOG))
+    }
+
+    /// So many may wait at most.
+    #[must_use]
+    pub fn backlog_max(&self) -> u32 {
+        self.backlog().unwrap_or(BACKLOG_AUTO)
+    }
+
+    /// Of those who knock, how many are admitted; nothing: fewer in a flood.
+    #[must_use]
+    pub fn admitted(&self) -> Option<Share> {
+        number(self.word(ADMIT_PERCENT)).map(|percent| percent * ALL / 100)
+    }
+
+    /// The wait to be accepted that is aimed at in a flood.
+    #[must_use]
+    pub fn queue_delay(&self) -> Duration {
+        Duration::from_nanos(self.word(QUEUE_DELAY_NS))
+    }
+
+    /// How long accepting in a flood, and the work that comes of it, may take in a round.
+    #[must_use]
+    pub fn phase(&self) -> Duration {
+        Duration::from_nanos(self.word(PHASE_NS))
+    }
+
+    fn word(&self, word: usize) -> u64 {
+        self.words.load(word, Relaxed)
+    }
+}
+
+fn number(word: u64) -> Option<u32> {
+    Some(word as u32).filter(|number| *number > 0)
 }

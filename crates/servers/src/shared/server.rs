@@ -9,6 +9,7 @@ use os::{File, Listener, Wake};
 use site::Site;
 
 use crate::session::{LOADS_MAX, Sessions};
+use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
@@ -55,6 +56,8 @@ pub struct Server {
     pub connections_max: usize,
     /// What may be changed while workers serve.
     pub dials: Dials,
+    /// Who of those that knock is let in.
+    pub admissions: Admissions,
     /// Makes a session for each connection.
     pub sessions: Sessions,
     /// What went wrong, and what changed.
@@ -103,9 +106,14 @@ impl Server {
         }
     }
 
-    /// Connections taken consecutively.
-    pub(crate) fn accept_limit(&self) -> u32 {
-        self.dials.accept_limit()
+    /// All who knock at the listening socket at that place are admitted, and may wait, until a
+    /// worker decides anew.
+    pub(crate) fn lift(&self, place: usize) {
+        let listener = &self.listeners[place];
+        // What cannot be set cannot have been set before.
+        let _ = listener.admit_all();
+        let _ = listener.set_backlog(self.dials.backlog_max());
+        self.admissions.lift(place);
     }
 
     /// Bytes sent to one connection before the others' turn.
@@ -115,7 +123,7 @@ impl Server {
 
     /// Connections that may wait to be accepted.
     pub(crate) fn waiting_max(&self) -> u32 {
-        self.settings.backlog.saturating_mul(self.listeners.len() as u32)
+        self.dials.backlog_max().saturating_mul(self.listeners.len() as u32)
     }
 
     /// Requests of a worker that may wait to hear whether who asks is let in.

@@ -35,8 +35,14 @@ pub struct Settings {
     pub events_max: u32,
     /// Bytes sent to one connection before the others' turn.
     pub work_bytes_max: u64,
-    /// Connections a listening socket may hold that nobody has accepted.
-    pub backlog: u32,
+    /// Connections a listening socket may hold that nobody has accepted. None: fewer in a flood.
+    pub backlog: Option<u32>,
+    /// Of those who knock, how many are admitted. None: all, and fewer in a flood.
+    pub admit_percent: Option<u32>,
+    /// The wait to be accepted that is aimed at in a flood.
+    pub queue_delay: Duration,
+    /// How long accepting in a flood, and the work that comes of it, may take in a round.
+    pub phase: Duration,
     /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
     pub defer_accept_s: u32,
     /// Processes that run the architecture.
@@ -178,7 +184,10 @@ impl Default for Settings {
             passes: 2,
             events_max: 1024,
             work_bytes_max: 256 << 10,
-            backlog: 4096,
+            backlog: None,
+            admit_percent: None,
+            queue_delay: Duration::from_millis(20),
+            phase: Duration::from_millis(5),
             defer_accept_s: 0,
             processes: 1,
             restart_wait_max: Duration::from_secs(2),

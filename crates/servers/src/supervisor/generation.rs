@@ -12,6 +12,7 @@ use os::process::{self, Exit, Fork, Pid};
 use os::seccomp::Kind;
 use os::thread::Schedule;
 
+use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
@@ -27,6 +28,8 @@ pub(crate) struct Generation {
     pub(crate) server: Box<Server>,
     workers: Vec<Process>,
     stage: Stage,
+    /// When it was last looked whether workers renew what they have decided.
+    looked: Instant,
     /// Connections that were cut off.
     cut: u64,
 }
@@ -66,7 +69,8 @@ impl Generation {
         let worker = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
         let workers = (0..server.settings.processes).map(|_| worker()).collect();
         let stage = Stage::Serves;
-        let mut generation = Self { number, server, workers, stage, cut: 0 };
+        let looked = os::clock::monotonic();
+        let mut generation = Self { number, server, workers, stage, looked, cut: 0 };
         for n in 0..generation.workers.len() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
@@ -99,16 +103,20 @@ impl Generation {
             _ => None,
         });
         match self.stage {
-            Stage::Serves => starts.min(),
+            Stage::Serves => starts.chain([self.looked + RENEWED_WITHIN]).min(),
             Stage::Ends { until } => Some(until),
             Stage::Killed => None,
         }
     }
 
-    /// Starts workers whose back-off is over, or kills those that take too long to end.
+    /// Starts workers whose back-off is over, and admits again whom nobody refuses any more; or
+    /// kills those that take too long to end.
     pub(crate) fn tick(&mut self, now: Instant, say: &mut dyn FnMut(&str)) {
         match self.stage {
-            Stage::Serves => self.start_due(now),
+            Stage::Serves => {
+                self.start_due(now);
+                self.lift_stale(now);
+            }
             Stage::Ends { until } if until <= now => {
                 say(&format!("generation {}: time is up", self.number));
                 self.kill();
@@ -129,12 +137,19 @@ impl Generation {
         left().for_each(|(_, listener)| drop(listener.queue_nobody()));
         self.server.orders.leave_behind(left().map(|(n, _)| n));
         self.server.orders.all().retire();
+        // Its workers decide nothing from now on; those that serve begin anew.
+        if let Some(server) = others {
+            (0..server.listeners.len()).for_each(|place| server.lift(place));
+        }
         self.end(now);
     }
 
     /// Its workers finish what they have, because the site is no longer served.
     pub(crate) fn drain(&mut self, now: Instant) {
         self.server.orders.all().drain();
+        // Whoever waits at a socket that was handed over waits for who comes after.
+        let all = self.server.listeners.iter().enumerate();
+        all.filter(|(_, listener)| listener.is_lent()).for_each(|(place, _)| self.server.lift(place));
         self.end(now);
     }
 
@@ -202,6 +217,18 @@ impl Generation {
         say(&format!("worker {n} (process {pid}) {exit}; started again {when}"));
         self.start_due(now);
         Ok(())
+    }
+
+    /// Who was refused is admitted where no worker looks any more: all have died, or stand still, or
+    /// nobody has come since.
+    fn lift_stale(&mut self, now: Instant) {
+        if now - self.looked < RENEWED_WITHIN {
+            return;
+        }
+        self.looked = now;
+        let server = &self.server;
+        let is_stale = |place: &usize| server.admissions.is_stale(*place, now);
+        (0..server.listeners.len()).filter(is_stale).for_each(|place| server.lift(place));
     }
 
     fn end(&mut self, now: Instant) {

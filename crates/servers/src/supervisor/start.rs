@@ -13,8 +13,9 @@ use crate::architectures::{self, Architecture, Sharing};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
+use crate::shared::admissions::Admissions;
 use crate::shared::counters::Counters;
-use crate::shared::dials::Dials;
+use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
 use crate::shared::orders::Orders;
@@ -105,6 +106,7 @@ pub(crate) fn server(
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
     let workers = settings.processes as usize;
     let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
+    let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, say);
     warn(&settings, is_told_where, say);
@@ -120,7 +122,8 @@ pub(crate) fn server(
         orders,
         errors: Arc::new(errors),
         connections_max: split.connections as usize,
-        dials: Dials::new(&settings, architecture.accept_limit).map_err(refused)?,
+        dials: Dials::new(&settings).map_err(refused)?,
+        admissions,
         trace,
         settings,
     })
@@ -181,13 +184,19 @@ fn settle_where(settings: &mut Settings, before: &Before<'_>) -> bool {
 
 fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     let mut listeners = Vec::new();
+    let backlog = settings.backlog.unwrap_or(BACKLOG_AUTO);
     for address in &settings.listen {
         let listener = match before.listener(address) {
             Some(listener) => listener.and_then(|known| {
-                known.set_backlog(settings.backlog)?;
+                known.set_backlog(backlog)?;
                 Ok(known)
             }),
-            None => Listener::bind(address, settings.backlog).map(Arc::new),
+            None => Listener::bind(address, backlog).map(|listener| {
+                // Whoever had a socket that is lent may have left it refusing, and may have
+                // forbidden to change that.
+                let _ = listener.admit_all();
+                Arc::new(listener)
+            }),
         };
         let listener = listener.map_err(|e| refusal(address, &e, before))?;
         adjust(&listener, address, settings)?;

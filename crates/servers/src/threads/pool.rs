@@ -18,6 +18,7 @@ use super::loads::{Alone, Loads};
 use super::members::{Bounds, Came, Door, Members, Stays, Turn};
 use crate::connection::books::Books;
 use crate::connection::gate::{REFUSED_FOR, WAITED_MIN};
+use crate::connection::intake::Intake;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
 use crate::shared::server::Worker;
@@ -43,6 +44,7 @@ pub(crate) struct Pool<'h> {
     spare: Mutex<SpareDescriptor>,
     holds: Holds,
     loads: Loads<Lookup>,
+    intake: Mutex<Intake>,
 }
 
 /// A connection that no thread holds yet, with the place of its listening socket.
@@ -77,6 +79,7 @@ impl<'h> Pool<'h> {
             spare: Mutex::new(SpareDescriptor::new()?),
             holds: Holds::new(),
             loads: Loads::new(),
+            intake: Mutex::new(Intake::new(worker)),
         })
     }
 
@@ -251,15 +254,17 @@ impl Member<'_> {
             return;
         }
         let (server, worker) = (self.pool.server, self.pool.worker);
-        let limit = server.accept_limit();
+        let mut intake = self.pool.intake.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.pool.members.room();
         turn.first += 1;
         for (place, listener) in server.listeners_from(turn.first) {
-            for _ in 0..limit {
+            let before = turn.queue.len();
+            for _ in 0..intake.quota(worker, place, books.now.at) {
                 if turn.queue.len() >= room || !self.accept_one((place, listener), turn, books) {
                     break;
                 }
             }
+            server.admissions.took(place, (turn.queue.len() - before) as u32);
         }
         if worker.order.is_draining() {
             turn.count_drained();

@@ -6,6 +6,7 @@
 mod closing;
 mod descriptors;
 mod files;
+mod flood;
 mod handover;
 mod limits;
 mod logs;

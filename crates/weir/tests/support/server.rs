@@ -15,14 +15,15 @@ use serde_json::Value;
 use super::wire::Wire;
 use super::{PATIENCE, await_some};
 
-/// What serves: the binary itself, the example whose transport re-codes every byte, the one whose
-/// connections have two requests in hand, or the one that a request ends.
+/// What serves: the binary itself, or an example: its transport re-codes every byte, its connections
+/// have two requests in hand, a request ends it, or each request costs it much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Weir,
     Recoded,
     Several,
     Mortal,
+    Laborious,
 }
 
 /// The steps of a request, in the names of the registry and of the trace.
@@ -56,7 +57,7 @@ impl Program {
     /// With which every byte on the wire is combined.
     pub(crate) const fn key(self) -> u8 {
         match self {
-            Self::Weir | Self::Several | Self::Mortal => 0,
+            Self::Weir | Self::Several | Self::Mortal | Self::Laborious => 0,
             Self::Recoded => 0x5a,
         }
     }
@@ -76,6 +77,10 @@ impl Program {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 BUILT.get_or_init(|| example("servers", "mortal"))
             }
+            Self::Laborious => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                BUILT.get_or_init(|| example("servers", "laborious"))
+            }
         }
     }
 }
@@ -91,6 +96,7 @@ impl fmt::Display for Combination {
             Program::Recoded => write!(f, ", re-coded"),
             Program::Several => write!(f, ", several"),
             Program::Mortal => write!(f, ", mortal"),
+            Program::Laborious => write!(f, ", laborious"),
         }
     }
 }

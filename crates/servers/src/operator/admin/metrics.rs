@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::View;
+use crate::shared::admissions::Admitted;
 use crate::shared::counters::{COUNTERS, Counter};
 
 /// All metrics.
@@ -71,8 +72,23 @@ fn queues(text: &mut Text, view: &View<'_>) {
     ];
     for (at, (name, kind, help)) in families.into_iter().enumerate() {
         text.family(name, kind, help);
-        for (address, queue) in &queues {
+        for (_, address, queue) in &queues {
             let value = [queue.length, queue.max, queue.drops][at];
+            text.sample(name, &[("address", address.clone())], value);
+        }
+    }
+    let families = [
+        ("weir_admitted_ratio", "gauge", "Of those who knock, the share that is admitted"),
+        ("weir_flood", "gauge", "1 while more come than can be served soon"),
+        ("weir_floods_total", "counter", "Floods that have begun"),
+        ("weir_listen_wait_seconds", "gauge", "How long who comes waits to be accepted"),
+    ];
+    for (at, (name, kind, help)) in families.into_iter().enumerate() {
+        text.family(name, kind, help);
+        for (place, address, _) in &queues {
+            let Admitted { share, told, floods, .. } = view.server.admissions.of(*place);
+            let flood = u64::from(told.is_flood) as f64;
+            let value = [share, flood, floods as f64, told.wait.as_secs_f64()][at];
             text.sample(name, &[("address", address.clone())], value);
         }
     }

@@ -1,5 +1,6 @@
 //! What the live page asks for each second.
 
+use control::admission::Told;
 use measure::Instant;
 use os::Queue;
 use serde_json::{Value, json};
@@ -15,12 +16,13 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         let counts = COUNTERS.iter().map(|row| server.counters.of(worker, row.0));
         json!({ "ready": server.counters.is_ready(worker), "counts": counts.collect::<Value>() })
     });
-    let queues = queues(server).map(|(address, queue)| {
+    let queues = queues(server).map(|(place, address, queue)| {
         json!({
             "address": address,
             "length": queue.length,
             "max": queue.max,
             "drops": queue.drops,
+            "admission": admission(server, place),
         })
     });
     // Without /proc nothing is told rather than zeros.
@@ -42,10 +44,37 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     })
 }
 
-/// The queue of each listening socket, by its address.
-pub(super) fn queues(server: &Server) -> impl Iterator<Item = (String, Queue)> {
-    server
-        .listeners
-        .iter()
-        .filter_map(|listener| Some((listener.local_address().ok()?, listener.queue().ok()?)))
+/// Who of those that knock at a listening socket is admitted, and why.
+fn admission(server: &Server, place: usize) -> Value {
+    let admitted = server.admissions.of(place);
+    let told = admitted.told;
+    json!({
+        "share": admitted.share,
+        "flood": told.is_flood,
+        "why": why(&told),
+        "capacity": told.capacity.round(),
+        "offered": told.offered.round(),
+        "wait_ns": told.wait.as_nanos() as u64,
+        "floods": admitted.floods,
+        "lifted": admitted.lifted,
+    })
+}
+
+fn why(told: &Told) -> String {
+    let wait_ms = told.wait.as_millis();
+    match told.is_flood {
+        false => String::from("calm: all are admitted"),
+        true => format!(
+            "flood: {:.0}/s knock, {:.0}/s can be served, who is admitted waits {wait_ms} ms",
+            told.offered, told.capacity
+        ),
+    }
+}
+
+/// The queue of each listening socket, with its place and its address.
+pub(super) fn queues(server: &Server) -> impl Iterator<Item = (usize, String, Queue)> {
+    let all = server.listeners.iter().enumerate();
+    all.filter_map(|(place, listener)| {
+        Some((place, listener.local_address().ok()?, listener.queue().ok()?))
+    })
 }

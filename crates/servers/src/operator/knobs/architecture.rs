@@ -5,7 +5,6 @@ use measure::Duration;
 use super::values::{number, on_off, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
-use crate::shared::settings::ACCEPT_INF;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -47,29 +46,6 @@ pub(super) const KNOBS: &[Knob] = &[
         show: |s| s.poller.to_string(),
     },
     Knob {
-        name: "accept-limit",
-        value: "1..inf connections",
-        reason: "connections taken consecutively before other work (Brecht04 4.1). auto: inf, \
-                 which drains the queue; 1 where each thread accepts for itself",
-        takes: Takes::All,
-        set: |s, v| {
-            s.accept_limit = match v {
-                "auto" => None,
-                "inf" => Some(ACCEPT_INF),
-                _ => match v.parse() {
-                    Ok(n) if n > 0 => Some(n),
-                    _ => return Err(String::from("a number from 1, or inf")),
-                },
-            };
-            Ok(())
-        },
-        show: |s| match s.accept_limit {
-            None => String::from("auto"),
-            Some(ACCEPT_INF) => String::from("inf"),
-            Some(n) => n.to_string(),
-        },
-    },
-    Knob {
         name: "work-on-accepted",
         value: "on|off",
         reason: "whether a work phase also tries the connections just accepted. Off as in Brecht04 \
@@ -103,15 +79,6 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Loops,
         set: |s, v| put(&mut s.work_bytes_max, Ok(u64::from(number(v, 4, 1 << 20)?) << 10)),
         show: |s| (s.work_bytes_max >> 10).to_string(),
-    },
-    Knob {
-        name: "backlog",
-        value: "1..65535 connections",
-        reason: "that may wait in the kernel to be accepted; clipped by net.core.somaxconn, whose \
-                 default it is",
-        takes: Takes::All,
-        set: |s, v| put(&mut s.backlog, number(v, 1, 65_535)),
-        show: |s| s.backlog.to_string(),
     },
     Knob {
         name: "defer-accept-s",

@@ -44,16 +44,16 @@ impl Completions<'_> {
     /// all have come back; without one a single accept of many. That one cannot be told where to
     /// stop, so near the maximum of connections there are as many single ones as there is room for.
     pub(crate) fn accept(&mut self) -> io::Result<()> {
-        let limit = self.books.server.accept_limit();
         let room = self.room();
         if !self.gate.is_open() || self.gate.is_crowded() && room == 0 {
             return Ok(());
         }
         let (server, order) = (self.books.server, self.books.worker.order);
-        let many = limit == ACCEPT_INF && self.has_room_for_all();
         let room = (room / server.listeners.len()) as u32;
-        let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
         for (n, listener) in server.listeners.iter().enumerate() {
+            let limit = self.intake.quota(self.books.worker, n, self.books.now.at);
+            let many = limit == ACCEPT_INF && self.has_room_for_all();
+            let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
             if takes_many && in_flight > 0 && limit != ACCEPT_INF {
                 // The limit came while it ran; it ends only when it is told to.
@@ -95,6 +95,7 @@ impl Completions<'_> {
             }
         };
         self.books.tally.accepted(None);
+        self.books.server.admissions.took(listener, 1);
         self.look_at = self.books.now.at + LOOK_EVERY;
         let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {

@@ -1,0 +1,164 @@
+//! The intake: how many connections an accept phase takes, and who of those that knock is admitted.
+//!
+//! Every accept verb asks [`Intake::quota`] and tells `Admissions::took` what it took. Of all
+//! workers that share a listening socket one looks at its queue and decides for all
+//! ([`control::admission`]); in a flood each takes no more in a phase than it can work on in
+//! `--phase-ms`, and the rest waits in the kernel, where the wait is seen (Brecht04 8).
+
+use std::hash::BuildHasher;
+
+use control::admission::{ALL, Admission, Bounds, Sample, Setting};
+use measure::{Duration, Instant};
+use os::Listener;
+
+use crate::shared::counters::Counter;
+use crate::shared::error_log::By;
+use crate::shared::server::{Server, Worker};
+use crate::shared::settings::Level;
+
+/// What was decided is set again after so long in a flood, and at the begin of a worker: whoever
+/// has had the socket before, or has it besides, may have set something else.
+const SET_AGAIN: Duration = Duration::from_millis(200);
+const BEGINS_FOR: Duration = Duration::from_secs(2);
+
+/// Connections whose cost is known well enough.
+const COSTED_MIN: u64 = 16;
+/// Weight of what was known of it before.
+const COST_KEPT: f64 = 0.8;
+
+/// That of a worker.
+pub(crate) struct Intake {
+    began: Instant,
+    /// Of each listening socket.
+    sides: Vec<Side>,
+    cost: Cost,
+}
+
+/// What it decides of a listening socket.
+struct Side {
+    admission: Admission,
+    looked: Instant,
+    applied: Option<Instant>,
+    lifted: u64,
+    salt: u32,
+    /// It can be told to admit a share.
+    filters: bool,
+}
+
+/// What a connection costs this worker, in time.
+#[derive(Default)]
+struct Cost {
+    accepted: u64,
+    ns: u64,
+    each_ns: f64,
+}
+
+impl Intake {
+    pub(crate) fn new(worker: &Worker<'_>) -> Self {
+        let server = worker.server;
+        let sides = server.listeners.iter().enumerate();
+        let sides = sides.map(|(place, listener)| Side::new(server, place, listener)).collect();
+        Self { began: os::clock::monotonic(), sides, cost: Cost::default() }
+    }
+
+    /// How many connections may be taken from the listening socket at that place before other work.
+    pub(crate) fn quota(&mut self, worker: &Worker<'_>, place: usize, now: Instant) -> u32 {
+        let server = worker.server;
+        if !worker.order.is_draining() {
+            self.look(worker, place, now);
+        }
+        match server.dials.accept_limit() {
+            Some(limit) => limit,
+            None if self.sides[place].admission.told().is_flood => {
+                let phase_ns = server.dials.phase().as_nanos() as f64;
+                let most = (phase_ns / self.cost.each_ns.max(1.0)).min(f64::from(u32::MAX - 1));
+                server.architecture.accept_limit.min(most.max(1.0) as u32)
+            }
+            None => server.architecture.accept_limit,
+        }
+    }
+
+    /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
+    fn look(&mut self, worker: &Worker<'_>, place: usize, now: Instant) {
+        let (server, side) = (worker.server, &mut self.sides[place]);
+        let (listener, admissions) = (&server.listeners[place], &server.admissions);
+        let is_due = now - side.looked >= side.admission.look_after();
+        if !is_due || !listener.is_tcp() || !admissions.claim(place, worker.number, now) {
+            return;
+        }
+        side.looked = now;
+        let lifted = admissions.lifted(place);
+        if side.lifted != lifted {
+            *side = Side::new(server, place, listener);
+        }
+        side.admission.bind(bounds(server, side.filters));
+        let Ok(queue) = listener.queue() else { return };
+        let accepted = admissions.accepted(place);
+        let sample = Sample { queue: queue.length, accepted, refused: queue.drops };
+        let is_new = side.admission.observe(now, &sample).is_some();
+        let told = side.admission.told();
+        let again = told.is_flood || now - self.began < BEGINS_FOR;
+        let is_old = side.applied.is_none_or(|at| again && now - at >= SET_AGAIN);
+        if is_new || is_old {
+            side.apply(worker, listener, now);
+        }
+        admissions.decided(place, side.admission.setting(), &told);
+        self.cost.look(worker);
+    }
+}
+
+impl Side {
+    fn new(server: &Server, place: usize, listener: &Listener) -> Self {
+        let random = std::hash::RandomState::new();
+        Self {
+            admission: Admission::new(bounds(server, true)),
+            looked: Instant::ORIGIN,
+            applied: None,
+            lifted: server.admissions.lifted(place),
+            salt: random.hash_one(place) as u32,
+            filters: listener.is_tcp(),
+        }
+    }
+
+    fn apply(&mut self, worker: &Worker<'_>, listener: &Listener, now: Instant) {
+        let Setting { backlog, share } = self.admission.setting();
+        self.applied = Some(now);
+        // No error is known of it; the next time it is set again.
+        let _ = listener.set_backlog(backlog);
+        let admitted = match u16::try_from(share) {
+            Ok(share) => listener.admit(share, self.salt),
+            Err(_) => listener.admit_all(),
+        };
+        if let Err(e) = admitted
+            && share < ALL
+        {
+            self.filters = false;
+            let text = format!("cannot refuse SYNs: {e}; in a flood the backlog alone bounds waits");
+            worker.server.errors.write(Level::Warn, By::Worker(worker.number), &text);
+        }
+    }
+}
+
+impl Cost {
+    fn look(&mut self, worker: &Worker<'_>) {
+        let of = |counter| worker.server.counters.of(worker.number, counter);
+        let (accepted, ns) = (of(Counter::Accepted), of(Counter::AcceptNs) + of(Counter::WorkNs));
+        let n = accepted.saturating_sub(self.accepted);
+        if n < COSTED_MIN {
+            return;
+        }
+        let each = ns.saturating_sub(self.ns) as f64 / n as f64;
+        let kept = if self.each_ns > 0.0 { COST_KEPT } else { 0.0 };
+        *self = Self { accepted, ns, each_ns: kept * self.each_ns + (1.0 - kept) * each };
+    }
+}
+
+fn bounds(server: &Server, filters: bool) -> Bounds {
+    let dials = &server.dials;
+    Bounds {
+        wait: dials.queue_delay(),
+        backlog_max: dials.backlog_max(),
+        backlog: dials.backlog(),
+        share: dials.admitted().or((!filters).then_some(ALL)),
+    }
+}

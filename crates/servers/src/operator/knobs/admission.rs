@@ -1,0 +1,81 @@
+//! Knobs of admission: who is taken in a flood, and how many at once.
+
+use measure::Duration;
+
+use super::values::{number, put};
+use super::{Knob, Takes};
+use crate::shared::settings::ACCEPT_INF;
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "accept-limit",
+        value: "auto|1..inf connections",
+        reason: "taken consecutively before other work (Brecht04 4.1). auto: inf, which drains the \
+                 queue, and in a flood as many as fit into --phase-ms; 1 where each thread accepts \
+                 for itself",
+        takes: Takes::All,
+        set: |s, v| {
+            s.accept_limit = match v {
+                "inf" => Some(ACCEPT_INF),
+                _ => auto(v, ACCEPT_INF - 1).map_err(|_| String::from("auto, inf or a number from 1"))?,
+            };
+            Ok(())
+        },
+        show: |s| match s.accept_limit {
+            Some(ACCEPT_INF) => String::from("inf"),
+            limit => shown(limit),
+        },
+    },
+    Knob {
+        name: "backlog",
+        value: "auto|1..65535 connections",
+        reason: "that may wait in the kernel to be accepted. auto: 4096, so that bursts wait and \
+                 are not lost, and in a flood what is served within five times --queue-delay-ms. \
+                 Clipped by net.core.somaxconn, whose default is 4096",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
+        show: |s| shown(s.backlog),
+    },
+    Knob {
+        name: "admit-percent",
+        value: "auto|1..100 %",
+        reason: "of those who knock, how many are admitted: the SYNs of the others are dropped, \
+                 which costs least. auto: all, and in a flood as many as are served soon",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.admit_percent, auto(v, 100)),
+        show: |s| shown(s.admit_percent),
+    },
+    Knob {
+        name: "queue-delay-ms",
+        value: "1..1000 ms",
+        reason: "the wait to be accepted that is aimed at in a flood, and that begins one when \
+                 nobody has waited for less in 100 ms; 20 as in DAGOR",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.queue_delay, to_a_second(v)),
+        show: |s| s.queue_delay.as_millis().to_string(),
+    },
+    Knob {
+        name: "phase-ms",
+        value: "1..1000 ms",
+        reason: "in a flood a round takes no more connections than it can work on in this time; \
+                 the others wait where the wait is seen (Brecht04 8)",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.phase, to_a_second(v)),
+        show: |s| s.phase.as_millis().to_string(),
+    },
+];
+
+fn auto(text: &str, most: u32) -> Result<Option<u32>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    number(text, 1, most).map(Some).map_err(|why| format!("auto or {why}"))
+}
+
+fn to_a_second(text: &str) -> Result<Duration, String> {
+    Ok(Duration::from_millis(u64::from(number(text, 1, 1000)?)))
+}
+
+fn shown(value: Option<u32>) -> String {
+    value.map_or_else(|| String::from("auto"), |value| value.to_string())
+}

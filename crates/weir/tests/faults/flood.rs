@@ -1,0 +1,199 @@
+//! In a flood: some are admitted and the others refused, whoever decides may fail, and afterwards
+//! everybody is admitted again.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::processes::{children, stop};
+use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_some, await_true};
+
+/// Threads are few enough to be all busy.
+const FLAGS: &[&str] = &["--admin", "127.0.0.1:0"];
+const THREADS: &[&str] = &["--threads", "4"];
+
+/// More than can be answered where each takes milliseconds.
+const RATE: &str = "1000";
+
+/// Clients who come, whether they are answered or not, until it is dropped.
+struct Crowd(Child);
+
+impl Crowd {
+    fn new(to: SocketAddr) -> Self {
+        let url = format!("http://{to}/digits.txt");
+        let flags = ["--rate", RATE, "--patience", "1", "--duration", "600"];
+        let mut command = Command::new(Program::Weir.path());
+        command.arg("load").arg(url).args(flags).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().expect("the binary runs"))
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn flags(combination: &Combination) -> Vec<&'static str> {
+    let threads = if combination.takes(THREADS) { THREADS } else { &[] };
+    [FLAGS, threads].concat()
+}
+
+/// What is told of the admission at its listening socket.
+fn admission(admin: SocketAddr) -> Value {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    wire.send(format!("GET /state HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).expect("the state");
+    assert_eq!(head.status, 200, "of /state");
+    let state: Value = serde_json::from_slice(&body).expect("JSON");
+    state["queues"][0]["admission"].clone()
+}
+
+fn refuses(admission: &Value) -> bool {
+    admission["flood"] == true && admission["share"].as_f64().is_some_and(|share| share < 1.0)
+}
+
+fn await_flood(combination: &Combination, admin: SocketAddr) {
+    let told = await_some(PATIENCE, || Some(admission(admin)).filter(refuses));
+    let told = told.unwrap_or_else(|| panic!("{combination}: no flood: {}", admission(admin)));
+    assert!(told["offered"].as_f64() > told["capacity"].as_f64(), "{combination}: {told}");
+    assert!(told["why"].as_str().is_some_and(|why| why.starts_with("flood: ")), "{told}");
+}
+
+/// Each of many who connect gets through: nobody is refused whose hash is a certain one.
+fn admits_all(to: SocketAddr) -> bool {
+    let clients: Vec<OwnedFd> = (0..50).map(|_| knock(to)).collect();
+    let is_in = |client: &OwnedFd| {
+        let mut fds = [PollFd::new(client, PollFlags::OUT)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("polled") == 1
+    };
+    clients.iter().all(is_in)
+}
+
+/// On loopback that is done, or was refused, when the call returns.
+fn knock(to: SocketAddr) -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let client = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).expect("one");
+    sockopt::set_socket_linger(&client, Some(Duration::ZERO)).expect("set");
+    assert_eq!(connect(&client, &to), Err(Errno::INPROGRESS));
+    client
+}
+
+fn check_calm(combination: &Combination, server: &Server, admin: SocketAddr) {
+    let is_calm = || {
+        // Whoever comes is who makes it look.
+        let _ = server.fetch("/digits.txt");
+        let told = admission(admin);
+        told["flood"] == false && told["share"] == 1.0
+    };
+    assert!(await_true(PATIENCE, is_calm), "{combination}: {}", admission(admin));
+    assert!(await_true(PATIENCE, || admits_all(server.address)), "{combination}: some are refused");
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+}
+
+#[test]
+fn some_are_refused_until_it_is_over() {
+    let site = Fixture::new();
+    on_every(Program::Laborious, |combination| {
+        let mut server = combination.start(&site.root(), &flags(combination));
+        let admin = server.await_admin();
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        let before = admission(admin);
+        assert!(before["flood"] == false && before["share"] == 1.0, "{combination}: {before}");
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+/// Nobody is refused for good because a worker stands still, and it decides again when it goes on.
+#[test]
+fn what_no_worker_renews_is_lifted() {
+    let site = Fixture::new();
+    on_every(Program::Laborious, |combination| {
+        let mut server = combination.start(&site.root(), &flags(combination));
+        let admin = server.await_admin();
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        let workers = children(server.pid());
+        workers.iter().for_each(|worker| stop(*worker));
+        let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
+        assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
+        assert_eq!(admission(admin)["share"], 1.0, "{combination}");
+        workers.iter().for_each(|worker| send(*worker, Signal::CONT));
+        await_flood(combination, admin);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+#[test]
+fn a_worker_that_dies_leaves_nobody_refused() {
+    let site = Fixture::new();
+    on_every(Program::Laborious, |combination| {
+        let mut server = combination.start(&site.root(), &flags(combination));
+        let admin = server.await_admin();
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        children(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+#[test]
+fn a_reload_in_a_flood_leaves_nobody_refused() {
+    let site = Fixture::new();
+    on_every(Program::Laborious, |combination| {
+        let mut server = combination.start(&site.root(), &flags(combination));
+        let admin = server.await_admin();
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        server.signal(Signal::HUP);
+        server.await_line("generation 2 serves");
+        await_flood(combination, admin);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+/// A socket that was lent outlives the server, and so would what was set for it.
+#[test]
+fn a_lent_socket_is_given_back_as_it_was() {
+    let site = Fixture::new();
+    on_every(Program::Laborious, |combination| {
+        let lent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = lent.local_addr().expect("an address");
+        rustix::io::fcntl_setfd(&lent, rustix::io::FdFlags::empty()).expect("set");
+        let root = site.root();
+        let arguments = combination.arguments(&root, &flags(combination));
+        let listen = format!("fd:{}", lent.as_raw_fd());
+        let is_port = |argument: &String| argument == "127.0.0.1:0";
+        let at = arguments.iter().position(is_port).expect("--listen");
+        let mut command = Command::new(combination.program.path());
+        command.args(&arguments[..at]).arg(listen).args(&arguments[at + 1..]);
+        let mut server = Server::start(command, 0);
+        let admin = server.await_admin();
+        let crowd = Crowd::new(address);
+        await_flood(combination, admin);
+        server.stop();
+        drop(crowd);
+        assert!(admits_all(address), "{combination}: some are refused");
+    });
+}
