@@ -20,6 +20,8 @@ const FEW: u32 = 16;
 /// How often the queue is looked at. In a flood it may fill within milliseconds.
 const LOOK_CALM: Duration = Duration::from_millis(20);
 const LOOK_FLOOD: Duration = Duration::from_millis(2);
+/// Who offers less than this of the capacity is no flood, however long the queue is by now.
+const OFFERED_LEAST: f64 = 0.9;
 /// So long a wait, in seconds, is a flood after a shorter time.
 const HURRY_S: f64 = 0.2;
 const HURRY_AFTER: Duration = Duration::from_millis(40);
@@ -48,7 +50,11 @@ const MEMORY_S: f64 = 0.8;
 /// A flood settles for so long; and again, when the queue was empty for so many intervals.
 const SETTLES: Duration = Duration::from_millis(1700);
 const STARVED_MAX: i32 = 5;
-/// After a large step the rates tell nothing for so long: a round trip and some.
+/// Of the wait that is aimed at: the least in which all the server can do is done, and the most
+/// that is as good as none.
+const BUSY_FROM: f64 = 0.125;
+const STARVED_BELOW: f64 = 0.25;
+/// After a large step down the rates tell nothing for so long: a round trip and some.
 const HOLD: Duration = Duration::from_millis(200);
 const LARGE_STEP: f64 = 0.1;
 /// Who finds the queue full is not told from who met the filter: then more are offered than were
@@ -232,7 +238,8 @@ impl Admission {
 
     fn conclude(&mut self, now: Instant, window: &Window, rates: &Rates, queue: u32) {
         // Where nobody waits the server could do more than was asked for.
-        let is_busy = self.flood.is_none() || window.least > 2;
+        let few = (self.bounds.wait.as_secs_f64() * BUSY_FROM * self.capacity).max(2.0);
+        let is_busy = self.flood.is_none() || f64::from(window.least) > few;
         let kept = match self.flood {
             Some(_) if is_busy => CAPACITY_KEPT,
             Some(_) if rates.accepted < self.capacity => 1.0,
@@ -241,10 +248,13 @@ impl Admission {
         self.capacity = kept * self.capacity + (1.0 - kept) * rates.accepted;
         self.wait_s = window.sum / window.looks / self.capacity.max(1.0);
         let aim = self.bounds.wait.as_secs_f64();
+        let offered = rates.inflow + rates.refused;
         match self.flood.take() {
             Some(flood) => self.flood = self.steered(flood, now, window, rates),
-            None if f64::from(window.least) > aim * self.capacity => {
-                let offered = rates.inflow + rates.refused;
+            // A queue that is being worked off is no flood any more.
+            None if f64::from(window.least) > aim * self.capacity
+                && offered > OFFERED_LEAST * self.capacity =>
+            {
                 let late_s = f64::from(queue) / self.capacity - aim;
                 let drained = 1.0 - (late_s / DRAIN_S).clamp(0.0, DRAIN_MOST);
                 self.flood = Some(Flood {
@@ -270,7 +280,7 @@ impl Admission {
     ) -> Option<Flood> {
         let aim = self.bounds.wait.as_secs_f64();
         let is_full = window.most >= self.setting.backlog;
-        let is_starved = f64::from(window.most) < (aim / 4.0 * self.capacity).max(2.0);
+        let is_starved = f64::from(window.most) < (aim * STARVED_BELOW * self.capacity).max(2.0);
         flood.starved = if is_starved { flood.starved + 1 } else { 0 };
         if flood.starved >= STARVED_MAX {
             flood.settles = now + SETTLES;
@@ -291,7 +301,8 @@ impl Admission {
         let wanted = wanted.clamp(SHARE_MIN, 1.0);
         let step = (wanted / flood.share).ln().abs();
         if step > STEP_MIN || wanted >= 1.0 {
-            if step > LARGE_STEP {
+            // Who was admitted before still comes.
+            if step > LARGE_STEP && wanted < flood.share {
                 flood.hold = now + HOLD;
             }
             flood.share = wanted;

@@ -1,4 +1,4 @@
-//! `weir serve` with much to do: each head that it hears costs a few milliseconds of the processor.
+//! `weir serve` with much to do: each head that it hears costs milliseconds of the processor.
 //! So a small machine, asked by few, is in a flood.
 //!
 //! `cargo run -p servers --example laborious -- DIR --listen 127.0.0.1:0 ...`, flags as `weir
@@ -14,7 +14,7 @@ use h1::{Connection, Limits, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
 
-const LABOUR: Duration = Duration::from_millis(4);
+const LABOUR: Duration = Duration::from_millis(2);
 
 fn main() -> ExitCode {
     program::serve("laborious", laborious)

@@ -2,8 +2,8 @@
 //!
 //! Every accept verb asks [`Intake::quota`] and tells `Admissions::took` what it took. Of all
 //! workers that share a listening socket one looks at its queue and decides for all
-//! ([`control::admission`]); in a flood each takes no more in a phase than it can work on in
-//! `--phase-ms`, and the rest waits in the kernel, where the wait is seen (Brecht04 8).
+//! ([`control::admission`]). None takes more in a phase than it can soon work on, and the rest waits
+//! in the kernel, where the wait is seen (Brecht04 8).
 
 use std::hash::BuildHasher;
 
@@ -14,13 +14,15 @@ use os::Listener;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::server::{Server, Worker};
-use crate::shared::settings::Level;
+use crate::shared::settings::{ACCEPT_INF, Level};
 
 /// What was decided is set again after so long in a flood, and at the begin of a worker: whoever
 /// has had the socket before, or has it besides, may have set something else.
 const SET_AGAIN: Duration = Duration::from_millis(200);
 const BEGINS_FOR: Duration = Duration::from_secs(2);
 
+/// What a connection costs while nothing is known of it.
+const COST_FIRST_NS: f64 = 100_000.0;
 /// Connections whose cost is known well enough.
 const COSTED_MIN: u64 = 16;
 /// Weight of what was known of it before.
@@ -41,12 +43,13 @@ struct Side {
     applied: Option<Instant>,
     lifted: u64,
     salt: u32,
+    /// Connections that were taken in this round without being asked for.
+    brought: u32,
     /// It can be told to admit a share.
     filters: bool,
 }
 
 /// What a connection costs this worker, in time.
-#[derive(Default)]
 struct Cost {
     accepted: u64,
     ns: u64,
@@ -58,7 +61,7 @@ impl Intake {
         let server = worker.server;
         let sides = server.listeners.iter().enumerate();
         let sides = sides.map(|(place, listener)| Side::new(server, place, listener)).collect();
-        Self { began: os::clock::monotonic(), sides, cost: Cost::default() }
+        Self { began: os::clock::monotonic(), sides, cost: Cost { accepted: 0, ns: 0, each_ns: COST_FIRST_NS } }
     }
 
     /// How many connections may be taken from the listening socket at that place before other work.
@@ -67,15 +70,27 @@ impl Intake {
         if !worker.order.is_draining() {
             self.look(worker, place, now);
         }
-        match server.dials.accept_limit() {
-            Some(limit) => limit,
-            None if self.sides[place].admission.told().is_flood => {
-                let phase_ns = server.dials.phase().as_nanos() as f64;
-                let most = (phase_ns / self.cost.each_ns.max(1.0)).min(f64::from(u32::MAX - 1));
-                server.architecture.accept_limit.min(most.max(1.0) as u32)
-            }
-            None => server.architecture.accept_limit,
-        }
+        let side = &mut self.sides[place];
+        side.brought = 0;
+        let limit = server.dials.accept_limit();
+        limit.unwrap_or_else(|| {
+            let is_flood = side.admission.told().is_flood;
+            let time = if is_flood { server.dials.phase() } else { server.dials.queue_delay() };
+            let most = time.as_nanos() as f64 / self.cost.each_ns.max(1.0);
+            server.architecture.accept_limit.min(most.max(1.0) as u32)
+        })
+    }
+
+    /// Whether the listening socket at that place may bring whoever comes, without being asked.
+    pub(crate) fn is_unlimited(&self, worker: &Worker<'_>, place: usize) -> bool {
+        let Server { dials, architecture, .. } = worker.server;
+        let is_calm = !self.sides[place].admission.told().is_flood;
+        dials.accept_limit().unwrap_or(architecture.accept_limit) == ACCEPT_INF && is_calm
+    }
+
+    /// It has brought somebody, who has waited with all the others of this round.
+    pub(crate) fn brought(&mut self, place: usize) {
+        self.sides[place].brought += 1;
     }
 
     /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
@@ -94,7 +109,8 @@ impl Intake {
         side.admission.bind(bounds(server, side.filters));
         let Ok(queue) = listener.queue() else { return };
         let accepted = admissions.accepted(place);
-        let sample = Sample { queue: queue.length, accepted, refused: queue.drops };
+        let waits = queue.length.saturating_add(side.brought);
+        let sample = Sample { queue: waits, accepted, refused: queue.drops };
         let is_new = side.admission.observe(now, &sample).is_some();
         let told = side.admission.told();
         let again = told.is_flood || now - self.began < BEGINS_FOR;
@@ -116,6 +132,7 @@ impl Side {
             applied: None,
             lifted: server.admissions.lifted(place),
             salt: random.hash_one(place) as u32,
+            brought: 0,
             filters: listener.is_tcp(),
         }
     }
@@ -148,8 +165,7 @@ impl Cost {
             return;
         }
         let each = ns.saturating_sub(self.ns) as f64 / n as f64;
-        let kept = if self.each_ns > 0.0 { COST_KEPT } else { 0.0 };
-        *self = Self { accepted, ns, each_ns: kept * self.each_ns + (1.0 - kept) * each };
+        *self = Self { accepted, ns, each_ns: COST_KEPT * self.each_ns + (1.0 - COST_KEPT) * each };
     }
 }
 

@@ -8,7 +8,6 @@ use os::ring::Handle;
 use super::{Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::rings::connection::RingConnection;
 use crate::shared::counters::Counter;
-use crate::shared::settings::ACCEPT_INF;
 
 /// Accepts in flight for each listening socket where each takes one connection.
 const ACCEPTS_MAX: u32 = 1024;
@@ -52,14 +51,16 @@ impl Completions<'_> {
         let room = (room / server.listeners.len()) as u32;
         for (n, listener) in server.listeners.iter().enumerate() {
             let limit = self.intake.quota(self.books.worker, n, self.books.now.at);
-            let many = limit == ACCEPT_INF && self.has_room_for_all();
+            let is_unlimited = self.intake.is_unlimited(self.books.worker, n);
+            let many = is_unlimited && self.has_room_for_all();
+            let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
-            if takes_many && in_flight > 0 && limit != ACCEPT_INF {
+            if takes_many && in_flight > 0 && !is_unlimited {
                 // The limit came while it ran; it ends only when it is told to.
                 return self.stop_accepting();
             }
-            let has_enough = in_flight >= wanted || (in_flight > 0 && limit != ACCEPT_INF);
+            let has_enough = in_flight >= wanted || in_flight > 0 && !is_unlimited;
             if end || has_enough || order.is_handed_on(n) {
                 continue;
             }
@@ -96,6 +97,7 @@ impl Completions<'_> {
         };
         self.books.tally.accepted(None);
         self.books.server.admissions.took(listener, 1);
+        self.intake.brought(listener);
         self.look_at = self.books.now.at + LOOK_EVERY;
         let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {

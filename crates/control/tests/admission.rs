@@ -1,0 +1,174 @@
+//! Admission steers a model of a listening socket: what is kept of a server's capacity in a flood,
+//! and how long those wait who are answered.
+
+mod queue;
+
+use control::admission::{ALL, Admission, Bounds, Sample, Share};
+use measure::{Duration, Instant};
+use queue::{Seen, World, run};
+
+const BOUNDS: Bounds =
+    Bounds { wait: Duration::from_millis(20), backlog_max: 4096, backlog: None, share: None };
+
+/// In seconds. In the first one who waits already is served, and the others are told apart.
+const LASTS: f64 = 6.0;
+const BEGIN: f64 = 1.0;
+
+fn world(capacity: f64, times: f64) -> World {
+    World {
+        capacity,
+        offered: vec![(0.0, times * capacity)],
+        round_trip: 0.0002,
+        patience: 1.0,
+        quota: None,
+        lasts: LASTS,
+        counts_from: BEGIN,
+    }
+}
+
+fn flooded(world: &World) -> Seen {
+    run(world, Admission::new(BOUNDS), 1)
+}
+
+/// Good replies of the capacity, and the wait of which 1 of 100 is longer.
+fn check(world: &World, kept_least: f64, wait_most: f64, what: &str) {
+    let seen = flooded(world);
+    let (kept, wait) = (seen.kept(world), seen.wait(0.99));
+    assert!(kept >= kept_least, "{what}: {kept:.3} are kept");
+    assert!(wait <= wait_most, "{what}: 1 of 100 waits for {wait:.3} s");
+}
+
+#[test]
+fn a_flood_is_served_at_full_rate_and_with_short_waits() {
+    for capacity in [500.0, 5000.0, 30_000.0] {
+        for times in [1.2, 2.0, 3.0, 10.0] {
+            // The model takes its time, too.
+            if capacity * times > 100_000.0 {
+                continue;
+            }
+            for quota in [None, Some(0.25)] {
+                let world = World { quota, ..world(capacity, times) };
+                let kept = if capacity < 1000.0 { 0.92 } else { 0.95 };
+                check(&world, kept, 0.1, &format!("{capacity}/s, {times} times, {quota:?}"));
+            }
+        }
+    }
+}
+
+/// Who was admitted comes in a round trip later, whatever is decided meanwhile.
+#[test]
+fn far_clients_are_served_too() {
+    for (round_trip, kept, wait) in [(0.02, 0.95, 0.1), (0.1, 0.93, 0.15)] {
+        for times in [1.2, 2.0, 3.0] {
+            let world = World { round_trip, ..world(5000.0, times) };
+            check(&world, kept, wait, &format!("{round_trip} s, {times} times"));
+        }
+    }
+}
+
+/// They try again for as long: nine of ten who are answered were admitted at once.
+#[test]
+fn patient_clients_are_served_at_once_or_not() {
+    for patience in [3.0, 15.0] {
+        for times in [1.2, 2.0, 3.0] {
+            let world = World { patience, lasts: 20.0, ..world(5000.0, times) };
+            let seen = flooded(&world);
+            let (kept, at_once) = (seen.kept(&world), seen.within(0.1));
+            let what = format!("{patience} s of patience, {times} times");
+            assert!(kept >= 0.95, "{what}: {kept:.3} are kept");
+            assert!(at_once >= 0.93, "{what}: {at_once:.3} are answered at once");
+        }
+    }
+}
+
+#[test]
+fn in_calm_nobody_is_refused() {
+    for capacity in [100.0, 1000.0, 20_000.0] {
+        for times in [0.1, 0.5, 0.8] {
+            let seen = flooded(&world(capacity, times));
+            assert_eq!(seen.refused, 0, "{capacity}/s, {times} times");
+        }
+        // Bursts of 100 ms' worth, twice a second: more than 4,096 could not wait.
+        let mut offered = vec![(0.0, 0.2 * capacity)];
+        for n in 1..8 {
+            let at = 0.5 * f64::from(n);
+            offered.extend([(at, 10.0 * capacity), (at + 0.01, 0.2 * capacity)]);
+        }
+        let seen = flooded(&World { offered, ..world(capacity, 1.0) });
+        assert_eq!(seen.refused, 0, "{capacity}/s, bursts");
+    }
+}
+
+/// From twice of what it can do to half of it: soon all are admitted.
+#[test]
+fn after_a_flood_all_are_admitted() {
+    for capacity in [500.0, 5000.0, 50_000.0] {
+        let offered = vec![(0.0, 0.5 * capacity), (1.0, 2.0 * capacity), (3.0, 0.5 * capacity)];
+        let seen = flooded(&World { offered, counts_from: 0.0, ..world(capacity, 1.0) });
+        let share = |at: f64| seen.looks.iter().rfind(|look| look.at <= at).map(|look| look.share);
+        assert_eq!(share(0.9), Some(ALL), "{capacity}/s before it");
+        assert!(share(2.5) < Some(ALL * 3 / 4), "{capacity}/s in it: {:?}", share(2.5));
+        assert_eq!(share(4.5), Some(ALL), "{capacity}/s behind it");
+    }
+}
+
+/// A server that becomes slower or faster in a flood.
+#[test]
+fn another_capacity_is_learnt() {
+    for becomes in [0.5, 2.0, 10.0] {
+        let mut world = world(2000.0, 30.0);
+        world.lasts = 16.0;
+        let seen = queue::run_changed(&world, Admission::new(BOUNDS), 1, (4.0, becomes));
+        let behind: Vec<_> = seen.looks.iter().filter(|look| look.at > 12.0).collect();
+        let served = behind.last().map_or(0, |look| look.accepted)
+            - behind.first().map_or(0, |look| look.accepted);
+        let kept = served as f64 / 4.0 / (2000.0 * becomes);
+        assert!(kept > 0.9, "{becomes} times: {kept:.3} are kept");
+    }
+}
+
+/// Counts that wrap, that go back, and clocks that stand still or jump.
+#[test]
+fn whatever_is_seen_a_share_is_one() {
+    let mut draw = measure::draw::Stream::new(1, 1);
+    let mut admission = Admission::new(BOUNDS);
+    let mut now = Instant::from_ms(1);
+    for _ in 0..200_000 {
+        let jump = [0, 1, 20, 1000, 1 << 40][draw.below(5) as usize];
+        now = now + Duration::from_millis(jump);
+        let big = |bits: u64| if bits.is_multiple_of(3) { bits % 100 } else { bits };
+        let sample = Sample {
+            queue: big(draw.bits()) as u32,
+            accepted: big(draw.bits()),
+            refused: draw.bits() as u32,
+        };
+        admission.observe(now, &sample);
+        let set = admission.setting();
+        assert!((1..=ALL).contains(&set.share), "{set:?}");
+        assert!((16..=4096).contains(&set.backlog), "{set:?}");
+        let told = admission.told();
+        assert!(told.capacity >= 0.0 && told.offered >= 0.0, "{told:?}");
+    }
+}
+
+/// Nothing that an operator has set is touched; without a filter the backlog alone is.
+#[test]
+fn what_is_frozen_stays() {
+    let rows: [(Option<u32>, Option<Share>); 3] =
+        [(Some(64), None), (None, Some(ALL)), (Some(64), Some(ALL / 2))];
+    for (backlog, share) in rows {
+        let admission = Admission::new(Bounds { backlog, share, ..BOUNDS });
+        let seen = run(&world(5000.0, 3.0), admission, 1);
+        let all = |is: fn(&queue::Look, u32) -> bool, of: Option<u32>| {
+            of.is_none_or(|of| seen.looks.iter().all(|look| is(look, of)))
+        };
+        assert!(all(|look, of| look.backlog == of, backlog), "{backlog:?}");
+        assert!(all(|look, of| look.share == of, share), "{share:?}");
+    }
+    let admission = Admission::new(Bounds { share: Some(ALL), ..BOUNDS });
+    let world = world(5000.0, 3.0);
+    let seen = run(&world, admission, 1);
+    // Some meet a full queue behind their handshake, and are late.
+    let (kept, wait) = (seen.kept(&world), seen.wait(0.5));
+    assert!(kept > 0.95 && wait < 0.1, "{kept:.3} are kept, half of them within {wait:.3} s");
+}
