@@ -125,7 +125,7 @@ fn paths_are_relative_to_their_file_and_the_last_file_wins() {
     let settings = settings.expect("good");
     assert_eq!(settings.root, folder.path("in/www"));
     assert_eq!(settings.access_log, Some(folder.path("in/a.log")));
-    assert_eq!(settings.backlog, 6);
+    assert_eq!(settings.backlog, Some(6));
     let [address] = &settings.listen[..] else { panic!("{:?}", settings.listen) };
     assert_eq!(address.to_string(), format!("unix:{}", folder.path("s").display()));
 }

@@ -2,7 +2,7 @@
 
 use servers::dials::Dials;
 use servers::knobs::{self, knob};
-use servers::settings::{ACCEPT_INF, Settings};
+use servers::settings::Settings;
 
 #[test]
 fn every_default_is_a_value_its_knob_takes() {
@@ -20,6 +20,9 @@ fn a_bad_value_is_told_what_would_do() {
         assert_eq!(set(&mut Settings::default(), value), Err(String::from(told)), "{name}");
     };
     check("accept-limit", "0", "a number from 1, or inf");
+    check("backlog", "0", "a number from 1 to 65535, or auto");
+    check("admit-percent", "101", "a number from 1 to 100, or auto");
+    check("queue-delay-ms", "0", "a number from 1 to 1000");
     check("passes", "3", "a number from 1 to 2");
     check("poller", "kqueue", "select, poll or epoll");
     check("sendfile", "yes", "nonblocking, blocking or off");
@@ -35,14 +38,19 @@ fn a_bad_value_is_told_what_would_do() {
 #[test]
 fn a_dial_stands_at_what_was_set_last() {
     let rows = [
-        ("accept-limit", "inf", "8", "8"),
-        ("accept-limit", "inf", "inf", "inf"),
+        ("accept-limit", "auto", "8", "8"),
+        ("accept-limit", "auto", "inf", "inf"),
+        ("accept-limit", "auto", "auto", "auto"),
+        ("backlog", "auto", "64", "64"),
+        ("admit-percent", "auto", "50", "50"),
+        ("queue-delay-ms", "20", "5", "5"),
+        ("phase-ms", "5", "2", "2"),
         ("work-kb-max", "256", "16", "16"),
         ("passes", "2", "1", "2"),
     ];
     for (name, before, value, after) in rows {
         let settings = Settings::default();
-        let dials = Dials::new(&settings, ACCEPT_INF).unwrap();
+        let dials = Dials::new(&settings).unwrap();
         let knob = knob(name).unwrap();
         assert_eq!((knob.show)(&dials.in_force(&settings)), before, "{name}");
         let mut wanted = dials.in_force(&settings);

@@ -44,6 +44,10 @@ pub(super) fn judge(row: &Architecture, chosen: &BTreeMap<String, String>) -> Re
     Ok(())
 }
 
+/// What servers of papers did not have: they refused nobody, nor did somebody go for another.
+const AS_IN_PAPERS: [(&str, &str); 3] =
+    [("make-room", "off"), ("admit-percent", "100"), ("backlog", "4096")];
+
 /// The knobs that an architecture takes and the lab leaves alone.
 pub fn of(row: &Architecture) -> impl Iterator<Item = &'static str> {
     let name = row.name;
@@ -63,7 +67,7 @@ pub(super) fn launch(
         ("access-log", String::from("off")),
     ]);
     if start.is_as_in_papers {
-        flags.insert("make-room", String::from("off"));
+        flags.extend(AS_IN_PAPERS.map(|(name, value)| (name, String::from(value))));
     }
     flags.extend(chosen.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let flags = flags.into_iter().map(|(name, value)| format!("--{name}={value}"));
@@ -195,12 +199,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_for_another_where_a_paper_is_followed() {
+    fn nobody_is_refused_or_goes_for_another_where_a_paper_is_followed() {
         let host = Host { address: Ipv4Addr::LOCALHOST.into(), placement: Default::default() };
         let rows = [
             ("sped", false, vec![]),
-            ("sped", true, vec!["--make-room=off"]),
-            ("sped:make-room=on", true, vec!["--make-room=on"]),
+            ("sped", true, vec!["--admit-percent=100", "--backlog=4096", "--make-room=off"]),
+            (
+                "sped:make-room=on,backlog=128",
+                true,
+                vec!["--admit-percent=100", "--backlog=128", "--make-room=on"],
+            ),
         ];
         for (text, is_as_in_papers, expected) in rows {
             let start = Start {
@@ -212,7 +220,10 @@ mod tests {
                 is_as_in_papers,
             };
             let launch = resolve(text).and_then(|of| of.launch(&start)).unwrap();
-            let said = launch.arguments.iter().filter(|flag| flag.starts_with("--make-room"));
+            let is_of_papers = |flag: &&String| {
+                AS_IN_PAPERS.iter().any(|(name, _)| flag.starts_with(&format!("--{name}=")))
+            };
+            let said = launch.arguments.iter().filter(is_of_papers);
             assert_eq!(said.collect::<Vec<_>>(), expected, "{text}");
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Every accept verb asks [`Intake::quota`] and tells `Admissions::took` what it took. Of all
 //! workers that share a listening socket one looks at its queue and decides for all
-//! ([`control::admission`]). None takes more in a phase than it can soon work on, and the rest waits
-//! in the kernel, where the wait is seen (Brecht04 8).
+//! ([`control::admission`]). None takes more in a phase than it can soon work on, and the rest
+//! waits in the kernel, where the wait is seen (Brecht04 8).
 
 use std::hash::BuildHasher;
 
@@ -61,7 +61,11 @@ impl Intake {
         let server = worker.server;
         let sides = server.listeners.iter().enumerate();
         let sides = sides.map(|(place, listener)| Side::new(server, place, listener)).collect();
-        Self { began: os::clock::monotonic(), sides, cost: Cost { accepted: 0, ns: 0, each_ns: COST_FIRST_NS } }
+        Self {
+            began: os::clock::monotonic(),
+            sides,
+            cost: Cost { accepted: 0, ns: 0, each_ns: COST_FIRST_NS },
+        }
     }
 
     /// How many connections may be taken from the listening socket at that place before other work.
@@ -150,7 +154,8 @@ impl Side {
             && share < ALL
         {
             self.filters = false;
-            let text = format!("cannot refuse SYNs: {e}; in a flood the backlog alone bounds waits");
+            let text =
+                format!("cannot refuse SYNs: {e}; in a flood the backlog alone bounds waits");
             worker.server.errors.write(Level::Warn, By::Worker(worker.number), &text);
         }
     }

@@ -149,7 +149,8 @@ impl Generation {
         self.server.orders.all().drain();
         // Whoever waits at a socket that was handed over waits for who comes after.
         let all = self.server.listeners.iter().enumerate();
-        all.filter(|(_, listener)| listener.is_lent()).for_each(|(place, _)| self.server.lift(place));
+        all.filter(|(_, listener)| listener.is_lent())
+            .for_each(|(place, _)| self.server.lift(place));
         self.end(now);
     }
 
@@ -219,8 +220,8 @@ impl Generation {
         Ok(())
     }
 
-    /// Who was refused is admitted where no worker looks any more: all have died, or stand still, or
-    /// nobody has come since.
+    /// Who was refused is admitted where no worker looks any more: all have died, or stand still,
+    /// or nobody has come since.
     fn lift_stale(&mut self, now: Instant) {
         if now - self.looked < RENEWED_WITHIN {
             return;

@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::wire::Wire;
 use super::{PATIENCE, await_some};
 
-/// What serves: the binary itself, or an example: its transport re-codes every byte, its connections
-/// have two requests in hand, a request ends it, or each request costs it much.
+/// What serves: the binary itself, or an example: its transport re-codes every byte, its
+/// connections have two requests in hand, a request ends it, or each request costs it much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Weir,

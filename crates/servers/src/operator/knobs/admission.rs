@@ -9,7 +9,7 @@ use crate::shared::settings::ACCEPT_INF;
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "accept-limit",
-        value: "auto|1..inf connections",
+        value: "1..inf|auto connections",
         reason: "taken consecutively before other work (Brecht04 4.1). auto: inf, which drains the \
                  queue, and in a flood as many as fit into --phase-ms; 1 where each thread accepts \
                  for itself",
@@ -17,7 +17,9 @@ pub(super) const KNOBS: &[Knob] = &[
         set: |s, v| {
             s.accept_limit = match v {
                 "inf" => Some(ACCEPT_INF),
-                _ => auto(v, ACCEPT_INF - 1).map_err(|_| String::from("auto, inf or a number from 1"))?,
+                _ => {
+                    auto(v, ACCEPT_INF - 1).map_err(|_| String::from("a number from 1, or inf"))?
+                }
             };
             Ok(())
         },
@@ -28,7 +30,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "backlog",
-        value: "auto|1..65535 connections",
+        value: "1..65535|auto connections",
         reason: "that may wait in the kernel to be accepted. auto: 4096, so that bursts wait and \
                  are not lost, and in a flood what is served within five times --queue-delay-ms. \
                  Clipped by net.core.somaxconn, whose default is 4096",
@@ -38,7 +40,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "admit-percent",
-        value: "auto|1..100 %",
+        value: "1..100|auto %",
         reason: "of those who knock, how many are admitted: the SYNs of the others are dropped, \
                  which costs least. auto: all, and in a flood as many as are served soon",
         takes: Takes::All,
@@ -69,7 +71,7 @@ fn auto(text: &str, most: u32) -> Result<Option<u32>, String> {
     if text == "auto" {
         return Ok(None);
     }
-    number(text, 1, most).map(Some).map_err(|why| format!("auto or {why}"))
+    number(text, 1, most).map(Some).map_err(|why| format!("{why}, or auto"))
 }
 
 fn to_a_second(text: &str) -> Result<Duration, String> {
