@@ -32,7 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "backlog",
         value: "1..65535|auto connections",
         reason: "that may wait in the kernel to be accepted. auto: 4096, so that bursts wait and \
-                 are not lost, and in a flood what is served within five times --queue-delay-ms. \
+                 are not lost, and in a flood what is served within four times --queue-delay-ms. \
                  Clipped by net.core.somaxconn, whose default is 4096",
         takes: Takes::All,
         set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
