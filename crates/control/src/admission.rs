@@ -224,7 +224,9 @@ impl Admission {
             let hurries = self.flood.is_none()
                 && took >= HURRY_AFTER
                 && f64::from(sample.queue) > HURRY_S * rates.accepted;
+            // Where nobody was taken at all the server stood still, and tells nothing.
             if (took >= INTERVAL || hurries)
+                && rates.accepted > 0.0
                 && let Some(window) = self.window.replace(Window::new(now, sample))
             {
                 self.conclude(now, &window, &rates, sample.queue);

@@ -52,7 +52,7 @@ fn mistakes_are_told_each_on_its_line() {
     folder.write("contrary.toml", "architecture = \"mt\"\nthreads = 4\nthreads-min = 5\n");
     let expected = [
         "weir: weir.toml:1:1: acept-limit: no such key; did you mean `accept-limit`?",
-        "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, not 0",
+        "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, or auto, not 0",
         "weir: weir.toml:3:1: threads: sped does not take it (mt would); leave it out",
     ];
     folder.write("user.toml", "user = \"no such\"\n");

@@ -49,12 +49,16 @@ struct Side {
     filters: bool,
 }
 
-/// What a connection costs this worker, in time.
+/// What a connection costs this worker: to be taken, and to be worked on once.
+#[derive(Default)]
 struct Cost {
-    accepted: u64,
-    ns: u64,
     each_ns: f64,
+    /// What was counted by then.
+    seen: [u64; COUNTED.len()],
 }
+
+const COUNTED: [Counter; 4] =
+    [Counter::Accepted, Counter::AcceptNs, Counter::Worked, Counter::WorkNs];
 
 impl Intake {
     pub(crate) fn new(worker: &Worker<'_>) -> Self {
@@ -64,7 +68,7 @@ impl Intake {
         Self {
             began: os::clock::monotonic(),
             sides,
-            cost: Cost { accepted: 0, ns: 0, each_ns: COST_FIRST_NS },
+            cost: Cost { each_ns: COST_FIRST_NS, ..Cost::default() },
         }
     }
 
@@ -74,22 +78,30 @@ impl Intake {
         if !worker.order.is_draining() {
             self.look(worker, place, now);
         }
-        let side = &mut self.sides[place];
-        side.brought = 0;
-        let limit = server.dials.accept_limit();
-        limit.unwrap_or_else(|| {
-            let is_flood = side.admission.told().is_flood;
-            let time = if is_flood { server.dials.phase() } else { server.dials.queue_delay() };
-            let most = time.as_nanos() as f64 / self.cost.each_ns.max(1.0);
-            server.architecture.accept_limit.min(most.max(1.0) as u32)
+        self.sides[place].brought = 0;
+        server.dials.accept_limit().unwrap_or_else(|| {
+            let own = server.architecture.accept_limit;
+            if own == ACCEPT_INF { self.soon(server, place) } else { own }
         })
     }
 
+    /// How many are worked on soon: in a flood by what all workers together can, else by what each
+    /// connection costs this one.
+    fn soon(&self, server: &Server, place: usize) -> u32 {
+        let told = server.admissions.of(place).told;
+        let most = if told.is_flood {
+            let workers = server.counters.workers() as f64;
+            server.dials.phase().as_secs_f64() * told.capacity / workers
+        } else {
+            server.dials.queue_delay().as_nanos() as f64 / self.cost.each_ns.max(1.0)
+        };
+        most.max(1.0) as u32
+    }
+
     /// Whether the listening socket at that place may bring whoever comes, without being asked.
-    pub(crate) fn is_unlimited(&self, worker: &Worker<'_>, place: usize) -> bool {
-        let Server { dials, architecture, .. } = worker.server;
-        let is_calm = !self.sides[place].admission.told().is_flood;
-        dials.accept_limit().unwrap_or(architecture.accept_limit) == ACCEPT_INF && is_calm
+    pub(crate) fn is_unlimited(&self, server: &Server, place: usize) -> bool {
+        let limit = server.dials.accept_limit().unwrap_or(server.architecture.accept_limit);
+        limit == ACCEPT_INF && !server.admissions.of(place).told.is_flood
     }
 
     /// It has brought somebody, who has waited with all the others of this round.
@@ -163,14 +175,15 @@ impl Side {
 
 impl Cost {
     fn look(&mut self, worker: &Worker<'_>) {
-        let of = |counter| worker.server.counters.of(worker.number, counter);
-        let (accepted, ns) = (of(Counter::Accepted), of(Counter::AcceptNs) + of(Counter::WorkNs));
-        let n = accepted.saturating_sub(self.accepted);
-        if n < COSTED_MIN {
+        let counted = COUNTED.map(|counter| worker.server.counters.of(worker.number, counter));
+        let grown = |at: usize| counted[at].saturating_sub(self.seen[at]);
+        let [accepted, accept_ns, worked, work_ns] = [0, 1, 2, 3].map(grown);
+        if accepted < COSTED_MIN || worked < COSTED_MIN {
             return;
         }
-        let each = ns.saturating_sub(self.ns) as f64 / n as f64;
-        *self = Self { accepted, ns, each_ns: COST_KEPT * self.each_ns + (1.0 - COST_KEPT) * each };
+        let each_ns = accept_ns as f64 / accepted as f64 + work_ns as f64 / worked as f64;
+        self.each_ns = COST_KEPT * self.each_ns + (1.0 - COST_KEPT) * each_ns;
+        self.seen = counted;
     }
 }
 

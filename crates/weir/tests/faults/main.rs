@@ -6,7 +6,6 @@
 mod closing;
 mod descriptors;
 mod files;
-mod flood;
 mod handover;
 mod limits;
 mod logs;

@@ -51,7 +51,7 @@ impl Completions<'_> {
         let room = (room / server.listeners.len()) as u32;
         for (n, listener) in server.listeners.iter().enumerate() {
             let limit = self.intake.quota(self.books.worker, n, self.books.now.at);
-            let is_unlimited = self.intake.is_unlimited(self.books.worker, n);
+            let is_unlimited = self.intake.is_unlimited(server, n);
             let many = is_unlimited && self.has_room_for_all();
             let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };

@@ -1,9 +1,14 @@
 //! In a flood: some are admitted and the others refused, whoever decides may fail, and afterwards
-//! everybody is admitted again.
+//! everybody is admitted again. A program of its own, and one test at a time, because a flood takes
+//! the whole of a small machine, and other tests are late there.
+#![forbid(unsafe_code)]
+
+mod support;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,11 +17,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::processes::{children, stop};
-use crate::support::server::{Combination, Program, Server, combinations, send};
-use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some, await_true};
+use support::fixture::{DIGITS, Fixture};
+use support::processes::{children, stop};
+use support::server::{Combination, Program, Server, combinations, send};
+use support::wire::Wire;
+use support::{PATIENCE, await_some, await_true};
 
 /// Threads are few enough to be all busy.
 const FLAGS: &[&str] = &["--admin", "127.0.0.1:0"];
@@ -45,13 +50,16 @@ impl Drop for Crowd {
     }
 }
 
-/// One after the other: a flood of one takes the whole of a small machine.
+static ONE: Mutex<()> = Mutex::new(());
+
 fn on_each(test: impl Fn(&Combination)) {
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     combinations(Program::Laborious).iter().for_each(test);
 }
 
 /// The same, where how a loop waits makes no difference.
 fn on_each_architecture(test: impl Fn(&Combination)) {
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_default = |combination: &&Combination| {
         combination.poller.as_ref().is_none_or(|poller| poller == "epoll")
     };
