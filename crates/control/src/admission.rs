@@ -72,6 +72,7 @@ const CALM_AFTER: Duration = Duration::from_secs(1);
 pub type Share = u32;
 /// All of them.
 pub const ALL: Share = 1 << 16;
+const ALL_F: f64 = ALL as f64;
 
 /// What is seen of a listening socket. Counts are since whenever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -178,9 +179,32 @@ impl Admission {
         admission
     }
 
+    /// Goes on where another has ended, who had set such a share and believed that.
+    #[must_use]
+    pub fn resumed(bounds: Bounds, now: Instant, share: f64, told: &Told) -> Self {
+        let mut admission = Self::new(bounds);
+        if told.is_flood && told.capacity > 0.0 {
+            admission.capacity = told.capacity;
+            let offered = told.offered.max(told.capacity);
+            admission.flood = Some(Flood::new(share.clamp(SHARE_MIN, 1.0), offered, now));
+            admission.setting = admission.wanted();
+        }
+        admission
+    }
+
     /// From now on these hold.
     pub fn bind(&mut self, bounds: Bounds) {
         self.bounds = bounds;
+        if self.is_frozen() {
+            (self.flood, self.window, self.wait_s) = (None, None, 0.0);
+        }
+        self.setting = self.wanted();
+    }
+
+    /// Whether an operator has decided everything: then there is nothing to observe.
+    #[must_use]
+    pub const fn is_frozen(&self) -> bool {
+        self.bounds.backlog.is_some() && self.bounds.share.is_some()
     }
 
     /// What is set now.
@@ -226,7 +250,7 @@ impl Admission {
                 && f64::from(sample.queue) > HURRY_S * rates.accepted;
             // Where nobody was taken at all the server stood still, and tells nothing.
             if (took >= INTERVAL || hurries)
-                && rates.accepted > 0.0
+                && (rates.accepted > 0.0 || window.most == 0)
                 && let Some(window) = self.window.replace(Window::new(now, sample))
             {
                 self.conclude(now, &window, &rates, sample.queue);
@@ -259,14 +283,8 @@ impl Admission {
             {
                 let late_s = f64::from(queue) / self.capacity - aim;
                 let drained = 1.0 - (late_s / DRAIN_S).clamp(0.0, DRAIN_MOST);
-                self.flood = Some(Flood {
-                    share: (drained * self.capacity / offered).clamp(SHARE_MIN, 1.0),
-                    offered,
-                    hold: now + HOLD,
-                    settles: now + SETTLES,
-                    starved: 0,
-                    seen: now,
-                });
+                let share = (drained * self.capacity / offered).clamp(SHARE_MIN, 1.0);
+                self.flood = Some(Flood::new(share, offered, now));
             }
             None => {}
         }
@@ -290,11 +308,14 @@ impl Admission {
         if now >= flood.hold {
             let memory_s = if now < flood.settles { MEMORY_NEW_S } else { MEMORY_S };
             let kept = (-rates.took / memory_s).exp();
-            let offered = rates.inflow / flood.share;
-            flood.offered = match is_full {
+            let share = self.bounds.share.map_or(flood.share, |share| f64::from(share) / ALL_F);
+            let offered = rates.inflow / share.max(SHARE_MIN);
+            let offered = match is_full {
                 true => (flood.offered * UNSEEN).max(offered),
                 false => kept * flood.offered + (1.0 - kept) * offered,
             };
+            // More cannot be refused.
+            flood.offered = offered.min(self.capacity / SHARE_MIN);
         }
         let error = self.wait_s - aim;
         let load = (1.0 - GAIN * error).clamp(0.5, 1.0 + MORE);
@@ -310,7 +331,7 @@ impl Admission {
             flood.share = wanted;
         }
         let is_refusing = if self.bounds.share.is_some() {
-            rates.refused > 0.0 || is_full
+            is_full || self.wait_s > aim
         } else {
             flood.share < 1.0
         };
@@ -331,8 +352,14 @@ impl Admission {
             (most.clamp(BACKLOG_MIN, backlog_max.max(BACKLOG_MIN)), flood.share)
         });
         let (most, admitted) = of_flood.unwrap_or((backlog_max, 1.0));
-        let admitted = (admitted * f64::from(ALL)) as Share;
+        let admitted = (admitted * ALL_F) as Share;
         Setting { backlog: backlog.unwrap_or(most), share: share.unwrap_or(admitted) }
+    }
+}
+
+impl Flood {
+    fn new(share: f64, offered: f64, now: Instant) -> Self {
+        Self { share, offered, hold: now + HOLD, settles: now + SETTLES, starved: 0, seen: now }
     }
 }
 

@@ -24,7 +24,7 @@ use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 
 /// Threads are few enough to be all busy.
-const FLAGS: &[&str] = &["--admin", "127.0.0.1:0"];
+const FLAGS: &[&str] = &["--admin", "127.0.0.1:0", "--backlog", "auto", "--admit-percent", "auto"];
 const THREADS: &[&str] = &["--threads", "4"];
 
 /// More than can be answered where each takes milliseconds.

@@ -11,26 +11,27 @@ use control::admission::{ALL, Admission, Bounds, Sample, Setting};
 use measure::{Duration, Instant};
 use os::Listener;
 
+use crate::shared::admissions::{Admitted, Claim};
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::server::{Server, Worker};
 use crate::shared::settings::{ACCEPT_INF, Level};
 
-/// What was decided is set again after so long in a flood, and at the begin of a worker: whoever
-/// has had the socket before, or has it besides, may have set something else.
-const SET_AGAIN: Duration = Duration::from_millis(200);
-const BEGINS_FOR: Duration = Duration::from_secs(2);
+/// What was decided is set again after so long, in a flood and out of one: whoever has had the
+/// socket before, or has it besides, may have set something else.
+const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
+const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
 /// What a connection costs while nothing is known of it.
 const COST_FIRST_NS: f64 = 100_000.0;
 /// Connections whose cost is known well enough.
 const COSTED_MIN: u64 = 16;
+const COST_EVERY: Duration = Duration::from_millis(20);
 /// Weight of what was known of it before.
 const COST_KEPT: f64 = 0.8;
 
 /// That of a worker.
 pub(crate) struct Intake {
-    began: Instant,
     /// Of each listening socket.
     sides: Vec<Side>,
     cost: Cost,
@@ -40,7 +41,7 @@ pub(crate) struct Intake {
 struct Side {
     admission: Admission,
     looked: Instant,
-    applied: Option<Instant>,
+    applied: Option<(Setting, Instant)>,
     lifted: u64,
     salt: u32,
     /// Connections that were taken in this round without being asked for.
@@ -53,6 +54,7 @@ struct Side {
 #[derive(Default)]
 struct Cost {
     each_ns: f64,
+    looked: Instant,
     /// What was counted by then.
     seen: [u64; COUNTED.len()],
 }
@@ -63,25 +65,24 @@ const COUNTED: [Counter; 4] =
 impl Intake {
     pub(crate) fn new(worker: &Worker<'_>) -> Self {
         let server = worker.server;
-        let sides = server.listeners.iter().enumerate();
-        let sides = sides.map(|(place, listener)| Side::new(server, place, listener)).collect();
-        Self {
-            began: os::clock::monotonic(),
-            sides,
-            cost: Cost { each_ns: COST_FIRST_NS, ..Cost::default() },
-        }
+        let now = os::clock::monotonic();
+        let places = 0..server.listeners.len();
+        let sides = places.map(|place| Side::new(server, place, now)).collect();
+        Self { sides, cost: Cost { each_ns: COST_FIRST_NS, ..Cost::default() } }
     }
 
     /// How many connections may be taken from the listening socket at that place before other work.
     pub(crate) fn quota(&mut self, worker: &Worker<'_>, place: usize, now: Instant) -> u32 {
         let server = worker.server;
+        self.cost.look(worker, now);
         if !worker.order.is_draining() {
             self.look(worker, place, now);
         }
         self.sides[place].brought = 0;
         server.dials.accept_limit().unwrap_or_else(|| {
             let own = server.architecture.accept_limit;
-            if own == ACCEPT_INF { self.soon(server, place) } else { own }
+            let is_tuned = own == ACCEPT_INF && !self.sides[place].admission.is_frozen();
+            if is_tuned { self.soon(server, place) } else { own }
         })
     }
 
@@ -114,48 +115,56 @@ impl Intake {
         let (server, side) = (worker.server, &mut self.sides[place]);
         let (listener, admissions) = (&server.listeners[place], &server.admissions);
         let is_due = now - side.looked >= side.admission.look_after();
-        if !is_due || !listener.is_tcp() || !admissions.claim(place, worker.number, now) {
+        if !is_due || !listener.is_tcp() {
             return;
         }
         side.looked = now;
-        let lifted = admissions.lifted(place);
-        if side.lifted != lifted {
-            *side = Side::new(server, place, listener);
+        let Some(claim) = admissions.claim(place, worker.number, now) else { return };
+        if claim == Claim::TakesOver || side.lifted != admissions.lifted(place) {
+            *side = Side { looked: now, ..Side::new(server, place, now) };
         }
         side.admission.bind(bounds(server, side.filters));
-        let Ok(queue) = listener.queue() else { return };
-        let accepted = admissions.accepted(place);
-        let waits = queue.length.saturating_add(side.brought);
-        let sample = Sample { queue: waits, accepted, refused: queue.drops };
-        let is_new = side.admission.observe(now, &sample).is_some();
+        if !side.admission.is_frozen() {
+            let Ok(queue) = listener.queue() else { return };
+            let accepted = admissions.accepted(place);
+            let waits = queue.length.saturating_add(side.brought);
+            let sample = Sample { queue: waits, accepted, refused: queue.drops };
+            side.admission.observe(now, &sample);
+        }
         let told = side.admission.told();
-        let again = told.is_flood || now - self.began < BEGINS_FOR;
-        let is_old = side.applied.is_none_or(|at| again && now - at >= SET_AGAIN);
-        if is_new || is_old {
+        let again = if told.is_flood { SET_AGAIN_FLOOD } else { SET_AGAIN_CALM };
+        let is_old = |at: Instant| !side.admission.is_frozen() && now - at >= again;
+        let setting = side.admission.setting();
+        if side.applied.is_none_or(|(set, at)| set != setting || is_old(at)) {
             side.apply(worker, listener, now);
         }
         admissions.decided(place, side.admission.setting(), &told);
-        self.cost.look(worker);
     }
 }
 
 impl Side {
-    fn new(server: &Server, place: usize, listener: &Listener) -> Self {
+    /// Begins in calm, or goes on where another worker has ended.
+    fn new(server: &Server, place: usize, now: Instant) -> Self {
+        let Admitted { share, told, .. } = server.admissions.of(place);
         let random = std::hash::RandomState::new();
+        let admission = Admission::resumed(bounds(server, true), now, share, &told);
+        // What an operator has frozen was set when the socket was bound.
+        let bound = Setting { backlog: server.dials.backlog_max(), share: ALL };
         Self {
-            admission: Admission::new(bounds(server, true)),
+            applied: admission.is_frozen().then_some((bound, now)),
+            admission,
             looked: Instant::ORIGIN,
-            applied: None,
             lifted: server.admissions.lifted(place),
             salt: random.hash_one(place) as u32,
             brought: 0,
-            filters: listener.is_tcp(),
+            filters: true,
         }
     }
 
     fn apply(&mut self, worker: &Worker<'_>, listener: &Listener, now: Instant) {
-        let Setting { backlog, share } = self.admission.setting();
-        self.applied = Some(now);
+        let setting = self.admission.setting();
+        self.applied = Some((setting, now));
+        let Setting { backlog, share } = setting;
         // No error is known of it; the next time it is set again.
         let _ = listener.set_backlog(backlog);
         let admitted = match u16::try_from(share) {
@@ -174,7 +183,11 @@ impl Side {
 }
 
 impl Cost {
-    fn look(&mut self, worker: &Worker<'_>) {
+    fn look(&mut self, worker: &Worker<'_>, now: Instant) {
+        if now - self.looked < COST_EVERY {
+            return;
+        }
+        self.looked = now;
         let counted = COUNTED.map(|counter| worker.server.counters.of(worker.number, counter));
         let grown = |at: usize| counted[at].saturating_sub(self.seen[at]);
         let [accepted, accept_ns, worked, work_ns] = [0, 1, 2, 3].map(grown);

@@ -42,6 +42,15 @@ enum Word {
 
 const ROW: usize = Word::WaitNs as usize + 1;
 
+/// Who looks at a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Who has looked before.
+    GoesOn,
+    /// Another, who goes on from what is told.
+    TakesOver,
+}
+
 /// What is told of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Admitted {
@@ -76,25 +85,22 @@ impl Admissions {
         self.word(place, Word::Accepted).load(Relaxed)
     }
 
-    /// Whether that worker is the one to look at the queue now.
-    pub(crate) fn claim(&self, place: usize, worker: usize, now: Instant) -> bool {
+    /// Whether that worker is the one to look at the queue now, and whether it was before.
+    pub(crate) fn claim(&self, place: usize, worker: usize, now: Instant) -> Option<Claim> {
         let (looked, looker) = (self.word(place, Word::Looked), self.word(place, Word::Looker));
         let (at, me) = (looked.load(Acquire), worker as u64 + 1);
         let is_free = now - Instant { ns: at } > LOOKER_FOR;
-        let claims = looker.load(Acquire) == me || is_free;
-        let claimed = claims && looked.compare_exchange(at, now.ns, AcqRel, Relaxed).is_ok();
-        if claimed {
-            looker.store(me, Release);
+        let goes_on = looker.load(Acquire) == me;
+        let claims = goes_on || is_free;
+        if !claims || looked.compare_exchange(at, now.ns, AcqRel, Relaxed).is_err() {
+            return None;
         }
-        claimed
+        looker.store(me, Release);
+        Some(if goes_on { Claim::GoesOn } else { Claim::TakesOver })
     }
 
     /// What that worker has decided, and why.
     pub(crate) fn decided(&self, place: usize, setting: Setting, told: &Told) {
-        let was_flood = self.word(place, Word::Flood).swap(told.is_flood.into(), Relaxed) > 0;
-        if told.is_flood && !was_flood {
-            self.word(place, Word::Floods).fetch_add(1, Relaxed);
-        }
         let wait_ns = u64::try_from(told.wait.as_nanos()).unwrap_or(u64::MAX);
         for (word, value) in [
             (Word::Refused, ALL.saturating_sub(setting.share).into()),
@@ -103,6 +109,11 @@ impl Admissions {
             (Word::WaitNs, wait_ns),
         ] {
             self.word(place, word).store(value, Relaxed);
+        }
+        // Last: whoever reads of a flood reads of its rates.
+        let was_flood = self.word(place, Word::Flood).swap(told.is_flood.into(), AcqRel) > 0;
+        if told.is_flood && !was_flood {
+            self.word(place, Word::Floods).fetch_add(1, Relaxed);
         }
     }
 
@@ -127,11 +138,12 @@ impl Admissions {
     /// What is told of the listening socket at that place.
     #[must_use]
     pub fn of(&self, place: usize) -> Admitted {
+        let is_flood = self.word(place, Word::Flood).load(Acquire) > 0;
         let of = |word| self.word(place, word).load(Relaxed);
         Admitted {
             share: 1.0 - of(Word::Refused) as f64 / f64::from(ALL),
             told: Told {
-                is_flood: of(Word::Flood) > 0,
+                is_flood,
                 capacity: of(Word::Capacity) as f64,
                 offered: of(Word::Offered) as f64,
                 wait: Duration::from_nanos(of(Word::WaitNs)),

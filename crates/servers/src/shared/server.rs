@@ -116,6 +116,12 @@ impl Server {
         self.admissions.lift(place);
     }
 
+    /// The same at those listening sockets at which somebody is refused.
+    pub(crate) fn lift_refused(&self) {
+        let refuses = |place: &usize| self.admissions.of(*place).share < 1.0;
+        (0..self.listeners.len()).filter(refuses).for_each(|place| self.lift(place));
+    }
+
     /// Bytes sent to one connection before the others' turn.
     pub(crate) fn work_bytes_max(&self) -> u64 {
         self.dials.work_bytes_max()

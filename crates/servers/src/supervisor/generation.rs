@@ -138,8 +138,10 @@ impl Generation {
         self.server.orders.leave_behind(left().map(|(n, _)| n));
         self.server.orders.all().retire();
         // Its workers decide nothing from now on; those that serve begin anew.
-        if let Some(server) = others {
-            (0..server.listeners.len()).for_each(|place| server.lift(place));
+        match others {
+            Some(server) => (0..server.listeners.len()).for_each(|place| server.lift(place)),
+            // Another program's settings hold; only who is refused by these workers is admitted.
+            None => self.server.lift_refused(),
         }
         self.end(now);
     }

@@ -11,8 +11,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "accept-limit",
         value: "1..inf|auto connections",
         reason: "taken consecutively before other work (Brecht04 4.1). auto: inf, which drains the \
-                 queue, and in a flood as many as fit into --phase-ms; 1 where each thread accepts \
-                 for itself",
+                 queue; where admission tunes itself as many as are soon worked on; 1 where each \
+                 thread accepts for itself",
         takes: Takes::All,
         set: |s, v| {
             s.accept_limit = match v {
@@ -31,9 +31,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "backlog",
         value: "1..65535|auto connections",
-        reason: "that may wait in the kernel to be accepted. auto: 4096, so that bursts wait and \
-                 are not lost, and in a flood what is served within four times --queue-delay-ms. \
-                 Clipped by net.core.somaxconn, whose default is 4096",
+        reason: "that may wait in the kernel to be accepted; clipped by net.core.somaxconn, whose \
+                 default it is. auto: as many, so that bursts wait and are not lost, and in a \
+                 flood what is served within four times --queue-delay-ms",
         takes: Takes::All,
         set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
         show: |s| shown(s.backlog),
@@ -42,7 +42,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "admit-percent",
         value: "1..100|auto %",
         reason: "of those who knock, how many are admitted: the SYNs of the others are dropped, \
-                 which costs least. auto: all, and in a flood as many as are served soon",
+                 which costs least. auto: all, and in a flood as many as are served soon. Not yet \
+                 the default: not all loads were tried with it",
         takes: Takes::All,
         set: |s, v| put(&mut s.admit_percent, auto(v, 100)),
         show: |s| shown(s.admit_percent),

@@ -58,7 +58,10 @@ impl Completions<'_> {
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
             if takes_many && in_flight > 0 && !is_unlimited {
                 // The limit came while it ran; it ends only when it is told to.
-                return self.stop_accepting();
+                if !mem::replace(&mut self.accepts[n].end, true) {
+                    self.ring.cancel(LISTENER_0 + n as u64)?;
+                }
+                continue;
             }
             let has_enough = in_flight >= wanted || in_flight > 0 && !is_unlimited;
             if end || has_enough || order.is_handed_on(n) {
