@@ -85,6 +85,15 @@ fn refuses(admission: &Value) -> bool {
     admission["flood"] == true && admission["share"].as_f64().is_some_and(|share| share < 1.0)
 }
 
+/// A server in a flood, where it answers its operator, and who makes the flood.
+fn flooded(combination: &Combination, site: &Fixture) -> (Server, SocketAddr, Crowd) {
+    let mut server = combination.start(&site.root(), &flags(combination));
+    let admin = server.await_admin();
+    let crowd = Crowd::new(server.address);
+    await_flood(combination, admin);
+    (server, admin, crowd)
+}
+
 fn await_flood(combination: &Combination, admin: SocketAddr) {
     let told = await_some(PATIENCE, || Some(admission(admin)).filter(refuses));
     let told = told.unwrap_or_else(|| panic!("{combination}: no flood: {}", admission(admin)));
@@ -145,10 +154,7 @@ fn some_are_refused_until_it_is_over() {
 fn what_no_worker_renews_is_lifted() {
     let site = Fixture::new();
     on_each_architecture(|combination| {
-        let mut server = combination.start(&site.root(), &flags(combination));
-        let admin = server.await_admin();
-        let crowd = Crowd::new(server.address);
-        await_flood(combination, admin);
+        let (server, admin, crowd) = flooded(combination, &site);
         let workers = children(server.pid());
         workers.iter().for_each(|worker| stop(*worker));
         let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
@@ -166,10 +172,7 @@ fn what_no_worker_renews_is_lifted() {
 fn a_worker_that_dies_leaves_nobody_refused() {
     let site = Fixture::new();
     on_each_architecture(|combination| {
-        let mut server = combination.start(&site.root(), &flags(combination));
-        let admin = server.await_admin();
-        let crowd = Crowd::new(server.address);
-        await_flood(combination, admin);
+        let (server, admin, crowd) = flooded(combination, &site);
         children(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
         drop(crowd);
         check_calm(combination, &server, admin);
@@ -181,10 +184,7 @@ fn a_worker_that_dies_leaves_nobody_refused() {
 fn a_reload_in_a_flood_leaves_nobody_refused() {
     let site = Fixture::new();
     on_each_architecture(|combination| {
-        let mut server = combination.start(&site.root(), &flags(combination));
-        let admin = server.await_admin();
-        let crowd = Crowd::new(server.address);
-        await_flood(combination, admin);
+        let (mut server, admin, crowd) = flooded(combination, &site);
         server.signal(Signal::HUP);
         server.await_line("generation 2 serves");
         await_flood(combination, admin);
