@@ -121,7 +121,8 @@ impl Intake {
         side.looked = now;
         let Some(claim) = admissions.claim(place, worker.number, now) else { return };
         if claim == Claim::TakesOver || side.lifted != admissions.lifted(place) {
-            *side = Side { looked: now, ..Side::new(server, place, now) };
+            // What another has set, and for which setting of the knobs, is not known.
+            *side = Side { looked: now, applied: None, ..Side::new(server, place, now) };
         }
         side.admission.bind(bounds(server, side.filters));
         if !side.admission.is_frozen() {
