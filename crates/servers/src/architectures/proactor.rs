@@ -8,10 +8,11 @@
 //! completed operation, not a readiness.
 //!
 //! Different: the completion mechanism is io_uring where JAWS97 had the overlapped I/O of Windows
-//! NT. Connections are accepted by one multishot submission when accept-limit is inf, else by that
-//! many one-shot ones, which are submitted again once all have completed. Receives are multishot
-//! into buffers that the ring owns. Paths are translated and opened by the loop; what is in a file
-//! is read by the ring and sent by the ring. Where rings are forbidden, `sped` serves.
+//! NT. Connections are accepted by one multishot submission when accept-limit is inf and it is no
+//! flood, else by so many one-shot ones, which are submitted again once all have completed.
+//! Receives are multishot into buffers that the ring owns. Paths are translated and opened by the
+//! loop; what is in a file is read by the ring and sent by the ring. Where rings are forbidden,
+//! `sped` serves.
 
 use std::io;
 

@@ -150,7 +150,7 @@ impl<'s> Loop<'s> {
         self.listener_ready
     }
 
-    /// accept-phase: takes up to accept-limit connections from each listening socket.
+    /// accept-phase: takes as many connections from each listening socket as the intake lets in.
     pub(crate) fn accept(&mut self) {
         // Who could have gone for a newcomer has perhaps something to be looked at by now.
         self.look_for_room();
@@ -160,15 +160,12 @@ impl<'s> Loop<'s> {
             let limit = self.accepting.intake.quota(self.books.worker, place, self.books.now.at);
             let mut taken = 0;
             for _ in 0..limit {
-                taken += 1;
                 let stays = match self.accepting.take(listener, &mut self.books) {
                     Taken::One(socket) => self.admit(socket, place).is_some(),
                     Taken::Lost => false,
-                    Taken::Nobody => {
-                        taken -= 1;
-                        break;
-                    }
+                    Taken::Nobody => break,
                 };
+                taken += 1;
                 lost += u32::from(!stays);
                 if lost >= self.books.server.waiting_max() {
                     break;

@@ -247,8 +247,8 @@ impl Member<'_> {
         self.pool.members.wait_to_accept(self.pool)
     }
 
-    /// Accepts up to `limit` connections from each listening socket, as far as there are threads
-    /// for them, unless some that were accepted wait already.
+    /// Accepts as many connections from each listening socket as the intake lets in, and as there
+    /// are threads for, unless some that were accepted wait already.
     pub(crate) fn accept(&self, turn: &mut Accepting<'_>, books: &mut Books<'_>) {
         if !turn.queue.is_empty() {
             return;

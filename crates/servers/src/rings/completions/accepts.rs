@@ -58,9 +58,7 @@ impl Completions<'_> {
             let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
             if takes_many && in_flight > 0 && !is_unlimited {
                 // The limit came while it ran; it ends only when it is told to.
-                if !mem::replace(&mut self.accepts[n].end, true) {
-                    self.ring.cancel(LISTENER_0 + n as u64)?;
-                }
+                self.stop_accepting_from(n)?;
                 continue;
             }
             let has_enough = in_flight >= wanted || in_flight > 0 && !is_unlimited;
@@ -188,10 +186,13 @@ impl Completions<'_> {
     }
 
     pub(super) fn stop_accepting(&mut self) -> io::Result<()> {
-        for (n, accepts) in self.accepts.iter_mut().enumerate() {
-            if accepts.in_flight > 0 && !mem::replace(&mut accepts.end, true) {
-                self.ring.cancel(LISTENER_0 + n as u64)?;
-            }
+        (0..self.accepts.len()).try_for_each(|n| self.stop_accepting_from(n))
+    }
+
+    fn stop_accepting_from(&mut self, n: usize) -> io::Result<()> {
+        let accepts = &mut self.accepts[n];
+        if accepts.in_flight > 0 && !mem::replace(&mut accepts.end, true) {
+            self.ring.cancel(LISTENER_0 + n as u64)?;
         }
         Ok(())
     }
