@@ -22,34 +22,42 @@ const LOOK_CALM: Duration = Duration::from_millis(20);
 const LOOK_FLOOD: Duration = Duration::from_millis(2);
 /// Who offers less than this of the capacity is no flood, however long the queue is by now.
 const OFFERED_LEAST: f64 = 0.9;
+/// Fewer looks tell nothing of an interval, nor does one that lasts for less than so many times the
+/// longest time without a look: a server may run for a share of each 100 ms only, or stand still.
+const LOOKS_MIN: u32 = 4;
+const GAPS_MIN: u32 = 3;
+/// Whoever has not looked for so long begins anew.
+const GAP_MAX: Duration = Duration::from_millis(500);
 /// So long a wait, in seconds, is a flood after a shorter time.
 const HURRY_S: f64 = 0.2;
 const HURRY_AFTER: Duration = Duration::from_millis(40);
 
 /// In a flood the queue has room for so many times the wait that is aimed at: fewer, and who was
 /// admitted would find it full behind his handshake; more, and he would wait for too long.
-const ROOM: f64 = 4.0;
+const ROOM: f64 = 3.2;
 /// Without a filter the queue alone bounds the wait.
 const ROOM_WITHOUT_FILTER: f64 = 1.0;
+/// Of a queue that is bounded by somebody else so much is to be filled.
+const ROOM_FILLED: f64 = 0.5;
 const BACKLOG_MIN: u32 = 16;
+/// In calm bursts may wait for so many seconds, and so many may in any case.
+const CALM_ROOM_S: f64 = 0.2;
+const CALM_BACKLOG_MIN: u32 = 256;
+/// Of the longest time without a look, so much is waited on the average, whoever is refused.
+const GAP_WAITED: f64 = 0.5;
 const SHARE_MIN: f64 = 1.0 / 64.0;
 
-/// Share given up for each second that the wait is too long.
+/// Share given up for each second that the wait is too long, down to a least.
 const GAIN: f64 = 0.5;
+const LOAD_MIN: f64 = 0.5;
 /// At the begin of a flood less is admitted, until the queue that has built up is worked off: in so
 /// many seconds, and at most so much less.
 const DRAIN_S: f64 = 0.3;
 const DRAIN_MOST: f64 = 0.22;
-/// How far the share goes beyond what the rates say, when nobody waits.
-const MORE: f64 = 0.02;
 /// A share that would change by less stays, because each change lets in who was refused.
 const STEP_MIN: f64 = 0.005;
-/// What was offered is averaged over so many seconds: at first, and when it has settled.
-const MEMORY_NEW_S: f64 = 0.25;
-const MEMORY_S: f64 = 0.8;
-/// A flood settles for so long; and again, when the queue was empty for so many intervals.
-const SETTLES: Duration = Duration::from_millis(1700);
-const STARVED_MAX: i32 = 5;
+/// What was offered is averaged over so many seconds.
+const MEMORY_S: f64 = 0.4;
 /// Of the wait that is aimed at: the least in which all the server can do is done, and the most
 /// that is as good as none.
 const BUSY_FROM: f64 = 0.125;
@@ -57,14 +65,11 @@ const STARVED_BELOW: f64 = 0.25;
 /// After a large step down the rates tell nothing for so long: a round trip and some.
 const HOLD: Duration = Duration::from_millis(200);
 const LARGE_STEP: f64 = 0.1;
-/// Who finds the queue full is not told from who met the filter: then more are offered than were
-/// seen, by so much in each interval.
-const UNSEEN: f64 = 1.005;
 /// While the queue is empty the share grows by so much in each interval, and faster each time.
 const BOOST: f64 = 1.01;
 const BOOSTS_MAX: i32 = 10;
-/// Weight of what was known of the capacity before, in each interval.
-const CAPACITY_KEPT: f64 = 0.7;
+/// Weight of what was known of the capacity before, in each interval in which it shows.
+const CAPACITY_KEPT: f64 = 0.5;
 /// All were admitted for so long: it is calm again.
 const CALM_AFTER: Duration = Duration::from_secs(1);
 
@@ -79,10 +84,16 @@ const ALL_F: f64 = ALL as f64;
 pub struct Sample {
     /// Connections that wait to be accepted.
     pub queue: u32,
+    /// So many can.
+    pub room: u32,
+    /// Since the last look nobody was left waiting at some time.
+    pub emptied: bool,
     /// Connections that were accepted.
     pub accepted: u64,
     /// SYNs that were dropped, by the filter or by a full queue; it wraps.
     pub refused: u32,
+    /// Connections a second that could be served, by what each has cost; 0: not known.
+    pub could: u32,
 }
 
 /// What is set for it.
@@ -128,6 +139,12 @@ pub struct Admission {
     flood: Option<Flood>,
     window: Option<Window>,
     wait_s: f64,
+    /// Connections that could wait at the last look.
+    room: u32,
+    /// Connections a second that could be served then.
+    could: u32,
+    /// The longest time without a look, of those that are remembered.
+    gap: Duration,
     setting: Setting,
 }
 
@@ -137,7 +154,6 @@ struct Flood {
     offered: f64,
     /// Until then what comes in is the answer to another share.
     hold: Instant,
-    settles: Instant,
     /// Intervals in which the queue was empty.
     starved: i32,
     /// When it was last certain that it is one.
@@ -149,10 +165,17 @@ struct Flood {
 struct Window {
     since: Instant,
     first: Sample,
+    last: Instant,
+    /// The longest time without a look.
+    gap: Duration,
     least: u32,
     most: u32,
     sum: f64,
-    looks: f64,
+    looks: u32,
+    /// Nobody was left waiting at some time.
+    emptied: bool,
+    /// Nobody else could wait at some time.
+    is_full: bool,
 }
 
 /// What was seen in a whole one, a second.
@@ -173,6 +196,9 @@ impl Admission {
             flood: None,
             window: None,
             wait_s: 0.0,
+            room: bounds.backlog_max,
+            could: 0,
+            gap: Duration::ZERO,
             setting: Setting { backlog: 0, share: 0 },
         };
         admission.setting = admission.wanted();
@@ -236,13 +262,16 @@ impl Admission {
         if self.window.take_if(|window| sample.accepted < window.first.accepted).is_some() {
             self.flood = None;
         }
+        self.window.take_if(|window| now - window.last > GAP_MAX);
+        self.room = sample.room;
+        self.could = sample.could;
         // In calm only that tells something in which somebody waited all the time.
-        if self.flood.is_none() && sample.queue <= FEW {
+        let emptied = sample.emptied && sample.queue < sample.room;
+        if self.flood.is_none() && (sample.queue <= FEW || emptied) {
             self.window = None;
             self.wait_s = 0.0;
-        } else {
-            let window = self.window.get_or_insert_with(|| Window::new(now, sample));
-            window.add(sample);
+        } else if let Some(window) = &mut self.window {
+            window.add(now, sample);
             let took = now - window.since;
             let rates = window.rates(sample, took);
             let hurries = self.flood.is_none()
@@ -250,11 +279,14 @@ impl Admission {
                 && f64::from(sample.queue) > HURRY_S * rates.accepted;
             // Where nobody was taken at all the server stood still, and tells nothing.
             if (took >= INTERVAL || hurries)
+                && window.is_enough(took)
                 && (rates.accepted > 0.0 || window.most == 0)
                 && let Some(window) = self.window.replace(Window::new(now, sample))
             {
                 self.conclude(now, &window, &rates, sample.queue);
             }
+        } else {
+            self.window = Some(Window::new(now, sample));
         }
         let wanted = self.wanted();
         let is_new = wanted != self.setting;
@@ -262,18 +294,27 @@ impl Admission {
         is_new.then_some(wanted)
     }
 
+    /// The wait that is aimed at, in seconds: as is said, where the server looks as often and as
+    /// many can wait.
+    fn aim(&self) -> f64 {
+        let room = f64::from(self.room.max(1)) * ROOM_FILLED / self.capacity.max(1.0);
+        let gap = self.gap.as_secs_f64() * GAP_WAITED;
+        self.bounds.wait.as_secs_f64().max(gap).min(room)
+    }
+
     fn conclude(&mut self, now: Instant, window: &Window, rates: &Rates, queue: u32) {
+        self.gap = window.gap;
         // Where nobody waits the server could do more than was asked for.
-        let few = (self.bounds.wait.as_secs_f64() * BUSY_FROM * self.capacity).max(2.0);
-        let is_busy = self.flood.is_none() || f64::from(window.least) > few;
+        let few = (self.aim() * BUSY_FROM * self.capacity).max(2.0);
+        let is_busy = self.flood.is_none() || f64::from(window.least) > few && !window.emptied;
         let kept = match self.flood {
             Some(_) if is_busy => CAPACITY_KEPT,
             Some(_) if rates.accepted < self.capacity => 1.0,
             _ => 0.0,
         };
         self.capacity = kept * self.capacity + (1.0 - kept) * rates.accepted;
-        self.wait_s = window.sum / window.looks / self.capacity.max(1.0);
-        let aim = self.bounds.wait.as_secs_f64();
+        self.wait_s = window.sum / f64::from(window.looks) / self.capacity.max(1.0);
+        let aim = self.aim();
         let offered = rates.inflow + rates.refused;
         match self.flood.take() {
             Some(flood) => self.flood = self.steered(flood, now, window, rates),
@@ -298,27 +339,23 @@ impl Admission {
         window: &Window,
         rates: &Rates,
     ) -> Option<Flood> {
-        let aim = self.bounds.wait.as_secs_f64();
-        let is_full = window.most >= self.setting.backlog;
+        let (aim, is_full) = (self.aim(), window.is_full);
         let is_starved = f64::from(window.most) < (aim * STARVED_BELOW * self.capacity).max(2.0);
         flood.starved = if is_starved { flood.starved + 1 } else { 0 };
-        if flood.starved >= STARVED_MAX {
-            flood.settles = now + SETTLES;
-        }
         if now >= flood.hold {
-            let memory_s = if now < flood.settles { MEMORY_NEW_S } else { MEMORY_S };
-            let kept = (-rates.took / memory_s).exp();
+            let kept = (-rates.took / MEMORY_S).exp();
             let share = self.bounds.share.map_or(flood.share, |share| f64::from(share) / ALL_F);
             let offered = rates.inflow / share.max(SHARE_MIN);
             let offered = match is_full {
-                true => (flood.offered * UNSEEN).max(offered),
+                // Who finds the queue full is not told from who met the filter.
+                true => flood.offered.max(offered),
                 false => kept * flood.offered + (1.0 - kept) * offered,
             };
             // More cannot be refused.
             flood.offered = offered.min(self.capacity / SHARE_MIN);
         }
         let error = self.wait_s - aim;
-        let load = (1.0 - GAIN * error).clamp(0.5, 1.0 + MORE);
+        let load = (1.0 - GAIN * error).max(LOAD_MIN);
         let boost = BOOST.powi(flood.starved.min(BOOSTS_MAX));
         let wanted = load * boost * self.capacity / flood.offered.max(1.0);
         let wanted = wanted.clamp(SHARE_MIN, 1.0);
@@ -343,15 +380,20 @@ impl Admission {
 
     fn wanted(&self) -> Setting {
         let Bounds { wait, backlog_max, backlog, share } = self.bounds;
-        let of_flood = self.flood.as_ref().map(|flood| {
-            let room = if share.is_some() { ROOM_WITHOUT_FILTER } else { ROOM };
-            let most = (room * wait.as_secs_f64() * self.capacity) as u32;
-            // A `listen` for a handful more or less is not worth its while.
-            let known = self.setting.backlog;
-            let most = if most.abs_diff(known) > known / 8 { most } else { known };
-            (most.clamp(BACKLOG_MIN, backlog_max.max(BACKLOG_MIN)), flood.share)
-        });
-        let (most, admitted) = of_flood.unwrap_or((backlog_max, 1.0));
+        let (room, least, admitted) = match &self.flood {
+            Some(flood) => {
+                let room = if share.is_some() { ROOM_WITHOUT_FILTER } else { ROOM };
+                let aim = wait.as_secs_f64().max(self.gap.as_secs_f64() * GAP_WAITED);
+                (room * aim * self.capacity, BACKLOG_MIN, flood.share)
+            }
+            None if self.could == 0 => (f64::INFINITY, CALM_BACKLOG_MIN, 1.0),
+            None => (CALM_ROOM_S * f64::from(self.could), CALM_BACKLOG_MIN, 1.0),
+        };
+        let most = (room as u32).clamp(least.min(backlog_max), backlog_max);
+        // A `listen` for a handful more or less is not worth its while.
+        let known = self.setting.backlog;
+        let is_new = most.abs_diff(known) > known / 8 || most == backlog_max;
+        let most = if is_new { most } else { known };
         let admitted = (admitted * ALL_F) as Share;
         Setting { backlog: backlog.unwrap_or(most), share: share.unwrap_or(admitted) }
     }
@@ -359,20 +401,41 @@ impl Admission {
 
 impl Flood {
     fn new(share: f64, offered: f64, now: Instant) -> Self {
-        Self { share, offered, hold: now + HOLD, settles: now + SETTLES, starved: 0, seen: now }
+        Self { share, offered, hold: now + HOLD, starved: 0, seen: now }
     }
 }
 
 impl Window {
     const fn new(since: Instant, first: &Sample) -> Self {
-        Self { since, first: *first, least: u32::MAX, most: 0, sum: 0.0, looks: 0.0 }
+        Self {
+            since,
+            first: *first,
+            last: since,
+            gap: Duration::ZERO,
+            least: u32::MAX,
+            most: 0,
+            sum: 0.0,
+            looks: 0,
+            emptied: false,
+            is_full: false,
+        }
     }
 
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, now: Instant, sample: &Sample) {
+        self.gap = self.gap.max(now - self.last);
+        self.last = now;
         self.least = self.least.min(sample.queue);
         self.most = self.most.max(sample.queue);
         self.sum += f64::from(sample.queue);
-        self.looks += 1.0;
+        self.looks += 1;
+        let is_full = sample.queue >= sample.room;
+        self.emptied |= sample.emptied && !is_full;
+        self.is_full |= is_full;
+    }
+
+    /// Whether it tells something by now.
+    fn is_enough(&self, took: Duration) -> bool {
+        self.looks >= LOOKS_MIN && took >= self.gap * GAPS_MIN
     }
 
     fn rates(&self, last: &Sample, took: Duration) -> Rates {

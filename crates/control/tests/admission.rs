@@ -10,17 +10,23 @@ use queue::{Seen, World, run};
 const BOUNDS: Bounds =
     Bounds { wait: Duration::from_millis(20), backlog_max: 4096, backlog: None, share: None };
 
-/// In seconds. In the first one who waits already is served, and the others are told apart.
+/// In seconds. In the first one of a flood who waits already is served, and the others are told
+/// apart.
 const LASTS: f64 = 6.0;
-const BEGIN: f64 = 1.0;
+const FLOOD: f64 = 0.5;
+const BEGIN: f64 = FLOOD + 1.0;
 
 fn world(capacity: f64, times: f64) -> World {
     World {
         capacity,
-        offered: vec![(0.0, times * capacity)],
+        offered: vec![(0.0, times.min(0.5) * capacity), (FLOOD, times * capacity)],
         round_trip: 0.0002,
         patience: 1.0,
         quota: None,
+        stalls: Vec::new(),
+        varies: 0.0,
+        kept: (0, 1.0),
+        room_max: u32::MAX,
         lasts: LASTS,
         counts_from: BEGIN,
     }
@@ -46,7 +52,7 @@ fn a_flood_is_served_at_full_rate_and_with_short_waits() {
             if capacity * times > 100_000.0 {
                 continue;
             }
-            for quota in [None, Some(0.25)] {
+            for quota in [None, Some((0.25, 0.005))] {
                 let world = World { quota, ..world(capacity, times) };
                 let kept = if capacity < 1000.0 { 0.92 } else { 0.95 };
                 check(&world, kept, 0.1, &format!("{capacity}/s, {times} times, {quota:?}"));
@@ -55,10 +61,60 @@ fn a_flood_is_served_at_full_rate_and_with_short_waits() {
     }
 }
 
+/// A machine that others use, too: what is kept is of what it could do, on the average.
+#[test]
+fn a_capacity_that_varies_is_followed() {
+    for times in [1.2, 2.0, 3.0] {
+        let world = World { varies: 0.2, lasts: 12.0, ..world(4000.0, times) };
+        let world = World { quota: Some((0.15, 0.008)), ..world };
+        check(&world, 0.93, 0.11, &format!("{times} times"));
+    }
+}
+
+/// A container that runs for a part of each 100 ms: nobody waits for less than the rest of them.
+#[test]
+fn a_server_that_stands_still_in_between_keeps_its_rate() {
+    for (share, wait) in [(0.5, 0.1), (0.15, 0.25)] {
+        let world = World { quota: Some((share, 0.1)), ..world(4000.0, 1.2) };
+        check(&world, 0.95, wait, &format!("{share} of 100 ms"));
+    }
+    for (at, lasts) in [(0.3, 0.05), (6.0, 1.0)] {
+        let stalls: Vec<_> = (1..30).map(|n| (at * f64::from(n), lasts)).collect();
+        let stood: f64 = stalls.iter().filter(|(at, _)| *at < LASTS).map(|(_, lasts)| lasts).sum();
+        for times in [1.2, 2.0, 3.0] {
+            let world = World { stalls: stalls.clone(), ..world(4000.0, times) };
+            let kept = 0.95 * (1.0 - stood / LASTS);
+            check(&world, kept, 0.12, &format!("{times} times, {lasts} s each {at} s"));
+        }
+    }
+}
+
+/// The maximum of the machine, or a number that an operator has frozen.
+#[test]
+fn a_short_queue_hides_no_flood() {
+    for (capacity, room_max) in [(4000.0, 64), (20_000.0, 128)] {
+        for times in [1.2, 2.0, 3.0] {
+            let world = World { room_max, ..world(capacity, times) };
+            check(&world, 0.95, 0.05, &format!("{capacity}/s, room for {room_max}, {times} times"));
+        }
+    }
+}
+
+/// Who has a connection already asks as often as he can, and newcomers still get their share.
+#[test]
+fn newcomers_are_served_beside_those_who_stay() {
+    for (times, least) in [(0.2, 0.19), (0.3, 0.28), (1.2, 0.35), (2.0, 0.35)] {
+        let world = World { kept: (100, 0.7), ..world(4000.0, times) };
+        let seen = flooded(&world);
+        assert!(seen.kept(&world) > least, "{times} times: {:.3} are kept", seen.kept(&world));
+        assert!(times > 1.0 || seen.refused == 0, "{times} times: {} are refused", seen.refused);
+    }
+}
+
 /// Who was admitted comes in a round trip later, whatever is decided meanwhile.
 #[test]
 fn far_clients_are_served_too() {
-    for (round_trip, kept, wait) in [(0.02, 0.95, 0.1), (0.1, 0.93, 0.15)] {
+    for (round_trip, kept, wait) in [(0.02, 0.95, 0.1), (0.1, 0.93, 0.25)] {
         for times in [1.2, 2.0, 3.0] {
             let world = World { round_trip, ..world(5000.0, times) };
             check(&world, kept, wait, &format!("{round_trip} s, {times} times"));
@@ -84,9 +140,24 @@ fn patient_clients_are_served_at_once_or_not() {
 #[test]
 fn in_calm_nobody_is_refused() {
     for capacity in [100.0, 1000.0, 20_000.0] {
-        for times in [0.1, 0.5, 0.8] {
+        for times in [0.1, 0.5, 0.8, 0.9] {
             let seen = flooded(&world(capacity, times));
             assert_eq!(seen.refused, 0, "{capacity}/s, {times} times");
+        }
+        // Stalls, and a quota as containers have it.
+        let stalls = |lasts: f64| (1..9).map(|n| (0.6 * f64::from(n), lasts)).collect::<Vec<_>>();
+        for (stalls, quota) in [
+            (stalls(0.05), None),
+            (stalls(0.15), None),
+            (vec![(2.0, 1.0)], None),
+            (Vec::new(), Some((0.15, 0.1))),
+        ] {
+            let world = World { stalls: stalls.clone(), quota, ..world(capacity, 0.4) };
+            // More could not wait.
+            let longest = stalls.iter().map(|(_, lasts)| *lasts).fold(0.1, f64::max);
+            if longest * 0.4 * capacity < 256.0 {
+                assert_eq!(flooded(&world).refused, 0, "{capacity}/s, {stalls:?}, {quota:?}");
+            }
         }
         // Bursts of 100 ms' worth, twice a second: more than 4,096 could not wait.
         let mut offered = vec![(0.0, 0.2 * capacity)];
@@ -141,6 +212,9 @@ fn whatever_is_seen_a_share_is_one() {
             queue: big(draw.bits()) as u32,
             accepted: big(draw.bits()),
             refused: draw.bits() as u32,
+            room: big(draw.bits()) as u32,
+            emptied: draw.below(2) == 0,
+            could: big(draw.bits()) as u32,
         };
         admission.observe(now, &sample);
         let set = admission.setting();

@@ -1,15 +1,20 @@
-//! A model of a listening socket, of those who knock at it, and of a server of known capacity.
+//! A model of a listening socket, of those who knock at it, and of a loop that serves them.
 //!
 //! As Linux has it: a SYN meets the filter and the queue's bound; the ACK a round trip later meets
 //! the bound again, and is sent again behind it with the data (200 ms, doubling); a SYN that was
 //! dropped is sent again four times after a second each, then after twice as long each time.
+//!
+//! The loop goes in rounds: it takes as many as an accept phase may, works on them and on those
+//! that it keeps, who ask again at once, and looks again when it has done so.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::mem;
 
 use control::admission::{ALL, Admission, Sample, Share};
-use measure::Instant;
+use control::phase::{Phase, Work};
 use measure::draw::Stream;
+use measure::{Duration, Instant};
 
 /// Who comes, and what serves them. Times in seconds, rates a second.
 #[derive(Clone)]
@@ -19,8 +24,17 @@ pub(crate) struct World {
     pub(crate) offered: Vec<(f64, f64)>,
     pub(crate) round_trip: f64,
     pub(crate) patience: f64,
-    /// The server runs for this share of each [`PERIOD`], and is faster then.
-    pub(crate) quota: Option<f64>,
+    /// The server runs for this share of each period, and is faster then.
+    pub(crate) quota: Option<(f64, f64)>,
+    /// It stands still from then, for so long.
+    pub(crate) stalls: Vec<(f64, f64)>,
+    /// By how much its speed varies, for 100 ms and more: that of a machine which others use, too.
+    pub(crate) varies: f64,
+    /// Connections that are kept and always ask for something, and of what a newcomer costs, what
+    /// one of their turns does.
+    pub(crate) kept: (usize, f64),
+    /// Those that the kernel lets wait, whatever is asked for.
+    pub(crate) room_max: u32,
     pub(crate) lasts: f64,
     pub(crate) counts_from: f64,
 }
@@ -42,9 +56,11 @@ pub(crate) struct Look {
     pub(crate) accepted: u64,
 }
 
-const PERIOD: f64 = 0.005;
-/// The server looks for work so often.
-const ROUND: f64 = 0.001;
+/// Of what a newcomer costs, what accepting it does.
+const ACCEPTING: f64 = 0.3;
+/// The defaults of the server.
+const CALM_PHASE: Duration = Duration::from_millis(20);
+const FLOOD_PHASE: Duration = Duration::from_millis(5);
 
 impl Seen {
     /// Good replies, of all that the server can.
@@ -116,9 +132,13 @@ pub(crate) fn run_changed(
         events: BinaryHeap::new(),
         queue: VecDeque::new(),
         sample: Sample::default(),
+        phase: Phase::new(2),
+        work: Work::default(),
         looked: -1.0,
-        credit: 0.0,
+        emptied: false,
+        idles: false,
         change,
+        speeds: speeds(world, seed),
         seen: Seen::default(),
         draw: Stream::new(seed, 1),
     };
@@ -141,11 +161,35 @@ struct Socket<'w> {
     events: BinaryHeap<Reverse<At>>,
     queue: VecDeque<Client>,
     sample: Sample,
+    phase: Phase,
+    work: Work,
     looked: f64,
-    credit: f64,
+    /// A phase since has left nobody.
+    emptied: bool,
+    /// It waits for somebody to come.
+    idles: bool,
     change: (f64, f64),
+    /// Of each 100 ms, beside the others.
+    speeds: Vec<f64>,
     seen: Seen,
     draw: Stream,
+}
+
+/// On the average 1 while it is counted.
+fn speeds(world: &World, seed: u64) -> Vec<f64> {
+    let mut draw = Stream::new(seed, 2);
+    let mut drift = 0.0;
+    let mut speeds: Vec<f64> = (0..(world.lasts * 10.0) as usize)
+        .map(|_| {
+            let normal = (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0;
+            drift = 0.7 * drift + 0.7 * world.varies * normal;
+            f64::exp(drift)
+        })
+        .collect();
+    let counted = &speeds[(world.counts_from * 10.0) as usize..];
+    let mean = counted.iter().sum::<f64>() / counted.len() as f64;
+    speeds.iter_mut().for_each(|speed| *speed /= mean);
+    speeds
 }
 
 impl Socket<'_> {
@@ -174,12 +218,13 @@ impl Socket<'_> {
                 let Event::Ack(client, _) = event else { return };
                 self.at(now + after, Event::Ack(client, tries + 1));
             }
-            Event::Ack(client, _) => self.queue.push_back(client),
-            Event::Round => {
-                self.look(now);
-                self.serve(now);
-                self.at(now + ROUND, Event::Round);
+            Event::Ack(client, _) => {
+                self.queue.push_back(client);
+                if mem::take(&mut self.idles) {
+                    self.at(self.ran(now, 0.0), Event::Round);
+                }
             }
+            Event::Round => self.round(now),
         }
     }
 
@@ -192,7 +237,11 @@ impl Socket<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.queue.len() as u32 > self.admission.setting().backlog
+        self.queue.len() as u32 > self.room()
+    }
+
+    fn room(&self) -> u32 {
+        self.admission.setting().backlog.min(self.world.room_max)
     }
 
     fn refuse(&mut self) {
@@ -206,6 +255,9 @@ impl Socket<'_> {
         }
         self.looked = now;
         self.sample.queue = self.queue.len() as u32;
+        self.sample.room = self.room();
+        self.sample.could = self.phase.could();
+        self.sample.emptied = mem::take(&mut self.emptied);
         let at = Instant { ns: (now * 1e9) as u64 };
         self.admission.observe(at, &self.sample);
         if now >= self.world.counts_from {
@@ -216,25 +268,67 @@ impl Socket<'_> {
         }
     }
 
-    fn serve(&mut self, now: f64) {
-        let World { capacity, round_trip, patience, quota, counts_from, .. } = *self.world;
-        let quota = quota.unwrap_or(1.0);
-        let ran = |at: f64| {
-            let (whole, part) = ((at / PERIOD).floor(), at % PERIOD);
-            (whole * PERIOD * quota + part.min(PERIOD * quota)) / quota
-        };
+    fn round(&mut self, now: f64) {
+        self.look(now);
+        let time = if self.admission.told().is_flood { FLOOD_PHASE } else { CALM_PHASE };
+        let (kept, each) = self.world.kept;
+        let limit = self.phase.limit(time, kept) as usize;
+        self.emptied |= self.queue.len() < limit;
+        let newcomers: Vec<_> = self.queue.drain(..limit.min(self.queue.len())).collect();
+        if newcomers.is_empty() && kept == 0 {
+            self.idles = true;
+            return;
+        }
         let times = if now >= self.change.0 { self.change.1 } else { 1.0 };
-        self.credit += (ran(now) - ran(now - ROUND)) * capacity * times;
-        while self.credit >= 1.0 {
-            // What it could have done and nobody wanted is lost.
-            let Some(client) = self.queue.pop_front() else { return self.credit = 1.0 };
-            self.credit -= 1.0;
-            self.sample.accepted += 1;
-            let took = now + round_trip - client.since;
-            if took <= patience && now >= counts_from {
-                self.seen.good += 1;
-                self.seen.waits.push(took - 2.0 * round_trip);
+        let speed = self.speeds[((now * 10.0) as usize).min(self.speeds.len() - 1)];
+        let share = self.world.quota.map_or(1.0, |(share, _)| share);
+        let cost = share / self.world.capacity / times / speed;
+        let accepted = self.ran(now, ACCEPTING * cost * newcomers.len() as f64);
+        let mut worked = self.ran(accepted, each * cost * kept as f64);
+        self.sample.accepted += newcomers.len() as u64;
+        self.work.accepted += newcomers.len() as u64;
+        self.work.worked += (2 * newcomers.len() + kept) as u64;
+        for client in newcomers {
+            worked = self.ran(worked, (1.0 - ACCEPTING) * cost);
+            self.served(worked, client);
+        }
+        self.work.accept_ns += ((accepted - now) * 1e9) as u64;
+        self.work.work_ns += ((worked - accepted) * 1e9) as u64;
+        self.phase.observe(Instant { ns: (worked * 1e9) as u64 }, &self.work);
+        self.at(worked, Event::Round);
+    }
+
+    fn served(&mut self, at: f64, client: Client) {
+        let World { round_trip, patience, counts_from, lasts, .. } = *self.world;
+        let took = at + round_trip - client.since;
+        if took <= patience && at >= counts_from && at < lasts {
+            self.seen.good += 1;
+            self.seen.waits.push(took - 2.0 * round_trip);
+        }
+    }
+
+    /// When the server has run for that long.
+    fn ran(&self, mut now: f64, mut lasts: f64) -> f64 {
+        let in_stall = |now: f64| {
+            let stalls = self.world.stalls.iter().map(|(at, lasts)| (*at, at + lasts));
+            stalls.into_iter().find(|(from, until)| (*from..*until).contains(&now))
+        };
+        let (share, period) = self.world.quota.unwrap_or((1.0, f64::INFINITY));
+        loop {
+            if let Some((_, until)) = in_stall(now) {
+                now = until;
             }
+            let stalls = self.world.stalls.iter().map(|(at, _)| *at);
+            let stall = stalls.filter(|at| *at > now).fold(f64::INFINITY, f64::min);
+            let begun = if period.is_finite() { (now / period).floor() * period } else { 0.0 };
+            let end = if period.is_finite() { begun + share * period } else { f64::INFINITY };
+            let left = end.min(stall) - now;
+            if left > lasts {
+                return now + lasts;
+            }
+            lasts -= left.max(0.0);
+            // Not exactly: sums of fractions are a little less at times.
+            now = if stall < end { stall } else { begun + period * 1.000_000_1 };
         }
     }
 }

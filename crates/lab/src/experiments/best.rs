@@ -44,11 +44,14 @@ const SUBJECTS: [&str; 10] = [
 /// What is tried of each architecture at twice its capacity: how many may wait, and how many are
 /// taken or served at a time. `weir lab tune` tries more.
 const GRIDS: [(&str, Grid); 4] = [
-    ("sped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
-    ("amped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
-    ("mt", &[("backlog", &["256", "64"]), ("threads", &["64", "512"])]),
-    ("proactor", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"])]),
+    ("sped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
+    ("amped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
+    ("mt", &[("backlog", &["256", "64"]), ("threads", &["64", "512"]), EVERYBODY]),
+    ("proactor", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
 ];
+
+/// By default an architecture tunes itself, which is asked besides.
+const EVERYBODY: (&str, &[&str]) = ("admit-percent", &["100"]);
 
 /// By knob, its values.
 type Grid = &'static [(&'static str, &'static [&'static str])];

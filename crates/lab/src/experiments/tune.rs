@@ -45,6 +45,9 @@ const PEER_CONNECTIONS: Knob = ("connections", &["1000", "4000"]);
 const PEER_WORKERS: Knob = ("workers", &["1", "2", "4"]);
 const BACKLOG: Knob = ("backlog", &["64", "1024"]);
 
+/// What is tried is tried alone: nobody tunes it further.
+const EVERYBODY: Knob = ("admit-percent", &["100"]);
+
 /// What Weir's architectures are tuned in beside: where all clients ask for one small file, how
 /// many are accepted at a time; else how much is kept in memory.
 const OF_ONE_FILE: Knob = ("accept-limit", &["1", "16", "inf"]);
@@ -56,7 +59,7 @@ fn grid(of: &Subject, load: &Load) -> Option<Vec<Knob>> {
         Ok(Kind::Weir(row)) => {
             let is_one = load.workload == "one-packet";
             let beside = if is_one { OF_ONE_FILE } else { OF_MANY_FILES };
-            Some([row.tuning, &[beside]].concat())
+            Some([row.tuning, &[beside, EVERYBODY]].concat())
         }
         _ => PEERS.iter().find(|(name, _)| *name == of.name).map(|(_, grid)| grid.to_vec()),
     }

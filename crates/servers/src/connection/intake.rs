@@ -1,13 +1,15 @@
 //! The intake: how many connections an accept phase takes, and who of those that knock is admitted.
 //!
-//! Every accept verb asks [`Intake::quota`] and tells `Admissions::took` what it took. Of all
-//! workers that share a listening socket one looks at its queue and decides for all
-//! ([`control::admission`]). None takes more in a phase than it can soon work on, and the rest
-//! waits in the kernel, where the wait is seen (Brecht04 8).
+//! Every accept verb asks [`Intake::quota`] and tells [`Intake::took`] what it took. Of all workers
+//! that share a listening socket one looks at its queue and decides for all
+//! ([`control::admission`]). None takes more in a phase than it can soon work on
+//! ([`control::phase`]), and the rest waits in the kernel, where the wait is seen (Brecht04 8).
 
 use std::hash::BuildHasher;
+use std::mem;
 
 use control::admission::{ALL, Admission, Bounds, Sample, Setting};
+use control::phase::{Phase, Work};
 use measure::{Duration, Instant};
 use os::Listener;
 
@@ -22,19 +24,11 @@ use crate::shared::settings::{ACCEPT_INF, Level};
 const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
 const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
-/// What a connection costs while nothing is known of it.
-const COST_FIRST_NS: f64 = 100_000.0;
-/// Connections whose cost is known well enough.
-const COSTED_MIN: u64 = 16;
-const COST_EVERY: Duration = Duration::from_millis(20);
-/// Weight of what was known of it before.
-const COST_KEPT: f64 = 0.8;
-
 /// That of a worker.
 pub(crate) struct Intake {
     /// Of each listening socket.
     sides: Vec<Side>,
-    cost: Cost,
+    phase: Phase,
 }
 
 /// What it decides of a listening socket.
@@ -44,70 +38,68 @@ struct Side {
     applied: Option<(Setting, Instant)>,
     lifted: u64,
     salt: u32,
-    /// Connections that were taken in this round without being asked for.
+    /// Connections that were taken since the last look and that had waited until then.
     brought: u32,
+    /// A phase since the last look has left nobody waiting.
+    emptied: bool,
     /// It can be told to admit a share.
     filters: bool,
 }
 
-/// What a connection costs this worker: to be taken, and to be worked on once.
-#[derive(Default)]
-struct Cost {
-    each_ns: f64,
-    looked: Instant,
-    /// What was counted by then.
-    seen: [u64; COUNTED.len()],
-}
-
-const COUNTED: [Counter; 4] =
-    [Counter::Accepted, Counter::AcceptNs, Counter::Worked, Counter::WorkNs];
-
 impl Intake {
-    pub(crate) fn new(worker: &Worker<'_>) -> Self {
+    /// That of a worker where a connection that asks for one thing has so many turns.
+    pub(crate) fn new(worker: &Worker<'_>, turns: u32) -> Self {
         let server = worker.server;
         let now = os::clock::monotonic();
         let places = 0..server.listeners.len();
         let sides = places.map(|place| Side::new(server, place, now)).collect();
-        Self { sides, cost: Cost { each_ns: COST_FIRST_NS, ..Cost::default() } }
+        Self { sides, phase: Phase::new(turns) }
     }
 
-    /// How many connections may be taken from the listening socket at that place before other work.
-    pub(crate) fn quota(&mut self, worker: &Worker<'_>, place: usize, now: Instant) -> u32 {
-        let server = worker.server;
-        self.cost.look(worker, now);
-        if !worker.order.is_draining() {
-            self.look(worker, place, now);
+    /// How many connections may be taken from the listening socket at that place before other work,
+    /// where so many others are ready.
+    pub(crate) fn quota(
+        &mut self,
+        worker: &Worker<'_>,
+        place: usize,
+        now: Instant,
+        ready: usize,
+    ) -> u32 {
+        let Server { dials, architecture, .. } = worker.server;
+        if self.phase.is_due(now) {
+            self.phase.observe(now, &work(worker));
         }
-        self.sides[place].brought = 0;
-        server.dials.accept_limit().unwrap_or_else(|| {
-            let own = server.architecture.accept_limit;
+        self.look(worker, place, now);
+        dials.accept_limit().unwrap_or_else(|| {
+            let own = architecture.accept_limit;
             let is_tuned = own == ACCEPT_INF && !self.sides[place].admission.is_frozen();
-            if is_tuned { self.soon(server, place) } else { own }
+            let is_flood = worker.server.admissions.is_flood(place);
+            let time = if is_flood { dials.phase() } else { dials.queue_delay() };
+            if is_tuned { self.phase.limit(time, ready) } else { own }
         })
     }
 
-    /// How many are worked on soon: in a flood by what all workers together can, else by what each
-    /// connection costs this one.
-    fn soon(&self, server: &Server, place: usize) -> u32 {
-        let told = server.admissions.of(place).told;
-        let most = if told.is_flood {
-            let workers = server.counters.workers() as f64;
-            server.dials.phase().as_secs_f64() * told.capacity / workers
-        } else {
-            server.dials.queue_delay().as_nanos() as f64 / self.cost.each_ns.max(1.0)
-        };
-        most.max(1.0) as u32
+    /// A phase has taken so many; `emptied`: because nobody else waited.
+    pub(crate) fn took(&mut self, worker: &Worker<'_>, place: usize, taken: u32, emptied: bool) {
+        worker.server.admissions.took(place, taken);
+        self.sides[place].emptied |= emptied;
+    }
+
+    /// So many have come without being asked for, and have waited for this round.
+    pub(crate) fn brought(&mut self, worker: &Worker<'_>, place: usize, n: u32, emptied: bool) {
+        self.took(worker, place, n, emptied);
+        self.sides[place].brought += n;
+    }
+
+    /// Looks where no phase does, because nobody can be taken.
+    pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
+        (0..self.sides.len()).for_each(|place| self.look(worker, place, now));
     }
 
     /// Whether the listening socket at that place may bring whoever comes, without being asked.
     pub(crate) fn is_unlimited(&self, server: &Server, place: usize) -> bool {
         let limit = server.dials.accept_limit().unwrap_or(server.architecture.accept_limit);
-        limit == ACCEPT_INF && !server.admissions.of(place).told.is_flood
-    }
-
-    /// It has brought somebody, who has waited with all the others of this round.
-    pub(crate) fn brought(&mut self, place: usize) {
-        self.sides[place].brought += 1;
+        limit == ACCEPT_INF && !server.admissions.is_flood(place)
     }
 
     /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
@@ -115,7 +107,7 @@ impl Intake {
         let (server, side) = (worker.server, &mut self.sides[place]);
         let (listener, admissions) = (&server.listeners[place], &server.admissions);
         let is_due = now - side.looked >= side.admission.look_after();
-        if !is_due || !listener.is_tcp() {
+        if !is_due || !listener.is_tcp() || worker.order.is_draining() {
             return;
         }
         side.looked = now;
@@ -128,8 +120,14 @@ impl Intake {
         if !side.admission.is_frozen() {
             let Ok(queue) = listener.queue() else { return };
             let accepted = admissions.accepted(place);
-            let waits = queue.length.saturating_add(side.brought);
-            let sample = Sample { queue: waits, accepted, refused: queue.drops };
+            let sample = Sample {
+                queue: queue.length.saturating_add(mem::take(&mut side.brought)),
+                room: queue.max,
+                emptied: mem::take(&mut side.emptied),
+                accepted,
+                refused: queue.drops,
+                could: self.phase.could().saturating_mul(server.counters.workers() as u32),
+            };
             side.admission.observe(now, &sample);
         }
         let told = side.admission.told();
@@ -158,6 +156,7 @@ impl Side {
             lifted: server.admissions.lifted(place),
             salt: random.hash_one(place) as u32,
             brought: 0,
+            emptied: false,
             filters: true,
         }
     }
@@ -183,21 +182,13 @@ impl Side {
     }
 }
 
-impl Cost {
-    fn look(&mut self, worker: &Worker<'_>, now: Instant) {
-        if now - self.looked < COST_EVERY {
-            return;
-        }
-        self.looked = now;
-        let counted = COUNTED.map(|counter| worker.server.counters.of(worker.number, counter));
-        let grown = |at: usize| counted[at].saturating_sub(self.seen[at]);
-        let [accepted, accept_ns, worked, work_ns] = [0, 1, 2, 3].map(grown);
-        if accepted < COSTED_MIN || worked < COSTED_MIN {
-            return;
-        }
-        let each_ns = accept_ns as f64 / accepted as f64 + work_ns as f64 / worked as f64;
-        self.each_ns = COST_KEPT * self.each_ns + (1.0 - COST_KEPT) * each_ns;
-        self.seen = counted;
+fn work(worker: &Worker<'_>) -> Work {
+    let of = |counter| worker.server.counters.of(worker.number, counter);
+    Work {
+        accepted: of(Counter::Accepted),
+        accept_ns: of(Counter::AcceptNs),
+        worked: of(Counter::Worked),
+        work_ns: of(Counter::WorkNs),
     }
 }
 

@@ -14,6 +14,9 @@ use crate::shared::counters::Counter;
 /// Token of the first listening socket.
 pub(super) const LISTENER_0: u64 = TOKENS_END;
 
+/// Turns of a connection with one request: it is answered, and the peer closes.
+const TURNS: u32 = 2;
+
 /// What takes connections.
 pub(crate) struct Accepting {
     pub(crate) gate: Gate,
@@ -42,7 +45,7 @@ impl Accepting {
         }
         Ok(Self {
             gate: Gate::new(books.server.connections_max),
-            intake: Intake::new(books.worker),
+            intake: Intake::new(books.worker, TURNS),
             spare: SpareDescriptor::new()?,
             first: 0,
             is_watched: true,

@@ -157,13 +157,17 @@ impl<'s> Loop<'s> {
         // Who does not stay fills no gate: of those no more are taken than could wait.
         let mut lost = 0;
         for (place, listener) in self.accepting.listeners(&self.books) {
-            let limit = self.accepting.intake.quota(self.books.worker, place, self.books.now.at);
-            let mut taken = 0;
+            let (worker, now) = (self.books.worker, self.books.now.at);
+            let limit = self.accepting.intake.quota(worker, place, now, self.ready.len());
+            let (mut taken, mut emptied) = (0, false);
             for _ in 0..limit {
                 let stays = match self.accepting.take(listener, &mut self.books) {
                     Taken::One(socket) => self.admit(socket, place).is_some(),
                     Taken::Lost => false,
-                    Taken::Nobody => break,
+                    Taken::Nobody => {
+                        emptied = self.accepting.gate.is_open();
+                        break;
+                    }
                 };
                 taken += 1;
                 lost += u32::from(!stays);
@@ -171,7 +175,7 @@ impl<'s> Loop<'s> {
                     break;
                 }
             }
-            self.books.server.admissions.took(place, taken);
+            self.accepting.intake.took(worker, place, taken, emptied);
         }
         let took = self.books.look_at_clock().as_nanos() as u64;
         self.books.tally.add(Counter::AcceptNs, took);
@@ -281,6 +285,9 @@ impl<'s> Loop<'s> {
         self.look_for_room();
         // First, because whoever is woken for a connection is perhaps the only one.
         self.accepting.watch(&mut self.books, &mut self.holding.poller);
+        if !self.accepting.gate.is_open() {
+            self.accepting.intake.watch(self.books.worker, self.books.now.at);
+        }
         let gate = &self.accepting.gate;
         if gate.is_draining() && gate.is_open() {
             self.accept_waiting();

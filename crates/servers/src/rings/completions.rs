@@ -11,7 +11,7 @@ mod room;
 use std::{io, mem};
 
 use h1::{Deadline, Timeout, Want};
-use measure::Instant;
+use measure::{Duration, Instant};
 use os::Socket;
 use os::ring::{Done, How, Ring, RingSettings};
 
@@ -55,6 +55,12 @@ const HANDLES_MAX: u64 = 1 << 20;
 /// Completions that an entry into the kernel brings if there are so many: all, or 20
 /// (IO_LOCAL_TW_DEFAULT_MAX in newer ones).
 const BROUGHT_MIN: usize = 16;
+/// Where more is asked for, so many: not more receives than there are buffers for.
+const BROUGHT_ALL: u32 = BUFFERS as u32 / 2;
+/// Turns of a connection with one request: it comes, has asked, and is answered.
+const TURNS: u32 = 3;
+/// Turns in a round of which an entry into the kernel is more work than wait.
+const WORKS_FROM: usize = 16;
 /// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
 const SENT_THEN_SHUT_MAX: usize = 16 << 10;
 
@@ -66,6 +72,8 @@ pub(crate) struct Completions<'s> {
     timers: Timers,
     /// Connections for which something completed in this round.
     touched: Vec<u64>,
+    /// Turns of connections in the last round.
+    turns: usize,
     gate: Gate,
     intake: Intake,
     /// Connections that may come in beyond the maximum, until those are closed that go for them.
@@ -124,8 +132,9 @@ impl<'s> Completions<'s> {
             connections: Places::new(),
             timers: Timers::new(),
             touched: Vec::new(),
+            turns: 0,
             gate: Gate::new(server.connections_max),
-            intake: Intake::new(worker),
+            intake: Intake::new(worker, TURNS),
             beyond: room::beyond(server.connections_max),
             going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
@@ -145,13 +154,24 @@ impl<'s> Completions<'s> {
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
         let timers = self.timers.earliest().into_iter().chain(self.gate.due());
         let due = timers.chain(self.goes_at()).chain(self.looks()).min();
-        let begun = os::clock::monotonic();
-        self.ring.submit_and_wait(1, due.map(|at| at - self.books.now.at))?;
-        self.books.disk.asked_for_events(os::clock::monotonic() - begun);
-        let took = self.books.look_at_clock();
+        let worked = self.books.look_at_clock();
+        let patience = due.map(|at| at - self.books.now.at);
+        // Where much is submitted the kernel works on it, and there is no need to wait. All that is
+        // there is to be in a round: of the few that an entry brings others would be the first.
+        let works = mem::take(&mut self.turns) >= WORKS_FROM;
+        match works {
+            true => self.ring.submit_and_wait(BROUGHT_ALL, Some(Duration::ZERO))?,
+            false => self.ring.submit_and_wait(1, patience)?,
+        }
+        let entered = self.books.look_at_clock();
+        self.books.disk.asked_for_events(entered);
         self.gate.tick(self.books.now.at, self.connections.len());
-        self.books.tally.add(Counter::GeteventsCalls, 1);
-        self.books.tally.add(Counter::GeteventsNs, took.as_nanos() as u64);
+        let (work, wait) =
+            if works { (entered, Duration::ZERO) } else { (Duration::ZERO, entered) };
+        let tally = &mut self.books.tally;
+        tally.add(Counter::GeteventsCalls, 1);
+        tally.add(Counter::GeteventsNs, wait.as_nanos() as u64);
+        tally.add(Counter::WorkNs, (worked + work).as_nanos() as u64);
         Ok(())
     }
 
@@ -204,6 +224,7 @@ impl<'s> Completions<'s> {
         let mut touched = mem::take(&mut self.touched);
         self.books.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
         self.books.tally.add(Counter::Worked, touched.len() as u64);
+        self.turns += touched.len();
         for token in touched.drain(..) {
             if let Some(connection) = self.connections.named(token) {
                 connection.touched = false;

@@ -23,10 +23,10 @@ pub struct Admissions {
 
 #[derive(Clone, Copy)]
 enum Word {
-    /// Connections accepted by all workers.
-    Accepted,
+    /// Connections accepted by all workers: in a cache line of its own, because all write to it.
+    Accepted = 0,
     /// When the queue was last looked at, nanoseconds; and by whom, counted from 1.
-    Looked,
+    Looked = LINE,
     Looker,
     /// Of [`ALL`], those who are not admitted.
     Refused,
@@ -40,7 +40,10 @@ enum Word {
     WaitNs,
 }
 
-const ROW: usize = Word::WaitNs as usize + 1;
+/// Words of a cache line.
+const LINE: isize = 8;
+const ROW: usize = 3 * LINE as usize;
+const _: () = assert!((Word::WaitNs as usize) < ROW);
 
 /// Who looks at a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +135,12 @@ impl Admissions {
     /// Whether nobody renews what was decided in a flood.
     pub(crate) fn is_stale(&self, place: usize, now: Instant) -> bool {
         let looked = Instant { ns: self.word(place, Word::Looked).load(Acquire) };
-        self.word(place, Word::Flood).load(Relaxed) > 0 && now - looked > RENEWED_WITHIN
+        self.is_flood(place) && now - looked > RENEWED_WITHIN
+    }
+
+    /// Whether more come there than can be served soon.
+    pub(crate) fn is_flood(&self, place: usize) -> bool {
+        self.word(place, Word::Flood).load(Relaxed) > 0
     }
 
     /// What is told of the listening socket at that place.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
 use h1::Lookup;
@@ -58,6 +58,16 @@ pub(crate) struct Member<'p> {
 /// The right to accept.
 pub(crate) type Accepting<'p> = Turn<'p, Waiting>;
 
+/// What a call of accept has brought.
+enum Taken {
+    /// One, which may be lost already.
+    One,
+    /// Nobody waits.
+    Nobody,
+    /// The machine refuses.
+    Refused,
+}
+
 /// A thread's hold on its connection; let go when dropped.
 pub(crate) struct Held<'p> {
     pool: &'p Pool<'p>,
@@ -79,7 +89,7 @@ impl<'h> Pool<'h> {
             spare: Mutex::new(SpareDescriptor::new()?),
             holds: Holds::new(),
             loads: Loads::new(),
-            intake: Mutex::new(Intake::new(worker)),
+            intake: Mutex::new(Intake::new(worker, 1)),
         })
     }
 
@@ -130,6 +140,9 @@ impl<'h> Pool<'h> {
     ) -> bool {
         self.wait(Some(self.worker.wake()), finds);
         let members = &self.members;
+        if members.free() == 0 {
+            self.intake().watch(self.worker, os::clock::monotonic());
+        }
         if !members.is_short() || self.worker.order.is_draining() {
             return true;
         }
@@ -171,6 +184,10 @@ impl<'h> Pool<'h> {
         if os::wait_readable(all, patience).is_ok_and(|ready| ready[0]) {
             wake.clear();
         }
+    }
+
+    fn intake(&self) -> MutexGuard<'_, Intake> {
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody goes already.
@@ -254,17 +271,25 @@ impl Member<'_> {
             return;
         }
         let (server, worker) = (self.pool.server, self.pool.worker);
-        let mut intake = self.pool.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut intake = self.pool.intake();
         let room = self.pool.members.room();
         turn.first += 1;
         for (place, listener) in server.listeners_from(turn.first) {
-            let before = turn.queue.len();
-            for _ in 0..intake.quota(worker, place, books.now.at) {
-                if turn.queue.len() >= room || !self.accept_one((place, listener), turn, books) {
+            let (before, mut emptied) = (turn.queue.len(), false);
+            for _ in 0..intake.quota(worker, place, books.now.at, 0) {
+                if turn.queue.len() >= room {
                     break;
                 }
+                match self.accept_one((place, listener), turn, books) {
+                    Taken::One => {}
+                    Taken::Nobody => {
+                        emptied = true;
+                        break;
+                    }
+                    Taken::Refused => break,
+                }
             }
-            server.admissions.took(place, (turn.queue.len() - before) as u32);
+            intake.took(worker, place, (turn.queue.len() - before) as u32, emptied);
         }
         if worker.order.is_draining() {
             turn.count_drained();
@@ -277,10 +302,10 @@ impl Member<'_> {
         (place, listener): (usize, &Listener),
         turn: &mut Accepting<'_>,
         books: &mut Books<'_>,
-    ) -> bool {
+    ) -> Taken {
         match listener.accept(Blocking::Yes) {
             Ok(socket) => turn.queue.push_back((Arc::new(socket), place)),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Taken::Nobody,
             Err(e) => {
                 if books.refused(&e) == Counter::MachineFaults {
                     // In a drain those who wait can wait until somebody has gone.
@@ -291,11 +316,11 @@ impl Member<'_> {
                     books.tally.add(Counter::Shed, u64::from(shed));
                     // With the right in hand, so that nobody else tries meanwhile.
                     let _ = os::wait_readable([], Some(REFUSED_FOR));
-                    return false;
+                    return Taken::Refused;
                 }
             }
         }
-        true
+        Taken::One
     }
 
     /// See [`Loads::alone`].

@@ -1,11 +1,11 @@
 //! What the live page asks for each second.
 
-use control::admission::Told;
 use measure::Instant;
 use os::Queue;
 use serde_json::{Value, json};
 
 use super::View;
+use crate::shared::admissions::Admitted;
 use crate::shared::counters::COUNTERS;
 use crate::shared::server::Server;
 
@@ -51,7 +51,7 @@ fn admission(server: &Server, place: usize) -> Value {
     json!({
         "share": admitted.share,
         "flood": told.is_flood,
-        "why": why(&told),
+        "why": why(&admitted),
         "capacity": told.capacity.round(),
         "offered": told.offered.round(),
         "wait_ns": told.wait.as_nanos() as u64,
@@ -60,9 +60,10 @@ fn admission(server: &Server, place: usize) -> Value {
     })
 }
 
-fn why(told: &Told) -> String {
+fn why(Admitted { share, told, .. }: &Admitted) -> String {
     let wait_ms = told.wait.as_millis();
     match told.is_flood {
+        false if *share < 1.0 => String::from("admit-percent says so"),
         false => String::from("calm: all are admitted"),
         true => format!(
             "flood: {:.0}/s knock, {:.0}/s can be served, who is admitted waits {wait_ms} ms",

@@ -10,9 +10,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "accept-limit",
         value: "1..inf|auto connections",
-        reason: "taken consecutively before other work (Brecht04 4.1). auto: inf, which drains the \
-                 queue; where admission tunes itself as many as are soon worked on; 1 where each \
-                 thread accepts for itself",
+        reason: "taken consecutively before other work (Brecht04 4.1). auto: as many as are worked \
+                 on within --queue-delay-ms, in a flood within --phase-ms; where both backlog and \
+                 admit-percent are numbers inf, which drains the queue; 1 where each thread accepts \
+                 for itself",
         takes: Takes::All,
         set: |s, v| {
             s.accept_limit = match v {
@@ -31,9 +32,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "backlog",
         value: "1..65535|auto connections",
-        reason: "that may wait in the kernel to be accepted; clipped by net.core.somaxconn, whose \
-                 default it is. auto: as many, so that bursts wait and are not lost, and in a \
-                 flood what is served within four times --queue-delay-ms",
+        reason: "that may wait in the kernel to be accepted; clipped by net.core.somaxconn. auto: \
+                 what is served in 200 ms, so that bursts wait and are not lost, from 256 to 4096; \
+                 in a flood what is served within three times --queue-delay-ms",
         takes: Takes::All,
         set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
         show: |s| shown(s.backlog),
@@ -42,8 +43,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "admit-percent",
         value: "1..100|auto %",
         reason: "of those who knock, how many are admitted: the SYNs of the others are dropped, \
-                 which costs least. auto: all, and in a flood as many as are served soon. Not yet \
-                 the default: not all loads were tried with it",
+                 which costs least. auto: all, and in a flood as many as are served soon",
         takes: Takes::All,
         set: |s, v| put(&mut s.admit_percent, auto(v, 100)),
         show: |s| shown(s.admit_percent),

@@ -16,6 +16,10 @@ const ACCEPTS_MAX: u32 = 1024;
 /// for them or not: fewer than there are slots beyond the maximum.
 const HANDED_ON_MAX: u32 = SLOTS_BEYOND as u32 / 2;
 
+/// An accept that takes many cannot be told where to stop, so none is begun until for so long each
+/// round could take all who waited.
+const SINGLY_FOR: Duration = Duration::from_millis(100);
+
 /// How often a ring looks whether somebody waits of whom it has not heard.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,11 @@ pub(super) struct Accepts {
     many: bool,
     /// They are being cancelled.
     end: bool,
+    /// Connections that have come in this round, and how many were to.
+    brought: u32,
+    limit: u32,
+    /// More wait than are to come in a round, so until then each accept takes one.
+    singly_until: Instant,
 }
 
 impl Accepts {
@@ -50,12 +59,13 @@ impl Completions<'_> {
         let (server, order) = (self.books.server, self.books.worker.order);
         let room = (room / server.listeners.len()) as u32;
         for (n, listener) in server.listeners.iter().enumerate() {
-            let limit = self.intake.quota(self.books.worker, n, self.books.now.at);
-            let is_unlimited = self.intake.is_unlimited(server, n);
+            let limit = self.quota(n);
+            let is_calm = self.books.now.at >= self.accepts[n].singly_until;
+            let is_unlimited = is_calm && self.intake.is_unlimited(server, n);
             let many = is_unlimited && self.has_room_for_all();
             let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
-            let Accepts { in_flight, many: takes_many, end } = self.accepts[n];
+            let Accepts { in_flight, many: takes_many, end, .. } = self.accepts[n];
             if takes_many && in_flight > 0 && !is_unlimited {
                 // The limit came while it ran; it ends only when it is told to.
                 self.stop_accepting_from(n)?;
@@ -68,9 +78,25 @@ impl Completions<'_> {
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
-            self.accepts[n] = Accepts { in_flight: wanted, many, end };
+            self.accepts[n] = Accepts { in_flight: wanted, many, ..self.accepts[n] };
         }
         Ok(())
+    }
+
+    /// Tells who has come in the last round, and how many may in the next.
+    fn quota(&mut self, n: usize) -> u32 {
+        let (worker, ready) = (self.books.worker, self.turns);
+        let Accepts { in_flight, many, brought, limit, .. } = self.accepts[n];
+        let now = self.books.now.at;
+        // One that takes many takes all who wait.
+        let emptied = if many { brought <= limit } else { in_flight > 0 };
+        if !emptied {
+            self.accepts[n].singly_until = now + SINGLY_FOR;
+        }
+        self.intake.brought(worker, n, brought, emptied);
+        let limit = self.intake.quota(worker, n, now, ready);
+        self.accepts[n] = Accepts { brought: 0, limit, ..self.accepts[n] };
+        limit
     }
 
     /// Takes what an accept has brought; `more`: it goes on.
@@ -97,8 +123,7 @@ impl Completions<'_> {
             }
         };
         self.books.tally.accepted(None);
-        self.books.server.admissions.took(listener, 1);
-        self.intake.brought(listener);
+        self.accepts[listener].brought += 1;
         self.look_at = self.books.now.at + LOOK_EVERY;
         let mut connection = RingConnection::new(handle, self.books.stranger(listener));
         if self.gate.is_draining() {
