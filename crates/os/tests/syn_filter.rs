@@ -40,6 +40,42 @@ fn a_share_of_those_who_knock_is_admitted() {
     }
 }
 
+/// One that a server which was killed has left is none of its owner's.
+#[test]
+fn a_filter_of_whoever_lent_the_socket_stays() {
+    for is_ours in [true, false] {
+        let lent = listener("127.0.0.1:0");
+        match is_ours {
+            true => lent.admit(1 << 10, SALT).unwrap(),
+            false => refuse_everybody(lent.number()),
+        }
+        let taken = Listener::bind(&Address::Fd(lent.number()), BACKLOG).unwrap();
+        let knock = || admitted(&knocks(&taken, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), 50));
+        assert_eq!(knock(), if is_ours { 50 } else { 0 }, "ours: {is_ours}");
+        assert_eq!(taken.admit(1 << 10, SALT).is_ok(), is_ours);
+        taken.admit_all().unwrap();
+        assert_eq!(knock(), if is_ours { 50 } else { 0 }, "ours: {is_ours}");
+    }
+}
+
+/// By a filter of one instruction.
+fn refuse_everybody(listener: std::os::fd::RawFd) {
+    let mut program =
+        [libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 }];
+    let filter = libc::sock_fprog { len: 1, filter: program.as_mut_ptr() };
+    // SAFETY: the kernel copies the program before the call returns.
+    let done = unsafe {
+        libc::setsockopt(
+            listener,
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            std::ptr::from_ref(&filter).cast(),
+            size_of_val(&filter) as libc::socklen_t,
+        )
+    };
+    assert_eq!(done, 0);
+}
+
 /// And another salt refuses others.
 #[test]
 fn who_is_refused_is_refused_again() {

@@ -21,6 +21,8 @@ pub struct Listener {
     is_tcp: bool,
     /// It was handed over, and whoever did so goes on listening.
     is_lent: bool,
+    /// Whoever did so has set a filter, which stays.
+    is_filtered: bool,
     /// How long receives and sends on blocking connections wait: nanoseconds, 0 for ever.
     timeouts_ns: [AtomicU64; 2],
 }
@@ -70,6 +72,7 @@ impl Listener {
             Address::Fd(fd) => Self::inherit(*fd)?,
         };
         listener.set_backlog(backlog)?;
+        listener.admit_all()?;
         Ok(listener)
     }
 
@@ -123,6 +126,39 @@ impl Listener {
                     return Ok(socket);
                 }
             }
+        }
+    }
+
+    /// From now on admits so many of 65,536 who knock, chosen by a hash of their address and port
+    /// and of `salt`; the kernel drops the SYNs of the others, who try again and are refused again.
+    /// Whoever has a connection, or has begun one, keeps it. A Unix socket takes no notice. Who
+    /// inherits the socket inherits this.
+    ///
+    /// # Errors
+    /// `PermissionDenied`: whoever handed the socket over has set a filter of his own, or has
+    /// forbidden it (SO_LOCK_FILTER). No memory.
+    pub fn admit(&self, of_65536: u16, salt: u32) -> io::Result<()> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        if self.is_filtered {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        syn_filter::attach(&self.fd, &syn_filter::program(of_65536, salt))
+    }
+
+    /// From now on admits all who knock, but for a filter that is not ours.
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub fn admit_all(&self) -> io::Result<()> {
+        if self.is_filtered {
+            return Ok(());
+        }
+        match self.set_option(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0) {
+            // There was no filter.
+            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            done => done,
         }
     }
 
@@ -183,44 +219,6 @@ impl Listener {
         // SK_MEMINFO_DROPS of linux/sock_diag.h.
         let memory: [u32; 9] = self.option(libc::SOL_SOCKET, libc::SO_MEMINFO)?;
         Ok(Queue { length: info[6], max: info[7], drops: memory[8] })
-    }
-
-    /// From now on admits so many of 65,536 who knock, chosen by a hash of their address and port
-    /// and of `salt`; the kernel drops the SYNs of the others, who try again and are refused again.
-    /// Whoever has a connection, or has begun one, keeps it. A Unix socket takes no notice. Who
-    /// inherits the socket inherits this.
-    ///
-    /// # Errors
-    /// Whoever made the socket has forbidden it (SO_LOCK_FILTER); no memory.
-    pub fn admit(&self, of_65536: u16, salt: u32) -> io::Result<()> {
-        if !self.is_tcp {
-            return Ok(());
-        }
-        let mut program = syn_filter::program(of_65536, salt);
-        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-        // SAFETY: the kernel copies the program, of the length given, before the call returns.
-        let done = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_ATTACH_FILTER,
-                std::ptr::from_ref(&filter).cast(),
-                size_of_val(&filter) as libc::socklen_t,
-            )
-        };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// From now on admits all who knock.
-    ///
-    /// # Errors
-    /// As [`Self::admit`].
-    pub fn admit_all(&self) -> io::Result<()> {
-        match self.set_option(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0) {
-            // There was no filter.
-            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-            done => done,
-        }
     }
 
     /// Leaves a connection in the kernel until its first bytes have come, for about `seconds`. A
@@ -329,7 +327,10 @@ impl Listener {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
             if is_closed { io::ErrorKind::InvalidInput.into() } else { error }
         })?;
-        Ok(Self { is_lent: true, ..Self::listening(duplicate)? })
+        let listener = Self::listening(duplicate)?;
+        // A server that was killed in a flood has left its own, which refuses clients for good.
+        let is_filtered = syn_filter::is_others(&listener.fd)?;
+        Ok(Self { is_lent: true, is_filtered, ..listener })
     }
 
     /// One that listens already.
@@ -346,7 +347,13 @@ impl Listener {
     fn new(fd: OwnedFd) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
-        let listener = Self { fd, is_tcp, is_lent: false, timeouts_ns: Default::default() };
+        let listener = Self {
+            fd,
+            is_tcp,
+            is_lent: false,
+            is_filtered: false,
+            timeouts_ns: Default::default(),
+        };
         listener.set_nodelay(true)?;
         Ok(listener)
     }

@@ -4,7 +4,13 @@
 //! Who is let in is a hash of the client's address and port: whoever is refused is refused again
 //! when it tries again, and whoever is let in is let in at once. All packets but SYNs pass.
 
-use libc::sock_filter;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use libc::{SOL_SOCKET, sock_filter};
+
+/// Instructions that a filter has at most (BPF_MAXINSNS of linux/bpf_common.h).
+const INSTRUCTIONS_MAX: usize = 4096;
 
 /// What a SYN is, in the flags of a TCP header: that flag, and not ACK.
 const FLAGS_AT: u32 = 13;
@@ -71,6 +77,52 @@ pub(super) fn program(admitted: u16, salt: u32) -> Vec<sock_filter> {
         step(BPF_RET | BPF_K, PASS),
     ]);
     program
+}
+
+/// From now on it judges who knocks.
+pub(super) fn attach(fd: &OwnedFd, program: &[sock_filter]) -> io::Result<()> {
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        // The kernel only reads it.
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: the kernel copies the program, of the length given, before the call returns.
+    let done = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            std::ptr::from_ref(&filter).cast(),
+            size_of_val(&filter) as libc::socklen_t,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether there is a filter that is none of these, whatever they admit.
+pub(super) fn is_others(fd: &OwnedFd) -> io::Result<bool> {
+    let mut found = vec![jump(0, 0, 0, 0); INSTRUCTIONS_MAX];
+    let mut length = INSTRUCTIONS_MAX as libc::socklen_t;
+    // SAFETY: of this option the length is in instructions, and as many are there to be written.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            SOL_SOCKET,
+            libc::SO_GET_FILTER,
+            found.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    found.truncate(length as usize);
+    let is_alike = |(ours, other): (&sock_filter, &sock_filter)| {
+        (ours.code, ours.jt, ours.jf) == (other.code, other.jt, other.jf)
+    };
+    let ours = program(0, 0);
+    let is_ours = found.len() == ours.len() && ours.iter().zip(&found).all(is_alike);
+    Ok(!found.is_empty() && !is_ours)
 }
 
 const fn jump(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {

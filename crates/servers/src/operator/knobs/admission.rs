@@ -10,10 +10,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "accept-limit",
         value: "1..inf|auto connections",
-        reason: "taken consecutively before other work (Brecht04 4.1). auto: as many as are worked \
-                 on within --queue-delay-ms, in a flood within --phase-ms; where both backlog and \
-                 admit-percent are numbers inf, which drains the queue; 1 where each thread accepts \
-                 for itself",
+        reason: "taken consecutively before other work (Brecht04 4.1). auto: as many as are \
+                 worked on within --queue-delay-ms, in a flood within --phase-ms; where backlog \
+                 and admit-percent are numbers inf, which drains the queue; 1 where each thread \
+                 accepts for itself",
         takes: Takes::All,
         set: |s, v| {
             s.accept_limit = match v {
