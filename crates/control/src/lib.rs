@@ -7,4 +7,5 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod loads;
 pub mod phase;

@@ -117,8 +117,8 @@ pub fn status<F>(
     // Asked by OPTIONS, or to be told with a 405 (RFC 9110 section 15.5.6).
     let line: &[u8] = match status {
         Status::NO_CONTENT | Status::METHOD_NOT_ALLOWED => b"Allow: GET, HEAD, OPTIONS\r\n",
-        // RFC 6585 section 4; who may ask again does not wait longer.
-        Status::TOO_MANY_REQUESTS => b"Retry-After: 1\r\n",
+        // RFC 6585 section 4, RFC 9110 section 15.6.4; who may ask again does not wait longer.
+        Status::TOO_MANY_REQUESTS | Status::SERVICE_UNAVAILABLE => b"Retry-After: 1\r\n",
         _ => b"",
     };
     small(status, persistence, line, has_content, date)

@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use loom::thread;
 use measure::Instant;
 
-use holds::{Does, Holds};
+use holds::{Does, Holds, Latest};
 use loads::Loads;
 use members::{Bounds, Came, Door, Members, Stays};
 use sync::{AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, Socket};
@@ -280,7 +280,8 @@ fn nobody_is_closed_for_room_without_knowing() {
                     holds.remove(&hold);
                 })
             };
-            let closed = holds.close_longest(1, false, Instant::from_ms(3));
+            let at = Instant::from_ms(3);
+            let closed = holds.close_longest(1, &Latest { idle: at, head: Some(at) });
             let coming = holds.leaving() + members.free();
             assert!(asks || closed == 0 || coming > 0, "another would be closed for the same");
             thread.join().unwrap();

@@ -41,7 +41,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Helper,
         stalls: Stalls::Nobody,
         requests: Requests::Several,
-        knobs: &[PROCESSES, "helpers", "helper-queue", "sendfile"],
+        knobs: &[PROCESSES, "helpers", "helper-queue", "load-delay-ms", "sendfile"],
         tuning: &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG],
         run: Run::Calls(amped::amped),
         ..LOOP

@@ -9,6 +9,8 @@ pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 /// A connection that has waited for less has perhaps a request on its way: it is not closed for
 /// another's sake.
 pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
+/// So long in a flood, if it has been answered: its user reads what he has got.
+pub(crate) const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
 /// Of those that have waited for longest, how many are looked at for one that may go: few of them
 /// happen to have something to be looked at in the same round.
 pub(crate) const LOOKED_AT_MAX: usize = 16;

@@ -6,7 +6,7 @@
 //! with that: late by less than the patience of its kind.
 
 use h1::{Deadline, Limits, Timeout};
-use measure::Instant;
+use measure::{Duration, Instant};
 
 use super::gate::{LOOKED_AT_MAX, WAITED_MIN};
 
@@ -73,31 +73,39 @@ impl Timers {
         Some(slot)
     }
 
-    /// Those that wait for a request or for the rest of a head, the one that has for longest first,
-    /// and since when.
-    fn waiting(&self, limits: &Limits) -> impl Iterator<Item = (u32, Instant)> {
-        let mut lists = [Timeout::Idle, Timeout::Head].map(|kind| self.list(kind).peekable());
-        let since = |to: Option<&(u32, Deadline)>| to.and_then(|(_, to)| to.waits_since(limits));
+    /// Those that wait for a request or for the rest of a head, and when each has waited for long
+    /// enough to go for another, the first one first. Who has been answered stays for so long.
+    fn waiting(&self, limits: &Limits, stays: Duration) -> impl Iterator<Item = (u32, Instant)> {
+        let kinds = [(Timeout::Idle, stays), (Timeout::Head, WAITED_MIN)];
+        let mut lists = kinds.map(|(kind, least)| {
+            let all = self.list(kind);
+            all.filter_map(move |(slot, to)| Some((slot, to.waits_since(limits)? + least)))
+                .peekable()
+        });
         core::iter::from_fn(move || {
             let [idle, head] = &mut lists;
-            let next = match (since(idle.peek()), since(head.peek())) {
+            let goes_at = |next: Option<&(u32, Instant)>| next.map(|(_, at)| *at);
+            match (goes_at(idle.peek()), goes_at(head.peek())) {
                 (Some(a), b) if b.is_none_or(|b| a <= b) => idle.next(),
                 _ => head.next(),
-            };
-            next.and_then(|(slot, to)| Some((slot, to.waits_since(limits)?)))
+            }
         })
     }
 
-    /// Of those the ones that have waited for long enough to go for another.
-    pub(crate) fn may_go(&self, limits: &Limits, now: Instant) -> impl Iterator<Item = u32> {
-        let until = now - WAITED_MIN;
-        let longest = self.waiting(limits).take(LOOKED_AT_MAX);
-        longest.take_while(move |(_, since)| *since <= until).map(|(slot, _)| slot)
+    /// Of those the ones that have.
+    pub(crate) fn may_go(
+        &self,
+        limits: &Limits,
+        stays: Duration,
+        now: Instant,
+    ) -> impl Iterator<Item = u32> {
+        let longest = self.waiting(limits, stays).take(LOOKED_AT_MAX);
+        longest.take_while(move |(_, at)| *at <= now).map(|(slot, _)| slot)
     }
 
     /// When the first of them will have.
-    pub(crate) fn goes_at(&self, limits: &Limits) -> Option<Instant> {
-        self.waiting(limits).next().map(|(_, since)| since + WAITED_MIN)
+    pub(crate) fn goes_at(&self, limits: &Limits, stays: Duration) -> Option<Instant> {
+        self.waiting(limits, stays).next().map(|(_, at)| at)
     }
 
     fn list(&self, timeout: Timeout) -> impl Iterator<Item = (u32, Deadline)> {
@@ -143,7 +151,6 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Duration;
 
     fn at(timeout: Timeout, ms: u64) -> Option<Deadline> {
         Some(Deadline { timeout, at: Instant::from_ms(ms) })
@@ -190,21 +197,26 @@ mod tests {
             let patience = if timeout == Timeout::Idle { 100 } else { 10 };
             timers.set(slot, at(timeout, since + patience));
         }
-        let told: Vec<_> = timers.waiting(&limits).map(|(slot, at)| (slot, at.ns)).collect();
+        let waiting = timers.waiting(&limits, WAITED_MIN);
+        let told: Vec<_> = waiting.map(|(slot, at)| (slot, (at - WAITED_MIN).ns)).collect();
         let waits = rows.iter().filter(|(_, to, _)| matches!(to, Timeout::Head | Timeout::Idle));
         let expected: Vec<_> = waits.map(|(slot, _, ms)| (*slot, ms * 1_000_000)).collect();
         assert_eq!(told, expected);
         // As long as they have waited since 1, 3, 5, 8 and 9 ms.
         let goes_at = WAITED_MIN + Duration::from_millis(1);
-        assert_eq!(timers.goes_at(&limits), Some(Instant::ORIGIN + goes_at));
+        assert_eq!(timers.goes_at(&limits, WAITED_MIN), Some(Instant::ORIGIN + goes_at));
         for (now_ms, expected) in [(100, &[][..]), (101, &[4]), (105, &[4, 2, 5])] {
-            let may: Vec<_> = timers.may_go(&limits, Instant::from_ms(now_ms)).collect();
+            let now = Instant::from_ms(now_ms);
+            let may: Vec<_> = timers.may_go(&limits, WAITED_MIN, now).collect();
             assert_eq!(may, expected, "at {now_ms} ms");
         }
         for slot in 10..60 {
             timers.set(slot, at(Timeout::Idle, 110));
         }
-        let may = timers.may_go(&limits, Instant::from_ms(1000));
+        let may = timers.may_go(&limits, WAITED_MIN, Instant::from_ms(1000));
         assert_eq!(may.count(), LOOKED_AT_MAX, "no more are looked at");
+        let second = Duration::from_secs(1);
+        let may: Vec<_> = timers.may_go(&limits, second, Instant::from_ms(1002)).collect();
+        assert_eq!(may, [4, 5], "who was answered stays");
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::thread::{Builder, Scope};
 use std::vec::Drain;
 
+use control::loads::Loads;
 use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
 use os::thread::Queue;
 use os::{File, Wake};
@@ -26,6 +27,7 @@ pub(crate) struct Helpers {
     answers: Queue<Answer>,
     jobs_max: usize,
     answers_max: usize,
+    number: usize,
 }
 
 struct Job {
@@ -62,6 +64,8 @@ pub(crate) struct HandedOver<'h> {
     files: HashMap<*const File, usize>,
     /// Jobs that have not been answered.
     out: usize,
+    /// How soon they will be.
+    loads: Loads,
 }
 
 impl Helpers {
@@ -74,7 +78,8 @@ impl Helpers {
         // Each answers a load that a connection has in hand.
         let answers_max = server.connections_max * LOADS_MAX;
         let (jobs, answers) = (Queue::new(jobs_max), Queue::polled(answers_max)?);
-        Ok(Self { jobs, answers, jobs_max, answers_max })
+        let number = server.settings.helpers as usize;
+        Ok(Self { jobs, answers, jobs_max, answers_max, number })
     }
 
     /// Becomes readable when an answer is there.
@@ -98,6 +103,7 @@ impl Helpers {
             paths: Pending::new(self.jobs_max),
             files: HashMap::new(),
             out: 0,
+            loads: Loads::default(),
         };
         for _ in 0..server.settings.helpers {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
@@ -125,6 +131,9 @@ impl HandedOver<'_> {
     /// What has come back, for all who waited for it.
     pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
         self.helpers.answers.drain(&mut self.answers);
+        let done = self.answers.len();
+        let (now, left) = (os::clock::monotonic(), self.out - done);
+        self.loads.done(now, done, left, self.helpers.number);
         while let Some(Answer { job, loaded, who }) = self.answers.pop_front() {
             let step = step_of(&job.miss);
             self.out -= 1;
@@ -154,6 +163,11 @@ impl HandedOver<'_> {
         match self.paths.join(&lookup, token, tag) {
             Joined::Waits => return Load::Joined,
             Joined::Full => return Load::Refused,
+            Joined::First if !self.has_room(books) => {
+                self.paths.ended(&lookup);
+                books.server.site.give_up(&lookup);
+                return Load::Refused;
+            }
             Joined::First => {}
         }
         match self.push(Job { token, tag, miss: Miss::Path(lookup.clone()) }) {
@@ -199,6 +213,12 @@ impl HandedOver<'_> {
         } else {
             self.files.insert(key, left)
         };
+    }
+
+    /// Whether a request that comes now will be loaded in time.
+    fn has_room(&self, books: &Books<'_>) -> bool {
+        let within = books.server.settings.load_delay;
+        self.out < self.helpers.number || self.loads.has_room(self.out, within)
     }
 
     /// Gives a job to the next helper that is free.

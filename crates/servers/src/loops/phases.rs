@@ -344,7 +344,8 @@ impl<'s> Loop<'s> {
     fn who_may_go(&mut self) -> Option<u64> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        may.then(|| self.holding.longest_waiting(limits, self.polled)).flatten()
+        let stays = self.books.server.stays();
+        may.then(|| self.holding.longest_waiting(limits, stays, self.polled)).flatten()
     }
 
     fn has_room_beside(&self) -> bool {
@@ -419,7 +420,8 @@ impl<'s> Loop<'s> {
         let Server { settings, limits, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
         let waits = waits && !self.has_room_beside();
-        let goes = waits.then(|| self.holding.goes_at(limits)).flatten();
+        let stays = self.books.server.stays();
+        let goes = waits.then(|| self.holding.goes_at(limits, stays)).flatten();
         let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)
     }

@@ -3,11 +3,13 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use measure::Duration;
 use os::ring::Ring;
 use os::thread::Schedule;
 use os::{File, Listener, Wake};
 use site::Site;
 
+use crate::connection::gate::{STAYS_IN_FLOOD, WAITED_MIN};
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Row;
@@ -120,6 +122,13 @@ impl Server {
     pub(crate) fn lift_refused(&self) {
         let refuses = |place: &usize| self.admissions.of(*place).share < 1.0;
         (0..self.listeners.len()).filter(refuses).for_each(|place| self.lift(place));
+    }
+
+    /// How long whoever has been answered stays before he goes for another: in a flood others are
+    /// refused first, because who is admitted is to be served to the end.
+    pub(crate) fn stays(&self) -> Duration {
+        let is_flood = |place| self.admissions.is_flood(place);
+        if (0..self.listeners.len()).any(is_flood) { STAYS_IN_FLOOD } else { WAITED_MIN }
     }
 
     /// Bytes sent to one connection before the others' turn.

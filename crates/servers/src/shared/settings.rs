@@ -57,6 +57,8 @@ pub struct Settings {
     pub helpers: u32,
     /// Loads that may wait for a helper.
     pub helper_queue: u32,
+    /// How long a load waits for helpers and disk at most.
+    pub load_delay: Duration,
     /// Open connections of all workers; 0: as many as there are descriptors for.
     pub connections_max: u32,
     /// Whether at the maximum one that waits goes for a newcomer.
@@ -195,6 +197,7 @@ impl Default for Settings {
             threads_min: 16,
             helpers: 4,
             helper_queue: 4096,
+            load_delay: Duration::from_millis(200),
             connections_max: 0,
             make_room: true,
             sendfile: None,

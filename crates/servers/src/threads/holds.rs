@@ -22,6 +22,12 @@ pub(crate) enum Does {
     Ends,
 }
 
+/// Since when somebody has to have waited to go for another.
+pub(super) struct Latest {
+    pub(super) idle: Instant,
+    pub(super) head: Option<Instant>,
+}
+
 /// All of them, by descriptor.
 pub(super) struct Holds {
     all: Mutex<HashMap<u32, Arc<Hold>>>,
@@ -94,13 +100,16 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// Closes up to `most` that have waited since `latest` or before, those that have for longest;
-    /// `idle`: between two requests. Returns how many.
-    pub(super) fn close_longest(&self, most: usize, idle: bool, latest: Instant) -> usize {
+    /// Closes up to `most`, those that have waited for longest: who is between two requests if he
+    /// has since `latest.idle` or before, and who has not sent a whole head since `latest.head`, if
+    /// these go at all. Returns how many.
+    pub(super) fn close_longest(&self, most: usize, latest: &Latest) -> usize {
         let all = self.locked();
         let waits = |hold: &Hold| {
             let since = hold.waits_since.load(Relaxed);
-            (since <= latest.ns && (!idle || hold.is_idle.load(Relaxed))).then_some(since)
+            let is_idle = hold.is_idle.load(Relaxed);
+            let until = if is_idle { Some(latest.idle) } else { latest.head };
+            until.is_some_and(|until| since <= until.ns).then_some(since)
         };
         let waiting = all.values().filter_map(|hold| Some((waits(hold)?, hold)));
         let mut longest: Vec<_> = waiting.collect();

@@ -12,7 +12,7 @@ use h1::Lookup;
 use measure::Duration;
 use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
 
-use super::holds::{Does, Hold, Holds};
+use super::holds::{Does, Hold, Holds, Latest};
 use super::life::Keeper;
 use super::loads::{Alone, Loads};
 use super::members::{Bounds, Came, Door, Members, Stays, Turn};
@@ -211,9 +211,10 @@ impl<'h> Pool<'h> {
         if most == 0 {
             return 0;
         }
-        let only_idle = !self.server.settings.make_room;
-        let latest = os::clock::monotonic() - WAITED_MIN;
-        let closed = self.holds.close_longest(most, only_idle, latest);
+        let now = os::clock::monotonic();
+        let head = self.server.settings.make_room.then_some(now - WAITED_MIN);
+        let latest = Latest { idle: now - self.server.stays(), head };
+        let closed = self.holds.close_longest(most, &latest);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
         tally.publish(&self.server.counters, self.worker.number);

@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use super::values::{number, on_off, put, switch};
+use super::values::{millis, number, on_off, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
 
@@ -149,6 +149,15 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Named,
         set: |s, v| put(&mut s.helper_queue, number(v, 1, 65_536)),
         show: |s| s.helper_queue.to_string(),
+    },
+    Knob {
+        name: "load-delay-ms",
+        value: "1..3600000 ms",
+        reason: "in which helpers and the disk are to have done what they have; a request that \
+                 would come behind more is answered 503 at once, while what is in memory is sent",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.load_delay, millis(v, 1)),
+        show: |s| s.load_delay.as_millis().to_string(),
     },
     Knob {
         name: "connections-max",

@@ -54,7 +54,7 @@ impl Completions<'_> {
         let server = self.books.server;
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
         let waits = waits && (self.owed() > 0 || !self.has_room_beside());
-        waits.then(|| self.timers.goes_at(&server.limits)).flatten()
+        waits.then(|| self.timers.goes_at(&server.limits, server.stays())).flatten()
     }
 
     /// Newcomers for whom somebody is still to go. Those who go already do, whatever the reason.
@@ -72,7 +72,7 @@ impl Completions<'_> {
         if !server.settings.make_room || self.gate.is_draining() {
             return None;
         }
-        self.timers.may_go(&server.limits, self.books.now.at).find_map(|place| {
+        self.timers.may_go(&server.limits, server.stays(), self.books.now.at).find_map(|place| {
             let (token, connection) = self.connections.at(place)?;
             (!connection.touched).then_some(token)
         })
