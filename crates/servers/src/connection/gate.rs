@@ -3,6 +3,8 @@
 
 use measure::{Duration, Instant};
 
+use crate::shared::server::Server;
+
 /// How long accepting rests when the machine has refused, if no connection closes before.
 pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 
@@ -10,10 +12,16 @@ pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 /// another's sake.
 pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
 /// So long in a flood, if it has been answered: its user reads what he has got.
-pub(crate) const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
+const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
 /// Of those that have waited for longest, how many are looked at for one that may go: few of them
 /// happen to have something to be looked at in the same round.
 pub(crate) const LOOKED_AT_MAX: usize = 16;
+
+/// How long whoever has been answered stays before he goes for another: in a flood others are
+/// refused first, because who is admitted is to be served to the end.
+pub(crate) fn stays(server: &Server) -> Duration {
+    if server.is_flooded() { STAYS_IN_FLOOD } else { WAITED_MIN }
+}
 
 /// A worker's gate.
 pub(crate) struct Gate {

@@ -17,6 +17,7 @@ use super::holding::Holding;
 use crate::connection::Connection;
 use crate::connection::books::Books;
 use crate::connection::calls::Ready;
+use crate::connection::gate::stays;
 pub(crate) use crate::connection::perform::Until;
 use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
@@ -344,7 +345,7 @@ impl<'s> Loop<'s> {
     fn who_may_go(&mut self) -> Option<u64> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        let stays = self.books.server.stays();
+        let stays = stays(self.books.server);
         may.then(|| self.holding.longest_waiting(limits, stays, self.polled)).flatten()
     }
 
@@ -420,7 +421,7 @@ impl<'s> Loop<'s> {
         let Server { settings, limits, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
         let waits = waits && !self.has_room_beside();
-        let stays = self.books.server.stays();
+        let stays = stays(self.books.server);
         let goes = waits.then(|| self.holding.goes_at(limits, stays)).flatten();
         let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)

@@ -3,13 +3,11 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
-use measure::Duration;
 use os::ring::Ring;
 use os::thread::Schedule;
 use os::{File, Listener, Wake};
 use site::Site;
 
-use crate::connection::gate::{STAYS_IN_FLOOD, WAITED_MIN};
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Row;
@@ -124,11 +122,9 @@ impl Server {
         (0..self.listeners.len()).filter(refuses).for_each(|place| self.lift(place));
     }
 
-    /// How long whoever has been answered stays before he goes for another: in a flood others are
-    /// refused first, because who is admitted is to be served to the end.
-    pub(crate) fn stays(&self) -> Duration {
-        let is_flood = |place| self.admissions.is_flood(place);
-        if (0..self.listeners.len()).any(is_flood) { STAYS_IN_FLOOD } else { WAITED_MIN }
+    /// Whether more come to one of the listening sockets than can be served soon.
+    pub(crate) fn is_flooded(&self) -> bool {
+        (0..self.listeners.len()).any(|place| self.admissions.is_flood(place))
     }
 
     /// Bytes sent to one connection before the others' turn.

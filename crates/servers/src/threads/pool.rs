@@ -17,7 +17,7 @@ use super::life::Keeper;
 use super::loads::{Alone, Loads};
 use super::members::{Bounds, Came, Door, Members, Stays, Turn};
 use crate::connection::books::Books;
-use crate::connection::gate::{REFUSED_FOR, WAITED_MIN};
+use crate::connection::gate::{REFUSED_FOR, WAITED_MIN, stays};
 use crate::connection::intake::Intake;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
@@ -213,7 +213,7 @@ impl<'h> Pool<'h> {
         }
         let now = os::clock::monotonic();
         let head = self.server.settings.make_room.then_some(now - WAITED_MIN);
-        let latest = Latest { idle: now - self.server.stays(), head };
+        let latest = Latest { idle: now - stays(self.server), head };
         let closed = self.holds.close_longest(most, &latest);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);

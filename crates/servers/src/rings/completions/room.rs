@@ -6,6 +6,7 @@ use std::io;
 use measure::Instant;
 
 use super::{Completions, handles};
+use crate::connection::gate::stays;
 use crate::session::Event;
 use crate::shared::counters::Counter;
 
@@ -54,7 +55,7 @@ impl Completions<'_> {
         let server = self.books.server;
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
         let waits = waits && (self.owed() > 0 || !self.has_room_beside());
-        waits.then(|| self.timers.goes_at(&server.limits, server.stays())).flatten()
+        waits.then(|| self.timers.goes_at(&server.limits, stays(server))).flatten()
     }
 
     /// Newcomers for whom somebody is still to go. Those who go already do, whatever the reason.
@@ -72,7 +73,7 @@ impl Completions<'_> {
         if !server.settings.make_room || self.gate.is_draining() {
             return None;
         }
-        self.timers.may_go(&server.limits, server.stays(), self.books.now.at).find_map(|place| {
+        self.timers.may_go(&server.limits, stays(server), self.books.now.at).find_map(|place| {
             let (token, connection) = self.connections.at(place)?;
             (!connection.touched).then_some(token)
         })
