@@ -88,8 +88,8 @@ impl Completions<'_> {
         let (worker, ready) = (self.books.worker, self.turns);
         let Accepts { in_flight, many, brought, limit, .. } = self.accepts[n];
         let now = self.books.now.at;
-        // One that takes many takes all who wait.
-        let emptied = if many { brought <= limit } else { in_flight > 0 };
+        // One that takes many takes all who wait; of the others one has come back for each who did.
+        let emptied = if many { brought <= limit } else { in_flight > 0 || brought == 0 };
         if !emptied {
             self.accepts[n].singly_until = now + SINGLY_FOR;
         }
