@@ -16,6 +16,7 @@ mod jaws97_cache;
 mod jaws97_protocol;
 mod jaws97_threads;
 mod jaws97_whitebox;
+mod overload;
 mod pariag07_architectures;
 mod pariag07_processes;
 mod pariag07_profile;
@@ -29,6 +30,7 @@ use crate::experiment::Experiment;
 pub const EXPERIMENTS: &[Experiment] = &[
     best::EXPERIMENT,
     capacity::EXPERIMENT,
+    flood::EXPERIMENT,
     step::EXPERIMENT,
     idle::EXPERIMENT,
     ablation::EXPERIMENT,

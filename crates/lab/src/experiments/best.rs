@@ -5,7 +5,7 @@
 //! architectures, with a few values of the knobs that matter then, beside other servers. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
-use super::{flood, frame};
+use super::{frame, overload};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -67,8 +67,8 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects,
-        load: flood::load(setup, 1.0),
-        layout: flood::layout(setup),
+        load: overload::load(setup, 1.0),
+        layout: overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.9, 1.1],
         multiples: &[0.9, 2.0],
@@ -139,7 +139,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup, tuned(setup, &asked, known));
     let below = Design { multiples: &[0.9], ..design.clone() };
     vec![Section {
-        question: flood::question(&design),
+        question: overload::question(&design),
         answer: answer(&design, known),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
@@ -147,7 +147,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             // Beyond the capacity it is that of many requests without a reply.
             curves::bars(&below, known, "processor", &metric::CPU),
         ],
-        tables: vec![flood::kept(&design, known), curves::table(&design, known, &curves::OF_LOAD)],
+        tables: vec![
+            overload::kept(&design, known),
+            curves::table(&design, known, &curves::OF_LOAD),
+        ],
         ..frame::section(&EXPERIMENT, TITLE, known, &design.subjects)
     }]
 }

@@ -4,8 +4,8 @@
 //! of a server's own capacity to twice of it (Banga and Druschel 1997 for why beyond; Brecht04 and
 //! Pariag07 draw the same). With clients that wait one second, as people do in a flash crowd.
 
-use super::flood;
 use super::frame;
+use super::overload;
 use crate::curves;
 use crate::design::{Design, Plan};
 use crate::experiment::Experiment;
@@ -28,8 +28,8 @@ fn design(setup: &Setup) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects: setup.subjects(&["sped", "amped", "mt", "proactor"]),
-        load: flood::load(setup, 2.0),
-        layout: flood::layout(setup),
+        load: overload::load(setup, 2.0),
+        layout: overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.7, 0.85, 1.0, 1.15],
         multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
@@ -47,8 +47,8 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
     vec![Section {
-        question: flood::question(&design),
-        answer: flood::answer(&design, known),
+        question: overload::question(&design),
+        answer: overload::answer(&design, known),
         figures: vec![
             curves::over_rates(&design, known, "goodput", &metric::GOODPUT),
             curves::over_capacity(&design, known, "p99", &metric::P99),

@@ -1,140 +1,201 @@
-//! What experiments about floods have in common: the load, the machines, and what is said of them.
+//! Does a server keep what it can do when it is asked for two and three times as much?
+//!
+//! Weir as it is, which tunes itself; the same with its backlog and its accept-limit fixed, as
+//! operators tune servers by hand, and with each of its controllers fixed alone; and other servers,
+//! with their defaults and with a short backlog. Brecht04 figures 8 and 9 ask the same of the
+//! accept-limit.
 
-use super::frame;
+use super::{frame, overload};
 use crate::curves::{self, number};
-use crate::design::Design;
+use crate::design::{Design, OF_CAPACITY, Plan};
+use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
-use crate::metric::{self, Metric};
-use crate::page::Table;
-use crate::setup::{Setup, WarmUp};
-use crate::spec::Load;
+use crate::metric;
+use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::setup::Setup;
 use crate::subject::Subject;
-use crate::testbed::Layout;
 
-/// Of one processor, what the server's processes have: with less than the client has, the client
-/// can ask for more than twice of what the server can do.
-const QUOTA_PERCENT: u32 = 25;
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "flood",
+    paper: "",
+    is_as_in_papers: false,
+    question: "does a server keep what it can do when it is asked for more, and who waits?",
+    ignores: &[],
+    plan,
+    sections,
+};
 
-/// Until a server has started its threads and has the file in memory. Of an overload it is longer:
-/// [`Design::filling_max_s`].
-const WARM_UP_S: f64 = 0.5;
+/// As they are when nobody tunes them.
+const UNTUNED: [&str; 7] = ["sped", "amped", "mt", "proactor", "nginx", "h2o", "lighttpd"];
 
-/// New clients that ask for one small file each, and wait one second.
-pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
-    let load = Load {
-        workload: setup.workload.clone().unwrap_or_else(|| String::from("one-packet")),
-        seconds: setup.seconds(seconds),
-        warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
-        flags: Default::default(),
-        idle_connections: 0,
-    };
-    answered_at_once(load.with("patience", 1))
+/// Tuned by hand, each with whose capacity its loads are multiples of; and one controller of Weir's
+/// after the other fixed: whom it refuses, how many may wait, how many it takes at a time.
+const FIXED: [(&str, &str); 10] = [
+    ("sped:admit-percent=100,backlog=64", "sped"),
+    ("sped:admit-percent=100,backlog=256", "sped"),
+    ("amped:admit-percent=100,backlog=64", "amped"),
+    ("mt:admit-percent=100,backlog=64", "mt"),
+    ("proactor:admit-percent=100,backlog=64", "proactor"),
+    ("nginx:backlog=64", "nginx"),
+    ("lighttpd:backlog=64", "lighttpd"),
+    ("sped:admit-percent=100", "sped"),
+    ("sped:backlog=4096", "sped"),
+    ("sped:accept-limit=inf", "sped"),
+];
+
+/// Of one processor: three times of what a server can do with it its clients can ask for.
+const QUOTA_PERCENT: u32 = 15;
+
+/// What is promised: of the capacity, and in milliseconds for 99 of 100 of those who are answered.
+const KEPT: f64 = 0.95;
+const WAIT_MS: f64 = 100.0;
+
+fn design(setup: &Setup) -> Design {
+    let of = |text: &str| text.parse::<Subject>().expect("an experiment's own subject");
+    let mut subjects = setup.subjects(&UNTUNED);
+    let mut made_of = Vec::new();
+    for (fixed, basis) in FIXED.map(|(fixed, basis)| (of(fixed), of(basis))) {
+        if subjects.contains(&basis) {
+            subjects.push(fixed.clone());
+            made_of.push((fixed, basis));
+        }
+    }
+    let load = overload::load(setup, 2.0).with("gaps", "poisson");
+    Design {
+        experiment: EXPERIMENT.name,
+        subjects,
+        load,
+        layout: frame::layout(setup, QUOTA_PERCENT),
+        sweep_s: setup.seconds(2.0),
+        sweep: &[0.8, 1.0, 1.2],
+        multiples: &[0.5, 0.9, 1.2, 2.0, 3.0],
+        sweep_repeats: setup.repeats(3),
+        repeats: setup.repeats(3),
+        made_of,
+        filling_max_s: setup.filling_max_s(),
+    }
 }
 
-/// Of a workload with users who think, without their thoughts: their sessions are longer than a
-/// flood's seconds, in which only their first requests would be seen. And with few enough files
-/// that a disk is not what is asked about.
-fn answered_at_once(load: Load) -> Load {
-    let Some(of) = load::workload::named(&load.workload) else { return load };
-    let of_these = [("think", "none"), ("dirs", "10")];
-    let known = of_these.into_iter().filter(|(knob, _)| of.knobs.contains(knob));
-    known.fold(load, |load, (knob, value)| load.with(knob, value))
+fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
+    design(setup).plan(known)
 }
 
-pub(super) fn layout(setup: &Setup) -> Layout {
-    frame::layout(setup, QUOTA_PERCENT)
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let design = design(setup);
+    let untuned = |of: &&Subject| design.basis(of) == **of;
+    let subjects: Vec<Subject> = design.subjects.iter().filter(untuned).cloned().collect();
+    let plain = Design { subjects, ..design.clone() };
+    vec![Section {
+        question: overload::question(&design),
+        answer: overload::answer(&plain, known),
+        figures: vec![
+            kept(&plain, known),
+            curves::over_capacity(&plain, known, "p99", &metric::P99),
+            regret(&design, known),
+        ],
+        tables: vec![promised(&design, known), curves::table(&design, known, &curves::OF_LOAD)],
+        ..frame::section(&EXPERIMENT, "A flood", known, &design.subjects)
+    }]
 }
 
-/// What was asked, and how.
-pub(super) fn question(design: &Design) -> Vec<String> {
-    let quota = design.layout.quota_percent.map_or_else(String::new, |percent| {
-        format!(
-            " The server's processes have {percent} % of one processor, so that its clients can \
-             ask for more than it can do; what the kernel does for its network (softirq) is not \
-             covered by that, and is paid by the server's processor all the same."
-        )
+/// What each keeps of its own capacity, over what it is asked for.
+fn kept(design: &Design, known: &Known<'_>) -> Figure {
+    let series = design.subjects.iter().zip(curves::labels(&design.subjects)).map(|(of, label)| {
+        let cells = design.curve(known, of);
+        let points = cells.iter().filter_map(|cell| dot(design, known, of, cell)).collect();
+        Series { label, points, is_reference: false }
     });
-    let is_hasty = design.load.flags.get("think").is_some_and(|think| think == "none");
-    let hasty = if is_hasty { " without a pause" } else { "" };
-    vec![
-        format!(
-            "Clients come at a rate, whatever the server does, ask for what {} asks for{hasty}, \
-             and wait one second.{quota}",
-            design.load.workload
-        ),
-        String::from(
-            "A server's capacity is the highest median of good replies in a second of a sweep. \
-             Then it is asked for multiples of its own capacity. It may answer more than its \
-             capacity there: of what comes in larger batches each reply costs less.",
-        ),
-    ]
+    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    Figure {
+        name: String::from("kept"),
+        title: String::from("Answered in time, over what is asked for"),
+        x: Axis { label: String::from("asked for, of the capacity"), ..Axis::default() },
+        y: Axis {
+            label: String::from("answered, of it"),
+            unit: String::from("%"),
+            ..Axis::default()
+        },
+        series,
+        shape: Shape::Curves,
+    }
 }
 
-/// What came out at the highest load, a row for each subject, those that keep most first. A cross
-/// at a name: it failed verification, at this load or another.
-pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
-    let most = design.multiples.last().copied().unwrap_or(1.0);
-    let row = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
-        let name = curves::marked(of.to_string(), failed.is_some());
-        let share = number(100.0 * good / capacity);
-        let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
-        [vec![name, number(capacity), share], told.into()].concat()
+fn dot(design: &Design, known: &Known<'_>, of: &Subject, cell: &Cell<'_>) -> Option<Dot> {
+    let percent = 100.0 / design.capacity(known, of)?.replies_per_s;
+    let dot = cell.dot(cell.factor(OF_CAPACITY)?, &metric::GOODPUT)?;
+    let (low, high) = dot.spread;
+    Some(Dot { y: percent * dot.y, spread: (percent * low, percent * high), ..dot })
+}
+
+/// What is lost by not knowing the load: of the best that any setting of an architecture keeps at
+/// each load, what it keeps by itself, and with each of the others.
+fn regret(design: &Design, known: &Known<'_>) -> Figure {
+    let of_sped: Vec<Subject> =
+        design.subjects.iter().filter(|of| of.name == "sped").cloned().collect();
+    let good = |of: &Subject, multiple: f64| {
+        let cell = curves::at_multiple(design, known, of, multiple)?;
+        Some(cell.spread(&metric::GOODPUT)?.median)
     };
-    let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
-    let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
+    let series = of_sped.iter().zip(curves::labels(&of_sped)).map(|(of, label)| {
+        let points = design.multiples.iter().filter_map(|&multiple| {
+            let best = of_sped.iter().filter_map(|of| good(of, multiple)).fold(0.0, f64::max);
+            let y = 100.0 * good(of, multiple)? / best.max(1.0);
+            Some(Dot { x: multiple, y, spread: (y, y), mark: Mark::Plain })
+        });
+        let points: Vec<Dot> = points.collect();
+        Series { label, points, is_reference: false }
+    });
+    let series = series.filter(|series| !series.points.is_empty()).collect();
+    Figure {
+        name: String::from("regret"),
+        title: String::from("What sped answers, of what its best setting does at that load"),
+        x: Axis { label: String::from("asked for, of the capacity"), ..Axis::default() },
+        y: Axis { label: String::from("of the best"), unit: String::from("%"), ..Axis::default() },
+        series,
+        shape: Shape::Curves,
+    }
+}
+
+/// A row for each of Weir's architectures and each flood.
+fn promised(design: &Design, known: &Known<'_>) -> Table {
+    let mut rows = Vec::new();
+    for of in design.subjects.iter().filter(|of| design.basis(of) == **of) {
+        for &multiple in design.multiples.iter().filter(|multiple| **multiple >= 2.0) {
+            rows.extend(row(design, known, of, multiple));
+        }
+    }
+    let head = ["subject", "asked for, of the capacity", "answered, % of it", "p99, ms", "met"];
+    let best = String::from("of the best setting by hand, %");
     Table {
-        title: format!("Asked for {most} times as much as it can do"),
-        head: head.into_iter().chain(metrics).collect(),
-        rows: ranked(design, known).into_iter().map(row).collect(),
+        title: format!(
+            "Promised: {} % of the capacity, and 99 of 100 of those who are answered within \
+             {WAIT_MS} ms",
+            100.0 * KEPT
+        ),
+        head: head.map(String::from).into_iter().chain([best]).collect(),
+        rows,
         notes: Vec::new(),
     }
 }
 
-/// What came out, for each subject in a line, those that keep most first. Last, and without a
-/// figure: who failed verification.
-pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
-    let most = design.multiples.last().copied().unwrap_or(1.0);
-    let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
-        if let Some(failed) = failed {
-            return format!("{of} failed verification {failed}: it tells nothing.");
-        }
-        let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
-            format!(" and 99 of 100 of them come within {} ms", number(p99.median))
+fn row(design: &Design, known: &Known<'_>, of: &Subject, multiple: f64) -> Option<Vec<String>> {
+    let cell = curves::at_multiple(design, known, of, multiple)?;
+    let good = cell.spread(&metric::GOODPUT)?;
+    let (kept, p99) = (dot(design, known, of, cell)?.y, cell.spread(&metric::P99)?.median);
+    let is_met = kept >= 100.0 * KEPT && p99 <= WAIT_MS;
+    let by_hand =
+        design.made_of.iter().filter(|(_, basis)| basis == of).filter_map(|(fixed, _)| {
+            let cell = curves::at_multiple(design, known, fixed, multiple)?;
+            Some(cell.spread(&metric::GOODPUT)?.median)
         });
-        format!(
-            "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %)\
-             {p99}.",
-            number(capacity),
-            number(good),
-            number(100.0 * good / capacity)
-        )
-    };
-    ranked(design, known).into_iter().map(line).collect()
-}
-
-/// What a subject answers at the highest load.
-struct Kept<'s, 'k> {
-    /// In good replies a second.
-    capacity: f64,
-    /// The same at that load.
-    good: f64,
-    cell: &'s Cell<'k>,
-    /// Where it failed verification: [`frame::failed`].
-    failed: Option<String>,
-}
-
-/// Those of whom it is known, who answer most first; behind all others who failed verification.
-fn ranked<'s, 'k>(design: &'s Design, known: &'s Known<'k>) -> Vec<(&'s Subject, Kept<'s, 'k>)> {
-    let kept = |of| {
-        let cell = curves::at_multiple(design, known, of, design.multiples.last().copied()?)?;
-        let capacity = design.capacity(known, of)?.replies_per_s;
-        let good = cell.spread(&metric::GOODPUT)?.median;
-        Some((of, Kept { capacity, good, cell, failed: frame::failed(design, known, of) }))
-    };
-    let mut all: Vec<_> = design.subjects.iter().filter_map(kept).collect();
-    all.sort_by(|(_, a), (_, b)| {
-        let is_failed = a.failed.is_some().cmp(&b.failed.is_some());
-        is_failed.then(b.good.total_cmp(&a.good))
-    });
-    all
+    let best = by_hand.fold(0.0, f64::max);
+    let of_best = if best > 0.0 { number(100.0 * good.median / best) } else { String::from("-") };
+    Some(vec![
+        of.to_string(),
+        multiple.to_string(),
+        number(kept),
+        curves::told(cell, &metric::P99),
+        String::from(if is_met { "yes" } else { "no" }),
+        of_best,
+    ])
 }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::flood;
 use super::frame;
+use super::overload;
 use crate::claim::{self, Says};
 use crate::curves;
 use crate::design::{Design, OF_CAPACITY, Plan, are_over};
@@ -56,8 +56,8 @@ fn design(setup: &Setup) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects: setup.subjects(&SUBJECTS),
-        load: flood::load(setup, 2.0),
-        layout: flood::layout(setup),
+        load: overload::load(setup, 2.0),
+        layout: overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[],
@@ -126,7 +126,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         let series = series.filter(|series| !series.points.is_empty()).collect();
         curves::figure(name, metric, x, series)
     };
-    let mut question = flood::question(&design);
+    let mut question = overload::question(&design);
     question.push(String::from(
         "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each \
          had one reply, and asks no more. The table tells how many connections were open, so \

@@ -30,7 +30,7 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
         // All lengths are verified, and the contents of some replies: to look at each byte of 62 KB
         // a reply would make the client the limit.
         load: load.with("keeps", "request").with("verified", 0.05),
-        layout: super::flood::layout(setup),
+        layout: super::overload::layout(setup),
         clients: if setup.is_paper { &PAPER_CLIENTS[..] } else { &CLIENTS[..] }.into(),
         profile: None,
         repeats: setup.repeats(3),

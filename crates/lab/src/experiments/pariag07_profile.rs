@@ -91,7 +91,7 @@ fn design(setup: &Setup) -> Design {
         experiment: EXPERIMENT.name,
         subjects: super::disk::present(setup, &SUBJECTS),
         load: load.with("verified", 0.05).with("patience", setup.patience_s(1.0)),
-        layout: super::flood::layout(setup),
+        layout: super::overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0],
         multiples: AT,

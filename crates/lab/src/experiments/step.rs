@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use load::collector::flow::Interval;
 use load::collector::results::Results;
 
-use super::flood;
 use super::frame;
+use super::overload;
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -50,8 +50,8 @@ fn design(setup: &Setup) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects: setup.subjects(&SUBJECTS),
-        load: flood::load(setup, 1.0),
-        layout: flood::layout(setup),
+        load: overload::load(setup, 1.0),
+        layout: overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[],
@@ -268,7 +268,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         series: series.collect(),
         shape: Shape::Curves,
     };
-    let mut question = flood::question(&design);
+    let mut question = overload::question(&design);
     question.push(format!(
         "Here it is {QUIET} of the capacity for {} s, then {FLOOD} times of it for as long, then \
          {QUIET} again. Good replies are counted in each {} s.",

@@ -4,7 +4,7 @@
 //! accept-limit, by [`Tuning`]; under the workload and at the loads that the server is to be good
 //! at: 0.9 and 2.0 of the capacity that it has untuned.
 
-use super::{flood, frame};
+use super::{frame, overload};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -69,8 +69,8 @@ fn design(setup: &Setup) -> Design {
     Design {
         experiment: EXPERIMENT.name,
         subjects: setup.subjects(&["sped"]),
-        load: flood::load(setup, 1.0),
-        layout: flood::layout(setup),
+        load: overload::load(setup, 1.0),
+        layout: overload::layout(setup),
         sweep_s: setup.seconds(2.0),
         sweep: &[0.7, 0.8, 0.9, 1.0, 1.1, 1.2],
         multiples: &[],
@@ -133,7 +133,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         }
     }
     vec![Section {
-        question: flood::question(&design),
+        question: overload::question(&design),
         answer,
         tables: tunings.iter().map(|of| table(of, known)).collect(),
         ..frame::section(&EXPERIMENT, "The best knobs", known, &design.subjects)

@@ -1,0 +1,140 @@
+//! What experiments about floods have in common: the load, the machines, and what is said of them.
+
+use super::frame;
+use crate::curves::{self, number};
+use crate::design::Design;
+use crate::known::{Cell, Known};
+use crate::metric::{self, Metric};
+use crate::page::Table;
+use crate::setup::{Setup, WarmUp};
+use crate::spec::Load;
+use crate::subject::Subject;
+use crate::testbed::Layout;
+
+/// Of one processor, what the server's processes have: with less than the client has, the client
+/// can ask for more than twice of what the server can do.
+const QUOTA_PERCENT: u32 = 25;
+
+/// Until a server has started its threads and has the file in memory. Of an overload it is longer:
+/// [`Design::filling_max_s`].
+const WARM_UP_S: f64 = 0.5;
+
+/// New clients that ask for one small file each, and wait one second.
+pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
+    let load = Load {
+        workload: setup.workload.clone().unwrap_or_else(|| String::from("one-packet")),
+        seconds: setup.seconds(seconds),
+        warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
+        flags: Default::default(),
+        idle_connections: 0,
+    };
+    answered_at_once(load.with("patience", 1))
+}
+
+/// Of a workload with users who think, without their thoughts: their sessions are longer than a
+/// flood's seconds, in which only their first requests would be seen. And with few enough files
+/// that a disk is not what is asked about.
+fn answered_at_once(load: Load) -> Load {
+    let Some(of) = load::workload::named(&load.workload) else { return load };
+    let of_these = [("think", "none"), ("dirs", "10")];
+    let known = of_these.into_iter().filter(|(knob, _)| of.knobs.contains(knob));
+    known.fold(load, |load, (knob, value)| load.with(knob, value))
+}
+
+pub(super) fn layout(setup: &Setup) -> Layout {
+    frame::layout(setup, QUOTA_PERCENT)
+}
+
+/// What was asked, and how.
+pub(super) fn question(design: &Design) -> Vec<String> {
+    let quota = design.layout.quota_percent.map_or_else(String::new, |percent| {
+        format!(
+            " The server's processes have {percent} % of one processor, so that its clients can \
+             ask for more than it can do; what the kernel does for its network (softirq) is not \
+             covered by that, and is paid by the server's processor all the same."
+        )
+    });
+    let is_hasty = design.load.flags.get("think").is_some_and(|think| think == "none");
+    let hasty = if is_hasty { " without a pause" } else { "" };
+    vec![
+        format!(
+            "Clients come at a rate, whatever the server does, ask for what {} asks for{hasty}, \
+             and wait one second.{quota}",
+            design.load.workload
+        ),
+        String::from(
+            "A server's capacity is the highest median of good replies in a second of a sweep. \
+             Then it is asked for multiples of its own capacity. It may answer more than its \
+             capacity there: of what comes in larger batches each reply costs less.",
+        ),
+    ]
+}
+
+/// What came out at the highest load, a row for each subject, those that keep most first. A cross
+/// at a name: it failed verification, at this load or another.
+pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
+    let most = design.multiples.last().copied().unwrap_or(1.0);
+    let row = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
+        let name = curves::marked(of.to_string(), failed.is_some());
+        let share = number(100.0 * good / capacity);
+        let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
+        [vec![name, number(capacity), share], told.into()].concat()
+    };
+    let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
+    let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
+    Table {
+        title: format!("Asked for {most} times as much as it can do"),
+        head: head.into_iter().chain(metrics).collect(),
+        rows: ranked(design, known).into_iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// What came out, for each subject in a line, those that keep most first. Last, and without a
+/// figure: who failed verification.
+pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
+    let most = design.multiples.last().copied().unwrap_or(1.0);
+    let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
+        if let Some(failed) = failed {
+            return format!("{of} failed verification {failed}: it tells nothing.");
+        }
+        let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
+            format!(" and 99 of 100 of them come within {} ms", number(p99.median))
+        });
+        format!(
+            "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %)\
+             {p99}.",
+            number(capacity),
+            number(good),
+            number(100.0 * good / capacity)
+        )
+    };
+    ranked(design, known).into_iter().map(line).collect()
+}
+
+/// What a subject answers at the highest load.
+struct Kept<'s, 'k> {
+    /// In good replies a second.
+    capacity: f64,
+    /// The same at that load.
+    good: f64,
+    cell: &'s Cell<'k>,
+    /// Where it failed verification: [`frame::failed`].
+    failed: Option<String>,
+}
+
+/// Those of whom it is known, who answer most first; behind all others who failed verification.
+fn ranked<'s, 'k>(design: &'s Design, known: &'s Known<'k>) -> Vec<(&'s Subject, Kept<'s, 'k>)> {
+    let kept = |of| {
+        let cell = curves::at_multiple(design, known, of, design.multiples.last().copied()?)?;
+        let capacity = design.capacity(known, of)?.replies_per_s;
+        let good = cell.spread(&metric::GOODPUT)?.median;
+        Some((of, Kept { capacity, good, cell, failed: frame::failed(design, known, of) }))
+    };
+    let mut all: Vec<_> = design.subjects.iter().filter_map(kept).collect();
+    all.sort_by(|(_, a), (_, b)| {
+        let is_failed = a.failed.is_some().cmp(&b.failed.is_some());
+        is_failed.then(b.good.total_cmp(&a.good))
+    });
+    all
+}
