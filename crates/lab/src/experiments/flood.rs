@@ -11,7 +11,7 @@ use crate::design::{Design, OF_CAPACITY, Plan};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric;
-use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::subject::Subject;
 
@@ -133,14 +133,15 @@ fn regret(design: &Design, known: &Known<'_>) -> Figure {
     let of_sped: Vec<Subject> =
         design.subjects.iter().filter(|of| of.name == "sped").cloned().collect();
     let good = |of: &Subject, multiple: f64| {
-        let cell = curves::at_multiple(design, known, of, multiple)?;
-        Some(cell.spread(&metric::GOODPUT)?.median)
+        curves::at_multiple(design, known, of, multiple)?.dot(multiple, &metric::GOODPUT)
     };
     let series = of_sped.iter().zip(curves::labels(&of_sped)).map(|(of, label)| {
         let points = design.multiples.iter().filter_map(|&multiple| {
-            let best = of_sped.iter().filter_map(|of| good(of, multiple)).fold(0.0, f64::max);
-            let y = 100.0 * good(of, multiple)? / best.max(1.0);
-            Some(Dot { x: multiple, y, spread: (y, y), mark: Mark::Plain })
+            let all = of_sped.iter().filter_map(|of| Some(good(of, multiple)?.y));
+            let dot = good(of, multiple)?;
+            let percent = 100.0 / all.fold(1.0, f64::max);
+            let (low, high) = dot.spread;
+            Some(Dot { y: percent * dot.y, spread: (percent * low, percent * high), ..dot })
         });
         let points: Vec<Dot> = points.collect();
         Series { label, points, is_reference: false }
