@@ -1,6 +1,7 @@
 //! How clients behave, whatever they ask.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use measure::Duration;
@@ -19,6 +20,9 @@ pub struct Behaviour {
     pub first_byte_max: Option<Duration>,
     /// Without a further byte of the reply.
     pub progress_max: Option<Duration>,
+    /// KiB that a client takes in a second, on each connection; `None`: whatever has come. The
+    /// patience above counts all the same.
+    pub reads_kb_per_s: Option<NonZeroU32>,
     /// How a connection ends that a client has given up.
     pub gives_up_by: GivesUpBy,
     /// How long a connection is kept.
@@ -68,6 +72,7 @@ impl Default for Behaviour {
             send_max: None,
             first_byte_max: None,
             progress_max: None,
+            reads_kb_per_s: None,
             gives_up_by: GivesUpBy::Reset,
             keeps: Keeps::Session,
             pipelines: false,

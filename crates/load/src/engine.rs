@@ -16,6 +16,7 @@ mod connection;
 mod ending;
 mod hearing;
 mod judge;
+mod reads;
 mod slab;
 mod talk;
 mod visit;
@@ -33,6 +34,7 @@ use os::poller::{Mechanism, Poller};
 
 use self::alarms::Alarms;
 use self::connection::Connection;
+use self::reads::Reads;
 use self::slab::{Slab, Token};
 pub(crate) use self::talk::is_target;
 use self::talk::{Manner, Validators};
@@ -223,6 +225,8 @@ struct Engine<'r> {
     connections: Slab<Connection>,
     /// When somebody's patience with a connection may be over, by its place.
     deadlines: Alarms,
+    /// How fast replies are read, if not as they come.
+    reads: Option<Reads>,
     visits: Slab<Visit>,
     /// When a client does something next, by its place.
     wakes: Alarms,
@@ -255,6 +259,7 @@ impl<'r> Engine<'r> {
         poller: Poller,
     ) -> Self {
         let stop = plan.begin + plan.stop.after;
+        let reads = Reads::of(&plan.behaviour);
         Self {
             plan,
             workload,
@@ -269,7 +274,8 @@ impl<'r> Engine<'r> {
             wakes: Alarms::new(),
             outgoing: Vec::new(),
             out: Vec::new(),
-            buffer: vec![0; BUFFER_BYTES].into(),
+            buffer: vec![0; reads.as_ref().map_or(BUFFER_BYTES, Reads::piece_bytes)].into(),
+            reads,
             unread: Vec::new(),
             copies: HashMap::new(),
             copied_before: talk::copied_at(os::clock::wall_seconds()),
@@ -300,6 +306,7 @@ impl<'r> Engine<'r> {
             self.wake(monotonic());
             let now = monotonic();
             self.expire(now);
+            self.resume(now);
             self.beat(now);
             self.flush();
             if now >= self.end || (next.is_none() && self.visits.count() == 0) {
@@ -481,8 +488,9 @@ impl<'r> Engine<'r> {
         if !self.unread.is_empty() {
             return Duration::ZERO;
         }
-        let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), Some(self.next_beat)];
-        let first = alarms.into_iter().flatten().min().unwrap_or(self.end).min(self.end);
+        let resumes = self.reads.as_ref().and_then(Reads::earliest);
+        let alarms = [next, self.wakes.earliest(), self.deadlines.earliest(), resumes];
+        let first = alarms.into_iter().flatten().fold(self.next_beat.min(self.end), Instant::min);
         first - monotonic()
     }
 }

@@ -25,6 +25,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     clients::SEND_MAX,
     clients::FIRST_BYTE_MAX,
     clients::PROGRESS_MAX,
+    clients::READS_KB_PER_S,
     clients::GIVES_UP_BY,
     clients::RETRIES,
     clients::KEEPS,

@@ -13,7 +13,8 @@ use rustix::net;
 
 /// Waits for the end of a connect.
 fn settled(to: SocketAddr, from: Option<IpAddr>) -> Result<Socket, ErrorKind> {
-    let (socket, is_connected) = Socket::connect(to, from, None).map_err(|error| error.kind())?;
+    let (socket, is_connected) =
+        Socket::connect(to, from, None, None).map_err(|error| error.kind())?;
     let mut poller = Poller::new(Mechanism::Epoll, 1).unwrap();
     poller.add(&socket, 1, Interest::BOTH).unwrap();
     while !is_connected && !socket.connected().map_err(|error| error.kind())? {
@@ -46,6 +47,18 @@ fn a_connection_is_made_or_refused() {
     }
 }
 
+/// The kernel doubles it, to have room for its own.
+#[test]
+fn a_receive_buffer_is_as_large_as_was_asked_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let room = |bytes: u32| {
+        let (socket, _) = Socket::connect(to, None, None, Some(bytes)).unwrap();
+        net::sockopt::socket_recv_buffer_size(&socket).unwrap()
+    };
+    assert_eq!([4096, 10_000].map(room), [8192, 20_000]);
+}
+
 #[test]
 fn who_connects_with_himself_is_told() {
     let all = limits::local_ports().unwrap();
@@ -59,7 +72,8 @@ fn who_connects_with_himself_is_told() {
         // Somebody listens at one or another, but hardly at all of these.
         let met = all.clone().step_by(101).take(100).any(|port| {
             let ports = port..=port;
-            let Ok((socket, _)) = Socket::connect((ip, port).into(), None, Some(&ports)) else {
+            let Ok((socket, _)) = Socket::connect((ip, port).into(), None, Some(&ports), None)
+            else {
                 return false;
             };
             socket.connected().unwrap_or(false) && socket.is_its_own_peer()
@@ -103,7 +117,7 @@ fn use_up(ports: &RangeInclusive<u16>, from: Option<IpAddr>, listener: &TcpListe
     let to = listener.local_addr().unwrap();
     let mut sockets = Vec::new();
     while sockets.len() <= ports.len() {
-        match Socket::connect(to, from, Some(ports)) {
+        match Socket::connect(to, from, Some(ports), None) {
             Ok((socket, _)) => sockets.push(socket),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::AddrNotAvailable, "{ports:?}: {error}");

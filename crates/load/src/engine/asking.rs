@@ -9,6 +9,7 @@ use os::poller::Interest;
 use super::Engine;
 use super::asked::Asked;
 use super::connection::{Connection, Loss, State};
+use super::reads::Reads;
 use super::slab::Token;
 use super::talk::Order;
 use super::visit::{Due, Next};
@@ -118,7 +119,8 @@ impl Engine<'_> {
         let source = behaviour.source(number);
         self.summary.connections += 1;
         let failed = |error: std::io::Error| Loss::of(&error).outcome(Step::Connect, true);
-        let opened = Wire::open(self.plan.to, source, behaviour.ports.as_ref());
+        let room = self.reads.as_ref().map(Reads::receive_buffer_bytes);
+        let opened = Wire::open(self.plan.to, source, behaviour.ports.as_ref(), room);
         let (wire, is_connected) = opened.map_err(failed)?;
         let token = self.connections.insert(Connection::new(visit, wire, is_connected, now));
         if let Some(connection) = self.connections.named(token)

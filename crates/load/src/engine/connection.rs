@@ -24,6 +24,7 @@ pub(super) struct Connection {
     pub(super) wire: Wire,
     pub(super) talk: Talk,
     pub(super) state: State,
+    pub(super) reading: Reading,
     /// Requests that are not over, in the order in which they were made.
     pub(super) asked: VecDeque<Asked>,
     /// What the kernel has not taken yet.
@@ -42,6 +43,17 @@ pub(super) enum State {
     Parting,
     /// A send has told.
     Lost(Loss),
+}
+
+/// When what has come is received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    AsItComes,
+    /// When an alarm rings; and whether the server has ended the connection, of which nothing tells
+    /// again.
+    Paused {
+        has_ended: bool,
+    },
 }
 
 /// Why a connection is of no more use, while requests are on it.
@@ -66,6 +78,7 @@ impl Connection {
             wire,
             talk: Talk::default(),
             state: if is_connected { State::Open } else { State::Connecting },
+            reading: Reading::AsItComes,
             asked: VecDeque::new(),
             unsent: Vec::new(),
             moved: now,

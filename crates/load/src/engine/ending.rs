@@ -80,6 +80,9 @@ impl Engine<'_> {
     fn forget(&mut self, token: Token, by: GivesUpBy) {
         let Some(connection) = self.connections.remove(token) else { return };
         self.deadlines.clear(token.place());
+        if let Some(reads) = &mut self.reads {
+            reads.forget(token);
+        }
         if let Some(visit) = self.visits.named(connection.visit) {
             visit.connections.retain(|&other| other != token);
         }

@@ -63,6 +63,9 @@ impl Engine<'_> {
     /// Receives what has come. Only changes are reported, so it goes on until there is no more, or
     /// in the next round.
     pub(super) fn hear(&mut self, token: Token, has_ended: bool) {
+        if self.reads.is_some() && self.is_paused(token, has_ended) {
+            return;
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
         let is_done = (0..RECEIVES_MAX).any(|_| self.receive(token, &mut buffer, has_ended));
         self.buffer = buffer;
@@ -89,6 +92,9 @@ impl Engine<'_> {
             Ok(0) => self.ended(token, now),
             Ok(count) => {
                 self.digest(token, &buffer[..count], now);
+                if self.pause(token, count, has_ended, now) {
+                    return true;
+                }
                 // A receive that does not fill the buffer has emptied the socket; but behind it FIN
                 // may stand.
                 return count < buffer.len() && !has_ended;

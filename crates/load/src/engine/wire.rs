@@ -26,8 +26,9 @@ impl Wire {
         to: SocketAddr,
         from: Option<IpAddr>,
         ports: Option<&RangeInclusive<u16>>,
+        receive_buffer: Option<u32>,
     ) -> io::Result<(Self, bool)> {
-        let (socket, is_connected) = Socket::connect(to, from, ports)?;
+        let (socket, is_connected) = Socket::connect(to, from, ports, receive_buffer)?;
         let ports = ports.or(os::limits::local_ports());
         let may_meet_itself = ports.is_none_or(|ports| ports.contains(&to.port()));
         let wire = Self { socket, may_meet_itself };

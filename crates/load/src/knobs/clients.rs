@@ -1,5 +1,7 @@
 //! How clients behave.
 
+use std::num::NonZeroU32;
+
 use crate::behaviour::{GivesUpBy, Keeps};
 use crate::choices::{self, Choices};
 use crate::knob::Knob;
@@ -12,6 +14,9 @@ const PARALLEL_MAX: u16 = 64;
 
 /// Who asks again more often makes a flood of his own.
 const RETRIES_MAX: u16 = 100;
+
+/// A gibibyte: no slow reader.
+const READS_MAX_KB: NonZeroU32 = NonZeroU32::new(1 << 20).unwrap();
 
 /// No kernel allows a process more descriptors (fs.nr_open is at most 2^30).
 const CONNECTIONS_MAX_MOST: usize = 1 << 30;
@@ -75,6 +80,28 @@ pub(super) const PROGRESS_MAX: Knob<Choices> = Knob {
         Ok(())
     },
     show: |choices| values::shown_limit(choices.behaviour.progress_max),
+};
+
+pub(super) const READS_KB_PER_S: Knob<Choices> = Knob {
+    name: "reads-kb-per-s",
+    group: GROUP,
+    value: "N|none",
+    reason: "slow readers: KiB that a client takes in a second on each connection, steadily, with \
+             a receive buffer for a tenth of them, at least 4 KiB; its patience counts on",
+    set: |choices, value| {
+        choices.behaviour.reads_kb_per_s = match value {
+            values::NONE => None,
+            _ => Some(
+                values::whole(value, NonZeroU32::MIN, READS_MAX_KB)
+                    .map_err(|wanted| format!("{wanted}, or {}", values::NONE))?,
+            ),
+        };
+        Ok(())
+    },
+    show: |choices| {
+        let rate = choices.behaviour.reads_kb_per_s;
+        rate.map_or_else(|| values::NONE.into(), |rate| rate.to_string())
+    },
 };
 
 pub(super) const GIVES_UP_BY: Knob<Choices> = Knob {

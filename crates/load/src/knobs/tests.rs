@@ -2,6 +2,7 @@ use super::*;
 
 const SECONDS: &str = "has to be a number of seconds above 0, up to 31622400";
 const RATE: &str = "a rate is a number from 0.000011574074074074073 to 10000000 in a second";
+const READS: &str = "has to be a whole number from 1 to 1048576, or none";
 const PORTS: &str = "has to be FROM-TO, two ports from 1 to 65535";
 
 /// A knob, a value, and what it shows then or what it wants instead.
@@ -39,6 +40,14 @@ const ROWS: &[Row] = &[
     ("send-max", "1", Ok("1")),
     ("first-byte-max", "1", Ok("1")),
     ("progress-max", "1", Ok("1")),
+    ("reads-kb-per-s", "100", Ok("100")),
+    ("reads-kb-per-s", "1048576", Ok("1048576")),
+    ("reads-kb-per-s", "none", Ok("none")),
+    ("reads-kb-per-s", "0", Err(READS)),
+    ("reads-kb-per-s", "-1", Err(READS)),
+    ("reads-kb-per-s", "0.5", Err(READS)),
+    ("reads-kb-per-s", "1048577", Err(READS)),
+    ("reads-kb-per-s", "slow", Err(READS)),
     ("gives-up-by", "fin", Ok("fin")),
     ("retries", "2", Ok("2")),
     ("retries", "101", Err("has to be a whole number from 0 to 100")),

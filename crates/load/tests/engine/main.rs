@@ -5,5 +5,6 @@ mod faults;
 mod loops;
 mod observers;
 mod parts;
+mod reads;
 mod server;
 mod sessions;

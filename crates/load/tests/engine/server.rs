@@ -1,7 +1,7 @@
 //! Servers of a few lines, and runs against them.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -41,6 +41,27 @@ impl Client {
     /// It may have gone, which is its own affair.
     pub(crate) fn tell(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.reader.get_mut().write_all(bytes.as_ref());
+    }
+
+    /// Sends FIN.
+    pub(crate) fn tells_no_more(&self) {
+        self.reader.get_ref().shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// Has the kernel keep little of what is told.
+    pub(crate) fn keeps_little(&self, bytes: usize) {
+        rustix::net::sockopt::set_socket_send_buffer_size(self.reader.get_ref(), bytes).unwrap();
+    }
+
+    /// As [`Self::tell`]; says how many bytes the kernel took before the client went.
+    pub(crate) fn tells_while_taken(&mut self, bytes: &[u8]) -> u64 {
+        let mut sent = 0;
+        while sent < bytes.len()
+            && let Ok(count) = self.reader.get_mut().write(&bytes[sent..])
+        {
+            sent += count;
+        }
+        sent as u64
     }
 
     pub(crate) fn peer(&self) -> SocketAddr {

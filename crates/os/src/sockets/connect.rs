@@ -13,7 +13,9 @@ use crate::{Socket, limits};
 
 impl Socket {
     /// Begins to connect over TCP, from an address of this machine and from one of some ports if
-    /// they are given, and does not wait. `true`: it is connected already; otherwise it becomes
+    /// they are given, and does not wait. Of what the peer sends the kernel holds about so many
+    /// bytes for who has not received them (SO_RCVBUF), at most net.core.rmem_max; `None`: it finds
+    /// out by itself how many. `true`: it is connected already; otherwise it becomes
     /// writable when it is, or when it has failed, and [`Self::connected`] tells which. An end of a
     /// range of ports that is beyond [`limits::local_ports`] does not count.
     ///
@@ -25,8 +27,13 @@ impl Socket {
         to: SocketAddr,
         from: Option<IpAddr>,
         ports: Option<&RangeInclusive<u16>>,
+        receive_buffer: Option<u32>,
     ) -> io::Result<(Self, bool)> {
         let fd = stream_socket(family(&to))?;
+        if let Some(bytes) = receive_buffer {
+            // Before the handshake, which tells the peer how much there is room for.
+            sockopt::set_socket_recv_buffer_size(&fd, bytes as usize)?;
+        }
         match (ports, limits::local_ports()) {
             (Some(ports), _) => choose_from(&fd, ports)?,
             // It is the kernel's own range, but it is searched faster once it is given: port by

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::PATIENCE;
-use crate::support::fixture::Fixture;
+use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::wire::nobody;
 use crate::{load, report, serve};
 
@@ -60,6 +60,32 @@ fn a_url_is_asked_for_at_every_pace() {
             assert!((offered - rate.parse::<f64>().unwrap()).abs() < 1e-6, "{good}: {offered}");
         }
         assert!(good > 0 && expected.is_none_or(|expected| good == expected), "{how:?}: {good}");
+    }
+    server.stop();
+}
+
+/// Judged from below alone: a slow machine takes longer.
+#[test]
+fn slow_readers_take_their_time() {
+    const KB: u32 = 300;
+    let site = Fixture::new();
+    write(&site.root().join("large"), &pattern((KB as usize) << 10));
+    let server = serve(&site.root());
+    let url = format!("http://{}/large", server.address);
+    // KiB in a second, what their patience is, and what becomes of three of them. What is taken
+    // last comes at once, and is a tenth of a second's.
+    let rows =
+        [("600", "60", "good", 0.4), ("1000", "60", "good", 0.2), ("50", "1", "client-timo", 0.0)];
+    for (reads, patience, expected, least_s) in rows {
+        let how = ["--clients", "3", "--sessions", "3", "--duration", "60"];
+        let slow = ["--reads-kb-per-s", reads, "--patience", patience];
+        let report = report(&[&[url.as_str()], &how[..], &slow[..]].concat());
+        assert_eq!(report["outcomes"], serde_json::json!({ expected: 3 }), "{reads}");
+        if expected == "good" {
+            let mean_ms = report["times_ms"]["whole"]["mean"].as_f64().expect("a time");
+            assert!(mean_ms >= least_s * 1000.0, "{reads}: {mean_ms}");
+        }
+        assert_eq!(report["about"]["knobs"]["reads-kb-per-s"], reads);
     }
     server.stop();
 }
