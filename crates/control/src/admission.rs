@@ -262,7 +262,8 @@ impl Admission {
         if self.window.take_if(|window| sample.accepted < window.first.accepted).is_some() {
             self.flood = None;
         }
-        self.window.take_if(|window| now - window.last > GAP_MAX);
+        // Who has stood still has let a queue grow; where there is none, nobody came.
+        self.window.take_if(|window| now - window.last > GAP_MAX && sample.queue > FEW);
         self.room = sample.room;
         self.could = sample.could;
         // In calm only that tells something in which somebody waited all the time.
@@ -303,7 +304,9 @@ impl Admission {
     }
 
     fn conclude(&mut self, now: Instant, window: &Window, rates: &Rates, queue: u32) {
-        self.gap = window.gap;
+        if window.looks >= LOOKS_MIN {
+            self.gap = window.gap;
+        }
         // Where nobody waits the server could do more than was asked for.
         let few = (self.aim() * BUSY_FROM * self.capacity).max(2.0);
         let is_busy = self.flood.is_none() || f64::from(window.least) > few && !window.emptied;
@@ -433,9 +436,9 @@ impl Window {
         self.is_full |= is_full;
     }
 
-    /// Whether it tells something by now.
+    /// Whether it tells something by now. Where nobody waits one look tells as much as many.
     fn is_enough(&self, took: Duration) -> bool {
-        self.looks >= LOOKS_MIN && took >= self.gap * GAPS_MIN
+        self.most <= FEW || self.looks >= LOOKS_MIN && took >= self.gap * GAPS_MIN
     }
 
     fn rates(&self, last: &Sample, took: Duration) -> Rates {

@@ -183,6 +183,33 @@ fn after_a_flood_all_are_admitted() {
     }
 }
 
+/// Those who are left come one by one, more seldom than it looks in a flood, and often enough that
+/// nobody takes it for dead.
+#[test]
+fn a_few_who_come_after_a_flood_end_it() {
+    let mut admission = Admission::new(BOUNDS);
+    let mut sample = Sample { room: 4096, ..Sample::default() };
+    let mut now = Instant::from_ms(1);
+    while !admission.told().is_flood {
+        now = now + Duration::from_millis(2);
+        sample.accepted += 8;
+        sample.queue += 8;
+        admission.observe(now, &sample);
+    }
+    for gap_ms in [50, 300, 900, 2000] {
+        let (mut admission, mut sample, mut now) = (admission.clone(), sample, now);
+        (sample.queue, sample.emptied) = (0, true);
+        let begun = now;
+        while admission.told().is_flood {
+            now = now + Duration::from_millis(gap_ms);
+            sample.accepted += 1;
+            admission.observe(now, &sample);
+            assert!(now - begun < Duration::from_secs(8), "one each {gap_ms} ms");
+        }
+        assert_eq!(admission.setting().share, ALL, "one each {gap_ms} ms");
+    }
+}
+
 /// A server that becomes slower or faster in a flood.
 #[test]
 fn another_capacity_is_learnt() {
