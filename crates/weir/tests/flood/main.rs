@@ -3,10 +3,14 @@
 //! the whole of a small machine, and other tests are late there.
 #![forbid(unsafe_code)]
 
+mod handover;
+mod sockets;
+#[path = "../support/mod.rs"]
 mod support;
+mod workers;
 
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,12 +18,10 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
-use rustix::process::Signal;
 use serde_json::Value;
 
 use support::fixture::{DIGITS, Fixture};
-use support::processes::{children, stop};
-use support::server::{Combination, Program, Server, combinations, send};
+use support::server::{Combination, Program, Server, combinations};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 
@@ -146,75 +148,5 @@ fn some_are_refused_until_it_is_over() {
         drop(crowd);
         check_calm(combination, &server, admin);
         server.stop();
-    });
-}
-
-/// Nobody is refused for good because a worker stands still, and it decides again when it goes on.
-#[test]
-fn what_no_worker_renews_is_lifted() {
-    let site = Fixture::new();
-    on_each_architecture(|combination| {
-        let (server, admin, crowd) = flooded(combination, &site);
-        let workers = children(server.pid());
-        workers.iter().for_each(|worker| stop(*worker));
-        let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
-        assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
-        assert_eq!(admission(admin)["share"], 1.0, "{combination}");
-        workers.iter().for_each(|worker| send(*worker, Signal::CONT));
-        await_flood(combination, admin);
-        drop(crowd);
-        check_calm(combination, &server, admin);
-        server.stop();
-    });
-}
-
-#[test]
-fn a_worker_that_dies_leaves_nobody_refused() {
-    let site = Fixture::new();
-    on_each_architecture(|combination| {
-        let (server, admin, crowd) = flooded(combination, &site);
-        children(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
-        drop(crowd);
-        check_calm(combination, &server, admin);
-        server.stop();
-    });
-}
-
-#[test]
-fn a_reload_in_a_flood_leaves_nobody_refused() {
-    let site = Fixture::new();
-    on_each_architecture(|combination| {
-        let (mut server, admin, crowd) = flooded(combination, &site);
-        server.signal(Signal::HUP);
-        server.await_line("generation 2 serves");
-        await_flood(combination, admin);
-        drop(crowd);
-        check_calm(combination, &server, admin);
-        server.stop();
-    });
-}
-
-/// A socket that was lent outlives the server, and so would what was set for it.
-#[test]
-fn a_lent_socket_is_given_back_as_it_was() {
-    let site = Fixture::new();
-    on_each_architecture(|combination| {
-        let lent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = lent.local_addr().expect("an address");
-        rustix::io::fcntl_setfd(&lent, rustix::io::FdFlags::empty()).expect("set");
-        let root = site.root();
-        let arguments = combination.arguments(&root, &flags(combination));
-        let listen = format!("fd:{}", lent.as_raw_fd());
-        let is_port = |argument: &String| argument == "127.0.0.1:0";
-        let at = arguments.iter().position(is_port).expect("--listen");
-        let mut command = Command::new(combination.program.path());
-        command.args(&arguments[..at]).arg(listen).args(&arguments[at + 1..]);
-        let mut server = Server::start(command, 0);
-        let admin = server.await_admin();
-        let crowd = Crowd::new(address);
-        await_flood(combination, admin);
-        drop(crowd);
-        server.stop();
-        assert!(admits_all(address), "{combination}: some are refused");
     });
 }
