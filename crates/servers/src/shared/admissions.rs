@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use control::admission::{ALL, Setting, Told};
+use control::admission::{ALL, Setting, Share, Told};
 use measure::{Duration, Instant};
 use os::SharedWords;
 
@@ -130,6 +130,11 @@ impl Admissions {
     /// All are admitted again.
     pub(crate) fn lift(&self, place: usize) {
         self.word(place, Word::Refused).store(0, Relaxed);
+        self.end_flood(place);
+    }
+
+    /// It is no flood any more, and who decides begins anew; as many are refused as before.
+    pub(crate) fn end_flood(&self, place: usize) {
         self.word(place, Word::Flood).store(0, Relaxed);
         self.word(place, Word::Lifted).fetch_add(1, Release);
     }
@@ -145,13 +150,18 @@ impl Admissions {
         self.word(place, Word::Flood).load(Relaxed) > 0
     }
 
+    /// Of those who knock there, how many are admitted.
+    pub(crate) fn share(&self, place: usize) -> Share {
+        ALL.saturating_sub(self.word(place, Word::Refused).load(Relaxed) as Share)
+    }
+
     /// What is told of the listening socket at that place.
     #[must_use]
     pub fn of(&self, place: usize) -> Admitted {
         let is_flood = self.word(place, Word::Flood).load(Acquire) > 0;
         let of = |word| self.word(place, word).load(Relaxed);
         Admitted {
-            share: 1.0 - of(Word::Refused) as f64 / f64::from(ALL),
+            share: f64::from(self.share(place)) / f64::from(ALL),
             told: Told {
                 is_flood,
                 capacity: of(Word::Capacity) as f64,

@@ -222,8 +222,8 @@ impl Generation {
         Ok(())
     }
 
-    /// Who was refused is admitted where no worker looks any more: all have died, or stand still,
-    /// or nobody has come since.
+    /// Who was refused in a flood is admitted where no worker looks any more: all have died, or
+    /// stand still, or nobody has come since.
     fn lift_stale(&mut self, now: Instant) {
         if now - self.looked < RENEWED_WITHIN {
             return;
@@ -231,7 +231,7 @@ impl Generation {
         self.looked = now;
         let server = &self.server;
         let is_stale = |place: &usize| server.admissions.is_stale(*place, now);
-        (0..server.listeners.len()).filter(is_stale).for_each(|place| server.lift(place));
+        (0..server.listeners.len()).filter(is_stale).for_each(|place| server.calm(place));
     }
 
     fn end(&mut self, now: Instant) {
