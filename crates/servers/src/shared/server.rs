@@ -106,6 +106,17 @@ impl Server {
         }
     }
 
+    /// As in calm, where no worker decides any more: whom the operator refuses is refused still.
+    pub(crate) fn calm(&self, place: usize) {
+        if self.dials.admitted() == Some(self.admissions.share(place)) {
+            // No error is known of it.
+            let _ = self.listeners[place].set_backlog(self.dials.backlog_max());
+            self.admissions.end_flood(place);
+        } else {
+            self.lift(place);
+        }
+    }
+
     /// All who knock at the listening socket at that place are admitted, and may wait, until a
     /// worker decides anew.
     pub(crate) fn lift(&self, place: usize) {

@@ -12,7 +12,6 @@ use os::process::{self, Exit, Fork, Pid};
 use os::seccomp::Kind;
 use os::thread::Schedule;
 
-use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
@@ -20,6 +19,10 @@ use crate::shared::server::{Run, Server, Worker};
 use crate::shared::settings::Level;
 use crate::supervisor::back_off::BackOff;
 use crate::supervisor::confine;
+
+/// What nobody has renewed for so long is lifted: a worker that has died or stands still would
+/// otherwise go on turning clients away.
+const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// See the head of this file.
 pub(crate) struct Generation {
@@ -222,16 +225,16 @@ impl Generation {
         Ok(())
     }
 
-    /// Who was refused is admitted where no worker looks any more: all have died, or stand still,
-    /// or nobody has come since.
+    /// Who was refused in a flood is admitted where no worker looks any more: all have died, or
+    /// stand still, or nobody has come since.
     fn lift_stale(&mut self, now: Instant) {
         if now - self.looked < RENEWED_WITHIN {
             return;
         }
         self.looked = now;
         let server = &self.server;
-        let is_stale = |place: &usize| server.admissions.is_stale(*place, now);
-        (0..server.listeners.len()).filter(is_stale).for_each(|place| server.lift(place));
+        let is_stale = |place: &usize| server.admissions.is_stale(*place, now, RENEWED_WITHIN);
+        (0..server.listeners.len()).filter(is_stale).for_each(|place| server.calm(place));
     }
 
     fn end(&mut self, now: Instant) {

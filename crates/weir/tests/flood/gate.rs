@@ -1,0 +1,94 @@
+//! Where all places are taken nobody can be let in, and how long one waits is no measure of what
+//! could be done.
+
+use rustix::fd::OwnedFd;
+
+use crate::support::fixture::Fixture;
+use crate::support::server::{Combination, Server};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each_architecture, queue};
+
+const PLACES: usize = 8;
+
+/// Nobody goes for another, or because he is slow.
+const FULL: &[&str] = &[
+    "--connections-max",
+    "8",
+    "--make-room",
+    "off",
+    "--idle-timeout-ms",
+    "600000",
+    "--head-timeout-ms",
+    "600000",
+    "--stall-timeout-ms",
+    "600000",
+    "--rate-min",
+    "0",
+];
+
+fn start(combination: &Combination, site: &Fixture) -> Server {
+    combination.start(&site.root(), &[FLAGS, FULL].concat())
+}
+
+/// One that has sent half a body, and was heard: nobody takes him for idle.
+fn busy(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.get("/digits.txt", "Content-Length: 4\r\nExpect: 100-continue\r\n").expect("sent");
+    assert_eq!(wire.head().map(|head| head.status), Ok(100));
+    wire.send(b"ha").expect("sent");
+    wire
+}
+
+#[test]
+fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        // Whether there is room again while the crowd is there.
+        for stays in [true, false] {
+            let mut server = start(combination, &site);
+            let admin = server.await_admin();
+            let held: Vec<Wire> = (0..PLACES).map(|_| busy(&server)).collect();
+            let mut crowd = Some(Crowd::new(server.address));
+            let waits = || queue(admin, server.address)["length"].as_u64() > Some(0);
+            assert!(await_true(PATIENCE, waits), "{combination}: nobody waits");
+            if stays {
+                drop(held);
+                await_flood(combination, admin);
+                crowd.take();
+            } else {
+                crowd.take();
+                drop(held);
+            }
+            check_calm(combination, &server, admin);
+            server.stop();
+        }
+    });
+}
+
+/// Then no worker looks any more. A thread of `mt` leaves who has asked for nothing.
+#[test]
+fn where_all_places_are_taken_in_a_flood_nobody_is_refused_for_good() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        if combination.row["send"] == "thread" {
+            return;
+        }
+        let mut server = start(combination, &site);
+        let admin = server.await_admin();
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        let mut silent: Vec<OwnedFd> = Vec::new();
+        let is_lifted = || {
+            if silent.len() < 50 * PLACES {
+                silent.push(knock(server.address));
+            }
+            admission(admin)["lifted"].as_u64() > Some(0)
+        };
+        assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
+        drop(silent);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}

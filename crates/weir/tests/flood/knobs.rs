@@ -1,0 +1,117 @@
+//! What an operator has said stays, for as long as he says so.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::support::fixture::Fixture;
+use crate::support::server::Combination;
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+use crate::{
+    Crowd, RATE_TWICE, admission, admits_all, admitted, await_flood, check_calm, flags, flooded,
+    on_each_architecture,
+};
+
+const HALF: &[&str] = &["--admit-percent", "50"];
+
+/// Of whom half are admitted: of so many, give or take five standard deviations, which are 10.
+const KNOCKERS: usize = 400;
+
+fn check_half_get_in(combination: &Combination, to: SocketAddr) {
+    let admitted = admitted(to, KNOCKERS);
+    assert!(admitted.abs_diff(KNOCKERS / 2) <= 50, "{combination}: {admitted} of {KNOCKERS}");
+}
+
+fn turn(admin: SocketAddr, knob: &str, value: &str) {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    let line = format!("POST /set?knob={knob}&value={value} HTTP/1.1");
+    let request = format!("{line}\r\nHost: {admin}\r\nX-Weir: 1\r\n\r\n");
+    wire.send(request.as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).expect("a reply");
+    assert_eq!(head.status, 200, "{knob} {value}: {}", body.escape_ascii());
+}
+
+/// Whoever gets in makes it look.
+fn await_share(combination: &Combination, admin: SocketAddr, to: SocketAddr, share: f64) {
+    let is_set = || {
+        admitted(to, 8);
+        admission(admin)["share"] == share
+    };
+    assert!(await_true(PATIENCE, is_set), "{combination}: not {share}: {}", admission(admin));
+}
+
+#[test]
+fn a_share_that_was_said_is_admitted_in_a_flood_and_afterwards() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        let mut server = combination.start(&site.root(), &[&flags(combination)[..], HALF].concat());
+        let admin = server.await_admin();
+        await_share(combination, admin, server.address, 0.5);
+        let is_flood = || {
+            let told = admission(admin);
+            let why = told["why"].as_str().expect("words");
+            let is_half = told["share"] == 0.5 && !why.contains("all are admitted");
+            assert!(is_half, "{combination}: {told}");
+            told["flood"] == true
+        };
+        let crowd = Crowd::at_rate(server.address, RATE_TWICE);
+        assert!(await_true(PATIENCE, is_flood), "{combination}: {}", admission(admin));
+        drop(crowd);
+        // Nobody comes who could make it look.
+        assert!(await_true(PATIENCE, || !is_flood()), "{combination}: {}", admission(admin));
+        check_half_get_in(combination, server.address);
+        is_flood();
+        server.stop();
+    });
+}
+
+#[test]
+fn a_share_is_turned_while_workers_serve() {
+    // One after the other; the share from then on.
+    let rows = [
+        ("admit-percent", "50", 0.5),
+        ("admit-percent", "auto", 1.0),
+        ("backlog", "300", 1.0),
+        ("admit-percent", "50", 0.5),
+        ("backlog", "auto", 0.5),
+        ("backlog", "300", 0.5),
+        ("admit-percent", "auto", 1.0),
+        ("backlog", "auto", 1.0),
+    ];
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        let mut server = combination.start(&site.root(), &flags(combination));
+        let admin = server.await_admin();
+        for (knob, value, share) in rows {
+            turn(admin, knob, value);
+            await_share(combination, admin, server.address, share);
+            if share < 1.0 {
+                check_half_get_in(combination, server.address);
+            } else {
+                let is_free = || admits_all(server.address);
+                assert!(await_true(PATIENCE, is_free), "{combination}: {knob} {value}");
+            }
+        }
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+#[test]
+fn a_share_is_turned_in_a_flood() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        let (server, admin, crowd) = flooded(combination, &site);
+        turn(admin, "admit-percent", "50");
+        let is_half = |told: Value| told["share"] == 0.5;
+        let is_set = || is_half(admission(admin));
+        assert!(await_true(PATIENCE, is_set), "{combination}: {}", admission(admin));
+        turn(admin, "admit-percent", "auto");
+        assert!(await_true(PATIENCE, || !is_set()), "{combination}: {}", admission(admin));
+        await_flood(combination, admin);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}

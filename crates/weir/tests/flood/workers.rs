@@ -1,0 +1,99 @@
+//! Who decides may die or stand still.
+
+use std::net::SocketAddr;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::fixture::Fixture;
+use crate::support::processes::{children, stop};
+use crate::support::server::{Combination, Server, send};
+use crate::support::{PATIENCE, await_some, await_true};
+use crate::{
+    Crowd, admission, await_flood, check_calm, flags, flooded, on_each_architecture, refuses,
+};
+
+const TWO: &[&str] = &["--processes", "2"];
+
+/// Nobody is refused for good because a worker stands still, and it decides again when it goes on.
+#[test]
+fn what_no_worker_renews_is_lifted() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        let (server, admin, crowd) = flooded(combination, &site);
+        let workers = children(server.pid());
+        workers.iter().for_each(|worker| stop(*worker));
+        let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
+        assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
+        assert_eq!(admission(admin)["share"], 1.0, "{combination}");
+        workers.iter().for_each(|worker| send(*worker, Signal::CONT));
+        await_flood(combination, admin);
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+#[test]
+fn a_worker_that_dies_leaves_nobody_refused() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        let (server, admin, crowd) = flooded(combination, &site);
+        children(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+/// Of two workers, whichever of them decides.
+fn check_the_other_takes_over(lose: fn(&Server, u32), regain: fn(&Server, u32)) {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        if !combination.takes(TWO) {
+            return;
+        }
+        let mut server = combination.start(&site.root(), &[&flags(combination)[..], TWO].concat());
+        let admin = server.await_admin();
+        let both = two_workers(&server);
+        let crowd = Crowd::new(server.address);
+        await_flood(combination, admin);
+        for worker in both {
+            lose(&server, worker);
+            await_renewed(combination, admin);
+            regain(&server, worker);
+        }
+        drop(crowd);
+        check_calm(combination, &server, admin);
+        server.stop();
+    });
+}
+
+fn two_workers(server: &Server) -> Vec<u32> {
+    let both = || Some(children(server.pid())).filter(|all| all.len() == 2);
+    await_some(PATIENCE, both).expect("two workers")
+}
+
+/// From now on somebody goes on deciding.
+fn await_renewed(combination: &Combination, admin: SocketAddr) {
+    let before = admission(admin);
+    let is_renewed = |told: &Value| refuses(told) && told["wait_ns"] != before["wait_ns"];
+    let told = await_some(PATIENCE, || Some(admission(admin)).filter(is_renewed));
+    assert!(told.is_some(), "{combination}: nobody decides: {}", admission(admin));
+}
+
+#[test]
+fn when_one_of_two_dies_the_flood_goes_on_being_known() {
+    let die = |server: &Server, worker: u32| {
+        send(worker, Signal::KILL);
+        let is_gone = || !children(server.pid()).contains(&worker);
+        assert!(await_true(PATIENCE, is_gone), "not dead");
+    };
+    check_the_other_takes_over(die, |server, _| drop(two_workers(server)));
+}
+
+#[test]
+fn when_one_of_two_stands_still_the_flood_goes_on_being_known() {
+    let goes_on = |_: &Server, worker: u32| send(worker, Signal::CONT);
+    check_the_other_takes_over(|_, worker| stop(worker), goes_on);
+}
