@@ -24,10 +24,6 @@ use crate::shared::settings::{ACCEPT_INF, Level};
 const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
 const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
-/// What was seen before such a gap tells nothing, so that a flood would neither go on nor end by
-/// looks that are rarer; those of a loop that is woken once a second are.
-const FORGOTTEN_AFTER: Duration = Duration::from_millis(500);
-
 /// That of a worker.
 pub(crate) struct Intake {
     /// Of each listening socket.
@@ -115,11 +111,7 @@ impl Intake {
             return;
         }
         side.looked = now;
-        let is_forgotten = admissions.is_stale(place, now, FORGOTTEN_AFTER);
         let Some(claim) = admissions.claim(place, worker.number, now) else { return };
-        if is_forgotten {
-            server.calm(place);
-        }
         if claim == Claim::TakesOver || side.lifted != admissions.lifted(place) {
             // What another has set, and for which setting of the knobs, is not known.
             *side = Side { looked: now, applied: None, ..Side::new(server, place, now) };

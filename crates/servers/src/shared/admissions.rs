@@ -12,6 +12,9 @@ use os::SharedWords;
 
 /// The worker that has looked last looks again; after so long without one, whoever comes.
 const LOOKER_FOR: Duration = Duration::from_millis(200);
+/// What nobody has renewed for so long is lifted: a worker that has died or stands still would
+/// otherwise go on turning clients away.
+pub(crate) const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Those of all listening sockets, a row for each.
 pub struct Admissions {
@@ -136,10 +139,10 @@ impl Admissions {
         self.word(place, Word::Lifted).fetch_add(1, Release);
     }
 
-    /// Whether nobody has renewed for longer than that what was decided in a flood.
-    pub(crate) fn is_stale(&self, place: usize, now: Instant, after: Duration) -> bool {
+    /// Whether nobody renews what was decided in a flood.
+    pub(crate) fn is_stale(&self, place: usize, now: Instant) -> bool {
         let looked = looked_at(self.word(place, Word::Looked).load(Acquire));
-        self.is_flood(place) && now - looked > after
+        self.is_flood(place) && now - looked > RENEWED_WITHIN
     }
 
     /// Whether more come there than can be served soon.
@@ -189,7 +192,6 @@ mod tests {
 
     const PLACES: usize = 3;
     const PLACE: usize = 1;
-    const AFTER: Duration = Duration::from_secs(1);
     const HALF: Setting = Setting { backlog: 64, share: ALL / 2 };
 
     fn told(is_flood: bool) -> Told {
@@ -269,7 +271,7 @@ mod tests {
             let admissions = admissions();
             admissions.claim(PLACE, 0, Instant::from_ms(decided)).expect("the first");
             admissions.decided(PLACE, HALF, &told(is_flood));
-            let is_stale = |place| admissions.is_stale(place, Instant::from_ms(now), AFTER);
+            let is_stale = |place| admissions.is_stale(place, Instant::from_ms(now));
             let stale: Vec<bool> = (0..PLACES).map(is_stale).collect();
             assert_eq!(stale, [false, expected, false], "{row:?}");
         }
@@ -293,7 +295,7 @@ mod tests {
             let lifted = Admitted { share: 1.0, told: told(false), lifted: n, ..decided };
             assert_eq!(admissions.of(PLACE), lifted);
             assert_eq!(admissions.lifted(PLACE), n);
-            let stale = admissions.is_stale(PLACE, now + AFTER * 2, AFTER);
+            let stale = admissions.is_stale(PLACE, now + RENEWED_WITHIN * 2);
             assert!(!stale && !admissions.is_flood(PLACE), "lift {n}");
         }
         assert_eq!([0, 2].map(|place| admissions.of(place)), [calm, calm], "the others");

@@ -12,6 +12,7 @@ use os::process::{self, Exit, Fork, Pid};
 use os::seccomp::Kind;
 use os::thread::Schedule;
 
+use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
@@ -19,10 +20,6 @@ use crate::shared::server::{Run, Server, Worker};
 use crate::shared::settings::Level;
 use crate::supervisor::back_off::BackOff;
 use crate::supervisor::confine;
-
-/// What nobody has renewed for so long is lifted: a worker that has died or stands still would
-/// otherwise go on turning clients away.
-const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// See the head of this file.
 pub(crate) struct Generation {
@@ -233,7 +230,7 @@ impl Generation {
         }
         self.looked = now;
         let server = &self.server;
-        let is_stale = |place: &usize| server.admissions.is_stale(*place, now, RENEWED_WITHIN);
+        let is_stale = |place: &usize| server.admissions.is_stale(*place, now);
         (0..server.listeners.len()).filter(is_stale).for_each(|place| server.calm(place));
     }
 
