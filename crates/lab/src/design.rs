@@ -190,6 +190,8 @@ impl Design {
             load.flags.remove("think-scale");
             load = load.with("think", "none");
         }
+        // Those are of a rate, and a closed loop has none.
+        load.flags.remove("gaps");
         load.seconds = self.sweep_s;
         self.spec(PROBE, of, load)
     }
