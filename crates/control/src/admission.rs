@@ -22,6 +22,11 @@ const LOOK_CALM: Duration = Duration::from_millis(20);
 const LOOK_FLOOD: Duration = Duration::from_millis(2);
 /// Who offers less than this of the capacity is no flood, however long the queue is by now.
 const OFFERED_LEAST: f64 = 0.9;
+/// Where so many times what can be served comes in, the queue grows. One that does not is that of
+/// clients who come again when they are served, and who could only be told to wait elsewhere: so it
+/// is a flood only where they wait for so long, in seconds.
+const GROWS_FROM: f64 = 1.05;
+const STANDING_S: f64 = 0.1;
 /// Fewer looks tell nothing of an interval, nor does one that lasts for less than so many times the
 /// longest time without a look: a server may run for a share of each 100 ms only, or stand still.
 const LOOKS_MIN: u32 = 4;
@@ -321,10 +326,7 @@ impl Admission {
         let offered = rates.inflow + rates.refused;
         match self.flood.take() {
             Some(flood) => self.flood = self.steered(flood, now, window, rates),
-            // A queue that is being worked off is no flood any more.
-            None if f64::from(window.least) > aim * self.capacity
-                && offered > OFFERED_LEAST * self.capacity =>
-            {
+            None if self.is_flood(window, rates) => {
                 let late_s = f64::from(queue) / self.capacity - aim;
                 let drained = 1.0 - (late_s / DRAIN_S).clamp(0.0, DRAIN_MOST);
                 let share = (drained * self.capacity / offered).clamp(SHARE_MIN, 1.0);
@@ -332,6 +334,15 @@ impl Admission {
             }
             None => {}
         }
+    }
+
+    /// Whether one begins. A queue that is being worked off is none any more.
+    fn is_flood(&self, window: &Window, rates: &Rates) -> bool {
+        let least_s = f64::from(window.least) / self.capacity.max(1.0);
+        let offered = rates.inflow + rates.refused;
+        let grows = offered > GROWS_FROM * self.capacity;
+        let most_s = if grows { self.aim() } else { self.aim().max(STANDING_S) };
+        least_s > most_s && offered > OFFERED_LEAST * self.capacity
     }
 
     /// The flood as it goes on, if it does.

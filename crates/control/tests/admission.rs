@@ -26,6 +26,7 @@ fn world(capacity: f64, times: f64) -> World {
         stalls: Vec::new(),
         varies: 0.0,
         kept: (0, 1.0),
+        closed: 0,
         room_max: u32::MAX,
         lasts: LASTS,
         counts_from: BEGIN,
@@ -96,6 +97,21 @@ fn a_short_queue_hides_no_flood() {
         for times in [1.2, 2.0, 3.0] {
             let world = World { room_max, ..world(capacity, times) };
             check(&world, 0.95, 0.05, &format!("{capacity}/s, room for {room_max}, {times} times"));
+        }
+    }
+}
+
+/// A benchmark of so many clients, each of whom waits for his reply: whoever is refused asks less,
+/// and is no help to the others.
+#[test]
+fn clients_who_wait_for_their_turn_are_refused_by_nobody() {
+    for (capacity, closed) in [(1000.0, 64), (4000.0, 64), (4000.0, 256), (20_000.0, 1000)] {
+        for quota in [None, Some((0.15, 0.008))] {
+            let world = World { closed, quota, ..world(capacity, 0.001) };
+            let seen = flooded(&world);
+            let (what, kept) = (format!("{closed} at {capacity}/s, {quota:?}"), seen.kept(&world));
+            assert_eq!(seen.refused, 0, "{what}");
+            assert!(kept > 0.95, "{what}: {kept:.3} are kept");
         }
     }
 }

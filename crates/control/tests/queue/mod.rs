@@ -33,6 +33,8 @@ pub(crate) struct World {
     /// Connections that are kept and always ask for something, and of what a newcomer costs, what
     /// one of their turns does.
     pub(crate) kept: (usize, f64),
+    /// Clients who come again, on another connection, as soon as they are served.
+    pub(crate) closed: usize,
     /// Those that the kernel lets wait, whatever is asked for.
     pub(crate) room_max: u32,
     pub(crate) lasts: f64,
@@ -83,11 +85,14 @@ impl Seen {
 struct Client {
     since: f64,
     hash: u32,
+    comes_again: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Event {
     Arrival,
+    /// One who was served before.
+    Again,
     Syn(Client, u32),
     Ack(Client, u32),
     Round,
@@ -144,6 +149,9 @@ pub(crate) fn run_changed(
     };
     socket.at(0.0, Event::Arrival);
     socket.at(0.0, Event::Round);
+    for n in 0..world.closed {
+        socket.at(0.001 * n as f64 / world.closed as f64, Event::Again);
+    }
     while let Some(Reverse(At(now, event))) = socket.events.pop() {
         if now > world.lasts {
             break;
@@ -200,6 +208,10 @@ impl Socket<'_> {
     fn happens(&mut self, now: f64, event: Event) {
         match event {
             Event::Arrival => self.arrives(now),
+            Event::Again => {
+                let client = Client { since: now, hash: self.draw.below(ALL), comes_again: true };
+                self.happens(now, Event::Syn(client, 0));
+            }
             Event::Syn(client, _) | Event::Ack(client, _)
                 if now > client.since + self.world.patience => {}
             Event::Syn(client, tries) => {
@@ -232,7 +244,7 @@ impl Socket<'_> {
         let rate = self.world.offered.iter().rfind(|(from, _)| *from <= now).expect("a rate").1;
         let gap = -(1.0 - self.draw.unit()).ln() / rate;
         self.at(now + gap, Event::Arrival);
-        let client = Client { since: now, hash: self.draw.below(ALL) };
+        let client = Client { since: now, hash: self.draw.below(ALL), comes_again: false };
         self.happens(now, Event::Syn(client, 0));
     }
 
@@ -304,6 +316,9 @@ impl Socket<'_> {
         if took <= patience && at >= counts_from && at < lasts {
             self.seen.good += 1;
             self.seen.waits.push(took - 2.0 * round_trip);
+        }
+        if client.comes_again {
+            self.at(at + round_trip, Event::Again);
         }
     }
 
