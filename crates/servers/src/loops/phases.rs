@@ -55,6 +55,9 @@ pub(crate) struct Loop<'s> {
     carried: Vec<u64>,
     listener_ready: bool,
     extra_ready: bool,
+    /// How long who was answered stayed when it was last looked for room: whoever was let in by
+    /// that finds somebody who goes.
+    stays: Duration,
     /// What is to be loaded for connections of this round that were let in.
     let_in: Vec<(u64, Tag, Miss<File>)>,
     buffer: Vec<u8>,
@@ -81,6 +84,7 @@ impl<'s> Loop<'s> {
             carried: Vec::new(),
             listener_ready: false,
             extra_ready: false,
+            stays: stays(worker.server),
             let_in: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
         })
@@ -336,6 +340,7 @@ impl<'s> Loop<'s> {
     /// Whether another may come at the maximum.
     fn look_for_room(&mut self) {
         if self.accepting.gate.is_full() {
+            self.stays = stays(self.books.server);
             let may = self.who_may_go().is_some() && !self.has_room_beside();
             self.accepting.gate.may_make_room(may, self.holding.connections.len());
         }
@@ -345,8 +350,7 @@ impl<'s> Loop<'s> {
     fn who_may_go(&mut self) -> Option<u64> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        let stays = stays(self.books.server);
-        may.then(|| self.holding.longest_waiting(limits, stays, self.polled)).flatten()
+        may.then(|| self.holding.longest_waiting(limits, self.stays, self.polled)).flatten()
     }
 
     fn has_room_beside(&self) -> bool {
@@ -421,8 +425,7 @@ impl<'s> Loop<'s> {
         let Server { settings, limits, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
         let waits = waits && !self.has_room_beside();
-        let stays = stays(self.books.server);
-        let goes = waits.then(|| self.holding.goes_at(limits, stays)).flatten();
+        let goes = waits.then(|| self.holding.goes_at(limits, self.stays)).flatten();
         let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)
     }
