@@ -304,8 +304,12 @@ impl Admission {
     /// many can wait.
     fn aim(&self) -> f64 {
         let room = f64::from(self.room.max(1)) * ROOM_FILLED / self.capacity.max(1.0);
-        let gap = self.gap.as_secs_f64() * GAP_WAITED;
-        self.bounds.wait.as_secs_f64().max(gap).min(room)
+        self.longest().min(room)
+    }
+
+    /// The same, whoever has room.
+    fn longest(&self) -> f64 {
+        self.bounds.wait.as_secs_f64().max(self.gap.as_secs_f64() * GAP_WAITED)
     }
 
     fn conclude(&mut self, now: Instant, window: &Window, rates: &Rates, queue: u32) {
@@ -323,14 +327,13 @@ impl Admission {
         self.capacity = kept * self.capacity + (1.0 - kept) * rates.accepted;
         self.wait_s = window.sum / f64::from(window.looks) / self.capacity.max(1.0);
         let aim = self.aim();
-        let offered = rates.inflow + rates.refused;
         match self.flood.take() {
             Some(flood) => self.flood = self.steered(flood, now, window, rates),
             None if self.is_flood(window, rates) => {
                 let late_s = f64::from(queue) / self.capacity - aim;
                 let drained = 1.0 - (late_s / DRAIN_S).clamp(0.0, DRAIN_MOST);
-                let share = (drained * self.capacity / offered).clamp(SHARE_MIN, 1.0);
-                self.flood = Some(Flood::new(share, offered, now));
+                let share = (drained * self.capacity / rates.offered()).clamp(SHARE_MIN, 1.0);
+                self.flood = Some(Flood::new(share, rates.offered(), now));
             }
             None => {}
         }
@@ -339,10 +342,9 @@ impl Admission {
     /// Whether one begins. A queue that is being worked off is none any more.
     fn is_flood(&self, window: &Window, rates: &Rates) -> bool {
         let least_s = f64::from(window.least) / self.capacity.max(1.0);
-        let offered = rates.inflow + rates.refused;
-        let grows = offered > GROWS_FROM * self.capacity;
+        let grows = rates.offered() > GROWS_FROM * self.capacity;
         let most_s = if grows { self.aim() } else { self.aim().max(STANDING_S) };
-        least_s > most_s && offered > OFFERED_LEAST * self.capacity
+        least_s > most_s && rates.offered() > OFFERED_LEAST * self.capacity
     }
 
     /// The flood as it goes on, if it does.
@@ -393,12 +395,11 @@ impl Admission {
     }
 
     fn wanted(&self) -> Setting {
-        let Bounds { wait, backlog_max, backlog, share } = self.bounds;
+        let Bounds { backlog_max, backlog, share, .. } = self.bounds;
         let (room, least, admitted) = match &self.flood {
             Some(flood) => {
                 let room = if share.is_some() { ROOM_WITHOUT_FILTER } else { ROOM };
-                let aim = wait.as_secs_f64().max(self.gap.as_secs_f64() * GAP_WAITED);
-                (room * aim * self.capacity, BACKLOG_MIN, flood.share)
+                (room * self.longest() * self.capacity, BACKLOG_MIN, flood.share)
             }
             None if self.could == 0 => (f64::INFINITY, CALM_BACKLOG_MIN, 1.0),
             None => (CALM_ROOM_S * f64::from(self.could), CALM_BACKLOG_MIN, 1.0),
@@ -410,6 +411,13 @@ impl Admission {
         let most = if is_new { most } else { known };
         let admitted = (admitted * ALL_F) as Share;
         Setting { backlog: backlog.unwrap_or(most), share: share.unwrap_or(admitted) }
+    }
+}
+
+impl Rates {
+    /// While all are admitted.
+    const fn offered(&self) -> f64 {
+        self.inflow + self.refused
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{
+    HUGE_BYTES, asked, at_once, half_a_body, in_flight, site_with_a_huge_file,
+};
 use crate::support::metrics::counted;
 use crate::support::rest::check_rests;
 use crate::support::server::{Combination, Program, Server, on_every};
@@ -142,15 +144,6 @@ fn nobody_goes_for_who_is_turned_away() {
         ask_all("beside 12 who were turned away");
         server.stop();
     });
-}
-
-/// One that has sent half a body, and was heard.
-fn half_a_body(server: &Server) -> Wire {
-    let mut wire = server.connect();
-    wire.get("/digits.txt", "Content-Length: 4\r\nExpect: 100-continue\r\n").expect("sent");
-    assert_eq!(wire.head().map(|head| head.status), Ok(100));
-    wire.send(b"ha").expect("sent");
-    wire
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use rustix::fd::OwnedFd;
 
 use crate::support::fixture::Fixture;
+use crate::support::in_flight::half_a_body;
 use crate::support::server::{Combination, Server};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -31,15 +32,6 @@ fn start(combination: &Combination, site: &Fixture) -> Server {
     combination.start(&site.root(), &[FLAGS, FULL].concat())
 }
 
-/// One that has sent half a body, and was heard: nobody takes him for idle.
-fn busy(server: &Server) -> Wire {
-    let mut wire = server.connect();
-    wire.get("/digits.txt", "Content-Length: 4\r\nExpect: 100-continue\r\n").expect("sent");
-    assert_eq!(wire.head().map(|head| head.status), Ok(100));
-    wire.send(b"ha").expect("sent");
-    wire
-}
-
 #[test]
 fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
     let site = Fixture::new();
@@ -48,7 +40,7 @@ fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
         for stays in [true, false] {
             let mut server = start(combination, &site);
             let admin = server.await_admin();
-            let held: Vec<Wire> = (0..PLACES).map(|_| busy(&server)).collect();
+            let held: Vec<Wire> = (0..PLACES).map(|_| half_a_body(&server)).collect();
             let mut crowd = Some(Crowd::new(server.address));
             let waits = || queue(admin, server.address)["length"].as_u64() > Some(0);
             assert!(await_true(PATIENCE, waits), "{combination}: nobody waits");

@@ -26,6 +26,15 @@ pub(crate) fn in_flight(server: &Server, count: usize) -> Vec<Wire> {
     (0..count).map(begun).collect()
 }
 
+/// One that has sent half a body, and was heard: nobody takes him for idle.
+pub(crate) fn half_a_body(server: &Server) -> Wire {
+    let mut wire = server.connect();
+    wire.get("/digits.txt", "Content-Length: 4\r\nExpect: 100-continue\r\n").expect("sent");
+    assert_eq!(wire.head().map(|head| head.status), Ok(100));
+    wire.send(b"ha").expect("sent");
+    wire
+}
+
 /// What each of them does, at the same time: whoever waited for the others to read would be given
 /// up for reading nothing.
 pub(crate) fn at_once<T: Send>(
