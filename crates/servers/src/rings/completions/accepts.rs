@@ -54,6 +54,7 @@ impl Completions<'_> {
     pub(crate) fn accept(&mut self) -> io::Result<()> {
         let room = self.room();
         if !self.gate.is_open() || self.gate.is_crowded() && room == 0 {
+            self.intake.watch(self.books.worker, self.books.now.at);
             return Ok(());
         }
         let (server, order) = (self.books.server, self.books.worker.order);
