@@ -56,7 +56,9 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     let mut supervisor = Supervisor {
         signals: &signals,
         admin: Admin::open(&settings, &signals, &|address| {
-            inheritance.as_ref()?.listener(address)
+            // It is handed over behind those of the site.
+            let others = settings.listen.iter().filter(|other| *other == address).count();
+            inheritance.as_ref()?.listener(address, others)
         })?,
         generations: Vec::new(),
         started: 0,

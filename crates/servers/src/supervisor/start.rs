@@ -38,15 +38,17 @@ pub(crate) enum Before<'b> {
 }
 
 impl Before<'_> {
-    /// The socket that listens there already.
-    fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+    /// The socket that listens there already: of those that are named alike the one behind so many
+    /// others, as with port 0 each has a port of its own.
+    fn listener(&self, address: &Address, others: usize) -> Option<io::Result<Arc<Listener>>> {
         match self {
             Self::Nobody => None,
             Self::Server(server) => {
-                let at = server.settings.listen.iter().position(|known| known == address)?;
-                Some(Ok(Arc::clone(&server.listeners[at])))
+                let all = server.settings.listen.iter().zip(&server.listeners);
+                let (_, known) = { all }.filter(|(known, _)| *known == address).nth(others)?;
+                Some(Ok(Arc::clone(known)))
             }
-            Self::Another(inheritance) => inheritance.listener(address),
+            Self::Another(inheritance) => inheritance.listener(address, others),
         }
     }
 
@@ -185,8 +187,9 @@ fn settle_where(settings: &mut Settings, before: &Before<'_>) -> bool {
 fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
     let mut listeners = Vec::new();
     let backlog = settings.backlog.unwrap_or(BACKLOG_AUTO);
-    for address in &settings.listen {
-        let listener = match before.listener(address) {
+    for (at, address) in settings.listen.iter().enumerate() {
+        let others = settings.listen[..at].iter().filter(|other| *other == address).count();
+        let listener = match before.listener(address, others) {
             Some(listener) => listener.and_then(|known| {
                 known.set_backlog(backlog)?;
                 Ok(known)

@@ -109,9 +109,15 @@ impl Inheritance {
         Some(Self { ready, listeners: listeners.collect() })
     }
 
-    /// The socket that listens there, if it was handed over.
-    pub(crate) fn listener(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
-        let (_, number) = self.listeners.iter().find(|(known, _)| known == address)?;
+    /// The socket that listens there, if it was handed over: of those that are named alike the one
+    /// behind so many others.
+    pub(crate) fn listener(
+        &self,
+        address: &Address,
+        others: usize,
+    ) -> Option<io::Result<Arc<Listener>>> {
+        let mut all = self.listeners.iter().filter(|(known, _)| known == address);
+        let (_, number) = all.nth(others)?;
         let listener = match address {
             // A service manager's stays the manager's.
             Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),

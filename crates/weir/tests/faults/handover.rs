@@ -21,6 +21,7 @@ use crate::support::{PATIENCE, await_some, await_true};
 
 const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\n";
 const FIRST: &str = "listen = \"127.0.0.1:0\"\n";
+const ALIKE: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin = \"127.0.0.1:0\"\n";
 
 fn is_refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
@@ -108,6 +109,34 @@ fn an_address_left_out_of_an_upgrade_is_refused() {
         assert!(refused && is_gone, "{combination}: {refused} {is_gone}");
         assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}");
     });
+}
+
+#[test]
+fn sockets_that_are_named_alike_are_all_handed_on() {
+    let home = Home::new(Fixture::new());
+    home.configure(&combinations(Program::Weir)[0], ALIKE);
+    let mut server = home.serve(&home.binary());
+    let admin = server.await_admin();
+    let addresses = server.addresses.clone();
+    assert_eq!(addresses.len(), 2);
+    let check = |server: &Server, when: &str| {
+        for &address in &addresses {
+            let fetched = server.fetch_from(address, "/digits.txt");
+            assert_eq!(fetched.as_deref(), Ok(DIGITS), "{address} after {when}");
+        }
+        assert_eq!(health(admin), Ok(200), "after {when}");
+    };
+    server.signal(Signal::HUP);
+    server.await_line("retires");
+    check(&server, "a reload");
+    let known = workers(&server);
+    server.signal(Signal::USR2);
+    let new = new_child(&server, &known);
+    server.await_line("this one retires");
+    assert!(server.ended(PATIENCE).is_some(), "the old program stays");
+    check(&server, "an upgrade");
+    send(new, Signal::TERM);
+    assert!(await_true(PATIENCE, || addresses.iter().all(|&at| is_refused(at))), "still there");
 }
 
 #[test]
