@@ -9,3 +9,4 @@
 pub mod admission;
 pub mod loads;
 pub mod phase;
+pub mod record;

@@ -10,6 +10,7 @@ use std::mem;
 
 use control::admission::{ALL, Admission, Bounds, Sample, Setting};
 use control::phase::{Phase, Work};
+use control::record::Record;
 use measure::{Duration, Instant};
 use os::Listener;
 
@@ -44,6 +45,8 @@ struct Side {
     emptied: bool,
     /// It can be told to admit a share.
     filters: bool,
+    /// What is yet to be told of its begin.
+    begins: Option<Record>,
 }
 
 impl Intake {
@@ -117,10 +120,11 @@ impl Intake {
             *side = Side { looked: now, applied: None, ..Side::new(server, place, now) };
         }
         side.admission.bind(bounds(server, side.filters));
+        let mut seen = Sample::default();
         if !side.admission.is_frozen() {
             let Ok(queue) = listener.queue() else { return };
             let accepted = admissions.accepted(place);
-            let sample = Sample {
+            seen = Sample {
                 queue: queue.length.saturating_add(mem::take(&mut side.brought)),
                 room: queue.max,
                 emptied: mem::take(&mut side.emptied),
@@ -128,7 +132,10 @@ impl Intake {
                 refused: queue.drops,
                 could: self.phase.could().saturating_mul(server.counters.workers() as u32),
             };
-            side.admission.observe(now, &sample);
+            side.admission.observe(now, &seen);
+        }
+        if let Some(log) = &server.admission_log {
+            side.tell(now, server, seen, |record| log.tell(worker.number, place, record));
         }
         let told = side.admission.told();
         let again = if told.is_flood { SET_AGAIN_FLOOD } else { SET_AGAIN_CALM };
@@ -146,7 +153,8 @@ impl Side {
     fn new(server: &Server, place: usize, now: Instant) -> Self {
         let Admitted { share, told, .. } = server.admissions.of(place);
         let random = std::hash::RandomState::new();
-        let admission = Admission::resumed(bounds(server, true), now, share, &told);
+        let bounds = bounds(server, true);
+        let admission = Admission::resumed(bounds, now, share, &told);
         // What an operator has frozen was set when the socket was bound.
         let bound = Setting { backlog: server.dials.backlog_max(), share: ALL };
         Self {
@@ -158,7 +166,15 @@ impl Side {
             brought: 0,
             emptied: false,
             filters: true,
+            begins: Some(Record::Begins { now, bounds, share, told }),
         }
+    }
+
+    /// Tells what was seen and is set, and first how it began.
+    fn tell(&mut self, now: Instant, server: &Server, sample: Sample, tell: impl Fn(&Record)) {
+        self.begins.take().iter().for_each(&tell);
+        let (bounds, setting) = (bounds(server, self.filters), self.admission.setting());
+        tell(&Record::Looks { now, bounds, sample, setting });
     }
 
     fn apply(&mut self, worker: &Worker<'_>, listener: &Listener, now: Instant) {

@@ -1,5 +1,6 @@
 //! What supervisor, workers and operator share.
 
+pub(crate) mod admission_log;
 pub(crate) mod admissions;
 pub(crate) mod architecture;
 pub(crate) mod choice;

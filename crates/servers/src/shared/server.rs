@@ -9,6 +9,7 @@ use os::{File, Listener, Wake};
 use site::Site;
 
 use crate::session::{LOADS_MAX, Sessions};
+use crate::shared::admission_log::AdmissionLog;
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
@@ -66,6 +67,8 @@ pub struct Server {
     pub asks_who: bool,
     /// Where traces go.
     pub trace: Option<TraceFile>,
+    /// Where looks at listening queues go.
+    pub admission_log: Option<AdmissionLog>,
 }
 
 /// Bytes of a file that pass through memory at once, where they must.
@@ -89,7 +92,9 @@ impl Server {
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
         let listeners = self.listeners.iter().map(|listener| listener.number());
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
-        listeners.chain(own).chain(self.trace.iter().map(TraceFile::number)).collect()
+        let looks = self.admission_log.iter().map(AdmissionLog::number);
+        let files = self.trace.iter().map(TraceFile::number).chain(looks);
+        listeners.chain(own).chain(files).collect()
     }
 
     /// The listening sockets that nobody else accepts from, once who has that order is to end.

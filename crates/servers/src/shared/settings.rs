@@ -99,6 +99,8 @@ pub struct Settings {
     pub log_level: Level,
     /// Who did what, a line for each request; none is off.
     pub trace: Option<PathBuf>,
+    /// Where a line for each look at a listening queue goes.
+    pub admission_log: Option<PathBuf>,
     /// Where the supervisor answers its operator.
     pub admin: AdminAt,
     /// Whom the server becomes once it listens; none: it stays who it is.
@@ -218,6 +220,7 @@ impl Default for Settings {
             error_log: None,
             log_level: Level::Info,
             trace: None,
+            admission_log: None,
             admin: AdminAt::Default,
             user: None,
             group: None,

@@ -13,6 +13,7 @@ use crate::architectures::{self, Architecture, Sharing};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
+use crate::shared::admission_log::AdmissionLog;
 use crate::shared::admissions::Admissions;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
@@ -76,9 +77,9 @@ pub(crate) fn server(
     let identity = confine::identity(&settings)?;
     let is_told_where = settle_where(&mut settings, before);
     let listeners = bind(&settings, before)?;
-    let trace = settings.trace.as_deref();
-    let trace = trace.map(|path| TraceFile::open(path).map_err(|e| unwritable("trace", path, &e)));
-    let trace = trace.transpose()?;
+    let trace = opened("trace", settings.trace.as_deref(), TraceFile::open)?;
+    let looks = settings.admission_log.as_deref();
+    let admission_log = opened("admission-log", looks, AdmissionLog::open)?;
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
     check_log(&settings)?;
@@ -127,6 +128,7 @@ pub(crate) fn server(
         dials: Dials::new(&settings).map_err(refused)?,
         admissions,
         trace,
+        admission_log,
         settings,
     })
 }
@@ -270,6 +272,15 @@ fn error_log(
         Some(path) => unwritable("error-log", path, &e),
         None => Failure::Machine(format!("cannot write errors: {e}")),
     })
+}
+
+/// What a file that a flag names is opened as.
+fn opened<T>(
+    flag: &str,
+    path: Option<&Path>,
+    open: fn(&Path) -> io::Result<T>,
+) -> Result<Option<T>, Failure> {
+    path.map(|path| open(path).map_err(|e| unwritable(flag, path, &e))).transpose()
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {

@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use crate::support::fixture::Fixture;
 use crate::support::server::Combination;
-use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, admitted, await_flood, check_calm, flags, flooded,
-    on_each_architecture,
+    on_each_architecture, turn,
 };
 
 const HALF: &[&str] = &["--admit-percent", "50"];
@@ -21,15 +20,6 @@ const KNOCKERS: usize = 400;
 fn check_half_get_in(combination: &Combination, to: SocketAddr) {
     let admitted = admitted(to, KNOCKERS);
     assert!(admitted.abs_diff(KNOCKERS / 2) <= 50, "{combination}: {admitted} of {KNOCKERS}");
-}
-
-fn turn(admin: SocketAddr, knob: &str, value: &str) {
-    let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    let line = format!("POST /set?knob={knob}&value={value} HTTP/1.1");
-    let request = format!("{line}\r\nHost: {admin}\r\nX-Weir: 1\r\n\r\n");
-    wire.send(request.as_bytes()).expect("sent");
-    let (head, body) = wire.reply(false).expect("a reply");
-    assert_eq!(head.status, 200, "{knob} {value}: {}", body.escape_ascii());
 }
 
 /// Whoever gets in makes it look.

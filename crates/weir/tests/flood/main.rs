@@ -6,6 +6,7 @@
 mod gate;
 mod handover;
 mod knobs;
+mod record;
 mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
@@ -101,6 +102,15 @@ fn queues(admin: SocketAddr) -> Value {
     assert_eq!(head.status, 200, "of /state");
     let state: Value = serde_json::from_slice(&body).expect("JSON");
     state["queues"].clone()
+}
+
+fn turn(admin: SocketAddr, knob: &str, value: &str) {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    let line = format!("POST /set?knob={knob}&value={value} HTTP/1.1");
+    let request = format!("{line}\r\nHost: {admin}\r\nX-Weir: 1\r\n\r\n");
+    wire.send(request.as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).expect("a reply");
+    assert_eq!(head.status, 200, "{knob} {value}: {}", body.escape_ascii());
 }
 
 fn refuses(admission: &Value) -> bool {

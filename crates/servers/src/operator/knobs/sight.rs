@@ -49,6 +49,15 @@ pub(super) const KNOBS: &[Knob] = &[
         show: |s| shown(s.trace.as_ref()),
     },
     Knob {
+        name: "admission-log",
+        value: "FILE|off",
+        reason: "one line per look at who waits to be accepted, up to 500 a second in a flood: \
+                 what was seen and what was set, to be replayed; for learning",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.admission_log, Ok(path(v))),
+        show: |s| shown(s.admission_log.as_ref()),
+    },
+    Knob {
         name: "admin",
         value: "ADDR|off",
         reason: "where the supervisor shows health, metrics and the live page; anybody who can \
