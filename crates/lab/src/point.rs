@@ -132,6 +132,12 @@ const OF_CALM: [&str; 3] = ["answered", "timeouts", "client-timeouts"];
 /// they do, so that those are a server's only where nothing else was disturbed.
 const CORRECT: &str = "correct";
 
+/// Whether what it finds judges the generator and not the server.
+#[must_use]
+pub fn is_of_client(finding: &Finding) -> bool {
+    OF_CLIENT.contains(&finding.gate)
+}
+
 impl Verdict {
     /// By what the gates of a load found, which may be a flood ([`Spec::is_flood`]), and by what
     /// disturbed the machine meanwhile, in words.
@@ -143,7 +149,7 @@ impl Verdict {
         };
         let failing = findings.iter().filter(is_failing);
         let (client, server): (Vec<&Finding>, Vec<&Finding>) =
-            failing.partition(|finding| OF_CLIENT.contains(&finding.gate));
+            failing.partition(|finding| is_of_client(finding));
         let is_wrong = server.iter().any(|finding| finding.gate == CORRECT);
         // What to do about it is for whoever calls the generator himself.
         let found = |words: &str| String::from(words.split(": ").next().unwrap_or_default());
