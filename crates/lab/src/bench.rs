@@ -27,8 +27,9 @@ use crate::point::{InMemory, Point, is_of_client};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
+use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Sent, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -190,6 +191,7 @@ impl Bench {
         }
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
+        let syns = client.send_syns(load, warm_up.within_s)?;
         let mut watching = None;
         let (mut limited, mut limit, mut watched) = (Ok(()), Ok(None), Ok(()));
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
@@ -210,6 +212,7 @@ impl Bench {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
             seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
         };
+        drop(syns);
         drop(idle);
         point.commands.load = ran.command;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
@@ -319,6 +322,7 @@ fn of_wire(testbed: &Testbed, point: &mut Point) -> Option<String> {
 struct Watching {
     counted: Counted,
     reading: Reading,
+    syns: Option<Sent>,
 }
 
 /// What the server has counted, and when: half-way between the question and its answer, for which
@@ -341,13 +345,18 @@ impl Watching {
     /// of the measured time.
     fn begin(running: &Running, testbed: &Testbed) -> Result<Self, Failure> {
         let counted = Counted::by(running)?;
-        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))? })
+        let syns = testbed.syns_sent();
+        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))?, syns })
     }
 
     fn end(self, running: &Running, testbed: &Testbed, point: &mut Point) -> Result<(), Failure> {
         point.vitals = Some(self.reading.finish(&watch(running, testbed))?);
+        point.syns = testbed.syns_sent().zip(self.syns).map(|(now, was)| now.since(was));
         let now = Counted::by(running)?;
-        let was = |name: &str| self.counted.counters.get(name).copied().unwrap_or_default();
+        let was = |name: &str| match name {
+            ADMITTED => 0.0,
+            _ => self.counted.counters.get(name).copied().unwrap_or_default(),
+        };
         let since = |(name, now): (&String, &f64)| (name.clone(), now - was(name));
         point.counters = now.counters.iter().map(since).collect();
         point.counted_s = now.at.duration_since(self.counted.at).as_secs_f64();

@@ -22,6 +22,7 @@ mod pariag07_processes;
 mod pariag07_profile;
 mod refusal;
 mod refusal_costs;
+mod refusal_syns;
 mod step;
 mod tune;
 mod whitebox;

@@ -130,6 +130,11 @@ pub const SOFTIRQ: Metric = metric("server's processors at work for the network"
     percent_of_processors(vitals, vitals.server.processors.softirq_us)
 });
 
+/// SYNs that came beside the load, and reached the server's host.
+pub const SYNS: Metric = metric("SYNs beside the load", "SYNs/s", |point| {
+    in_a_second(point, point.syns.map_or(0, |sent| sent.syns))
+});
+
 fn percent_of_processors(vitals: &Vitals, time_us: u64) -> Option<f64> {
     let all_us = vitals.elapsed_us * vitals.server.processors.numbers.len() as u64;
     (all_us > 0).then(|| 100.0 * time_us as f64 / all_us as f64)
@@ -244,7 +249,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 30] = [
+pub const ALL: [&Metric; 31] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -258,6 +263,7 @@ pub const ALL: [&Metric; 30] = [
     &CPU,
     &BUSY,
     &SOFTIRQ,
+    &SYNS,
     &DROPS,
     &ACCEPT_RATE,
     &PHASES,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::Profile;
 use crate::results::SCHEMA;
 use crate::spec::Spec;
+use crate::testbed::Sent;
 use crate::vitals::{Classes, Vitals};
 
 /// All that is kept of one measurement.
@@ -42,6 +43,9 @@ pub struct Point {
     pub counters: BTreeMap<String, f64>,
     /// What the machines did meanwhile.
     pub vitals: Option<Vitals>,
+    /// What came beside the load meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syns: Option<Sent>,
     /// What was seen of the server from within, or why nothing was; none: nobody looked.
     pub profile: Option<Result<Profile, String>>,
     /// For how long it was counted, in seconds: as long as the load was measured.
@@ -217,6 +221,7 @@ impl Point {
             load: None,
             counters: BTreeMap::new(),
             vitals: None,
+            syns: None,
             profile: None,
             counted_s: 0.0,
         }
