@@ -426,6 +426,18 @@ fn limits(layout: &Layout) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
+    /// What is called as before is known as before.
+    #[test]
+    fn a_layout_without_syns_is_written_as_ever() {
+        let text = serde_json::to_string(&Layout::default()).unwrap();
+        assert!(!text.contains("syns"), "{text}");
+        assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), Layout::default());
+        let syns = Some(Syns { per_s: 7, are_forged: true });
+        let layout = Layout { syns, ..Layout::default() };
+        let text = serde_json::to_string(&layout).unwrap();
+        assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);
+    }
+
     #[test]
     fn what_needs_root_is_said_in_a_line_each() {
         let loopback = Layout { is_loopback: true, ..Layout::default() };

@@ -219,15 +219,15 @@ mod tests {
 
     #[test]
     fn a_slope_is_what_each_costs_and_nothing_else() {
-        let rows: [(&[(f64, f64)], Option<f64>); 4] = [
-            (&[], None),
-            (&[(5.0, 9.0)], None),
-            (&[(0.0, 100.0), (10.0, 130.0)], Some(3.0)),
-            (&[(0.0, 0.0), (1.0, 3.0), (2.0, 0.0), (3.0, 3.0)], Some(0.6)),
+        let rows = [
+            (vec![], None),
+            (vec![(5.0, 9.0)], None),
+            (vec![(0.0, 100.0), (10.0, 130.0)], Some(3.0)),
+            (vec![(0.0, 0.0), (1.0, 3.0), (2.0, 0.0), (3.0, 3.0)], Some(0.6)),
         ];
         for (places, expected) in rows {
             let near = |(a, b): (f64, f64)| (a - b).abs() < 1e-9;
-            let is = slope(places);
+            let is = slope(&places);
             assert!(is == expected || is.zip(expected).is_some_and(near), "{places:?}: {is:?}");
         }
     }
