@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use load::collector::results::Results;
 use load::collector::times::Digits;
-use load::gates::{self, Limits};
+use load::gates::{self, Finding, Limits};
 use os::{Signal, Signals};
 
 pub use self::client::Ran;
@@ -212,8 +212,7 @@ impl Bench {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
             seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
         };
-        drop(syns);
-        drop(idle);
+        drop((syns, idle));
         point.commands.load = ran.command;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
         let mut complaints = complaints.unwrap_or_default();
@@ -226,11 +225,7 @@ impl Bench {
         }
         let outcome = match ran.results {
             Ok(results) => {
-                let mut findings = gates::findings(&results, &limits(&results));
-                if point.spec.subject.refuses() {
-                    // It does what it is there for.
-                    findings.retain(is_of_client);
-                }
+                let findings = findings(&point.spec, &results);
                 let requests = results.requests.told_to(Digits::Two);
                 // A client is one of several addresses of one machine here, which tells nothing.
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
@@ -262,6 +257,15 @@ fn may_go_on(signals: &Signals) -> Result<(), Failure> {
 
 fn is_stop(signal: Signal) -> bool {
     matches!(signal, Signal::Int | Signal::Term | Signal::Hup)
+}
+
+/// What is judged of a load. Who turns everybody away does what he is there for.
+fn findings(spec: &Spec, results: &Results) -> Vec<Finding> {
+    let mut findings = gates::findings(results, &limits(results));
+    if spec.subject.refuses() {
+        findings.retain(is_of_client);
+    }
+    findings
 }
 
 /// What the client may get wrong. A host that stands still for 10 ms makes 1 % of a second's

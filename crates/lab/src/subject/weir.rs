@@ -90,8 +90,8 @@ pub(super) fn is_ready(admin: &Path) -> bool {
 }
 
 /// All that it counts, each the sum over its workers, by the names of its table and with its units;
-/// beside them `workers`, `connections_max`, [`ADMITTED`], of its listening socket `listen_queue` and
-/// `listen_drops`, and the kernel's own `kernel_listen_overflows` and `kernel_listen_drops`.
+/// beside them `workers`, `connections_max`, [`ADMITTED`], of its listening socket `listen_queue`
+/// and `listen_drops`, and the kernel's own `kernel_listen_overflows` and `kernel_listen_drops`.
 pub(super) fn counters(admin: &Path) -> Result<BTreeMap<String, f64>, Failure> {
     let answer = ask(admin, "/state").map_err(|error| Failure::machine(admin.display(), error))?;
     let state: Value =
