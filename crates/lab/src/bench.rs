@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use load::collector::results::Results;
 use load::collector::times::Digits;
-use load::gates::{self, Limits};
+use load::gates::{self, Finding, Limits};
 use os::{Signal, Signals};
 
 pub use self::client::Ran;
@@ -23,12 +23,13 @@ use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
 use crate::experiment::experiment;
-use crate::point::{InMemory, Point};
+use crate::point::{InMemory, Point, is_of_client};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
+use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Sent, Testbed, drop_pages, share};
 use crate::vitals::{Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
@@ -190,6 +191,7 @@ impl Bench {
         }
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
+        let syns = client.send_syns(load, warm_up.within_s)?;
         let mut watching = None;
         let (mut limited, mut limit, mut watched) = (Ok(()), Ok(None), Ok(()));
         let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
@@ -210,7 +212,7 @@ impl Bench {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
             seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
         };
-        drop(idle);
+        drop((syns, idle));
         point.commands.load = ran.command;
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
         let mut complaints = complaints.unwrap_or_default();
@@ -223,7 +225,7 @@ impl Bench {
         }
         let outcome = match ran.results {
             Ok(results) => {
-                let findings = gates::findings(&results, &limits(&results));
+                let findings = findings(&point.spec, &results);
                 let requests = results.requests.told_to(Digits::Two);
                 // A client is one of several addresses of one machine here, which tells nothing.
                 point.load = Some(Results { requests, clients: Vec::new(), ..results });
@@ -255,6 +257,15 @@ fn may_go_on(signals: &Signals) -> Result<(), Failure> {
 
 fn is_stop(signal: Signal) -> bool {
     matches!(signal, Signal::Int | Signal::Term | Signal::Hup)
+}
+
+/// What is judged of a load. Who turns everybody away does what he is there for.
+fn findings(spec: &Spec, results: &Results) -> Vec<Finding> {
+    let mut findings = gates::findings(results, &limits(results));
+    if spec.subject.refuses() {
+        findings.retain(is_of_client);
+    }
+    findings
 }
 
 /// What the client may get wrong. A host that stands still for 10 ms makes 1 % of a second's
@@ -315,6 +326,7 @@ fn of_wire(testbed: &Testbed, point: &mut Point) -> Option<String> {
 struct Watching {
     counted: Counted,
     reading: Reading,
+    syns: Option<Sent>,
 }
 
 /// What the server has counted, and when: half-way between the question and its answer, for which
@@ -337,13 +349,18 @@ impl Watching {
     /// of the measured time.
     fn begin(running: &Running, testbed: &Testbed) -> Result<Self, Failure> {
         let counted = Counted::by(running)?;
-        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))? })
+        let syns = testbed.syns_sent();
+        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))?, syns })
     }
 
     fn end(self, running: &Running, testbed: &Testbed, point: &mut Point) -> Result<(), Failure> {
         point.vitals = Some(self.reading.finish(&watch(running, testbed))?);
+        point.syns = testbed.syns_sent().zip(self.syns).map(|(now, was)| now.since(was));
         let now = Counted::by(running)?;
-        let was = |name: &str| self.counted.counters.get(name).copied().unwrap_or_default();
+        let was = |name: &str| match name {
+            ADMITTED => 0.0,
+            _ => self.counted.counters.get(name).copied().unwrap_or_default(),
+        };
         let since = |(name, now): (&String, &f64)| (name.clone(), now - was(name));
         point.counters = now.counters.iter().map(since).collect();
         point.counted_s = now.at.duration_since(self.counted.at).as_secs_f64();

@@ -20,6 +20,9 @@ mod overload;
 mod pariag07_architectures;
 mod pariag07_processes;
 mod pariag07_profile;
+mod refusal;
+mod refusal_costs;
+mod refusal_syns;
 mod step;
 mod tune;
 mod whitebox;
@@ -31,6 +34,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     best::EXPERIMENT,
     capacity::EXPERIMENT,
     flood::EXPERIMENT,
+    refusal::EXPERIMENT,
     step::EXPERIMENT,
     idle::EXPERIMENT,
     ablation::EXPERIMENT,

@@ -1,10 +1,12 @@
 //! The floors: the least that a readiness loop, a loop with `sendfile` and a completion ring can
 //! do. They are what the architectures are measured against, not servers: one thread, one file, and
-//! of a request nothing is looked at but whether it says `close`.
+//! of a request nothing is looked at but whether it says `close`. Beside them are those that turn
+//! everybody away, each in one way, to tell what that costs.
 
 mod completion;
 mod epoll;
 mod readiness;
+mod refusing;
 mod sendfile;
 
 use std::convert::Infallible;
@@ -24,6 +26,8 @@ pub struct Floor {
     pub name: &'static str,
     /// What it does, in a sentence.
     pub is: &'static str,
+    /// Whether it answers nobody.
+    pub refuses: bool,
     run: fn(Listener, Served) -> io::Result<Infallible>,
 }
 
@@ -32,17 +36,51 @@ pub const FLOORS: &[Floor] = &[
     Floor {
         name: "floor-readiness",
         is: "an epoll loop that sends one prebuilt reply from memory",
+        refuses: false,
         run: readiness::run,
     },
     Floor {
         name: "floor-sendfile",
         is: "an epoll loop that sends one file: its head with MSG_MORE, its content by sendfile",
+        refuses: false,
         run: sendfile::run,
     },
     Floor {
         name: "floor-completion",
         is: "a completion ring with multishot accept and receive that sends one prebuilt reply",
+        refuses: false,
         run: completion::run,
+    },
+    Floor {
+        name: "refuse-syn",
+        is: "refuses everybody: the kernel drops each SYN by a filter",
+        refuses: true,
+        run: refusing::by_filter,
+    },
+    Floor {
+        name: "refuse-queue",
+        is: "refuses everybody: the kernel drops each SYN, as the accept queue is full",
+        refuses: true,
+        run: refusing::by_queue,
+    },
+    Floor {
+        name: "refuse-handshake",
+        is: "refuses everybody: the kernel answers each SYN and drops what follows, as where the \
+             queue is full by then",
+        refuses: true,
+        run: refusing::by_handshake,
+    },
+    Floor {
+        name: "refuse-reset",
+        is: "refuses everybody: it accepts and resets",
+        refuses: true,
+        run: refusing::by_reset,
+    },
+    Floor {
+        name: "refuse-503",
+        is: "refuses everybody: it accepts, reads the request and answers 503",
+        refuses: true,
+        run: refusing::by_reply,
     },
 ];
 

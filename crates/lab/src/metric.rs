@@ -1,7 +1,7 @@
 //! What is told of a point, each as a number with a unit.
 
 use crate::point::Point;
-use crate::vitals::Stalls;
+use crate::vitals::{Stalls, Vitals};
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +117,29 @@ pub const CPU: Metric = metric("processor time for a reply", "µs", |point| {
     (replies >= 1.0).then(|| vitals.server.processors.busy_us as f64 / replies)
 });
 
+/// Of the time of the server's processors, that in which they were at work.
+pub const BUSY: Metric = metric("server's processors at work", "%", |point| {
+    let vitals = point.vitals.as_ref()?;
+    percent_of_processors(vitals, vitals.server.processors.busy_us)
+});
+
+/// The same for the network alone: packets received, timers. Of ticks, see
+/// [`Processors`](crate::vitals::Processors).
+pub const SOFTIRQ: Metric = metric("server's processors at work for the network", "%", |point| {
+    let vitals = point.vitals.as_ref()?;
+    percent_of_processors(vitals, vitals.server.processors.softirq_us)
+});
+
+/// SYNs that came beside the load, and reached the server's host.
+pub const SYNS: Metric = metric("SYNs beside the load", "SYNs/s", |point| {
+    in_a_second(point, point.syns.map_or(0, |sent| sent.syns))
+});
+
+fn percent_of_processors(vitals: &Vitals, time_us: u64) -> Option<f64> {
+    let all_us = vitals.elapsed_us * vitals.server.processors.numbers.len() as u64;
+    (all_us > 0).then(|| 100.0 * time_us as f64 / all_us as f64)
+}
+
 /// Connections accepted (Brecht04 equation 1).
 pub const ACCEPT_RATE: Metric =
     metric("accept rate", "connections/s", |point| point.counted_per_s("accepted"));
@@ -226,7 +249,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 28] = [
+pub const ALL: [&Metric; 31] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -238,6 +261,9 @@ pub const ALL: [&Metric; 28] = [
     &P50,
     &P99,
     &CPU,
+    &BUSY,
+    &SOFTIRQ,
+    &SYNS,
     &DROPS,
     &ACCEPT_RATE,
     &PHASES,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::Profile;
 use crate::results::SCHEMA;
 use crate::spec::Spec;
+use crate::testbed::Sent;
 use crate::vitals::{Classes, Vitals};
 
 /// All that is kept of one measurement.
@@ -42,6 +43,9 @@ pub struct Point {
     pub counters: BTreeMap<String, f64>,
     /// What the machines did meanwhile.
     pub vitals: Option<Vitals>,
+    /// What came beside the load meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syns: Option<Sent>,
     /// What was seen of the server from within, or why nothing was; none: nobody looked.
     pub profile: Option<Result<Profile, String>>,
     /// For how long it was counted, in seconds: as long as the load was measured.
@@ -132,6 +136,12 @@ const OF_CALM: [&str; 3] = ["answered", "timeouts", "client-timeouts"];
 /// they do, so that those are a server's only where nothing else was disturbed.
 const CORRECT: &str = "correct";
 
+/// Whether what it finds judges the generator and not the server.
+#[must_use]
+pub fn is_of_client(finding: &Finding) -> bool {
+    OF_CLIENT.contains(&finding.gate)
+}
+
 impl Verdict {
     /// By what the gates of a load found, which may be a flood ([`Spec::is_flood`]), and by what
     /// disturbed the machine meanwhile, in words.
@@ -143,7 +153,7 @@ impl Verdict {
         };
         let failing = findings.iter().filter(is_failing);
         let (client, server): (Vec<&Finding>, Vec<&Finding>) =
-            failing.partition(|finding| OF_CLIENT.contains(&finding.gate));
+            failing.partition(|finding| is_of_client(finding));
         let is_wrong = server.iter().any(|finding| finding.gate == CORRECT);
         // What to do about it is for whoever calls the generator himself.
         let found = |words: &str| String::from(words.split(": ").next().unwrap_or_default());
@@ -211,6 +221,7 @@ impl Point {
             load: None,
             counters: BTreeMap::new(),
             vitals: None,
+            syns: None,
             profile: None,
             counted_s: 0.0,
         }

@@ -73,12 +73,13 @@ impl Load {
 
 impl Spec {
     /// Whether a server may well be asked for more than it can do: where it is looked for what that
-    /// is, at its capacity and beyond, and in steps.
+    /// is, at its capacity and beyond, in steps, and beside SYNs.
     #[must_use]
     pub fn is_flood(&self) -> bool {
         let is_search = self.stage == PROBE || self.stage == SWEEP;
         let of_capacity = self.factors.get(OF_CAPACITY);
         is_search
+            || self.layout.syns.is_some()
             || of_capacity.is_some_and(|of| *of >= 1.0)
             || self.load.flags.contains_key("steps")
     }

@@ -150,6 +150,12 @@ impl Subject {
         }
     }
 
+    /// Whether it answers nobody, on purpose.
+    #[must_use]
+    pub fn refuses(&self) -> bool {
+        self.kind().is_ok_and(|kind| matches!(kind, Kind::Floor(Floor { refuses: true, .. })))
+    }
+
     /// How it is started. A peer's settings are written into the scratch directory.
     ///
     /// # Errors

@@ -13,9 +13,11 @@ mod groups;
 mod lacks;
 mod name;
 mod network;
+mod packets;
 mod pages;
 mod processors;
 mod removal;
+mod syns;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -36,6 +38,8 @@ use network::{Network, Wire};
 pub use pages::{Share, drop_pages, share};
 use processors::Split;
 use removal::Belongings;
+use syns::Source;
+pub use syns::{SYNS_PER_S_MAX, Sending, Sent, Syns};
 
 /// How the two machines are to be; what is not said is not limited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,6 +58,9 @@ pub struct Layout {
     pub disk_bytes_per_s: Option<u64>,
     /// How long a packet is under way, there and back again together.
     pub round_trip_ms: Option<u32>,
+    /// What comes to the server beside its clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syns: Option<Syns>,
 }
 
 /// Both machines; they are gone when this is dropped, and whatever still runs there.
@@ -73,6 +80,7 @@ pub struct Testbed {
     name: Name,
     /// Ends before what it carries packets between.
     carrier: Option<Carrier>,
+    source: Option<Source>,
     made: Made,
 }
 
@@ -134,6 +142,7 @@ impl Testbed {
         } else {
             Self::of_namespaces(name, &split, made, layout.round_trip_ms, carrying)?
         };
+        testbed.add_source(layout, &split)?;
         testbed.layout = layout.clone();
         testbed.server.placement.groups.clone_from(&testbed.made.0.groups);
         testbed.facts.extend(split.facts());
@@ -145,6 +154,40 @@ impl Testbed {
     #[must_use]
     pub fn carried(&self) -> Option<Carried> {
         self.carrier.as_ref().map(Carrier::carried)
+    }
+
+    /// Sends the layout's SYNs to a port of the server's until what this gives is dropped, and for
+    /// so long at most. Of a layout without any it does nothing.
+    ///
+    /// # Errors
+    /// No thread is to be had.
+    pub fn send_syns(&self, port: u16, lasts: Duration) -> Result<Option<Sending>, Failure> {
+        let sending = self.source.as_ref().map(|source| source.send(port, lasts));
+        sending.transpose().map_err(|error| Failure::machine("a source of SYNs", error))
+    }
+
+    /// What has been sent of them.
+    #[must_use]
+    pub fn syns_sent(&self) -> Option<Sent> {
+        self.source.as_ref().map(Source::sent)
+    }
+
+    fn add_source(&mut self, layout: &Layout, split: &Split) -> Result<(), Failure> {
+        let placement = &self.server.placement;
+        if let (Some(syns), IpAddr::V4(address), Some(namespace)) =
+            (layout.syns, self.server.address, &placement.namespace)
+        {
+            let server = (address, namespace.as_path());
+            self.source = Some(Source::new(syns, server, &split.server, &split.client)?);
+            let whose = if syns.are_forged { "from nobody" } else { "with their handshakes ended" };
+            let fact = format!(
+                "to be {}/s, {whose}, by a TUN device of the server's host and a thread on the \
+                 client's processors",
+                syns.per_s
+            );
+            self.facts.insert(String::from("SYNs beside the load"), fact);
+        }
+        Ok(())
     }
 
     /// Has the client run before all other tasks: its place in the queue of a processor is no part
@@ -215,6 +258,7 @@ impl Testbed {
     /// Something stays: a line each.
     pub fn down(mut self) -> Result<(), Failure> {
         self.carrier = None;
+        self.source = None;
         let made = std::mem::take(&mut self.made.0);
         made.remove().map_err(|complaints| Failure::Machine(complaints.join("\n")))
     }
@@ -239,6 +283,7 @@ impl Testbed {
             device: None,
             name,
             carrier: None,
+            source: None,
             made,
         }
     }
@@ -293,6 +338,7 @@ impl Testbed {
             device: None,
             name,
             carrier,
+            source: None,
             made,
         })
     }
@@ -317,6 +363,12 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Operator(String::from(what)));
     if layout.is_loopback && layout.round_trip_ms.is_some() {
         return wrong("the loopback has no delay: a round trip needs hosts in namespaces");
+    }
+    if layout.is_loopback && layout.syns.is_some() {
+        return wrong("SYNs from nobody are for a host of one's own, and no loopback");
+    }
+    if layout.syns.is_some_and(|syns| syns.per_s > SYNS_PER_S_MAX) {
+        return wrong("so many SYNs nobody sends: 200,000/s at most");
     }
     if layout.quota_percent == Some(0) || layout.memory_bytes == Some(0) {
         return wrong("a server that may use nothing does nothing: a limit has to be at least 1");
@@ -373,6 +425,18 @@ fn limits(layout: &Layout) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is called as before is known as before.
+    #[test]
+    fn a_layout_without_syns_is_written_as_ever() {
+        let text = serde_json::to_string(&Layout::default()).unwrap();
+        assert!(!text.contains("syns"), "{text}");
+        assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), Layout::default());
+        let syns = Some(Syns { per_s: 7, are_forged: true });
+        let layout = Layout { syns, ..Layout::default() };
+        let text = serde_json::to_string(&layout).unwrap();
+        assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);
+    }
 
     #[test]
     fn what_needs_root_is_said_in_a_line_each() {

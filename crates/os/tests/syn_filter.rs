@@ -40,6 +40,20 @@ fn a_share_of_those_who_knock_is_admitted() {
     }
 }
 
+/// What is answered and then dropped looks to its client like a connection.
+#[test]
+fn a_handshake_that_nobody_ends_is_never_accepted() {
+    let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = listener("127.0.0.1:0");
+    listener.complete_nobody().unwrap();
+    let clients = knocks(&listener, from, 20);
+    assert_eq!(admitted(&clients), 20);
+    assert!(listener.accept(Blocking::No).is_err());
+    listener.admit_all().unwrap();
+    assert_eq!(admitted(&knocks(&listener, from, 20)), 20);
+    assert!(listener.accept(Blocking::No).is_ok());
+}
+
 /// One that a server which was killed has left is none of its owner's.
 #[test]
 fn a_filter_of_whoever_lent_the_socket_stays() {

@@ -19,7 +19,7 @@ use crate::profile::Target;
 use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
 use crate::subject::Running;
-use crate::testbed::{Host, Testbed};
+use crate::testbed::{Host, Sending, Testbed};
 use crate::vitals::{self, Side};
 
 /// Whoever asks.
@@ -136,6 +136,16 @@ impl Client<'_> {
         }
         // What is the load's own, its connections and who waits, is gone between two of them.
         Ok(WarmedUp { within_s })
+    }
+
+    /// Sends what comes beside the load, from the begin of its warm-up until this is dropped.
+    pub(super) fn send_syns(
+        &self,
+        load: &Load,
+        warm_up_s: f64,
+    ) -> Result<Option<Sending>, Failure> {
+        let lasts = Duration::from_secs_f64(warm_up_s + load.seconds) + STARTS;
+        self.testbed.send_syns(self.address.port(), lasts)
     }
 
     /// Opens connections that are idle from then on.

@@ -90,14 +90,18 @@ pub(super) fn is_ready(admin: &Path) -> bool {
 }
 
 /// All that it counts, each the sum over its workers, by the names of its table and with its units;
-/// beside them `workers`, `connections_max`, of its listening socket `listen_queue` and
-/// `listen_drops`, and the kernel's own `kernel_listen_overflows` and `kernel_listen_drops`.
+/// beside them `workers`, `connections_max`, [`ADMITTED`], of its listening socket `listen_queue`
+/// and `listen_drops`, and the kernel's own `kernel_listen_overflows` and `kernel_listen_drops`.
 pub(super) fn counters(admin: &Path) -> Result<BTreeMap<String, f64>, Failure> {
     let answer = ask(admin, "/state").map_err(|error| Failure::machine(admin.display(), error))?;
     let state: Value =
         serde_json::from_slice(&answer).map_err(|error| Failure::machine("/state", error))?;
     Ok(figures(&state))
 }
+
+/// Of those who knock, the share that is admitted now, where least are; what is told of a time is
+/// that of its end.
+pub const ADMITTED: &str = "admitted";
 
 fn figures(state: &Value) -> BTreeMap<String, f64> {
     let list = |name: &str| state[name].as_array().map_or(&[][..], Vec::as_slice);
@@ -108,7 +112,9 @@ fn figures(state: &Value) -> BTreeMap<String, f64> {
         (row.1, sum)
     });
     let of_queues = |name: &str| queues.iter().map(|queue| number(&queue[name])).sum();
+    let shares = queues.iter().map(|queue| number(&queue["admission"]["share"]));
     let others = [
+        (ADMITTED, shares.fold(1.0, f64::min)),
         ("workers", workers.len() as f64),
         ("connections_max", number(&state["connections_max"])),
         ("listen_queue", of_queues("length")),

@@ -241,7 +241,7 @@ fn told(name: &str, value: &str) -> String {
 /// Without RPS, what a packet costs its receiver is done by whoever sends it, on his account:
 /// a server could not be driven past its capacity. There is nothing to gain by XPS, which chooses
 /// among queues for sending: either end of the wire has one.
-fn share_receive_work(device: &Path, processors: &[usize]) -> io::Result<()> {
+pub(super) fn share_receive_work(device: &Path, processors: &[usize]) -> io::Result<()> {
     for queue in fs::read_dir(device.join("queues"))? {
         let queue = queue?;
         if queue.file_name().to_string_lossy().starts_with("rx-") {

@@ -147,6 +147,21 @@ impl Listener {
         syn_filter::attach(&self.fd, &syn_filter::program(of_65536, salt))
     }
 
+    /// From now on answers everybody's SYN, and drops the packets that would end the handshake, as
+    /// where they meet a full queue: to measure what that costs. A Unix socket takes no notice.
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub fn complete_nobody(&self) -> io::Result<()> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        if self.is_filtered {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        syn_filter::attach(&self.fd, &syn_filter::without_ends())
+    }
+
     /// From now on admits all who knock, but for a filter that is not ours.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ const INSTRUCTIONS_MAX: usize = 4096;
 const FLAGS_AT: u32 = 13;
 const SYN_AND_ACK: u32 = 0x12;
 const SYN: u32 = 0x02;
+/// Of those that a client takes its attempt back by.
+const RST: u32 = 0x04;
 
 /// The network header, from which addresses are read (linux/filter.h).
 const NET: u32 = libc::SKF_NET_OFF as u32;
@@ -77,6 +79,17 @@ pub(super) fn program(admitted: u16, salt: u32) -> Vec<sock_filter> {
         step(BPF_RET | BPF_K, PASS),
     ]);
     program
+}
+
+/// Lets everybody begin a handshake or give it up, and nobody end it.
+pub(super) fn without_ends() -> Vec<sock_filter> {
+    use libc::{BPF_ABS, BPF_B, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET};
+    vec![
+        jump(BPF_LD | BPF_B | BPF_ABS, FLAGS_AT, 0, 0),
+        jump(BPF_JMP | BPF_JSET | BPF_K, SYN | RST, 0, 1),
+        jump(BPF_RET | BPF_K, PASS, 0, 0),
+        jump(BPF_RET | BPF_K, DROP, 0, 0),
+    ]
 }
 
 /// From now on it judges who knocks.

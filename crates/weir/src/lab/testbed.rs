@@ -71,6 +71,7 @@ fn up(flags: &ArgMatches) -> Result<Vec<String>, Failure> {
         memory_bytes: number(flags, "memory-mb")?.map(bytes),
         disk_bytes_per_s: number(flags, "disk-mb-per-s")?.map(bytes),
         round_trip_ms: number(flags, "round-trip-ms")?,
+        syns: None,
     };
     let this = std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
     let carrier = |name: &str, round_trip_ms: u32| {

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lab::floors::Floor;
 use lab::subject::{self, Kind, Running};
 use lab::testbed::{Layout, Testbed};
 
@@ -29,7 +30,7 @@ fn architectures_serve() {
 #[test]
 fn floors_serve() {
     for (name, kind) in subject::all() {
-        if let Kind::Floor(_) = kind {
+        if let Kind::Floor(Floor { refuses: false, .. }) = kind {
             check(name, &["one-packet"]);
         }
     }
@@ -38,7 +39,7 @@ fn floors_serve() {
 #[test]
 fn floors_send_large_files_whole() {
     for (name, kind) in subject::all() {
-        if let Kind::Floor(_) = kind {
+        if let Kind::Floor(Floor { refuses: false, .. }) = kind {
             let bench = Bench::new(&["one-packet"]);
             let file = files(&bench.site()).pop().expect("its file");
             fs::write(&file, super::support::fixture::pattern(20 << 20)).expect("a large one");

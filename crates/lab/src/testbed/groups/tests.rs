@@ -54,6 +54,7 @@ const LIMITED: Layout = Layout {
     memory_bytes: Some(1 << 30),
     disk_bytes_per_s: Some(5_000_000),
     round_trip_ms: None,
+    syns: None,
 };
 
 #[test]
