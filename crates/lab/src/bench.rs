@@ -1,5 +1,6 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
+mod beside;
 mod client;
 mod outcome;
 mod scratch;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use load::collector::results::Results;
 use load::collector::times::Digits;
-use load::gates::{self, Limits};
+use load::gates::{self, Finding, Limits};
 use os::{Signal, Signals};
 
 pub use self::client::Ran;
@@ -23,7 +24,7 @@ use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
 use crate::experiment::experiment;
-use crate::point::{InMemory, Point};
+use crate::point::{CORRECT, InMemory, Point};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
@@ -188,6 +189,7 @@ impl Bench {
             warm_up.within_s = 0.0;
             profiler = Some(Profiler::start(kind, &client.target(running)));
         }
+        let beside = client.begin_beside(load, warm_up.within_s)?;
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let mut watching = None;
@@ -215,6 +217,15 @@ impl Bench {
         let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
         let mut complaints = complaints.unwrap_or_default();
         complaints.extend(of_disk);
+        let ran_beside = beside.map(|second| client.end_beside(second)).transpose()?;
+        let wrong = match ran_beside.map(|ran| of_beside(ran, point)) {
+            Some(Err(why)) => {
+                complaints.push(why);
+                Vec::new()
+            }
+            Some(Ok(wrong)) => wrong,
+            None => Vec::new(),
+        };
         match watched {
             Ok(()) => {}
             // A server that has too much to do may not tell what it counts: one point is lost.
@@ -224,9 +235,8 @@ impl Bench {
         let outcome = match ran.results {
             Ok(results) => {
                 let findings = gates::findings(&results, &limits(&results));
-                let requests = results.requests.told_to(Digits::Two);
-                // A client is one of several addresses of one machine here, which tells nothing.
-                point.load = Some(Results { requests, clients: Vec::new(), ..results });
+                point.load = Some(kept(results));
+                let findings = findings.into_iter().chain(wrong).collect();
                 Outcome::Measured { findings, disturbed: complaints }
             }
             Err(why) => {
@@ -240,6 +250,23 @@ impl Bench {
         }
         Ok(outcome)
     }
+}
+
+/// What is kept of a load: a client is one of several addresses of one machine here, which tells
+/// nothing.
+fn kept(results: Results) -> Results {
+    let requests = results.requests.told_to(Digits::Two);
+    Results { requests, clients: Vec::new(), ..results }
+}
+
+/// What came of the load beside another one: who is answered wrongly there fails the server as
+/// well, and all else is a figure. Without it the measurement is of something else.
+fn of_beside(ran: Ran, point: &mut Point) -> Result<Vec<Finding>, String> {
+    point.commands.beside = ran.command;
+    let results = ran.results.map_err(|why| format!("no load beside it: {why}"))?;
+    let findings = gates::findings(&results, &limits(&results)).into_iter();
+    point.beside = Some(kept(results));
+    Ok(findings.filter(|finding| finding.gate == CORRECT).collect())
 }
 
 /// Nothing new is begun for somebody who wants it to end.
