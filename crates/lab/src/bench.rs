@@ -214,29 +214,19 @@ impl Bench {
         };
         drop(idle);
         point.commands.load = ran.command;
-        let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
-        let mut complaints = complaints.unwrap_or_default();
-        complaints.extend(of_disk);
+        let mut complaints: Vec<String> = of_others(point).into_iter().chain(of_disk).collect();
         let ran_beside = beside.map(|second| client.end_beside(second)).transpose()?;
-        let wrong = match ran_beside.map(|ran| of_beside(ran, point)) {
-            Some(Err(why)) => {
-                complaints.push(why);
-                Vec::new()
-            }
-            Some(Ok(wrong)) => wrong,
-            None => Vec::new(),
-        };
-        match watched {
-            Ok(()) => {}
-            // A server that has too much to do may not tell what it counts: one point is lost.
-            Err(Failure::Machine(why)) => complaints.push(why),
-            Err(other) => return Err(other),
-        }
+        let wrong = ran_beside.map(|ran| of_beside(ran, point));
+        let wrong = wrong.transpose().unwrap_or_else(|why| {
+            complaints.push(why);
+            None
+        });
+        complaints.extend(untold(watched)?);
         let outcome = match ran.results {
             Ok(results) => {
                 let findings = gates::findings(&results, &limits(&results));
                 point.load = Some(kept(results));
-                let findings = findings.into_iter().chain(wrong).collect();
+                let findings = findings.into_iter().chain(wrong.unwrap_or_default()).collect();
                 Outcome::Measured { findings, disturbed: complaints }
             }
             Err(why) => {
@@ -250,6 +240,21 @@ impl Bench {
         }
         Ok(outcome)
     }
+}
+
+/// A server that has too much to do may not tell what it counts: one point is lost.
+fn untold(watched: Result<(), Failure>) -> Result<Option<String>, Failure> {
+    match watched {
+        Ok(()) => Ok(None),
+        Err(Failure::Machine(why)) => Ok(Some(why)),
+        Err(other) => Err(other),
+    }
+}
+
+/// What other programs did to it meanwhile.
+fn of_others(point: &Point) -> Vec<String> {
+    let vitals = point.vitals.as_ref();
+    vitals.map(|of| of.others.complaints(&Default::default())).unwrap_or_default()
 }
 
 /// What is kept of a load: a client is one of several addresses of one machine here, which tells

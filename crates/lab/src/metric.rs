@@ -96,16 +96,16 @@ fn of_whole(results: &Results, share: f64) -> Option<f64> {
     (whole.count() > 0).then(|| whole.quantile(share).as_nanos() as f64 / 1e6)
 }
 
-/// Sessions whose last request was answered well and in time.
+/// Sessions whose last request was answered well.
 pub const FINISHED: Metric = metric("sessions finished", "sessions/s", |point| {
     let load = point.load.as_ref()?;
-    each(load.flow.finished as f64, load.measured.as_secs_f64())
+    each(load.requests.finished as f64, load.measured.as_secs_f64())
 });
 
 /// Of those that were let in, whose first request was answered.
 pub const FINISHED_SHARE: Metric = metric("finished, of those let in", "%", |point| {
-    let flow = &point.load.as_ref()?.flow;
-    Some(100.0 * each(flow.finished as f64, flow.admitted as f64)?)
+    let requests = &point.load.as_ref()?.requests;
+    Some(100.0 * each(requests.finished as f64, requests.admitted as f64)?)
 });
 
 /// What the load beside it was answered, within its own clients' patience.

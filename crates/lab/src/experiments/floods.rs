@@ -30,9 +30,12 @@ pub(super) const fn experiment<const AT: usize>() -> Experiment {
 /// refused, and few may wait.
 const BY_HAND: [(&str, &str); 2] = [("admit-percent", "100"), ("backlog", "64")];
 
+/// Subjects, and of those that were made of another one, which one that is.
+pub(super) type Rivals = (Vec<Subject>, Vec<(Subject, Subject)>);
+
 /// Those that the operator or the experiment wants, and behind them each of Weir's that nobody has
 /// tuned as it is by hand, with the one whose capacity its loads are multiples of.
-pub(super) fn rivals(setup: &Setup, own: &[&str]) -> (Vec<Subject>, Vec<(Subject, Subject)>) {
+pub(super) fn rivals(setup: &Setup, own: &[&str]) -> Rivals {
     let mut subjects = setup.subjects(own);
     let is_untuned = |of: &&Subject| of.knobs.is_empty() && matches!(of.kind(), Ok(Kind::Weir(_)));
     let by_hand = |of: &Subject| {

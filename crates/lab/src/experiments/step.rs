@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use load::collector::flow::Interval;
 use load::collector::results::Results;
 
-use super::{floods, frame, overload};
+use super::floods::{self, Rivals};
+use super::{frame, overload};
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
@@ -25,7 +26,7 @@ struct Step {
     question: &'static str,
     /// How long clients wait, in seconds.
     patience_s: f64,
-    rivals: fn(&Setup) -> (Vec<Subject>, Vec<(Subject, Subject)>),
+    rivals: fn(&Setup) -> Rivals,
 }
 
 const STEPS: [Step; 2] = [

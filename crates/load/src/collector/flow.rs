@@ -20,22 +20,13 @@ pub struct Flow {
     pub bytes: u64,
     /// Connections on which a first reply came whole.
     pub connections: u64,
-    /// Sessions whose first request was answered well and in time: who was let in.
-    #[serde(default)]
-    pub admitted: u64,
-    /// Sessions whose last request was.
-    #[serde(default)]
-    pub finished: u64,
 }
 
 impl Flow {
     pub(super) fn record(&mut self, record: &Record, is_in_time: bool) {
         let is_reply = counts::is_reply(record.outcome);
         self.replies += u64::from(is_reply);
-        let is_good = record.outcome == Outcome::Good && is_in_time;
-        self.goodput += u64::from(is_good);
-        self.admitted += u64::from(is_good && record.place == 0);
-        self.finished += u64::from(is_good && record.is_last);
+        self.goodput += u64::from(record.outcome == Outcome::Good && is_in_time);
         self.failed += u64::from(!is_reply);
         self.bytes = self.bytes.saturating_add(record.bytes);
         self.connections += u64::from(is_reply && record.connected.is_some());
@@ -47,8 +38,6 @@ impl Flow {
         self.failed = self.failed.saturating_add(other.failed);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.connections = self.connections.saturating_add(other.connections);
-        self.admitted = self.admitted.saturating_add(other.admitted);
-        self.finished = self.finished.saturating_add(other.finished);
     }
 }
 

@@ -206,8 +206,8 @@ fn a_session_is_admitted_by_its_first_request_and_finished_by_its_last() {
         of(2, 0, true, 1_000),
         Record { outcome: Outcome::Status(503), ..of(3, 0, true, 1_000) },
     ];
-    let flow = collected(&plan(), &records).flow;
-    assert_eq!((flow.admitted, flow.finished), (3, 2));
+    let requests = collected(&plan(), &records).requests;
+    assert_eq!((requests.admitted, requests.finished), (3, 2));
 }
 
 #[test]

@@ -70,8 +70,10 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-patience-3",
         title: "A flood of clients who wait three seconds",
-        question: "in a flood, does a server keep what it can do when its clients wait three seconds?",
+        question: "does a server keep what it can do in a flood of clients who wait 3 seconds?",
         patience_s: 3.0,
+        // All who wait have a descriptor of the client's, of which it may have 20,000 in all.
+        quota_percent: Some(10),
         filling_max_s: 6.0,
         multiples: &[2.0, 3.0],
         ..AS_FLOOD
@@ -79,13 +81,14 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-patience-15",
         title: "A flood of clients who wait 15 seconds",
-        question: "in a flood, does a server keep what it can do when its clients wait 15 seconds?",
+        question: "does a server keep what it can do in a flood of clients who wait 15 seconds?",
         says: "A queue in which clients wait so long would take half a minute to fill at twice the \
-               capacity. It has eight seconds here before anything is measured, so that who waits \
-               longer than that is not seen; and as clients wait on when it is over, each point is \
-               measured once.",
+               capacity, and more clients than one machine can hold. It has four seconds here \
+               before anything is measured, so that who waits longer than that is not seen; and as \
+               clients wait on when it is over, each point is measured once.",
         patience_s: 15.0,
-        filling_max_s: 8.0,
+        filling_max_s: 4.0,
+        quota_percent: Some(6),
         multiples: &[2.0, 3.0],
         repeats: 1,
         ..AS_FLOOD
@@ -93,13 +96,13 @@ pub(super) const FLOODS: [Flood; 9] = [
     far(
         "flood-far-20",
         "A flood from 20 ms away",
-        "in a flood, does a server keep what it can do when its clients are 20 ms away?",
+        "does a server keep what it can do in a flood from 20 ms away?",
         20,
     ),
     far(
         "flood-far-100",
         "A flood from 100 ms away",
-        "in a flood, does a server keep what it can do when its clients are 100 ms away?",
+        "does a server keep what it can do in a flood from 100 ms away?",
         100,
     ),
     Flood {
@@ -118,7 +121,7 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-kept",
         title: "A flood beside clients who stay",
-        question: "in a flood, does a server keep what it can do beside 4,000 who stay and ask now and then?",
+        question: "does a server keep what it can do in a flood beside 4,000 clients who stay?",
         says: "Beside the flood 4,000 clients keep a connection each and rest five seconds on the \
                average before they ask again, also while the capacity is looked for. They begin \
                in the middle of their rests, five seconds before the warm-up: not all of them are \
@@ -129,7 +132,7 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-slow-readers",
         title: "A flood beside slow readers",
-        question: "in a flood, does a server keep what it can do beside 2,000 who read slowly?",
+        question: "does a server keep what it can do in a flood beside 2,000 slow readers?",
         says: "The capacity and each rate are measured without slow readers; then each rate is \
                asked for again beside 2,000 clients who take 4 KiB in a second of a file of 5 MB, \
                and give up after eight.",
@@ -141,7 +144,7 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-disk",
         title: "A flood for what is in memory, beside misses",
-        question: "in a flood, does a server keep what it can do beside clients whose files are on the disk?",
+        question: "does a server keep what it can do in a flood beside those who want the disk?",
         says: "The flood asks for one small file, which is in memory. Beside it 32 clients in a \
                closed loop ask for SPECweb99's files, of which five eighths are in memory at most, \
                and a slow disk has the others, also while the capacity is looked for.",
@@ -154,7 +157,7 @@ pub(super) const FLOODS: [Flood; 9] = [
     Flood {
         name: "flood-whole",
         title: "A flood for a server with a whole processor",
-        question: "in a flood, does a server keep what it can do when it has a whole processor?",
+        question: "does a server with a whole processor keep what it can do in a flood?",
         says: "Without a quota one client may be the limit: what it could not ask for is told.",
         quota_percent: None,
         ..AS_FLOOD
