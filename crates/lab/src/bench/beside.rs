@@ -36,6 +36,10 @@ const HELD_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks whether they are.
 const HELD_LOOK: Duration = Duration::from_millis(20);
 
+/// By so much a second load outlasts the first one, in seconds: when the connections are counted at
+/// the end of what is measured, its own are still there.
+const OUTLASTS_S: f64 = 0.2;
+
 /// Longer than any point.
 const DAY_S: f64 = 86_400.0;
 
@@ -73,7 +77,7 @@ impl Client<'_> {
     ) -> Result<Option<Second>, Failure> {
         let Some(beside) = &load.beside else { return Ok(None) };
         let second = self.second(load, beside)?;
-        let warm_up_s = beside.begins_s + warm_up_s;
+        let warm_up_s = beside.begins_s + warm_up_s + OUTLASTS_S;
         let arguments = self.arguments(&second, warm_up_s, load.seconds);
         let told = self.scratch.join("beside.json");
         let running = Held(Some(self.start(&arguments, &told)?));
