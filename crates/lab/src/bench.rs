@@ -1,5 +1,6 @@
 //! Measures one point: fresh machines, a fresh server, a warm-up, the load, and away with it all.
 
+mod beside;
 mod client;
 mod outcome;
 mod scratch;
@@ -23,7 +24,7 @@ use self::sites::Sites;
 use crate::Failure;
 use crate::executable::Executable;
 use crate::experiment::experiment;
-use crate::point::{InMemory, Point, is_of_client};
+use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
@@ -189,6 +190,7 @@ impl Bench {
             warm_up.within_s = 0.0;
             profiler = Some(Profiler::start(kind, &client.target(running)));
         }
+        let beside = client.begin_beside(load, warm_up.within_s)?;
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let syns = client.send_syns(load, warm_up.within_s)?;
@@ -214,21 +216,19 @@ impl Bench {
         };
         drop((syns, idle));
         point.commands.load = ran.command;
-        let complaints = point.vitals.as_ref().map(|of| of.others.complaints(&Default::default()));
-        let mut complaints = complaints.unwrap_or_default();
-        complaints.extend(of_disk);
-        match watched {
-            Ok(()) => {}
-            // A server that has too much to do may not tell what it counts: one point is lost.
-            Err(Failure::Machine(why)) => complaints.push(why),
-            Err(other) => return Err(other),
-        }
+        let mut complaints: Vec<String> = of_others(point).into_iter().chain(of_disk).collect();
+        let ran_beside = beside.map(|second| client.end_beside(second)).transpose()?;
+        let wrong = ran_beside.map(|ran| of_beside(ran, point));
+        let wrong = wrong.transpose().unwrap_or_else(|why| {
+            complaints.push(why);
+            None
+        });
+        complaints.extend(untold(watched)?);
         let outcome = match ran.results {
             Ok(results) => {
                 let findings = findings(&point.spec, &results);
-                let requests = results.requests.told_to(Digits::Two);
-                // A client is one of several addresses of one machine here, which tells nothing.
-                point.load = Some(Results { requests, clients: Vec::new(), ..results });
+                point.load = Some(kept(results));
+                let findings = findings.into_iter().chain(wrong.unwrap_or_default()).collect();
                 Outcome::Measured { findings, disturbed: complaints }
             }
             Err(why) => {
@@ -242,6 +242,38 @@ impl Bench {
         }
         Ok(outcome)
     }
+}
+
+/// A server that has too much to do may not tell what it counts: one point is lost.
+fn untold(watched: Result<(), Failure>) -> Result<Option<String>, Failure> {
+    match watched {
+        Ok(()) => Ok(None),
+        Err(Failure::Machine(why)) => Ok(Some(why)),
+        Err(other) => Err(other),
+    }
+}
+
+/// What other programs did to it meanwhile.
+fn of_others(point: &Point) -> Vec<String> {
+    let vitals = point.vitals.as_ref();
+    vitals.map(|of| of.others.complaints(&Default::default())).unwrap_or_default()
+}
+
+/// What is kept of a load: a client is one of several addresses of one machine here, which tells
+/// nothing.
+fn kept(results: Results) -> Results {
+    let requests = results.requests.told_to(Digits::Two);
+    Results { requests, clients: Vec::new(), ..results }
+}
+
+/// What came of the load beside another one: who is answered wrongly there fails the server as
+/// well, and all else is a figure. Without it the measurement is of something else.
+fn of_beside(ran: Ran, point: &mut Point) -> Result<Vec<Finding>, String> {
+    point.commands.beside = ran.command;
+    let results = ran.results.map_err(|why| format!("no load beside it: {why}"))?;
+    let findings = gates::findings(&results, &limits(&results)).into_iter();
+    point.beside = Some(kept(results));
+    Ok(findings.filter(|finding| finding.gate == CORRECT).collect())
 }
 
 /// Nothing new is begun for somebody who wants it to end.

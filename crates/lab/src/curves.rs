@@ -322,7 +322,8 @@ pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Ve
         // One that does not count was asked in the same way.
         let mut points = cells.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
         let point = points.next()?;
-        Some([point.commands.server.clone(), point.commands.load.clone()])
+        let of = &point.commands;
+        Some([of.server.clone(), of.beside.clone(), of.load.clone()])
     };
     subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()
 }

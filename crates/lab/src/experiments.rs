@@ -8,6 +8,7 @@ mod brecht04_specweb99;
 mod capacity;
 mod disk;
 mod flood;
+mod floods;
 mod frame;
 mod idle;
 mod jaws97;
@@ -20,9 +21,11 @@ mod overload;
 mod pariag07_architectures;
 mod pariag07_processes;
 mod pariag07_profile;
+mod promised;
 mod refusal;
 mod refusal_costs;
 mod refusal_syns;
+mod shapes;
 mod step;
 mod tune;
 mod whitebox;
@@ -34,8 +37,20 @@ pub const EXPERIMENTS: &[Experiment] = &[
     best::EXPERIMENT,
     capacity::EXPERIMENT,
     flood::EXPERIMENT,
+    floods::experiment::<0>(),
+    floods::experiment::<1>(),
+    floods::experiment::<2>(),
+    floods::experiment::<3>(),
+    floods::experiment::<4>(),
+    floods::experiment::<5>(),
+    floods::experiment::<6>(),
+    floods::experiment::<7>(),
+    floods::experiment::<8>(),
+    shapes::experiment::<0>(),
+    shapes::experiment::<1>(),
     refusal::EXPERIMENT,
-    step::EXPERIMENT,
+    step::experiment::<0>(),
+    step::experiment::<1>(),
     idle::EXPERIMENT,
     ablation::EXPERIMENT,
     tune::EXPERIMENT,

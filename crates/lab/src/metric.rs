@@ -1,5 +1,8 @@
 //! What is told of a point, each as a number with a unit.
 
+use load::collector::figures::Figures;
+use load::collector::results::Results;
+
 use crate::point::Point;
 use crate::vitals::{Stalls, Vitals};
 
@@ -85,9 +88,35 @@ pub const P50: Metric = time("median response time", |point| quantile(point, 0.5
 pub const P99: Metric = time("99th percentile of response times", |point| quantile(point, 0.99));
 
 fn quantile(point: &Point, share: f64) -> Option<f64> {
-    let whole = &point.load.as_ref()?.requests.whole;
+    of_whole(point.load.as_ref()?, share)
+}
+
+fn of_whole(results: &Results, share: f64) -> Option<f64> {
+    let whole = &results.requests.whole;
     (whole.count() > 0).then(|| whole.quantile(share).as_nanos() as f64 / 1e6)
 }
+
+/// Sessions whose last request was answered well.
+pub const FINISHED: Metric = metric("sessions finished", "sessions/s", |point| {
+    let load = point.load.as_ref()?;
+    each(load.requests.finished as f64, load.measured.as_secs_f64())
+});
+
+/// Of those that were let in, whose first request was answered.
+pub const FINISHED_SHARE: Metric = metric("finished, of those let in", "%", |point| {
+    let requests = &point.load.as_ref()?.requests;
+    Some(100.0 * each(requests.finished as f64, requests.admitted as f64)?)
+});
+
+/// What the load beside it was answered, within its own clients' patience.
+pub const SECOND_GOODPUT: Metric =
+    metric("good replies to the load beside", "replies/s", |point| {
+        Some(Figures::of(point.beside.as_ref()?).goodput_per_s)
+    });
+
+/// See [`SECOND_GOODPUT`].
+pub const SECOND_P99: Metric =
+    time("99th percentile of the load beside", |point| of_whole(point.beside.as_ref()?, 0.99));
 
 /// Connections that the kernel dropped, as Brecht04 6.1 counts them: failed attempts and overflows
 /// of the listen queue.
@@ -249,7 +278,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 31] = [
+pub const ALL: [&Metric; 35] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -260,6 +289,10 @@ pub const ALL: [&Metric; 31] = [
     &RESPONSE,
     &P50,
     &P99,
+    &FINISHED,
+    &FINISHED_SHARE,
+    &SECOND_GOODPUT,
+    &SECOND_P99,
     &CPU,
     &BUSY,
     &SOFTIRQ,

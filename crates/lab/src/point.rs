@@ -39,6 +39,9 @@ pub struct Point {
     pub site: Option<InMemory>,
     /// What the clients saw; none if there was no measurement.
     pub load: Option<Results>,
+    /// What those of the load beside it saw in the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Results>,
     /// What the server counted meanwhile, by its own names; of Weir alone.
     pub counters: BTreeMap<String, f64>,
     /// What the machines did meanwhile.
@@ -122,6 +125,9 @@ pub struct Commands {
     pub server: String,
     /// On the client's.
     pub load: String,
+    /// The same of the load beside it; empty: there was none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub beside: String,
 }
 
 /// Gates of the load that judge the generator; all others judge the server.
@@ -134,7 +140,7 @@ const OF_CALM: [&str; 3] = ["answered", "timeouts", "client-timeouts"];
 
 /// The gate that fails whoever answers wrongly. Late clients do not make wrong replies; timeouts
 /// they do, so that those are a server's only where nothing else was disturbed.
-const CORRECT: &str = "correct";
+pub(crate) const CORRECT: &str = "correct";
 
 /// Whether what it finds judges the generator and not the server.
 #[must_use]
@@ -219,6 +225,7 @@ impl Point {
             testbed: BTreeMap::new(),
             site: None,
             load: None,
+            beside: None,
             counters: BTreeMap::new(),
             vitals: None,
             syns: None,

@@ -45,6 +45,23 @@ pub struct Load {
     pub flags: BTreeMap<String, String>,
     /// So many connections are open beside it, each of which has had one reply and asks no more.
     pub idle_connections: u32,
+    /// What else the server has to do meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// A second load, from the same machine: it begins before the warm-up of the first one, and ends
+/// with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// As in `--workload`.
+    pub workload: String,
+    /// Of its files, the one that is asked for; none: as the workload says.
+    pub target: Option<String>,
+    /// As [`Load::flags`].
+    pub flags: BTreeMap<String, String>,
+    /// So long before the first one's warm-up, in seconds: until its clients are there.
+    pub begins_s: f64,
 }
 
 impl Load {
@@ -67,7 +84,8 @@ impl Load {
             WarmUp::Fixed(seconds) => seconds,
             WarmUp::Steady(most) => 2.0 * STEADY_S.min(f64::from(most)),
         };
-        self.seconds + warm_up + BESIDE_S
+        let begins_s = self.beside.as_ref().map_or(0.0, |beside| beside.begins_s);
+        self.seconds + begins_s + warm_up + BESIDE_S
     }
 }
 
@@ -81,7 +99,7 @@ impl Spec {
         is_search
             || self.layout.syns.is_some()
             || of_capacity.is_some_and(|of| *of >= 1.0)
-            || self.load.flags.contains_key("steps")
+            || ["steps", "ramp"].iter().any(|flag| self.load.flags.contains_key(*flag))
     }
 
     /// The same for all repeats, and different for all else.

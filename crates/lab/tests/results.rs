@@ -152,6 +152,7 @@ fn spec() -> Spec {
             warm_up: WarmUp::Fixed(0.5),
             flags: BTreeMap::from([(String::from("rate"), String::from("100"))]),
             idle_connections: 0,
+            beside: None,
         },
         layout: Layout::default(),
         factors: BTreeMap::new(),

@@ -13,6 +13,8 @@ pub struct Record {
     pub session: u64,
     /// The place of the request in it, from 0.
     pub place: u32,
+    /// Whether none of the session comes behind it.
+    pub is_last: bool,
     /// When it was to be made by its schedule, which is when patience and response times begin.
     pub intended: Instant,
     /// When it was made: later, where the generator was late.

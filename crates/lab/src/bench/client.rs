@@ -13,14 +13,12 @@ use measure::Duration;
 use os::Signals;
 use os::process::{self, Pid};
 
-use super::sites;
 use crate::Failure;
 use crate::profile::Target;
 use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
 use crate::subject::Running;
-use crate::testbed::{Host, Sending, Testbed};
-use crate::vitals::{self, Side};
+use crate::testbed::{Sending, Testbed};
 
 /// Whoever asks.
 #[derive(Clone, Copy)]
@@ -61,28 +59,16 @@ pub(super) struct WarmedUp {
     pub(super) within_s: f64,
 }
 
-/// Connections that are idle until they are dropped.
-pub(super) struct Idle(Option<Child>);
-
 /// From its start until a load's first session: a tenth of a second is its own, the rest is for the
 /// system to start it. What is looked at is told in a second of the time between two looks, so that
 /// some milliseconds do not matter.
 const STARTS: Duration = Duration::from_millis(120);
 
 /// A load that is not over so long after it should be has failed.
-const LATE: Duration = Duration::from_secs(30);
+pub(super) const LATE: Duration = Duration::from_secs(30);
 
 /// The least that tells whether a server is steady.
 const STEADY_S: f64 = 1.0;
-
-/// So long is waited for idle connections to be there: a server that takes a thousand in a second
-/// has ten thousand.
-const HELD_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks whether they are.
-const HELD_LOOK: Duration = Duration::from_millis(20);
-
-/// Longer than any point.
-const DAY_S: f64 = 86_400.0;
 
 impl Client<'_> {
     /// Performs a load; `look` is called when its measured time begins and when it ends.
@@ -95,8 +81,7 @@ impl Client<'_> {
         let arguments = self.arguments(load, warm_up_s, load.seconds);
         let told = self.scratch.join("load.json");
         let child = self.start(&arguments, &told)?;
-        let patience_s = load.flags.get("patience").and_then(|text| text.parse().ok());
-        let lasts_s = warm_up_s + load.seconds + patience_s.unwrap_or(15.0);
+        let lasts_s = warm_up_s + load.seconds + patience_s(&load.flags);
         let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
         let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
         let ends = begins + Duration::from_secs_f64(load.seconds);
@@ -104,15 +89,7 @@ impl Client<'_> {
             [(half_warm, Moment::HalfWarm), (begins, Moment::Begins), (ends, Moment::Ends)];
         let lasts = Duration::from_secs(lasts_s as u64) + LATE;
         let is_over = self.wait(child, lasts, &moments, look)?;
-        let text = std::fs::read_to_string(&told);
-        let text = text.map_err(|error| Failure::machine(told.display(), error))?;
-        let results = match json::read(&text) {
-            Ok(results) => Ok(results),
-            Err(_) if !is_over => Err(String::from("the load did not end in time")),
-            Err(_) => Err(self.last_words(&told)),
-        };
-        let command = format!("weir {}", arguments.join(" "));
-        Ok(Ran { command, results })
+        Ok(Ran { command: self.shown(&arguments), results: results(&told, is_over)? })
     }
 
     /// What the load needs before it is measured, as far as it is not a part of the load.
@@ -148,34 +125,6 @@ impl Client<'_> {
         self.testbed.send_syns(self.address.port(), lasts)
     }
 
-    /// Opens connections that are idle from then on.
-    pub(super) fn hold_idle(&self, load: &Load) -> Result<Idle, Failure> {
-        if load.idle_connections == 0 {
-            return Ok(Idle(None));
-        }
-        let namespace = |host: &Host| host.placement.namespace.clone();
-        let side = Side { namespace: namespace(&self.testbed.client), ..Side::default() };
-        // Where both ends are in one place, each is a connection of its own.
-        let is_shared = side.namespace == namespace(&self.testbed.server);
-        let more = u64::from(load.idle_connections) * if is_shared { 2 } else { 1 };
-        let count = vitals::open_connections(&side)? + more;
-        let log = self.scratch.join("idle.wsesslog");
-        std::fs::write(&log, session(&sites::target(load)?))
-            .map_err(|error| Failure::machine(log.display(), error))?;
-        let arguments = self.arguments(&idle(load, &log), 0.0, DAY_S);
-        let held = Idle(Some(self.start(&arguments, &self.scratch.join("idle"))?));
-        let end = Instant::now() + HELD_WITHIN;
-        // How many there were is told by the point: a server may have its reasons to refuse some.
-        while vitals::open_connections(&side)? < count && Instant::now() < end {
-            let failed = |error| Failure::machine("signals", error);
-            let signal = self.signals.wait(Some(HELD_LOOK)).map_err(failed)?;
-            if signal.is_some_and(super::is_stop) {
-                return Err(Failure::Stopped);
-            }
-        }
-        Ok(held)
-    }
-
     /// Who is looked at, from this side.
     pub(super) fn target(&self, running: &Running) -> Target {
         Target {
@@ -186,7 +135,7 @@ impl Client<'_> {
         }
     }
 
-    fn arguments(&self, load: &Load, warm_up_s: f64, seconds: f64) -> Vec<String> {
+    pub(super) fn arguments(&self, load: &Load, warm_up_s: f64, seconds: f64) -> Vec<String> {
         let mut arguments = vec![String::from("load"), format!("http://{}/", self.address)];
         let mut flag = |name: &str, value: String| {
             arguments.push(format!("--{name}"));
@@ -205,7 +154,7 @@ impl Client<'_> {
         arguments
     }
 
-    fn start(&self, arguments: &[String], told: &Path) -> Result<Child, Failure> {
+    pub(super) fn start(&self, arguments: &[String], told: &Path) -> Result<Child, Failure> {
         let failed = |error| Failure::machine(told.display(), error);
         let out = File::create(told).map_err(failed)?;
         let words = File::create(told.with_extension("err")).map_err(failed)?;
@@ -217,7 +166,7 @@ impl Client<'_> {
     }
 
     /// Until it has ended; `false`: it had to be ended.
-    fn wait(
+    pub(super) fn wait(
         &self,
         mut child: Child,
         lasts: Duration,
@@ -249,38 +198,44 @@ impl Client<'_> {
         }
     }
 
-    /// What a load that told nothing said of it.
-    fn last_words(&self, told: &Path) -> String {
-        let words = std::fs::read_to_string(told.with_extension("err")).unwrap_or_default();
-        let last = words.lines().rfind(|line| !line.trim().is_empty());
-        last.unwrap_or("the load ended without a word").into()
+    /// As a reader calls it, without what is this run's alone.
+    pub(super) fn shown(&self, arguments: &[String]) -> String {
+        let text = format!("weir {}", arguments.join(" "));
+        text.replace(&self.scratch.display().to_string(), "SCRATCH")
     }
+}
+
+/// For how long replies may still come.
+pub(super) fn patience_s(flags: &BTreeMap<String, String>) -> f64 {
+    flags.get("patience").and_then(|text| text.parse().ok()).unwrap_or(15.0)
+}
+
+/// What a load told, or why it told nothing.
+pub(super) fn results(told: &Path, is_over: bool) -> Result<Result<Results, String>, Failure> {
+    let text = std::fs::read_to_string(told);
+    let text = text.map_err(|error| Failure::machine(told.display(), error))?;
+    Ok(match json::read(&text) {
+        Ok(results) => Ok(results),
+        Err(_) if !is_over => Err(String::from("the load did not end in time")),
+        Err(_) => Err(last_words(told)),
+    })
+}
+
+/// What a load that told nothing said of it.
+fn last_words(told: &Path) -> String {
+    let words = std::fs::read_to_string(told.with_extension("err")).unwrap_or_default();
+    let last = words.lines().rfind(|line| !line.trim().is_empty());
+    last.unwrap_or("the load ended without a word").into()
 }
 
 /// Ends a load with all its processes. Those that take longer than the first one to end are left
 /// for the end of the point, when whoever is there still is ended and buried.
-fn end_now(child: &mut Child) {
+pub(super) fn end_now(child: &mut Child) {
     let group = Pid::new(child.id());
     // It has ended meanwhile, if not.
     let _ = group.map(process::kill_group);
     let _ = child.wait();
     let _ = group.map(process::wait_group_exited);
-}
-
-/// What opens the idle connections of a load: sessions that ask for one of its files, and for
-/// nothing more that day. Clients who rest so long would begin in the middle of their rests.
-fn idle(load: &Load, session: &Path) -> Load {
-    let alone = Load { idle_connections: 0, flags: BTreeMap::new(), ..load.clone() };
-    let workload = format!("wsesslog:{}", session.display());
-    Load { workload, ..alone }
-        .with("clients", load.idle_connections)
-        .with("keeps", "session")
-        .with("patience", "none")
-}
-
-/// As httperf's sessions are written.
-fn session(target: &str) -> String {
-    format!("{target} think={DAY_S}\n{target}\n")
 }
 
 /// As short as `weir load` takes them.
@@ -299,46 +254,9 @@ fn sources(addresses: &[IpAddr]) -> String {
     }
 }
 
-impl Drop for Idle {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            end_now(child);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn idle_connections_ask_for_files_that_are_there() {
-        let rows = [
-            ("one-packet", &[][..], "/one-packet.html"),
-            (
-                "specweb99",
-                &[("dirs", "1"), ("rate", "900")],
-                "/specweb99/file_set/dir00000/class0_0",
-            ),
-        ];
-        for (workload, flags, target) in rows {
-            let flags = flags.iter().map(|(name, value)| (String::from(*name), (*value).into()));
-            let load = Load {
-                workload: workload.into(),
-                seconds: 1.0,
-                warm_up: WarmUp::Fixed(0.5),
-                flags: flags.collect(),
-                idle_connections: 250,
-            };
-            assert_eq!(sites::target(&load).unwrap(), target);
-            let idle = idle(&load, Path::new("/tmp/session"));
-            let flags: Vec<_> =
-                idle.flags.iter().map(|(name, value)| (&**name, &**value)).collect();
-            assert_eq!(flags, [("clients", "250"), ("keeps", "session"), ("patience", "none")]);
-            assert_eq!(idle.workload, "wsesslog:/tmp/session");
-        }
-        assert_eq!(session("/a"), "/a think=86400\n/a\n");
-    }
 
     #[test]
     fn sources_are_told_in_short() {

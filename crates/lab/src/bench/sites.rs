@@ -31,25 +31,32 @@ impl Sites {
         load: &Load,
         may_go_on: &mut dyn FnMut() -> Result<(), Failure>,
     ) -> Result<PathBuf, Failure> {
-        let (name, workload) = named(load)?;
+        let beside = load.beside.iter().map(|of| named(&of.workload, &of.flags));
+        let all = std::iter::once(named(&load.workload, &load.flags)).chain(beside);
+        let mut all: Vec<_> = all.collect::<Result<_, _>>()?;
+        all.dedup_by(|a, b| a.0 == b.0);
+        let names: Vec<&str> = all.iter().map(|(name, _)| &**name).collect();
+        let name = names.join("+");
         if let Some(dir) = self.made.get(&name) {
             return Ok(dir.clone());
         }
         let dir = std::path::absolute(self.dir.join(&name));
         let dir = dir.map_err(|error| Failure::machine(self.dir.display(), error))?;
         // Asked after each file: there may be gigabytes of them.
-        let mut asked = Ok(());
-        let made = site_files::make(workload.files(), &dir, |_| {
-            asked = may_go_on();
-            if asked.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        asked?;
-        made.map_err(|fault| match fault {
-            Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
-            Fault::Full { .. } => Failure::Full(fault.to_string()),
-            Fault::Write(..) => Failure::Machine(fault.to_string()),
-            Fault::Stopped => Failure::Stopped,
-        })?;
+        for (name, workload) in &all {
+            let mut asked = Ok(());
+            let made = site_files::make(workload.files(), &dir, |_| {
+                asked = may_go_on();
+                if asked.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            asked?;
+            made.map_err(|fault| match fault {
+                Fault::Unknown | Fault::Name(_) => Failure::Operator(format!("{name}: {fault}")),
+                Fault::Full { .. } => Failure::Full(fault.to_string()),
+                Fault::Write(..) => Failure::Machine(fault.to_string()),
+                Fault::Stopped => Failure::Stopped,
+            })?;
+        }
         self.made.insert(name, dir.clone());
         Ok(dir)
     }
@@ -60,24 +67,27 @@ const PAUSES: [&str; 2] = ["think", "think-scale"];
 
 /// One of the files that a load asks for.
 pub(super) fn target(load: &Load) -> Result<String, Failure> {
-    let (name, workload) = named(load)?;
+    let (name, workload) = named(&load.workload, &load.flags)?;
     let mut targets = workload.files().iter().map(|(_, file)| file.target.to_string());
     targets.next().ok_or_else(|| Failure::Operator(format!("{name}: it asks for nothing")))
 }
 
 /// The workload, and a name of its files.
-fn named(load: &Load) -> Result<(String, Box<dyn Workload + Send>), Failure> {
-    let row = workload::named(&load.workload);
+fn named(
+    workload: &str,
+    flags: &BTreeMap<String, String>,
+) -> Result<(String, Box<dyn Workload + Send>), Failure> {
+    let row = workload::named(workload);
     let mut settings = Settings::default();
-    let mut name = load.workload.clone();
+    let mut name = String::from(workload);
     for knob in row.into_iter().flat_map(|row| row.knobs) {
-        if let Some(value) = load.flags.get(*knob) {
+        if let Some(value) = flags.get(*knob) {
             settings.set(knob, value).map_err(Failure::Operator)?;
             if !PAUSES.contains(knob) {
                 name.push_str(&format!("-{knob}-{value}"));
             }
         }
     }
-    let made = workload::make(&load.workload, &settings).map_err(Failure::Operator)?;
+    let made = workload::make(workload, &settings).map_err(Failure::Operator)?;
     Ok((name.replace(['/', ':'], "-"), made))
 }

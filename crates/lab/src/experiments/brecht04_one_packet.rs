@@ -48,6 +48,7 @@ fn design(setup: &Setup) -> Design {
         warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 15.0 } else { 1.0 })),
         flags: Default::default(),
         idle_connections: 0,
+        beside: None,
     };
     let load = load.with("patience", setup.patience_s(1.0));
     brecht04::design(EXPERIMENT.name, setup, load, QUOTA_PERCENT)

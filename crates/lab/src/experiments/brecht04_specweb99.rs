@@ -48,6 +48,7 @@ fn design(setup: &Setup) -> Design {
         warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 30.0 } else { 2.0 })),
         flags: Default::default(),
         idle_connections: 0,
+        beside: None,
     };
     // Sessions of this paper do not think (Pariag07 3.2 brought that in).
     let load = load.with("dirs", DIRS).with("think", "none");

@@ -20,7 +20,7 @@ use crate::testbed::Layout;
 
 /// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a twentieth of it, so that
 /// memory fills in the seconds of a warm-up.
-const DIRS: u32 = 34;
+pub(super) const DIRS: u32 = 34;
 const DIRS_OF_PAPER: u32 = 680;
 /// Of one directory's files together.
 const DIR_BYTES: u64 = 5_119_484;
@@ -84,28 +84,36 @@ pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
         warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 60.0 } else { 6.0 })),
         flags: Default::default(),
         idle_connections: 0,
+        beside: None,
     };
     let load = load.with("dirs", dirs).with("patience", setup.patience_s(PATIENCE_S));
     // The contents of some replies: a client that looks at all of them would be the limit.
     let load = load.with("verified", 0.05);
     let load = if setup.is_paper { load } else { load.with("think-scale", THINK_SCALE) };
-    let memory = f64::from(dirs) * DIR_BYTES as f64 * MEMORY_SHARE;
     Design {
         experiment,
         subjects,
         sweep_s: load.seconds,
         load,
-        layout: Layout {
-            memory_bytes: (!setup.is_loopback).then_some(memory as u64),
-            disk_bytes_per_s: (!setup.is_loopback).then_some(DISK_BYTES_PER_S),
-            ..frame::layout(setup, QUOTA_PERCENT)
-        },
+        layout: limited(frame::layout(setup, QUOTA_PERCENT), dirs),
         sweep: &[0.6, 0.8, 1.0],
         multiples: MULTIPLES,
         sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(3),
         made_of: Vec::new(),
         filling_max_s: setup.filling_max_s(),
+    }
+}
+
+/// Machines of which the server has less memory than so many directories need, and a slow disk;
+/// not on the loopback, where nothing is limited.
+pub(super) fn limited(layout: Layout, dirs: u32) -> Layout {
+    let memory = f64::from(dirs) * DIR_BYTES as f64 * MEMORY_SHARE;
+    let is_limited = !layout.is_loopback;
+    Layout {
+        memory_bytes: is_limited.then_some(memory as u64),
+        disk_bytes_per_s: is_limited.then_some(DISK_BYTES_PER_S),
+        ..layout
     }
 }
 

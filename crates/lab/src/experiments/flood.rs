@@ -5,13 +5,13 @@
 //! with their defaults and with a short backlog. Brecht04 figures 8 and 9 ask the same of the
 //! accept-limit.
 
-use super::{frame, overload};
-use crate::curves::{self, number};
-use crate::design::{Design, OF_CAPACITY, Plan};
+use super::{frame, overload, promised};
+use crate::curves;
+use crate::design::{Design, Plan};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::Known;
 use crate::metric;
-use crate::page::{Axis, Dot, Figure, Section, Series, Shape, Table};
+use crate::page::{Axis, Dot, Figure, Section, Series, Shape};
 use crate::setup::Setup;
 use crate::subject::Subject;
 
@@ -45,10 +45,6 @@ const FIXED: [(&str, &str); 10] = [
 
 /// Of one processor: three times of what a server can do with it its clients can ask for.
 const QUOTA_PERCENT: u32 = 15;
-
-/// What is promised: of the capacity, and in milliseconds for 99 of 100 of those who are answered.
-const KEPT: f64 = 0.95;
-const WAIT_MS: f64 = 100.0;
 
 fn design(setup: &Setup) -> Design {
     let of = |text: &str| text.parse::<Subject>().expect("an experiment's own subject");
@@ -89,42 +85,16 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         question: overload::question(&design),
         answer: overload::answer(&plain, known),
         figures: vec![
-            kept(&plain, known),
+            promised::kept(&plain, known),
             curves::over_capacity(&plain, known, "p99", &metric::P99),
             regret(&design, known),
         ],
-        tables: vec![promised(&design, known), curves::table(&design, known, &curves::OF_LOAD)],
+        tables: vec![
+            promised::table(&design, known, promised::WAIT_MS),
+            curves::table(&design, known, &curves::OF_LOAD),
+        ],
         ..frame::section(&EXPERIMENT, "A flood", known, &design.subjects)
     }]
-}
-
-/// What each keeps of its own capacity, over what it is asked for.
-fn kept(design: &Design, known: &Known<'_>) -> Figure {
-    let series = design.subjects.iter().zip(curves::labels(&design.subjects)).map(|(of, label)| {
-        let cells = design.curve(known, of);
-        let points = cells.iter().filter_map(|cell| dot(design, known, of, cell)).collect();
-        Series { label, points, is_reference: false }
-    });
-    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
-    Figure {
-        name: String::from("kept"),
-        title: String::from("Answered in time, over what is asked for"),
-        x: Axis { label: String::from("asked for, of the capacity"), ..Axis::default() },
-        y: Axis {
-            label: String::from("answered, of it"),
-            unit: String::from("%"),
-            ..Axis::default()
-        },
-        series,
-        shape: Shape::Curves,
-    }
-}
-
-fn dot(design: &Design, known: &Known<'_>, of: &Subject, cell: &Cell<'_>) -> Option<Dot> {
-    let percent = 100.0 / design.capacity(known, of)?.replies_per_s;
-    let dot = cell.dot(cell.factor(OF_CAPACITY)?, &metric::GOODPUT)?;
-    let (low, high) = dot.spread;
-    Some(Dot { y: percent * dot.y, spread: (percent * low, percent * high), ..dot })
 }
 
 /// What is lost by not knowing the load: of the best that any setting of an architecture keeps at
@@ -155,48 +125,4 @@ fn regret(design: &Design, known: &Known<'_>) -> Figure {
         series,
         shape: Shape::Curves,
     }
-}
-
-/// A row for each of Weir's architectures and each flood.
-fn promised(design: &Design, known: &Known<'_>) -> Table {
-    let mut rows = Vec::new();
-    for of in design.subjects.iter().filter(|of| design.basis(of) == **of) {
-        for &multiple in design.multiples.iter().filter(|multiple| **multiple >= 2.0) {
-            rows.extend(row(design, known, of, multiple));
-        }
-    }
-    let head = ["subject", "asked for, of the capacity", "answered, % of it", "p99, ms", "met"];
-    let best = String::from("of the best setting by hand, %");
-    Table {
-        title: format!(
-            "Promised: {} % of the capacity, and 99 of 100 of those who are answered within \
-             {WAIT_MS} ms",
-            100.0 * KEPT
-        ),
-        head: head.map(String::from).into_iter().chain([best]).collect(),
-        rows,
-        notes: Vec::new(),
-    }
-}
-
-fn row(design: &Design, known: &Known<'_>, of: &Subject, multiple: f64) -> Option<Vec<String>> {
-    let cell = curves::at_multiple(design, known, of, multiple)?;
-    let good = cell.spread(&metric::GOODPUT)?;
-    let (kept, p99) = (dot(design, known, of, cell)?.y, cell.spread(&metric::P99)?.median);
-    let is_met = kept >= 100.0 * KEPT && p99 <= WAIT_MS;
-    let by_hand =
-        design.made_of.iter().filter(|(_, basis)| basis == of).filter_map(|(fixed, _)| {
-            let cell = curves::at_multiple(design, known, fixed, multiple)?;
-            Some(cell.spread(&metric::GOODPUT)?.median)
-        });
-    let best = by_hand.fold(0.0, f64::max);
-    let of_best = if best > 0.0 { number(100.0 * good.median / best) } else { String::from("-") };
-    Some(vec![
-        of.to_string(),
-        multiple.to_string(),
-        number(kept),
-        curves::told(cell, &metric::P99),
-        String::from(if is_met { "yes" } else { "no" }),
-        of_best,
-    ])
 }

@@ -23,6 +23,7 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
         warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
         flags: Default::default(),
         idle_connections: 0,
+        beside: None,
     };
     Closed {
         experiment,

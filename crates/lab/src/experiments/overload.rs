@@ -27,6 +27,7 @@ pub(super) fn load(setup: &Setup, seconds: f64) -> Load {
         warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
         flags: Default::default(),
         idle_connections: 0,
+        beside: None,
     };
     answered_at_once(load.with("patience", 1))
 }
@@ -56,10 +57,14 @@ pub(super) fn question(design: &Design) -> Vec<String> {
     });
     let is_hasty = design.load.flags.get("think").is_some_and(|think| think == "none");
     let hasty = if is_hasty { " without a pause" } else { "" };
+    let patience = match design.load.flags.get("patience").map(String::as_str) {
+        None | Some("1") => String::from("one second"),
+        Some(seconds) => format!("{seconds} seconds"),
+    };
     vec![
         format!(
             "Clients come at a rate, whatever the server does, ask for what {} asks for{hasty}, \
-             and wait one second.{quota}",
+             and wait {patience}.{quota}",
             design.load.workload
         ),
         String::from(

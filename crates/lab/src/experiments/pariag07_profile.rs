@@ -82,6 +82,7 @@ fn design(setup: &Setup) -> Design {
         warm_up: setup.warm_up(WarmUp::Fixed(1.0)),
         flags: BTreeMap::new(),
         idle_connections: 0,
+        beside: None,
     };
     let load = match &*load.workload {
         "specweb99" => load.with("dirs", DIRS).with("think", "none"),

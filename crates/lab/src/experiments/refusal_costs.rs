@@ -58,6 +58,7 @@ pub(super) fn specs(experiment: &str, setup: &Setup, subjects: &[Subject]) -> Ve
         warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
         flags: BTreeMap::new(),
         idle_connections: 0,
+        beside: None,
     };
     let load = load.with("gaps", "poisson").with("patience", PATIENCE_S);
     let mut specs = Vec::new();

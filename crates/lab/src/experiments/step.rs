@@ -8,26 +8,49 @@ use std::collections::BTreeMap;
 use load::collector::flow::Interval;
 use load::collector::results::Results;
 
-use super::frame;
-use super::overload;
+use super::floods::{self, Rivals};
+use super::{frame, overload};
 use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Known, Spread};
-use crate::page::{Axis, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Dot, Figure, Mark, NONE, Section, Series, Shape, Table};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "step",
-    paper: "",
-    is_as_in_papers: false,
-    question: "what does a sudden flood do, and how long after it is all as before?",
-    ignores: &[],
-    plan,
-    sections,
-};
+/// One of the floods, and whose.
+struct Step {
+    name: &'static str,
+    title: &'static str,
+    question: &'static str,
+    /// How long clients wait, in seconds.
+    patience_s: f64,
+    rivals: fn(&Setup) -> Rivals,
+}
+
+const STEPS: [Step; 2] = [
+    Step {
+        name: "step",
+        title: "A flood that comes and goes",
+        question: "what does a sudden flood do, and how long after it is all as before?",
+        patience_s: 1.0,
+        rivals: |setup| (setup.subjects(&SUBJECTS), Vec::new()),
+    },
+    Step {
+        name: "step-patience-15",
+        title: "A flood of patient clients that comes and goes",
+        question: "what does a sudden flood do whose clients wait 15 seconds?",
+        patience_s: 15.0,
+        rivals: |setup| floods::rivals(setup, &["sped", "mt", "proactor", "nginx"]),
+    },
+];
+
+pub(super) const fn experiment<const AT: usize>() -> Experiment {
+    let Step { name, question, .. } = STEPS[AT];
+    let (plan, sections) = (plan::<AT>, sections::<AT>);
+    Experiment { name, paper: "", is_as_in_papers: false, question, ignores: &[], plan, sections }
+}
 
 const SUBJECTS: [&str; 7] = ["sped", "amped", "mt", "proactor", "nginx", "lighttpd", "h2o"];
 
@@ -43,21 +66,25 @@ const INTERVAL_S: f64 = 0.2;
 const INTERVALS_MAX: f64 = 500.0;
 const OF_A_PART_MIN: f64 = 10.0;
 
+/// Of the flood, what comes before anybody can have done much about it, in seconds.
+const FIRST_S: f64 = 1.0;
+
 /// At the begin of a run, in seconds: what is slow by being the first is not the calm.
 const BEGINS_S: f64 = 1.0;
 
-fn design(setup: &Setup) -> Design {
+fn design(step: &Step, setup: &Setup) -> Design {
+    let (subjects, made_of) = (step.rivals)(setup);
     Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&SUBJECTS),
-        load: overload::load(setup, 1.0),
+        experiment: step.name,
+        subjects,
+        load: overload::load(setup, 1.0).with("patience", step.patience_s),
         layout: overload::layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[],
         sweep_repeats: setup.repeats(3),
         repeats: setup.repeats(3),
-        made_of: Vec::new(),
+        made_of,
         filling_max_s: setup.filling_max_s(),
     }
 }
@@ -78,7 +105,7 @@ fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Opti
     let steps = format!("{quiet}:{part},{flood}:{part},{quiet}:{part}");
     let load = Load { warm_up: WarmUp::Fixed(0.0), seconds: 3.0 * part, ..design.load.clone() };
     Some(Spec {
-        experiment: EXPERIMENT.name.into(),
+        experiment: design.experiment.into(),
         stage: STAGE.into(),
         subject: of.clone(),
         load: load.with("steps", steps).with("interval", interval_s(setup)),
@@ -89,8 +116,8 @@ fn spec(setup: &Setup, design: &Design, known: &Known<'_>, of: &Subject) -> Opti
     })
 }
 
-fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
-    let design = design(setup);
+fn plan<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Plan {
+    let design = design(&STEPS[AT], setup);
     let mut plan = design.plan(known);
     if !are_over(known, &plan.specs) {
         plan.later_s += design.of_points(3.0 * part_s(setup), design.subjects.len());
@@ -112,6 +139,9 @@ struct Told {
     parts: [Spread; 3],
     /// From the flood's end until clients are answered as before; none: not in this run.
     recovers_s: Vec<Option<f64>>,
+    /// Of the replies in the flood's first second, the 99th percentile in the worst run, in
+    /// milliseconds: until something is done about a flood, it is in a queue. None: no reply.
+    first_p99_ms: Option<f64>,
     /// Verification, in any of its runs.
     is_failed: bool,
 }
@@ -124,11 +154,11 @@ const RECOVERED: f64 = 0.95;
 const AGAIN: usize = 5;
 
 /// An interval of a run.
-struct Piece {
+pub(super) struct Piece {
     /// Its middle, in seconds from the run's begin.
-    at_s: f64,
+    pub(super) at_s: f64,
     /// Good replies, of the capacity.
-    percent: f64,
+    pub(super) percent: f64,
     /// Of their response times, in seconds: the median and the 99th percentile.
     times_s: (f64, f64),
 }
@@ -173,7 +203,10 @@ fn told(
         Dot { x, y, spread: (y, y), mark }
     };
     let points = runs.first()?.iter().map(dot).collect();
+    let first = |load: &Results| Some(p99_ms(&between(load, part, part + FIRST_S.min(part))?));
+    let loads = cell.points().filter_map(|point| point.load.as_ref());
     Some(Told {
+        first_p99_ms: loads.filter_map(first).reduce(f64::max),
         series: Series { label: label.clone(), points, is_reference: false },
         label,
         parts: [spread(0.0)?, spread(part)?, spread(2.0 * part)?],
@@ -182,7 +215,23 @@ fn told(
     })
 }
 
-fn pieces(load: &Results, capacity: f64) -> Vec<Piece> {
+/// All that ended in a part of a run, in seconds from its begin; `None`: nothing can have.
+pub(super) fn between(load: &Results, from_s: f64, to_s: f64) -> Option<Interval> {
+    let half_s = load.intervals.lasts().as_secs_f64() / 2.0;
+    let is_in = |begin_s: f64| (from_s..to_s).contains(&(begin_s + half_s));
+    let all = load.intervals.iter().filter(|(begin, _)| is_in(begin.as_secs_f64()));
+    all.map(|(_, interval)| interval.clone()).reduce(|mut sum, interval| {
+        sum.add(&interval);
+        sum
+    })
+}
+
+/// Of good replies; 0 of none.
+pub(super) fn p99_ms(of: &Interval) -> f64 {
+    of.whole.quantile(0.99).as_secs_f64() * 1e3
+}
+
+pub(super) fn pieces(load: &Results, capacity: f64) -> Vec<Piece> {
     let lasts_s = load.intervals.lasts().as_secs_f64();
     let piece = |(at, interval): (usize, &Interval)| {
         let [p50, p99] = [0.5, 0.99].map(|share| interval.whole.quantile(share).as_secs_f64());
@@ -222,14 +271,18 @@ impl Told {
     fn row(&self) -> Vec<String> {
         let seconds = |of: &Option<f64>| of.map_or_else(|| String::from("-"), curves::number);
         let recovers: Vec<String> = self.recovers_s.iter().map(seconds).collect();
-        let parts = self.parts.iter().map(curves::spread_text).chain([recovers.join(", ")]);
+        let parts = self.parts.iter().map(curves::spread_text).chain([
+            self.first_p99_ms.map_or_else(|| NONE.into(), curves::number),
+            recovers.join(", "),
+        ]);
         let parts = parts.map(|text| curves::marked(text, self.is_failed));
         [self.label.clone()].into_iter().chain(parts).collect()
     }
 }
 
-fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let design = design(setup);
+fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let step = &STEPS[AT];
+    let design = design(step, setup);
     let labels = curves::labels(&design.subjects);
     let of = design.subjects.iter().zip(labels);
     let mut all: Vec<Told> = of.filter_map(|of| told(setup, &design, known, of)).collect();
@@ -245,6 +298,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         "before the flood, % of the capacity",
         "in the flood",
         "behind it",
+        "p99 in its first second, ms, worst run",
         "seconds until clients are answered as before, of each run",
     ];
     let table = Table {
@@ -280,7 +334,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer,
         figures: vec![figure],
         tables: vec![table],
-        ..frame::section(&EXPERIMENT, "A flood that comes and goes", known, &design.subjects)
+        ..frame::section(&experiment::<AT>(), step.title, known, &design.subjects)
     }]
 }
 

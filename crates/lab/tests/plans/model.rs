@@ -50,6 +50,7 @@ fn results(rate: f64, good: f64) -> Results {
             file: FileId(0),
             session: number,
             place: 0,
+            is_last: true,
             intended: at,
             started: then,
             connected: Some(then),

@@ -29,6 +29,7 @@ fn tuning() -> Tuning {
             warm_up: WarmUp::Fixed(0.0),
             flags: BTreeMap::new(),
             idle_connections: 0,
+            beside: None,
         },
         layout: Layout::default(),
         capacity: 1_000.0,

@@ -60,6 +60,7 @@ mod tests {
             file: FileId(3),
             session: 7,
             place: 1,
+            is_last: true,
             intended: at(10),
             started: at(12),
             connected: Some(at(30)),

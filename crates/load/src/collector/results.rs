@@ -83,6 +83,12 @@ pub struct Requests {
     pub arrivals: u64,
     /// Those of them that were made late, by [`LATE`] or more.
     pub arrivals_late: u64,
+    /// Sessions whose first request was answered well: who was let in.
+    #[serde(default)]
+    pub admitted: u64,
+    /// Sessions whose last request was.
+    #[serde(default)]
+    pub finished: u64,
 }
 
 /// The shorter account of a part of the requests.
@@ -277,6 +283,8 @@ impl Requests {
             latency: three(),
             arrivals: 0,
             arrivals_late: 0,
+            admitted: 0,
+            finished: 0,
         }
     }
 
@@ -299,6 +307,8 @@ impl Requests {
             self.arrivals_late += u64::from(lag >= LATE);
         }
         if record.outcome == Outcome::Good {
+            self.admitted += u64::from(record.place == 0);
+            self.finished += u64::from(record.is_last);
             self.bytes_good = self.bytes_good.saturating_add(record.bytes);
             self.whole.record(record.ended.since(since));
             self.response.record(record.ended.since(record.started));
@@ -329,6 +339,8 @@ impl Requests {
         self.latency.add(&other.latency);
         self.arrivals = self.arrivals.saturating_add(other.arrivals);
         self.arrivals_late = self.arrivals_late.saturating_add(other.arrivals_late);
+        self.admitted = self.admitted.saturating_add(other.admitted);
+        self.finished = self.finished.saturating_add(other.finished);
     }
 }
 

@@ -39,6 +39,7 @@ fn answered(session: u64, intended: u64, ended: u64) -> Record {
         file: FileId(0),
         session,
         place: 0,
+        is_last: true,
         intended: at(intended),
         started: at(intended),
         connected: Some(at(intended)),
@@ -191,6 +192,22 @@ fn a_server_that_answers_some_is_no_faster_than_one_that_answers_all() {
         let requests = of(answers);
         assert_eq!(requests.first_byte.count(), answers);
     }
+}
+
+#[test]
+fn a_session_is_admitted_by_its_first_request_and_finished_by_its_last() {
+    let of =
+        |session, place, is_last, ended| Record { place, is_last, ..answered(session, 0, ended) };
+    // One is whole, of one the rest never comes, one is a single request, and one is refused.
+    let records = [
+        of(0, 0, false, 1_000),
+        of(0, 1, true, 2_000),
+        of(1, 0, false, 1_000),
+        of(2, 0, true, 1_000),
+        Record { outcome: Outcome::Status(503), ..of(3, 0, true, 1_000) },
+    ];
+    let requests = collected(&plan(), &records).requests;
+    assert_eq!((requests.admitted, requests.finished), (3, 2));
 }
 
 #[test]
@@ -355,6 +372,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             file: FileId(place.0),
             session: place.1,
             place: place.2,
+            is_last: place.2 == 0,
             intended: at(intended),
             started: at(started),
             connected: connected.map(at),

@@ -104,12 +104,18 @@ impl Asked {
         if has_length && is_same && is_alone { Outcome::Good } else { Outcome::Wrong }
     }
 
-    /// What is told of it.
-    pub(super) fn record(&self, session: u64, outcome: Outcome, now: Instant) -> Record {
+    /// What is told of it, by the session's number and whether it is the last one of it.
+    pub(super) fn record(
+        &self,
+        (session, is_last): (u64, bool),
+        outcome: Outcome,
+        now: Instant,
+    ) -> Record {
         Record {
             file: self.file,
             session,
             place: self.due.place,
+            is_last,
             intended: self.due.intended,
             started: self.started,
             connected: self.connected,

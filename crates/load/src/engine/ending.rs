@@ -19,7 +19,8 @@ impl Engine<'_> {
         let Some(visit) = self.visits.named(visit) else { return };
         let is_reply = matches!(outcome, Outcome::Good | Outcome::Status(_) | Outcome::Wrong);
         visit.settled(!is_reply, now);
-        self.observer.record(&asked.record(visit.number, outcome, now));
+        let of = (visit.number, visit.is_last(asked.due.burst, asked.due.index));
+        self.observer.record(&asked.record(of, outcome, now));
     }
 
     /// A connection is of no more use; the requests on it are made again or have failed.

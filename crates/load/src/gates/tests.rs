@@ -33,6 +33,7 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
             file: FileId((number % 2) as u32),
             session: number,
             place: 0,
+            is_last: true,
             intended,
             started: intended,
             connected: Some(intended),

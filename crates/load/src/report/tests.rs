@@ -60,6 +60,7 @@ fn run(
             file: FileId(u32::from(plan.clients > 1 && number % 4 == 0)),
             session: number,
             place: 0,
+            is_last: true,
             intended,
             started: intended + Duration::from_micros(20),
             connected: Some(intended + Duration::from_micros(120)),

@@ -13,7 +13,7 @@ use lab::metric;
 use lab::point::{Point, Verdict};
 use lab::results::{Line, Log, Results};
 use lab::setup::WarmUp;
-use lab::spec::{Load, Spec};
+use lab::spec::{Beside, Load, Spec};
 use lab::testbed::{Layout, Testbed};
 use load::gates;
 use tempfile::TempDir;
@@ -266,6 +266,7 @@ fn alone(subject: &str, workload: &str, rate: &str, seconds: f64) -> Spec {
             warm_up: WarmUp::Fixed(0.0),
             flags: BTreeMap::from([(String::from("rate"), rate.into())]),
             idle_connections: 0,
+            beside: None,
         },
         layout: Layout { is_loopback: true, ..Layout::default() },
         factors: BTreeMap::new(),
@@ -308,6 +309,27 @@ fn idle_connections_are_there_when_the_load_begins() {
     spec.load.idle_connections = IDLE;
     let queues = point(&spec).vitals.expect("vitals").queues;
     assert!(queues.open >= 2 * u64::from(IDLE), "{queues:?}");
+}
+
+/// From before the measured time until its end, and of files of its own.
+#[test]
+fn a_second_load_runs_beside_the_first() {
+    for (target, clients) in [(None, "2"), (Some("/webstone/file500.html"), "3")] {
+        let mut spec = alone("sped", "one-packet", "50", 0.2);
+        let flags = [("clients", clients), ("patience", "1")];
+        spec.load.beside = Some(Beside {
+            workload: String::from("webstone"),
+            target: target.map(String::from),
+            flags: flags.map(|(name, value)| (name.into(), value.into())).into(),
+            begins_s: 0.2,
+        });
+        let point = point(&spec);
+        let second = point.beside.expect("a second load");
+        assert!(second.flow.goodput > 0 && second.flow.failed == 0, "{target:?} {second:?}");
+        assert_eq!(second.measured, point.load.expect("a load").measured, "{target:?}");
+        let command = point.commands.beside;
+        assert_eq!(command.contains("wsesslog:SCRATCH/"), target.is_some(), "{command}");
+    }
 }
 
 /// At the maximum nobody goes for another where figures stand beside a paper's; who asks for the
