@@ -1,9 +1,9 @@
-//! How many connections an accept phase takes: as many as are worked on soon, beside those that
-//! have something to be done already.
+//! How many connections an accept phase takes: as many as are worked on soon.
 //!
 //! Accepting and working have to be balanced (Brecht04 8). Who is taken out of the kernel's queue
-//! waits where nobody sees it, so no more are taken than fit into a short time. But whoever is kept
-//! has no more right to the server than who comes: newcomers always get a share of the turns.
+//! waits where nobody sees it, so no more are taken than fit into a short time, however many others
+//! are ready: then the rounds are long, few newcomers come in, and who has been let in is served to
+//! the end. Newcomers as many as are ready would double those with each round.
 
 use std::mem;
 
@@ -40,8 +40,6 @@ pub struct Phase {
     /// What a newcomer costs: to be taken, and its turns.
     each_ns: f64,
     is_known: bool,
-    /// Of all turns, those of others than newcomers.
-    others: f64,
     looked: Instant,
     seen: Work,
     /// What was done lately, in the order of [`Work`].
@@ -56,19 +54,17 @@ impl Phase {
             turns: turns.into(),
             each_ns: COST_FIRST_NS,
             is_known: false,
-            others: 0.0,
             looked: Instant::ORIGIN,
             seen: Work::default(),
             lately: [0.0; 4],
         }
     }
 
-    /// How many a phase takes, for work of a time, where so many are ready.
+    /// How many a phase takes, for work of a time.
     #[must_use]
-    pub fn limit(&self, time: Duration, ready: usize) -> u32 {
+    pub fn limit(&self, time: Duration) -> u32 {
         let soon = time.as_nanos() as f64 / self.each_ns.max(1.0);
-        let others = ready as f64 * self.others;
-        (soon.max(others) as u32).max(LIMIT_MIN)
+        (soon as u32).max(LIMIT_MIN)
     }
 
     /// How many newcomers a second it could take, if it did nothing else; 0: not known.
@@ -97,7 +93,6 @@ impl Phase {
             *sum = KEPT * *sum + grown as f64;
         }
         let [accepted, accept_ns, worked, work_ns] = self.lately;
-        self.others = (1.0 - self.turns * accepted / worked.max(1.0)).max(0.0);
         if accepted >= COSTED_MIN && worked >= COSTED_MIN {
             self.each_ns = accept_ns / accepted + self.turns * work_ns / worked;
             self.is_known = true;
@@ -128,26 +123,17 @@ mod tests {
     #[test]
     fn as_many_are_taken_as_fit_into_its_time() {
         for (each_ns, limit) in [(10_000, 500), (100_000, 50), (1_000_000, 16), (50_000_000, 16)] {
-            let taken = known(each_ns).limit(TIME, 0);
+            let taken = known(each_ns).limit(TIME);
             assert!(taken.abs_diff(limit) <= limit / 20, "{each_ns} ns each: {taken}");
         }
     }
 
     #[test]
-    fn who_comes_has_a_right_beside_those_who_are_kept() {
-        let mut phase = Phase::new(1);
-        let work = Work { accepted: 100, accept_ns: 0, worked: 1000, work_ns: 20_000_000 };
-        phase.observe(Instant::from_ms(1), &work);
-        let limit = phase.limit(TIME, 1000);
-        assert!((800..=1000).contains(&limit), "{limit}");
-    }
-
-    #[test]
     fn few_connections_tell_nothing() {
         let mut phase = Phase::new(1);
-        let first = phase.limit(TIME, 0);
+        let first = phase.limit(TIME);
         let work = Work { accepted: 2, accept_ns: 1_000_000_000, worked: 2, work_ns: 0 };
         phase.observe(Instant::from_ms(1), &work);
-        assert_eq!(phase.limit(TIME, 0), first);
+        assert_eq!(phase.limit(TIME), first);
     }
 }

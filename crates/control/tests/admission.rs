@@ -26,6 +26,7 @@ fn world(capacity: f64, times: f64) -> World {
         stalls: Vec::new(),
         varies: 0.0,
         kept: (0, 1.0),
+        requests: 1,
         closed: 0,
         room_max: u32::MAX,
         lasts: LASTS,
@@ -116,14 +117,30 @@ fn clients_who_wait_for_their_turn_are_refused_by_nobody() {
     }
 }
 
-/// Who has a connection already asks as often as he can, and newcomers still get their share.
+/// Who has a connection already asks as often as he can, and comes first; newcomers still get in.
 #[test]
 fn newcomers_are_served_beside_those_who_stay() {
-    for (times, least) in [(0.2, 0.19), (0.3, 0.28), (1.2, 0.35), (2.0, 0.35)] {
+    for (times, least) in [(0.2, 0.19), (0.3, 0.28), (1.2, 0.17), (2.0, 0.17)] {
         let world = World { kept: (100, 0.7), ..world(4000.0, times) };
         let seen = flooded(&world);
         assert!(seen.kept(&world) > least, "{times} times: {:.3} are kept", seen.kept(&world));
         assert!(times > 1.0 || seen.refused == 0, "{times} times: {} are refused", seen.refused);
+    }
+}
+
+/// Who has been let in is served before others are.
+#[test]
+fn who_is_let_in_is_served_to_the_end() {
+    for capacity in [400.0, 3000.0] {
+        for (times, quota) in [(1.2, None), (2.0, None), (2.0, Some((0.15, 0.007))), (3.0, None)] {
+            let world = World { requests: 7, quota, ..world(capacity, times) };
+            let seen = flooded(&world);
+            let (kept, finished, wait) = (seen.kept(&world), seen.finished(), seen.wait(0.99));
+            let what = format!("{capacity}/s, {times} times, {quota:?}");
+            assert!(kept > 0.95, "{what}: {kept:.3} are kept");
+            assert!(finished > 0.99, "{what}: of those let in {finished:.3} are served");
+            assert!(wait < 0.1, "{what}: 1 of 100 waits for {wait:.3} s");
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct World {
     /// Connections that are kept and always ask for something, and of what a newcomer costs, what
     /// one of their turns does.
     pub(crate) kept: (usize, f64),
+    /// Requests of a client, one after the other on one connection.
+    pub(crate) requests: u32,
     /// Clients who come again, on another connection, as soon as they are served.
     pub(crate) closed: usize,
     /// Those that the kernel lets wait, whatever is asked for.
@@ -45,6 +47,8 @@ pub(crate) struct World {
 #[derive(Default)]
 pub(crate) struct Seen {
     good: u64,
+    /// Clients whose first request was answered in time.
+    pub(crate) begun: u64,
     pub(crate) refused: u64,
     /// Of good replies, without the round trips; in order.
     waits: Vec<f64>,
@@ -65,7 +69,12 @@ const CALM_PHASE: Duration = Duration::from_millis(20);
 const FLOOD_PHASE: Duration = Duration::from_millis(5);
 
 impl Seen {
-    /// Good replies, of all that the server can.
+    /// Clients who were answered all they asked, of those who were answered at all.
+    pub(crate) fn finished(&self) -> f64 {
+        self.good as f64 / self.begun.max(1) as f64
+    }
+
+    /// Clients who were answered all they asked, of all that the server can serve.
     pub(crate) fn kept(&self, world: &World) -> f64 {
         self.good as f64 / (world.lasts - world.counts_from) / world.capacity
     }
@@ -86,6 +95,8 @@ struct Client {
     since: f64,
     hash: u32,
     comes_again: bool,
+    /// Requests that were answered.
+    answered: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -95,6 +106,8 @@ enum Event {
     Again,
     Syn(Client, u32),
     Ack(Client, u32),
+    /// One who was answered before asks for more.
+    Asks(Client),
     Round,
 }
 
@@ -136,6 +149,7 @@ pub(crate) fn run_changed(
         admission,
         events: BinaryHeap::new(),
         queue: VecDeque::new(),
+        asked: Vec::new(),
         sample: Sample::default(),
         phase: Phase::new(2),
         work: Work::default(),
@@ -168,6 +182,8 @@ struct Socket<'w> {
     admission: Admission,
     events: BinaryHeap<Reverse<At>>,
     queue: VecDeque<Client>,
+    /// Those who have a connection, and have asked.
+    asked: Vec<Client>,
     sample: Sample,
     phase: Phase,
     work: Work,
@@ -209,7 +225,8 @@ impl Socket<'_> {
         match event {
             Event::Arrival => self.arrives(now),
             Event::Again => {
-                let client = Client { since: now, hash: self.draw.below(ALL), comes_again: true };
+                let hash = self.draw.below(ALL);
+                let client = Client { since: now, hash, comes_again: true, answered: 0 };
                 self.happens(now, Event::Syn(client, 0));
             }
             Event::Syn(client, _) | Event::Ack(client, _)
@@ -232,11 +249,19 @@ impl Socket<'_> {
             }
             Event::Ack(client, _) => {
                 self.queue.push_back(client);
-                if mem::take(&mut self.idles) {
-                    self.at(self.ran(now, 0.0), Event::Round);
-                }
+                self.wake(now);
+            }
+            Event::Asks(client) => {
+                self.asked.push(client);
+                self.wake(now);
             }
             Event::Round => self.round(now),
+        }
+    }
+
+    fn wake(&mut self, now: f64) {
+        if mem::take(&mut self.idles) {
+            self.at(self.ran(now, 0.0), Event::Round);
         }
     }
 
@@ -244,7 +269,8 @@ impl Socket<'_> {
         let rate = self.world.offered.iter().rfind(|(from, _)| *from <= now).expect("a rate").1;
         let gap = -(1.0 - self.draw.unit()).ln() / rate;
         self.at(now + gap, Event::Arrival);
-        let client = Client { since: now, hash: self.draw.below(ALL), comes_again: false };
+        let hash = self.draw.below(ALL);
+        let client = Client { since: now, hash, comes_again: false, answered: 0 };
         self.happens(now, Event::Syn(client, 0));
     }
 
@@ -284,23 +310,25 @@ impl Socket<'_> {
         self.look(now);
         let time = if self.admission.told().is_flood { FLOOD_PHASE } else { CALM_PHASE };
         let (kept, each) = self.world.kept;
-        let limit = self.phase.limit(time, kept) as usize;
+        let asked = mem::take(&mut self.asked);
+        let limit = self.phase.limit(time) as usize;
         self.emptied |= self.queue.len() < limit;
         let newcomers: Vec<_> = self.queue.drain(..limit.min(self.queue.len())).collect();
-        if newcomers.is_empty() && kept == 0 {
+        if newcomers.is_empty() && kept + asked.len() == 0 {
             self.idles = true;
             return;
         }
         let times = if now >= self.change.0 { self.change.1 } else { 1.0 };
         let speed = self.speeds[((now * 10.0) as usize).min(self.speeds.len() - 1)];
         let share = self.world.quota.map_or(1.0, |(share, _)| share);
-        let cost = share / self.world.capacity / times / speed;
+        let turns = ACCEPTING + (1.0 - ACCEPTING) * f64::from(self.world.requests);
+        let cost = share / self.world.capacity / turns / times / speed;
         let accepted = self.ran(now, ACCEPTING * cost * newcomers.len() as f64);
         let mut worked = self.ran(accepted, each * cost * kept as f64);
         self.sample.accepted += newcomers.len() as u64;
         self.work.accepted += newcomers.len() as u64;
-        self.work.worked += (2 * newcomers.len() + kept) as u64;
-        for client in newcomers {
+        self.work.worked += (2 * newcomers.len() + asked.len() + kept) as u64;
+        for client in newcomers.into_iter().chain(asked) {
             worked = self.ran(worked, (1.0 - ACCEPTING) * cost);
             self.served(worked, client);
         }
@@ -311,11 +339,20 @@ impl Socket<'_> {
     }
 
     fn served(&mut self, at: f64, client: Client) {
-        let World { round_trip, patience, counts_from, lasts, .. } = *self.world;
+        let World { round_trip, patience, counts_from, lasts, requests, .. } = *self.world;
         let took = at + round_trip - client.since;
-        if took <= patience && at >= counts_from && at < lasts {
-            self.seen.good += 1;
-            self.seen.waits.push(took - 2.0 * round_trip);
+        let answered = client.answered + 1;
+        let is_seen = at >= counts_from && at < lasts;
+        if took <= patience && is_seen {
+            let trips = if answered > 1 { 1.0 } else { 2.0 };
+            self.seen.waits.push(took - trips * round_trip);
+            self.seen.begun += u64::from(answered == 1);
+            self.seen.good += u64::from(answered == requests);
+        }
+        if took <= patience && answered < requests {
+            // As it is there, but its client has sent it half a round trip before.
+            let since = at + 0.5 * round_trip;
+            self.at(at + round_trip, Event::Asks(Client { since, answered, ..client }));
         }
         if client.comes_again {
             self.at(at + round_trip, Event::Again);

@@ -59,15 +59,8 @@ impl Intake {
         Self { sides, phase: Phase::new(turns) }
     }
 
-    /// How many connections may be taken from the listening socket at that place before other work,
-    /// where so many others are ready.
-    pub(crate) fn quota(
-        &mut self,
-        worker: &Worker<'_>,
-        place: usize,
-        now: Instant,
-        ready: usize,
-    ) -> u32 {
+    /// How many connections may be taken from the listening socket at that place before other work.
+    pub(crate) fn quota(&mut self, worker: &Worker<'_>, place: usize, now: Instant) -> u32 {
         let Server { dials, architecture, .. } = worker.server;
         if self.phase.is_due(now) {
             self.phase.observe(now, &work(worker));
@@ -78,7 +71,7 @@ impl Intake {
             let is_tuned = own == ACCEPT_INF && !self.sides[place].admission.is_frozen();
             let is_flood = worker.server.admissions.is_flood(place);
             let time = if is_flood { dials.phase() } else { dials.queue_delay() };
-            if is_tuned { self.phase.limit(time, ready) } else { own }
+            if is_tuned { self.phase.limit(time) } else { own }
         })
     }
 

@@ -163,7 +163,7 @@ impl<'s> Loop<'s> {
         let mut lost = 0;
         for (place, listener) in self.accepting.listeners(&self.books) {
             let (worker, now) = (self.books.worker, self.books.now.at);
-            let limit = self.accepting.intake.quota(worker, place, now, self.ready.len());
+            let limit = self.accepting.intake.quota(worker, place, now);
             let (mut taken, mut emptied) = (0, false);
             for _ in 0..limit {
                 let stays = match self.accepting.take(listener, &mut self.books) {

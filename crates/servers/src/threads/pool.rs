@@ -277,7 +277,7 @@ impl Member<'_> {
         turn.first += 1;
         for (place, listener) in server.listeners_from(turn.first) {
             let (before, mut emptied) = (turn.queue.len(), false);
-            for _ in 0..intake.quota(worker, place, books.now.at, 0) {
+            for _ in 0..intake.quota(worker, place, books.now.at) {
                 if turn.queue.len() >= room {
                     break;
                 }

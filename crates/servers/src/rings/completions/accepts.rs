@@ -86,7 +86,7 @@ impl Completions<'_> {
 
     /// Tells who has come in the last round, and how many may in the next.
     fn quota(&mut self, n: usize) -> u32 {
-        let (worker, ready) = (self.books.worker, self.turns);
+        let worker = self.books.worker;
         let Accepts { in_flight, many, brought, limit, .. } = self.accepts[n];
         let now = self.books.now.at;
         // One that takes many takes all who wait; of the others one has come back for each who did.
@@ -95,7 +95,7 @@ impl Completions<'_> {
             self.accepts[n].singly_until = now + SINGLY_FOR;
         }
         self.intake.brought(worker, n, brought, emptied);
-        let limit = self.intake.quota(worker, n, now, ready);
+        let limit = self.intake.quota(worker, n, now);
         self.accepts[n] = Accepts { brought: 0, limit, ..self.accepts[n] };
         limit
     }
