@@ -84,7 +84,10 @@ pub const RESPONSE: Metric =
 /// Of good replies, from the intended start.
 pub const P50: Metric = time("median response time", |point| quantile(point, 0.5));
 
-/// Of good replies, from the intended start.
+/// See [`P50`].
+pub const P95: Metric = time("95th percentile of response times", |point| quantile(point, 0.95));
+
+/// See [`P50`].
 pub const P99: Metric = time("99th percentile of response times", |point| quantile(point, 0.99));
 
 fn quantile(point: &Point, share: f64) -> Option<f64> {
@@ -278,7 +281,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 35] = [
+pub const ALL: [&Metric; 36] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -288,6 +291,7 @@ pub const ALL: [&Metric; 35] = [
     &CLIENT_LATENCY,
     &RESPONSE,
     &P50,
+    &P95,
     &P99,
     &FINISHED,
     &FINISHED_SHARE,

@@ -90,7 +90,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             regret(&design, known),
         ],
         tables: vec![
-            promised::table(&design, known, promised::WAIT_MS),
+            promised::table(&design, known, promised::AT_ONCE),
             curves::table(&design, known, &curves::OF_LOAD),
         ],
         ..frame::section(&EXPERIMENT, "A flood", known, &design.subjects)

@@ -6,7 +6,8 @@ mod rows;
 mod told;
 
 use self::rows::{Asks, FLOODS, Flood};
-use super::{disk, frame, overload, promised};
+use super::promised::{self, Promise};
+use super::{disk, frame, overload};
 use crate::curves;
 use crate::design::{Design, Plan, RATES, are_over};
 use crate::experiment::Experiment;
@@ -128,7 +129,7 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut answer = overload::answer(&design, known);
     answer.extend(told::not_offered(&design, known));
     let promised = match flood.asks {
-        Asks::OnePacket => promised::table(&design, known, wait_ms(&design)),
+        Asks::OnePacket => promised::table(&design, known, promise(flood, &design)),
         Asks::Sessions => told::sessions(&design, known),
     };
     let compared = flood.is_compared.then(|| told::compared(flood, &design, known));
@@ -144,16 +145,19 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 
 /// What is promised to clients so far away, who make a round trip for their connection and one for
 /// their request.
-fn wait_ms(design: &Design) -> f64 {
+fn promise(flood: &Flood, design: &Design) -> Promise {
     const TRIPS: f64 = 2.0;
-    promised::WAIT_MS + TRIPS * f64::from(design.layout.round_trip_ms.unwrap_or(0))
+    let promise = if flood.patience_s > 1.0 { promised::PATIENT } else { promised::AT_ONCE };
+    let far_ms = TRIPS * f64::from(design.layout.round_trip_ms.unwrap_or(0));
+    Promise { wait_ms: promise.wait_ms + far_ms, ..promise }
 }
 
 /// Of a load and of the one beside it.
-const METRICS: [&Metric; 8] = [
+const METRICS: [&Metric; 9] = [
     &metric::OFFERED,
     &metric::GOODPUT,
     &metric::P50,
+    &metric::P95,
     &metric::P99,
     &metric::SECOND_GOODPUT,
     &metric::SECOND_P99,

@@ -204,7 +204,7 @@ fn grown(setup: &Setup, design: &Design, known: &Known<'_>) -> Table {
         let capacity = design.capacity(known, of)?.replies_per_s;
         let (good, p99) = told(of)?;
         let kept = good.median / capacity;
-        let is_met = kept >= KEPT && p99.median <= promised::WAIT_MS;
+        let is_met = kept >= KEPT && p99.median <= promised::AT_ONCE.wait_ms;
         Some(vec![
             of.to_string(),
             number(capacity),
