@@ -102,10 +102,13 @@ fn of_whole(results: &Results, share: f64) -> Option<f64> {
 /// Sessions whose last request was answered well.
 pub const FINISHED: Metric = metric("sessions finished", "sessions/s", |point| {
     let load = point.load.as_ref()?;
-    each(load.requests.finished as f64, load.measured.as_secs_f64())
+    // Results of old do not tell who was let in.
+    let is_told = load.requests.admitted > 0 || load.flow.goodput == 0;
+    is_told.then(|| each(load.requests.finished as f64, load.measured.as_secs_f64()))?
 });
 
-/// Of those that were let in, whose first request was answered.
+/// Of those that were let in, whose first request was answered; both within what is measured, so
+/// that those that were let in before may make it more than all.
 pub const FINISHED_SHARE: Metric = metric("finished, of those let in", "%", |point| {
     let requests = &point.load.as_ref()?.requests;
     Some(100.0 * each(requests.finished as f64, requests.admitted as f64)?)

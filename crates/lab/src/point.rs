@@ -39,7 +39,7 @@ pub struct Point {
     pub site: Option<InMemory>,
     /// What the clients saw; none if there was no measurement.
     pub load: Option<Results>,
-    /// What those of the load beside it saw in the same time.
+    /// What those of the load beside it saw for as long, which begins and ends up to 0.2 s later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Results>,
     /// What the server counted meanwhile, by its own names; of Weir alone.

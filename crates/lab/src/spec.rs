@@ -84,8 +84,13 @@ impl Load {
             WarmUp::Fixed(seconds) => seconds,
             WarmUp::Steady(most) => 2.0 * STEADY_S.min(f64::from(most)),
         };
-        let begins_s = self.beside.as_ref().map_or(0.0, |beside| beside.begins_s);
-        self.seconds + begins_s + warm_up + BESIDE_S
+        // Its last clients are waited for until they give up.
+        let of_second = |beside: &Beside| {
+            let patience = beside.flags.get("patience").and_then(|text| text.parse::<f64>().ok());
+            beside.begins_s + patience.unwrap_or(0.0)
+        };
+        let second = self.beside.as_ref().map_or(0.0, of_second);
+        self.seconds + second + warm_up + BESIDE_S
     }
 }
 

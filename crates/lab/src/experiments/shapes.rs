@@ -38,7 +38,7 @@ const SHAPES: [Shape; 2] = [
         name: "flood-bursts",
         title: "Bursts",
         question: "are bursts answered whole that are no flood on the average?",
-        says: "Here as many come within 10 ms as the server answers in 100 ms, three times a \
+        says: "Here as many come within 30 ms as the server answers in 100 ms, three times a \
                second, so that it is asked for 0.3 of its capacity on the average, and nobody has \
                to be turned away.",
         flag: bursts,
@@ -72,8 +72,8 @@ const INTERVAL_S: f64 = 0.2;
 
 /// A burst is what the server answers in so many seconds...
 const BURST_S: f64 = 0.1;
-/// ... which comes within so many: what one client can begin, nearly at once...
-const WITHIN_S: f64 = 0.01;
+/// ... which comes within so many, as it says above: what one client can begin in time...
+const WITHIN_S: f64 = 0.03;
 /// ... and this is what is asked for on the average, of the capacity.
 const AVERAGE: f64 = 0.3;
 /// `weir load` takes twice as many steps.
@@ -87,7 +87,7 @@ const FLOOD: f64 = 2.0;
 
 fn bursts(rate: f64, seconds: f64) -> (&'static str, String) {
     let period_s = BURST_S / AVERAGE;
-    let count = (seconds / period_s).floor().clamp(1.0, BURSTS_MAX) as usize;
+    let count = (seconds / period_s).round().clamp(1.0, BURSTS_MAX) as usize;
     let one =
         format!("{}:{WITHIN_S},0:{:.4}", rounded(rate * BURST_S / WITHIN_S), period_s - WITHIN_S);
     ("steps", vec![one; count].join(","))
@@ -195,9 +195,14 @@ fn grown(setup: &Setup, design: &Design, known: &Known<'_>) -> Table {
     let told = |of: &Subject| {
         let (_, cell) = cells(design, known).find(|(subject, _)| *subject == of)?;
         let loads = cell.points().filter_map(|point| point.load.as_ref());
-        let ends = loads.filter_map(|load| between(load, from_s, lasts_s));
-        let (good, p99): (Vec<f64>, Vec<f64>) =
-            ends.map(|end| (end.flow.goodput as f64 / (lasts_s - from_s), p99_ms(&end))).unzip();
+        let ends = loads.filter_map(|load| {
+            let each_s = load.intervals.lasts().as_secs_f64();
+            // Only whole intervals are told.
+            let begins_s = (from_s / each_s).ceil() * each_s;
+            let end = between(load, begins_s, lasts_s)?;
+            Some((end.flow.goodput as f64 / (lasts_s - begins_s), p99_ms(&end)?))
+        });
+        let (good, p99): (Vec<f64>, Vec<f64>) = ends.unzip();
         Some((Spread::of(good)?, Spread::of(p99)?))
     };
     let row = |of: &Subject| {

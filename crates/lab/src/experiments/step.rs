@@ -140,7 +140,8 @@ struct Told {
     /// From the flood's end until clients are answered as before; none: not in this run.
     recovers_s: Vec<Option<f64>>,
     /// Of the replies in the flood's first second, the 99th percentile in the worst run, in
-    /// milliseconds: until something is done about a flood, it is in a queue. None: no reply.
+    /// milliseconds: until something is done about a flood, it is in a queue. None: no reply in one
+    /// of them.
     first_p99_ms: Option<f64>,
     /// Verification, in any of its runs.
     is_failed: bool,
@@ -203,10 +204,10 @@ fn told(
         Dot { x, y, spread: (y, y), mark }
     };
     let points = runs.first()?.iter().map(dot).collect();
-    let first = |load: &Results| Some(p99_ms(&between(load, part, part + FIRST_S.min(part))?));
+    let first = |load: &Results| p99_ms(&between(load, part, part + FIRST_S.min(part))?);
     let loads = cell.points().filter_map(|point| point.load.as_ref());
     Some(Told {
-        first_p99_ms: loads.filter_map(first).reduce(f64::max),
+        first_p99_ms: loads.map(first).reduce(|a, b| Some(a?.max(b?))).flatten(),
         series: Series { label: label.clone(), points, is_reference: false },
         label,
         parts: [spread(0.0)?, spread(part)?, spread(2.0 * part)?],
@@ -226,9 +227,9 @@ pub(super) fn between(load: &Results, from_s: f64, to_s: f64) -> Option<Interval
     })
 }
 
-/// Of good replies; 0 of none.
-pub(super) fn p99_ms(of: &Interval) -> f64 {
-    of.whole.quantile(0.99).as_secs_f64() * 1e3
+/// Of good replies; `None`: there was none.
+pub(super) fn p99_ms(of: &Interval) -> Option<f64> {
+    (of.whole.count() > 0).then(|| of.whole.quantile(0.99).as_secs_f64() * 1e3)
 }
 
 pub(super) fn pieces(load: &Results, capacity: f64) -> Vec<Piece> {

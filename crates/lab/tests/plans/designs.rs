@@ -242,7 +242,11 @@ fn nobody_is_waited_for_longer_than_a_point_may_cost() {
             let flags = &spec.load.flags;
             let is_open = flags.contains_key("rate") || flags.contains_key("steps");
             let patience_s = flags.get("patience").and_then(|text| text.parse::<f64>().ok());
-            let is_short = patience_s.is_some_and(|patience_s| patience_s <= 1.5);
+            let of_second =
+                spec.load.beside.as_ref().and_then(|beside| beside.flags.get("patience"));
+            let second_s = of_second.and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+            let is_short =
+                patience_s.is_some_and(|patience_s| patience_s <= 1.5) && second_s <= 8.0;
             let is_asked = of.name.contains("-patience-");
             assert!(!is_open || is_short || is_asked, "{}: {flags:?}", of.name);
             are_open += usize::from(is_open);

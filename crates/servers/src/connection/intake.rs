@@ -112,7 +112,8 @@ impl Intake {
             // What another has set, and for which setting of the knobs, is not known.
             *side = Side { looked: now, applied: None, ..Side::new(server, place, now) };
         }
-        side.admission.bind(bounds(server, side.filters));
+        let bounds = bounds(server, side.filters);
+        side.admission.bind(bounds);
         let mut seen = Sample::default();
         if !side.admission.is_frozen() {
             let Ok(queue) = listener.queue() else { return };
@@ -128,7 +129,7 @@ impl Intake {
             side.admission.observe(now, &seen);
         }
         if let Some(log) = &server.admission_log {
-            side.tell(now, server, seen, |record| log.tell(worker.number, place, record));
+            side.tell((now, bounds, seen), |record| log.tell(worker.number, place, record));
         }
         let told = side.admission.told();
         let again = if told.is_flood { SET_AGAIN_FLOOD } else { SET_AGAIN_CALM };
@@ -164,9 +165,9 @@ impl Side {
     }
 
     /// Tells what was seen and is set, and first how it began.
-    fn tell(&mut self, now: Instant, server: &Server, sample: Sample, tell: impl Fn(&Record)) {
+    fn tell(&mut self, seen: (Instant, Bounds, Sample), tell: impl Fn(&Record)) {
         self.begins.take().iter().for_each(&tell);
-        let (bounds, setting) = (bounds(server, self.filters), self.admission.setting());
+        let ((now, bounds, sample), setting) = (seen, self.admission.setting());
         tell(&Record::Looks { now, bounds, sample, setting });
     }
 

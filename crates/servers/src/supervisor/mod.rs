@@ -55,11 +55,7 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     let inheritance = Inheritance::take();
     let mut supervisor = Supervisor {
         signals: &signals,
-        admin: Admin::open(&settings, &signals, &|address| {
-            // It is handed over behind those of the site.
-            let others = settings.listen.iter().filter(|other| *other == address).count();
-            inheritance.as_ref()?.listener(address, others)
-        })?,
+        admin: Admin::open(&settings, &signals, &|address| inheritance.as_ref()?.admin(address))?,
         generations: Vec::new(),
         started: 0,
         executable: upgrade::executable().map_err(blind)?,

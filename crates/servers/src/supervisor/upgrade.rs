@@ -19,6 +19,9 @@ use crate::shared::server::Server;
 /// socket; a line for each.
 const VARIABLE: &str = "WEIR_UPGRADE";
 
+/// Before the address of the socket where the operator is answered.
+const ADMIN: &str = "admin ";
+
 /// Another program on its way.
 pub(crate) struct Upgrade {
     pub(crate) pid: Pid,
@@ -32,6 +35,8 @@ pub(crate) struct Upgrade {
 pub(crate) struct Inheritance {
     ready: Wake,
     listeners: Vec<(Address, RawFd)>,
+    /// Where the operator is answered.
+    admin: Option<(Address, RawFd)>,
 }
 
 /// Where this program lies, by the name that it was called by: where that is a link, it may lead to
@@ -64,8 +69,10 @@ impl Upgrade {
         let mut text = format!("{}\n{}\n", process::id(), ready.number());
         let mut kept = vec![ready.as_fd_ref()];
         let site = server.settings.listen.iter().cloned().zip(&server.listeners);
-        for (address, listener) in site.chain(admin) {
-            text.push_str(&format!("{} {address}\n", listener.number()));
+        let site = site.map(|(address, listener)| ("", address, listener));
+        let admin = admin.map(|(address, listener)| (ADMIN, address, listener));
+        for (mark, address, listener) in site.chain(admin) {
+            text.push_str(&format!("{} {mark}{address}\n", listener.number()));
             kept.push(listener.as_fd_ref());
         }
         let arguments = std::env::args_os().skip(1);
@@ -102,11 +109,16 @@ impl Inheritance {
             return None;
         }
         let ready = Wake::take_over(lines.next()?.parse().ok()?).ok()?;
-        let listeners = lines.map_while(|line| {
-            let (number, address) = line.split_once(' ')?;
-            Some((address.parse().ok()?, number.parse().ok()?))
-        });
-        Some(Self { ready, listeners: listeners.collect() })
+        let (mut listeners, mut admin) = (Vec::new(), None);
+        for line in lines {
+            let (number, said) = line.split_once(' ')?;
+            let number = number.parse().ok()?;
+            match said.strip_prefix(ADMIN) {
+                Some(address) => admin = Some((address.parse().ok()?, number)),
+                None => listeners.push((said.parse().ok()?, number)),
+            }
+        }
+        Some(Self { ready, listeners, admin })
     }
 
     /// The socket that listens there, if it was handed over: of those that are named alike the one
@@ -117,13 +129,12 @@ impl Inheritance {
         others: usize,
     ) -> Option<io::Result<Arc<Listener>>> {
         let mut all = self.listeners.iter().filter(|(known, _)| known == address);
-        let (_, number) = all.nth(others)?;
-        let listener = match address {
-            // A service manager's stays the manager's.
-            Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),
-            _ => Listener::take_over(*number),
-        };
-        Some(listener.map(Arc::new))
+        all.nth(others).map(taken_over)
+    }
+
+    /// The same of where the operator is answered.
+    pub(crate) fn admin(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
+        self.admin.iter().find(|(known, _)| known == address).map(taken_over)
     }
 
     /// The sockets that a service manager handed to the program before this one.
@@ -135,11 +146,21 @@ impl Inheritance {
     /// Tells whoever handed over that this program serves. Where it does not listen any more
     /// nobody does: the kernel would otherwise go on queueing clients there.
     pub(crate) fn ready(self) {
-        let own = self.listeners.iter().filter(|(known, _)| !matches!(known, Address::Fd(_)));
+        let all = self.listeners.iter().chain(&self.admin);
+        let own = all.filter(|(known, _)| !matches!(known, Address::Fd(_)));
         // What this program uses was taken over before and is not taken over twice.
         for listener in own.filter_map(|(_, number)| Listener::take_over(*number).ok()) {
             let _ = listener.stop();
         }
         self.ready.wake();
     }
+}
+
+fn taken_over((address, number): &(Address, RawFd)) -> io::Result<Arc<Listener>> {
+    let listener = match address {
+        // A service manager's stays the manager's.
+        Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),
+        _ => Listener::take_over(*number),
+    };
+    listener.map(Arc::new)
 }

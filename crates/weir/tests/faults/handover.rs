@@ -114,7 +114,8 @@ fn an_address_left_out_of_an_upgrade_is_refused() {
 #[test]
 fn sockets_that_are_named_alike_are_all_handed_on() {
     let home = Home::new(Fixture::new());
-    home.configure(&combinations(Program::Weir)[0], ALIKE);
+    let combination = &combinations(Program::Weir)[0];
+    home.configure(combination, ALIKE);
     let mut server = home.serve(&home.binary());
     let admin = server.await_admin();
     let addresses = server.addresses.clone();
@@ -130,6 +131,7 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
     server.await_line("retires");
     check(&server, "a reload");
     let known = workers(&server);
+    home.configure(combination, &ALIKE.replace('[', "[\"127.0.0.1:0\", "));
     server.signal(Signal::USR2);
     let new = new_child(&server, &known);
     server.await_line("this one retires");

@@ -1,7 +1,8 @@
 //! Every subject starts, answers with what is in its files, is seen at work and goes.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +35,47 @@ fn floors_serve() {
             check(name, &["one-packet"]);
         }
     }
+}
+
+/// Whatever is measured of them is the cost of that.
+#[test]
+fn refusers_refuse_everybody() {
+    for (name, kind) in subject::all() {
+        let Kind::Floor(Floor { refuses: true, .. }) = kind else { continue };
+        let bench = Bench::new(&["one-packet"]);
+        let (running, address) =
+            bench.start(&subject(name)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        // A queue for nobody has room for one.
+        let _fills = [knocked(address), knocked(address)];
+        let expected = match name {
+            "refuse-syn" | "refuse-queue" => "no connection",
+            "refuse-handshake" => "a connection, and nothing by it",
+            "refuse-reset" => "a connection that ends",
+            "refuse-503" => "a reply of 503",
+            other => panic!("what does {other} do?"),
+        };
+        assert_eq!(knocked(address).1, expected, "{name}");
+        running.stop();
+    }
+}
+
+/// What somebody gets who asks for a file, and his connection.
+fn knocked(at: SocketAddr) -> (Option<TcpStream>, &'static str) {
+    // A SYN that is dropped is sent again after a second.
+    const SOON: Duration = Duration::from_millis(500);
+    let Ok(mut stream) = TcpStream::connect_timeout(&at, SOON) else {
+        return (None, "no connection");
+    };
+    stream.set_read_timeout(Some(SOON)).expect("set");
+    let mut reply = [0; 64];
+    let asked = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let told = match asked.and_then(|()| stream.read(&mut reply)) {
+        Ok(n) if reply[..n].starts_with(b"HTTP/1.1 503 ") => "a reply of 503",
+        Ok(1..) => "another reply",
+        Err(e) if e.kind() == ErrorKind::WouldBlock => "a connection, and nothing by it",
+        Ok(0) | Err(_) => "a connection that ends",
+    };
+    (Some(stream), told)
 }
 
 #[test]

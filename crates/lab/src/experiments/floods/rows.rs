@@ -135,7 +135,8 @@ pub(super) const FLOODS: [Flood; 9] = [
         question: "does a server keep what it can do in a flood beside 2,000 slow readers?",
         says: "The capacity and each rate are measured without slow readers; then each rate is \
                asked for again beside 2,000 clients who take 4 KiB in a second of a file of 5 MB, \
-               and give up after eight.",
+               and give up after eight. They come all at once, a second before the warm-up: a \
+               short queue lets in fewer, as the connections open tell, and has less to do.",
         beside: Some(slow_readers),
         is_compared: true,
         multiples: &[0.9, 2.0],
@@ -205,8 +206,7 @@ fn who_stay() -> Beside {
     )
 }
 
-/// A file of which no send buffer holds much; clients who give up before the point's end begin
-/// anew, and the others are not waited for.
+/// A file of which no send buffer holds much. A point waits for its last clients to give up.
 fn slow_readers() -> Beside {
     beside(
         "webstone",
