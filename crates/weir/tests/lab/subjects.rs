@@ -143,9 +143,6 @@ fn subjects_start_on_a_machine_of_their_own() {
         Err(why) => return println!("not tested: {why}"),
     };
     let bench = Bench::on(testbed, &["one-packet"]);
-    let here = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = here.local_addr().expect("its address").port();
-    let address = SocketAddr::new(bench.testbed.server.address, port);
     let namespace_of = |pid| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a namespace");
     for (name, kind) in subject::all() {
         if let Kind::Peer(peer) = kind
@@ -154,6 +151,11 @@ fn subjects_start_on_a_machine_of_their_own() {
             println!("not tested: {missing}");
             continue;
         }
+        // One for each: the kernel takes down a ring, and what it listens on, when its process has
+        // gone.
+        let here = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = here.local_addr().expect("its address").port();
+        let address = SocketAddr::new(bench.testbed.server.address, port);
         let running = bench.start_at(&subject(name), address);
         let running = running.unwrap_or_else(|failure| panic!("{name}: {failure}"));
         for pid in running.pids() {
