@@ -129,7 +129,8 @@ impl Intake {
             side.admission.observe(now, &seen);
         }
         if let Some(log) = &server.admission_log {
-            side.tell((now, bounds, seen), |record| log.tell(worker.number, place, record));
+            let of = format!("{}.{place}", worker.number);
+            side.tell((now, bounds, seen), |record| log.write(format!("{of} {record}")));
         }
         let told = side.admission.told();
         let again = if told.is_flood { SET_AGAIN_FLOOD } else { SET_AGAIN_CALM };

@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::shared::counters::Tally;
 use crate::shared::log::AccessLog;
 use crate::shared::server::Server;
-use crate::shared::trace::{Step, Steps, Who};
+use crate::shared::trace::{self, Step, Steps, Who};
 
 /// Of one connection; there only if there is a log or a trace.
 pub(crate) struct Journal {
@@ -95,7 +95,8 @@ impl Journal {
         let Some(at) = self.notes.iter().position(|note| note.tag == tag) else { return };
         let Note { words, steps, .. } = self.notes.swap_remove(at);
         if let Some(file) = &server.trace {
-            file.tell(&json_text(words.line()), reply.status, &self.before.and(&steps));
+            let steps = self.before.and(&steps);
+            file.write(trace::line(&json_text(words.line()), reply.status, &steps));
         }
         if let Some(log) = log {
             log.line(self.ip, &words, reply, now, tally);

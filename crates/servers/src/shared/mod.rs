@@ -1,6 +1,5 @@
 //! What supervisor, workers and operator share.
 
-pub(crate) mod admission_log;
 pub(crate) mod admissions;
 pub(crate) mod architecture;
 pub(crate) mod choice;
@@ -8,6 +7,7 @@ pub mod counters;
 pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
+pub(crate) mod line_file;
 pub(crate) mod log;
 pub mod orders;
 pub mod performer;

@@ -9,16 +9,15 @@ use os::{File, Listener, Wake};
 use site::Site;
 
 use crate::session::{LOADS_MAX, Sessions};
-use crate::shared::admission_log::AdmissionLog;
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Row;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
+use crate::shared::line_file::LineFile;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Settings};
-use crate::shared::trace::TraceFile;
 use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
@@ -66,9 +65,9 @@ pub struct Server {
     /// Whether sessions have to be told who their peer is.
     pub asks_who: bool,
     /// Where traces go.
-    pub trace: Option<TraceFile>,
+    pub trace: Option<LineFile>,
     /// Where looks at listening queues go.
-    pub admission_log: Option<AdmissionLog>,
+    pub admission_log: Option<LineFile>,
 }
 
 /// Bytes of a file that pass through memory at once, where they must.
@@ -92,8 +91,7 @@ impl Server {
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
         let listeners = self.listeners.iter().map(|listener| listener.number());
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
-        let looks = self.admission_log.iter().map(AdmissionLog::number);
-        let files = self.trace.iter().map(TraceFile::number).chain(looks);
+        let files = self.trace.iter().chain(&self.admission_log).map(LineFile::number);
         listeners.chain(own).chain(files).collect()
     }
 

@@ -7,10 +7,6 @@
 //! left out. `by` says through whom: `loop`, `thread`, `helper` or `ring`; for `ring` the thread is
 //! the one that submitted it.
 
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, RawFd};
-use std::path::Path;
-
 use h1::Status;
 use h1::log_entry::json_text;
 
@@ -69,40 +65,19 @@ impl Steps {
     }
 }
 
-/// The file, opened once for all workers.
-pub struct TraceFile(std::fs::File);
-
-impl TraceFile {
-    /// Opens it for appending.
-    ///
-    /// # Errors
-    /// As [`os::output::append`].
-    pub fn open(path: &Path) -> io::Result<Self> {
-        os::output::append(path).map(Self)
+/// That of a reply which is out.
+pub(crate) fn line(request: &str, status: Status, steps: &Steps) -> String {
+    let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
+    let done = STEPS.iter().filter_map(|&(step, name)| Some((name, steps.0[step as usize]?)));
+    for (n, (name, who)) in done.enumerate() {
+        let comma = if n > 0 { "," } else { "" };
+        let (by, Who { pid, tid, .. }) = (who.by.name(), who);
+        let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+        let thread = json_text(comm.unwrap_or_default().trim_end().as_bytes());
+        line.push_str(&format!(
+            "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
+             \"thread\":\"{thread}\"}}"
+        ));
     }
-
-    /// The number of its descriptor.
-    pub(crate) fn number(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-
-    /// A reply is out: writes its line.
-    pub(crate) fn tell(&self, request: &str, status: Status, steps: &Steps) {
-        let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
-        let done = STEPS.iter().filter_map(|&(step, name)| Some((name, steps.0[step as usize]?)));
-        for (n, (name, who)) in done.enumerate() {
-            let comma = if n > 0 { "," } else { "" };
-            let (by, Who { pid, tid, .. }) = (who.by.name(), who);
-            let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-            let thread = json_text(comm.unwrap_or_default().trim_end().as_bytes());
-            line.push_str(&format!(
-                "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
-                 \"thread\":\"{thread}\"}}"
-            ));
-        }
-        line.push_str("}}\n");
-        // One write for a line: with O_APPEND lines of several workers do not mix. A disk that is
-        // full loses traces, not requests.
-        let _ = (&self.0).write_all(line.as_bytes());
-    }
+    line + "}}"
 }

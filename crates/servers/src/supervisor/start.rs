@@ -13,17 +13,16 @@ use crate::architectures::{self, Architecture, Sharing};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
-use crate::shared::admission_log::AdmissionLog;
 use crate::shared::admissions::Admissions;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
+use crate::shared::line_file::LineFile;
 use crate::shared::orders::Orders;
 use crate::shared::performer::Performer;
 use crate::shared::server::Server;
 use crate::shared::settings::Settings;
-use crate::shared::trace::TraceFile;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
@@ -77,9 +76,8 @@ pub(crate) fn server(
     let identity = confine::identity(&settings)?;
     let is_told_where = settle_where(&mut settings, before);
     let listeners = bind(&settings, before)?;
-    let trace = opened("trace", settings.trace.as_deref(), TraceFile::open)?;
-    let looks = settings.admission_log.as_deref();
-    let admission_log = opened("admission-log", looks, AdmissionLog::open)?;
+    let trace = opened("trace", settings.trace.as_deref())?;
+    let admission_log = opened("admission-log", settings.admission_log.as_deref())?;
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
     check_log(&settings)?;
@@ -274,13 +272,9 @@ fn error_log(
     })
 }
 
-/// What a file that a flag names is opened as.
-fn opened<T>(
-    flag: &str,
-    path: Option<&Path>,
-    open: fn(&Path) -> io::Result<T>,
-) -> Result<Option<T>, Failure> {
-    path.map(|path| open(path).map_err(|e| unwritable(flag, path, &e))).transpose()
+/// The file that a flag names.
+fn opened(flag: &str, path: Option<&Path>) -> Result<Option<LineFile>, Failure> {
+    path.map(|path| LineFile::open(path).map_err(|e| unwritable(flag, path, &e))).transpose()
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {

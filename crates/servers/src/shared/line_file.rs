@@ -1,17 +1,14 @@
-//! What was seen of listening queues and what was decided of them, to be replayed: see
-//! [`control::record`]. Before each line stand the worker and the place of the listening socket.
+//! A file that workers write lines to: a trace, or what is seen of listening queues.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
-use control::record::Record;
-
 /// The file, opened once for all workers.
-pub struct AdmissionLog(File);
+pub struct LineFile(File);
 
-impl AdmissionLog {
+impl LineFile {
     /// Opens it for appending.
     ///
     /// # Errors
@@ -25,9 +22,9 @@ impl AdmissionLog {
         self.0.as_raw_fd()
     }
 
-    /// Writes a line.
-    pub(crate) fn tell(&self, worker: usize, place: usize, record: &Record) {
-        let line = format!("{worker}.{place} {record}\n");
+    /// Writes a line, and its end.
+    pub(crate) fn write(&self, mut line: String) {
+        line.push('\n');
         // One write for a line: with O_APPEND lines of several workers do not mix. A disk that is
         // full loses lines, not requests.
         let _ = (&self.0).write_all(line.as_bytes());
