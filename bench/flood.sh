@@ -2,8 +2,8 @@
 # What a flood leaves of a server: good replies a second and their waits at each of RATES connections/s (one
 # request each, Poisson, clients that wait PATIENCE seconds), with a QUOTA of CPU 0 for the server's processes.
 # Each round asks every subject at every rate, on a server started anew; a line tells the medians of the rounds,
-# and what is kept of the subject's best rate. Times are counted from when a client was to come.
-# It needs `testbed.sh up` and root, and nothing else on the machine. A subject is an architecture with flags.
+# and what is kept of the subject's best rate, with the 95 % interval of its rounds. Times are counted from when a
+# client was to come. It needs `testbed.sh up` and root, and nothing else on the machine. A subject is an architecture with flags.
 # usage: flood.sh [-q PERCENT] [-s SECONDS] [-w WARM_UP] [-p PATIENCE] [-n ROUNDS] [-r "RATES"] WEIR [SUBJECT[=FLAGS]...]
 set -euo pipefail
 quota=25 seconds=4 warm=1 patience=1 rounds=3 rates="4000 6000 8000 12000 16000"
@@ -18,6 +18,7 @@ shift $((OPTIND - 1)); (($#)) || usage
 weir=$(realpath -e "$1"); shift
 subjects=("$@"); ((${#subjects[@]})) || subjects=(sped amped mt proactor)
 cd "$(dirname "$0")"
+source ratio.sh
 dir=$(mktemp -d) pid=
 trap 'kill $pid 2>/dev/null || true; wait; rm -r "$dir"' EXIT
 mkdir "$dir/www"; head -c 1024 /dev/urandom >"$dir/www/1k.bin"
@@ -56,13 +57,17 @@ for ((round = 0; round < rounds; round++)); do
   for rate in $rates; do for subject in "${subjects[@]}"; do ask "$subject" "$rate"; done; done
 done
 middle() { sort -n | awk '{ a[NR] = $1 } END { print (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2 }'; }
-printf '%-28s %8s %8s %6s %9s %9s  %s\n' subject rate good/s kept% p50/ms p99/ms "good/s of the rounds"
+percent() { awk -v r="$1" -v digits="${2:-1}" 'BEGIN { printf "%.*f", digits, 100 * r }'; }
+goods() { cut -f1 "$dir/$(cell "$@")"; }
+printf '%-28s %8s %8s %6s %-12s %9s %9s  %s\n' subject rate good/s kept% "" p50/ms p99/ms "good/s of the rounds"
 for subject in "${subjects[@]}"; do
-  best=$(for rate in $rates; do cut -f1 "$dir/$(cell "$subject" "$rate")" | middle; done | sort -n | tail -1)
+  best=$(for rate in $rates; do echo "$(goods "$subject" "$rate" | middle) $rate"; done | sort -n | tail -1)
   for rate in $rates; do
-    f=$dir/$(cell "$subject" "$rate") good=$(cut -f1 "$dir/$(cell "$subject" "$rate")" | middle)
-    printf '%-28s %8s %8.0f %6.1f %9.2f %9.2f  %s\n' "$subject" "$rate" "$good" \
-      "$(awk -v g="$good" -v b="$best" 'BEGIN { print b ? 100 * g / b : 0 }')" "$(cut -f2 "$f" | middle)" \
-      "$(cut -f3 "$f" | middle)" "$(cut -f1 "$f" | sort -n | awk '{ printf "%.0f ", $1 }')"
+    f=$dir/$(cell "$subject" "$rate")
+    paste -d' ' <(goods "$subject" "${best#* }") <(goods "$subject" "$rate") >"$dir/pairs"
+    read -r _ _ good kept least most < <(ratio "$dir/pairs")
+    printf '%-28s %8s %8.0f %6.1f %-12s %9.2f %9.2f  %s\n' "$subject" "$rate" "$good" \
+      "$(percent "$kept")" "($(percent "$least" 0) to $(percent "$most" 0))" "$(cut -f2 "$f" | middle)" \
+      "$(cut -f3 "$f" | middle)" "$(goods "$subject" "$rate" | awk '{ printf "%.0f ", $1 }')"
   done
 done

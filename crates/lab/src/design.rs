@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use crate::known::{Cell, Known};
 use crate::metric::{GOODPUT, OFFERED};
 use crate::setup::WarmUp;
-use crate::spec::{Load, Spec};
+use crate::spec::{COOL_DOWN, Load, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
@@ -388,12 +388,16 @@ fn cells_of_sweep<'s, 'k>(
     known.cells(experiment, SWEEP).filter(move |cell| cell.subject() == of)
 }
 
+/// A SYN that was not answered is sent again after this, in seconds (RFC 6298 2.1).
+const RETRY_S: f64 = 1.0;
+
 /// A load whose warm-up lasts until a server that is asked for more than it can do has as many
 /// clients waiting as it will ever have: of those that come at `multiple` times its capacity, a
 /// queue of first come, first served loses its first one after their patience, and all that comes
 /// then is what it will be after `multiple / (multiple - 1)` times of it. Until then an overload
 /// looks better than it is. No longer than `filling_max_s`: closer to the capacity it would take
-/// for ever.
+/// for ever. Those who wait for more than a second come again, and find a server that nobody asks
+/// any more when the load is over: so it goes on until they give up.
 #[must_use]
 pub fn filled(load: &Load, multiple: f64, filling_max_s: f64) -> Load {
     let patience_s = load.flags.get("patience").and_then(|text| text.parse::<f64>().ok());
@@ -403,7 +407,8 @@ pub fn filled(load: &Load, multiple: f64, filling_max_s: f64) -> Load {
     let fills_s = if multiple > 1.0 { patience_s * multiple / (multiple - 1.0) } else { 0.0 };
     // To a tenth, as it is told to people.
     let fills_s = (fills_s.min(filling_max_s) * 10.0).round() / 10.0;
-    Load { warm_up: WarmUp::Fixed(own_s.max(fills_s)), ..load.clone() }
+    let load = Load { warm_up: WarmUp::Fixed(own_s.max(fills_s)), ..load.clone() };
+    if multiple > 1.0 && patience_s > RETRY_S { load.with(COOL_DOWN, patience_s) } else { load }
 }
 
 /// All of them, then all of them again.

@@ -78,7 +78,7 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "repeats",
         group: "How long",
         value: "N",
-        reason: "of each point, each after all others have had theirs; told of them are the \
+        reason: "of each point, each after all others have had theirs; shown are the \
                  median, the lowest and the highest",
         set: |setup, value| {
             let repeats = value.parse().ok().filter(|repeats| (1..=1000).contains(repeats));

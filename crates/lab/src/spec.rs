@@ -50,6 +50,9 @@ pub struct Load {
     pub beside: Option<Beside>,
 }
 
+/// A flag of a load.
+pub const COOL_DOWN: &str = "cool-down";
+
 /// A second load, from the same machine: it begins before the warm-up of the first one, and ends
 /// with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,7 +93,13 @@ impl Load {
             beside.begins_s + patience.unwrap_or(0.0)
         };
         let second = self.beside.as_ref().map_or(0.0, of_second);
-        self.seconds + second + warm_up + BESIDE_S
+        self.seconds + second + warm_up + self.cool_down_s() + BESIDE_S
+    }
+
+    /// So long it goes on behind what is measured, in seconds.
+    #[must_use]
+    pub fn cool_down_s(&self) -> f64 {
+        self.flags.get(COOL_DOWN).and_then(|text| text.parse().ok()).unwrap_or(0.0)
     }
 }
 

@@ -81,7 +81,7 @@ impl Client<'_> {
         let arguments = self.arguments(load, warm_up_s, load.seconds);
         let told = self.scratch.join("load.json");
         let child = self.start(&arguments, &told)?;
-        let lasts_s = warm_up_s + load.seconds + patience_s(&load.flags);
+        let lasts_s = warm_up_s + load.seconds + load.cool_down_s() + patience_s(&load.flags);
         let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
         let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
         let ends = begins + Duration::from_secs_f64(load.seconds);
@@ -150,6 +150,8 @@ impl Client<'_> {
             flag("warm-up", warm_up_s.to_string());
         }
         flag("duration", seconds.to_string());
+        // It answers already, and each of its connections counts.
+        flag("probe", String::from("off"));
         flag("json", String::from("-"));
         arguments
     }

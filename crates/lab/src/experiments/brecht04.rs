@@ -40,23 +40,33 @@ pub(super) const SERVERS: [Server; 3] = [
         name: "sped",
         // 4.1: "In our experiments this is done using select", in one work-phase.
         knobs: &[("poller", "select"), ("passes", "1")],
-        limits: &["1", "10", "inf"],
+        limits: &["1", "10", "inf", AUTO],
         original: "inf",
     },
     Server {
         paper: "Knot",
         name: "knot",
         knobs: &[],
-        limits: &["1", "10", "50", "100"],
+        limits: &["1", "10", "50", "100", AUTO],
         original: "1",
     },
-    Server { paper: "TUX", name: "tux", knobs: &[], limits: &["1", "50", "inf"], original: "inf" },
+    Server {
+        paper: "TUX",
+        name: "tux",
+        knobs: &[],
+        limits: &["1", "50", "inf", AUTO],
+        original: "inf",
+    },
 ];
 
 /// As in the paper (3), so that the accept queue fills as it did there.
 const BACKLOG: &str = "128";
 
 const LIMIT: &str = "accept-limit";
+
+/// Of the accept-limit, the backlog and the share of those who are admitted: as this server is by
+/// itself, beside what the paper has.
+const AUTO: &str = "auto";
 
 /// Of the capacity: nearly idle, around the peak, and up to the paper's 30,000 requests/s, which
 /// were some 1.4 times the peak of the one-packet workload and twice that of the other.
@@ -69,7 +79,9 @@ fn servers() -> impl Iterator<Item = &'static Server> {
 
 impl Server {
     fn with(&self, limit: &str) -> Subject {
-        let own = [(LIMIT, limit), ("backlog", BACKLOG)];
+        let tunes_itself = [(LIMIT, AUTO), ("backlog", AUTO), ("admit-percent", AUTO)];
+        let of_the_paper = [(LIMIT, limit), ("backlog", BACKLOG)];
+        let own = if limit == AUTO { &tunes_itself[..] } else { &of_the_paper };
         let knobs = own.iter().chain(self.knobs);
         Subject {
             name: self.name.into(),
@@ -80,7 +92,13 @@ impl Server {
 
 fn basis(of: &Subject) -> Subject {
     let server = SERVERS.iter().find(|server| server.name == of.name);
-    server.map_or_else(|| of.clone(), |server| with_knob(of, LIMIT, server.original))
+    server.map_or_else(
+        || of.clone(),
+        |server| match of.knobs.get(LIMIT) {
+            Some(limit) if limit == AUTO => server.with(server.original),
+            _ => with_knob(of, LIMIT, server.original),
+        },
+    )
 }
 
 /// The design of an experiment, on machines of which the server's processes have so much.
@@ -202,8 +220,9 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
     }
     let has = |name: &str| design.subjects.iter().any(|of| of.name == name);
     if has("sped") && has("tux") {
-        let is_shown =
-            |of: &Subject| of.knobs.get(LIMIT).is_some_and(|at| at == "1" || at == "inf");
+        let is_shown = |of: &Subject| {
+            of.knobs.get(LIMIT).is_some_and(|at| ["1", "inf", AUTO].contains(&&**at))
+        };
         let of = only(design, |of| (of.name == "sped" || of.name == "tux") && is_shown(of));
         let workload = part.workload;
         let title =
@@ -277,7 +296,9 @@ fn question(design: &Design) -> Vec<String> {
         format!(
             "The accept-limit is how many connections a server takes consecutively before it does \
              other work (4.1); Inf takes all that wait. The backlog is {BACKLOG}, as in the paper. \
-             The µserver is sped with select and one work phase, as the paper has it."
+             With auto, which the paper does not have, accept-limit, backlog and the share of SYNs \
+             that are admitted tune themselves. The µserver is sped with select and one work \
+             phase, as the paper has it."
         ),
         format!(
             "Rates are multiples of each server's capacity with the accept-limit of its original. \
@@ -407,14 +428,14 @@ fn equation_1(design: &Design, known: &Known<'_>) -> Table {
     }
 }
 
-/// Drops by class, on top of each other, of the accept-limits 1 and Inf (figure 16).
+/// Drops by class, on top of each other, of the accept-limits 1 and Inf (figure 16), and of what
+/// tunes itself.
 pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f64]) -> Figure {
     let mut columns: Vec<(String, &Cell<'_>)> = Vec::new();
     for &multiple in multiples {
         for of in &design.subjects {
-            let Some(limit) = of.knobs.get(LIMIT).filter(|at| *at == "1" || *at == "inf") else {
-                continue;
-            };
+            let is_shown = |at: &&String| ["1", "inf", AUTO].contains(&&***at);
+            let Some(limit) = of.knobs.get(LIMIT).filter(is_shown) else { continue };
             let Some(policy) = policy(of) else { continue };
             let cell = at(design, known, (&of.name, limit), multiple);
             columns.extend(cell.map(|cell| (format!("{policy} at {multiple}"), cell)));

@@ -26,6 +26,9 @@ struct Step {
     question: &'static str,
     /// How long clients wait, in seconds.
     patience_s: f64,
+    /// Of one processor, what the server's processes have: all who wait have a descriptor of the
+    /// client's, of which it may have 20,000 in all.
+    quota_percent: u32,
     rivals: fn(&Setup) -> Rivals,
 }
 
@@ -35,6 +38,7 @@ const STEPS: [Step; 2] = [
         title: "A flood that comes and goes",
         question: "what does a sudden flood do, and how long after it is all as before?",
         patience_s: 1.0,
+        quota_percent: 25,
         rivals: |setup| (setup.subjects(&SUBJECTS), Vec::new()),
     },
     Step {
@@ -42,6 +46,7 @@ const STEPS: [Step; 2] = [
         title: "A flood of patient clients that comes and goes",
         question: "what does a sudden flood do whose clients wait 15 seconds?",
         patience_s: 15.0,
+        quota_percent: 5,
         rivals: |setup| floods::rivals(setup, &["sped", "mt", "proactor", "nginx"]),
     },
 ];
@@ -78,7 +83,7 @@ fn design(step: &Step, setup: &Setup) -> Design {
         experiment: step.name,
         subjects,
         load: overload::load(setup, 1.0).with("patience", step.patience_s),
-        layout: overload::layout(setup),
+        layout: frame::layout(setup, step.quota_percent),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],
         multiples: &[],

@@ -63,6 +63,22 @@ fn each_subject_is_asked_for_multiples_of_its_own_capacity() {
 }
 
 #[test]
+fn what_tunes_itself_is_asked_for_the_rates_of_the_paper_s_server() {
+    let limits = ["auto,admit-percent=auto,backlog=auto", "inf,backlog=128"];
+    for name in ["brecht04-one-packet", "brecht04-specweb99"] {
+        let of = experiment(name).expect("an experiment of this name");
+        let capacity = |of: &str| if of.contains("=auto") { 9_000.0 } else { 4_000.0 };
+        let points = performed(of, &Setup::default(), &|spec, rate| {
+            let capacity = capacity(&spec.subject.to_string());
+            rate.map_or(capacity, |rate| capacity.min(rate))
+        });
+        let subjects = limits.map(|of| format!("sped:accept-limit={of},passes=1,poller=select"));
+        let [tuned, original] = subjects.map(|of| rates(&points, &of));
+        assert!(!tuned.is_empty() && tuned == original, "{name}: {tuned:?}, {original:?}");
+    }
+}
+
+#[test]
 fn rivals_take_turns() {
     let setup = setup(&["sped", "mt", "amped"]);
     let points = performed(capacity(), &setup, &|_, rate| rate.unwrap_or(5_000.0).min(5_000.0));
@@ -226,6 +242,12 @@ fn an_overload_is_measured_when_its_queues_are_full() {
         assert_eq!(filled.warm_up, WarmUp::Fixed(expected), "{multiple} {most_s}");
     }
     assert_eq!(filled(&load(WarmUp::Steady(9)), 2.0, 3.0).warm_up, WarmUp::Steady(9));
+    // Who comes again is still refused then.
+    let rows = [("1", 2.0, 0.0), ("3", 2.0, 3.0), ("3", 1.0, 0.0), ("15", 3.0, 15.0)];
+    for (patience, multiple, expected) in rows {
+        let load = load(WarmUp::Fixed(0.5)).with("patience", patience);
+        assert_eq!(filled(&load, multiple, 3.0).cool_down_s(), expected, "{patience} {multiple}");
+    }
 }
 
 /// Beside its measuring time and its warm-up a point may cost two seconds. The lab itself needs a

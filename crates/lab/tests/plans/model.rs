@@ -28,7 +28,13 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
 fn results(rate: f64, good: f64) -> Results {
     const PART: f64 = 0.1;
     let after = Duration::from_millis(100);
-    let stop = Stop { after, sessions_max: None, warm_up: Duration::ZERO, interval: after };
+    let stop = Stop {
+        after,
+        sessions_max: None,
+        warm_up: Duration::ZERO,
+        cool_down: Duration::ZERO,
+        interval: after,
+    };
     let start = Instant { ns: 0 };
     let plan = Plan {
         start,

@@ -82,14 +82,14 @@ pub(super) const FLOODS: [Flood; 9] = [
         name: "flood-patience-15",
         title: "A flood of clients who wait 15 seconds",
         question: "does a server keep what it can do in a flood of clients who wait 15 seconds?",
-        says: "A queue in which clients wait so long would take half a minute to fill at twice the \
-               capacity, and more clients than one machine can hold. It has four seconds here \
-               before anything is measured, so that who waits longer than that is not seen; and as \
-               clients wait on when it is over, each point is measured once.",
+        says: "A queue in which clients wait so long would take half a minute to fill, and more \
+               clients than one machine can hold. It has four seconds here before anything is \
+               measured, so that who waits longer than that is not seen. Who is refused comes \
+               again after 1, 3 and 7 seconds; so the flood goes on for 15 seconds behind what is \
+               measured, and each point is measured once.",
         patience_s: 15.0,
         filling_max_s: 4.0,
-        quota_percent: Some(6),
-        multiples: &[2.0, 3.0],
+        quota_percent: Some(4),
         repeats: 1,
         ..AS_FLOOD
     },
