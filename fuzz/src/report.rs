@@ -11,7 +11,8 @@ pub fn report(data: &[u8]) {
     let texts = data.split(|&byte| byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
     let mut read = texts.filter_map(|text| json::read(text).ok());
     let Some(mut results) = read.next() else { return };
-    let report = Report { about: &About::default(), results: &results, findings: &[] };
+    let report =
+        Report { about: &About::default(), results: &results, findings: &[], expected: &[] };
     assert_eq!(json::read(&json::text(&report)).as_ref(), Ok(&results));
     tell(&results);
     let again = results.clone();
@@ -27,7 +28,7 @@ pub fn report(data: &[u8]) {
 
 fn tell(results: &Results) {
     let findings = findings(results, &Limits::default());
-    let report = Report { about: &About::default(), results, findings: &findings };
+    let report = Report { about: &About::default(), results, findings: &findings, expected: &[] };
     assert!(!summary::text(&report).is_empty());
     assert!(!json::text(&report).is_empty());
     assert!(!hgrm::text(&results.requests.whole).is_empty());

@@ -16,6 +16,10 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Two files side by side.
 const COLUMNS_MAX: usize = 100;
 
+/// What a newcomer reads of it; the rest is in docs/.
+const README: &str = "README.md";
+const README_LINES_MAX: usize = 130;
+
 /// Of a file, or of a function named `path::function`.
 struct Length {
     name: String,
@@ -26,6 +30,7 @@ struct Length {
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = wide_lines(tree);
+    findings.extend(long_readme(tree));
     let listed = listed(&tree.ratchet);
     let lengths = lengths(tree);
     for length in &lengths {
@@ -103,6 +108,13 @@ fn lengths(tree: &Tree) -> Vec<Length> {
     lengths
 }
 
+fn long_readme(tree: &Tree) -> Option<Finding> {
+    let readme = tree.files.iter().find(|file| file.path == README)?;
+    let lines = readme.text.lines().count();
+    let is_long = lines > README_LINES_MAX;
+    is_long.then(|| Finding::new(README, 1, format!("{lines} lines, over {README_LINES_MAX}")))
+}
+
 fn wide_lines(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     // The lab writes its pages with commands in one line each, to be copied.
@@ -146,6 +158,16 @@ mod tests {
         ];
         for (path, text, count) in rows {
             assert_eq!(wide_lines(&Tree::of(path, &text)).len(), count, "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_first_page_stays_short() {
+        for (path, lines, count) in
+            [("README.md", 130, 0), ("README.md", 131, 1), ("docs/README.md", 131, 0)]
+        {
+            let tree = Tree::of(path, &"a\n".repeat(lines));
+            assert_eq!(check(&tree).len(), count, "{path}, {lines} lines");
         }
     }
 

@@ -51,6 +51,9 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .IR NAME ]
 .RI [ "FLAG VALUE" ]...
 .br
+.B weir load compare
+.I A.json B.json
+.br
 .B weir lab
 .RI [ "FLAG VALUE" ]...
 .br
@@ -61,10 +64,17 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .B weir lab tune
 .RI [ "FLAG VALUE" ]...
 .br
+.B weir lab again
+.I DIR
+.RI [ "FLAG VALUE" ]...
+.br
 .B weir lab report
 .IR DIR ...
 .RB [ \-\-out
 .IR DIR ]
+.br
+.B weir lab floor
+.I NAME ADDR FILE
 .br
 .B weir lab list
 .br
@@ -82,26 +92,26 @@ weir \- web server for static sites whose concurrency architecture is a choice
 .SH DESCRIPTION
 .B weir serve
 serves the files of a directory, by default the current one on port 8080.
-SIGTERM or SIGINT lets it finish what it has in hand, a second one stops it at once.
-SIGHUP makes it read its file again and serve by that.
 .PP
 .B weir load
 asks a server as many clients would, in an open loop by
 .B \-\-rate
 or a closed one by
 .BR \-\-clients ,
-for one URL or for what a workload asks, and tells what happened.
-SIGINT or SIGTERM ends a run early, with its results; a second one ends it without.
+for one URL or for what a workload asks, and reports what happened.
 .B weir load make\-site
 makes the files that a workload asks for, and
 .B weir load describe
-tells what it will ask: of so many
+says what it will ask: of so many
 .BR \-\-sessions ,
 drawn by
 .BR \-\-seed ,
 which
 .B \-\-wsesslog
 writes to a file for httperf.
+.B weir load compare
+compares two results of
+.BR \-\-json .
 .PP
 .B weir lab
 answers in ten minutes which server and which knobs are best on this machine, and what happens at
@@ -109,43 +119,104 @@ twice the load: it measures Weir's architectures and other servers, and writes a
 .B weir lab run
 answers other questions, which
 .B weir lab list
-tells;
+has;
 .B weir lab tune
 looks for the best knobs of a server.
 A run that was stopped goes on with the same
 .BR \-\-dir .
+.B weir lab again
+asks once more what a run has asked, and says whether the same comes out.
 .B weir lab report
 makes the page of results again, of several runs together if need be.
+.B weir lab floor
+serves one file with the least that a server can do, to measure others by.
 .B weir lab testbed
 makes the two machines of an experiment for trying something by hand, and takes them down.
 .PP
 .B weir check
-tells every mistake in a file, or what the file would serve.
+reports every mistake in a file, or what the file would serve.
+It tries what
+.B weir serve
+would open, and leaves nothing behind.
 With
 .B \-\-explain
-it tells which host and which rules a URL has, and which of them answers.
+it says which host and which rules a URL has, and which of them answers.
 .PP
 .B weir completions
 prints what bash, zsh, fish, elvish or powershell need to complete flags.
 "#;
 
-const TAIL: &str = r".SH EXIT STATUS
+const TAIL: &str = r#".SH SIGNALS
+Of
+.BR "weir serve" :
+.TP
+SIGTERM, SIGINT
+It finishes what it has in hand and ends; a second one ends it at once.
+.TP
+SIGHUP
+It reads its file again and serves by that. With a mistake in the file it serves on as before, and
+the error log says why.
+.TP
+SIGUSR1
+It opens its logs again, whose files have other names now.
+.TP
+SIGUSR2
+The program that is in the place of this one takes over, as another process.
+.PP
+Of
+.BR "weir load" :
+SIGINT or SIGTERM ends a run early, with its results; a second one ends it without.
+.SH FILES
+.TP
+/etc/weir/weir.toml
+What the service of the Debian package serves.
+.TP
+/var/log/weir/access.log
+Its access log, which logrotate keeps short.
+.TP
+/usr/share/doc/weir
+These documents, with more of them.
+.SH EXAMPLES
+A folder to look through, for this machine alone:
+.PP
+.B weir serve photos \-\-listing \-\-listen 127.0.0.1:8080
+.PP
+Hosts and rules of a file, and which of them a URL has:
+.PP
+.B weir serve \-\-config weir.toml
+.br
+.B weir check weir.toml \-\-explain example.org/docs/
+.PP
+How much a server can do, and whether it answers 2,000 requests a second in time:
+.PP
+.B weir load localhost:8080
+.br
+.B weir load localhost:8080 \-\-rate 2000 \-\-expect 'p99<50ms'
+.SH EXIT STATUS
 0: done. 1: a run failed, or results of a load or of the lab are missing, invalid or of a server
 that failed. 2: wrong usage or configuration.
 3: the machine refuses (port, permission, limit).
 130: a second SIGINT or SIGTERM ended a load without its results, or one ended the lab, which keeps
 what it has measured.
-";
+.SH SEE ALSO
+.BR curl (1),
+.BR systemctl (1),
+.BR logrotate (8)
+"#;
 
 /// The whole page.
 pub(crate) fn manual() -> String {
     let defaults = Settings::default();
     let mut page = String::from(HEAD);
+    page.push_str(".SH FLAGS\nOf\n.B weir serve\nalone.\n");
+    for config::folder::Flag { name, value, reason } in config::folder::FLAGS {
+        entry(&mut page, &format!("--{name}"), value, reason);
+    }
     page.push_str(".SH FLAGS AND KEYS\nEach is a flag, and a key of the configuration file.\n");
     for knob in knobs::all() {
         let takers = knob.takers();
         entry(&mut page, &format!("--{}", knob.name), knob.value, knob.reason);
-        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&(knob.show)(&defaults)));
+        let _ = writeln!(page, ".br\nDefault: {}", escaped(&(knob.show)(&defaults)));
         if takers.len() < ARCHITECTURES.len() {
             let _ = writeln!(page, "Taken by {}.", escaped(&takers.join(", ")));
         }
@@ -162,7 +233,7 @@ pub(crate) fn manual() -> String {
         }
         entry(&mut page, key.name, key.value, key.reason);
         if !key.default.is_empty() {
-            let _ = writeln!(page, ".br\nDefault: {}.", escaped(key.default));
+            let _ = writeln!(page, ".br\nDefault: {}", escaped(key.default));
         }
     }
     page.push_str(".SH LOAD\nFlags of\n.BR \"weir load\" .\n");
@@ -205,7 +276,7 @@ fn laboratory(page: &mut String) {
 fn knobs<C>(page: &mut String, table: &[Knob<C>], defaults: &C) {
     for Knob { name, value, reason, show, .. } in table {
         entry(page, &format!("--{name}"), value, reason);
-        let _ = writeln!(page, ".br\nDefault: {}.", escaped(&show(defaults)));
+        let _ = writeln!(page, ".br\nDefault: {}", escaped(&show(defaults)));
     }
 }
 

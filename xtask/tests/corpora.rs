@@ -55,6 +55,11 @@ fn dates() {
 }
 
 #[test]
+fn forwarded() {
+    replay("forwarded", fuzz::forwarded);
+}
+
+#[test]
 fn path() {
     replay("path", fuzz::path);
 }

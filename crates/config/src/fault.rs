@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use site::rules::{Origin, Place};
+
 /// A mistake in a file: a line for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -14,26 +16,19 @@ pub struct Fault {
     pub told: String,
 }
 
-/// Where in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// From 1.
-    pub line: u32,
-    /// In characters, from 1.
-    pub column: u32,
+impl Fault {
+    /// Where it is, for mistakes that are found later.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { file: Arc::clone(&self.file), place: self.place, key: (&*self.key).into() }
+    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.file.to_string();
-        if let Some(Place { line, column }) = self.place {
-            text.push_str(&format!(":{line}:{column}"));
-        }
-        for part in [&self.key, &self.told] {
-            if !part.is_empty() {
-                text.push_str(": ");
-                text.push_str(part);
-            }
+        let mut text = format!("{:#}", self.origin());
+        if !self.told.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.told);
         }
         // Keys, values and names of files may hold anything, and a mistake is one line.
         f.write_str(&text.replace(char::is_control, " "))

@@ -32,7 +32,7 @@ pub(crate) fn host(section: &Section<'_>, hosts: &mut Vec<Host>, faults: &mut Ve
     if let Some(item) = section.item("root")
         && let Some(root) = rules::root(&item, faults)
     {
-        let origin = item.source.origin(&item.at);
+        let origin = item.origin();
         host.rules.push(Rule { at: "/".into(), effect: Effect::Root(root), origin });
     }
     hosts.push(host);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use site::rules::Origin;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -80,6 +81,11 @@ impl<'s> Item<'s> {
     /// A mistake in the value.
     pub(crate) fn fault(&self, told: impl Into<String>) -> Fault {
         self.source.fault(&self.value.span(), &self.key, told.into())
+    }
+
+    /// Where the value is, for mistakes that are found later.
+    pub(crate) fn origin(&self) -> Origin {
+        self.fault("").origin()
     }
 
     pub(crate) fn string(&self, faults: &mut Vec<Fault>) -> Option<&'s str> {

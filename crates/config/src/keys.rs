@@ -64,15 +64,18 @@ pub const KEYS: &[Key] = &[
         "rule",
         "[[host.rule]]",
         "",
-        "one effect on one part of the host. Rules are looked at in written order: what sets \
-         something applies, and the first that answers ends it",
+        "what holds for one part of the host. Rules are looked at in written order: what sets \
+         something applies, and the first that answers ends it. One rule may set several things; \
+         what answers stands in a rule of its own",
     ),
     key(
         "host.rule",
         "at",
         "PATH",
         "needed",
-        "the prefix that a path must have, in whole segments: `/docs` has `/docs/a`, not `/docsa`",
+        "the prefix that a path must have, in whole segments: `/docs` has `/docs/a`, not `/docsa`. \
+         With a star and an ending, `/docs/*.css`, also how its last name must end; `*.css` is \
+         short for `/*.css`",
     ),
     key("host.rule", "root", "DIR", "", "answers with what the rest of the path names in there"),
     key(
@@ -112,6 +115,22 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "host.rule",
+        "follow-links",
+        "[DIR, ...]",
+        "",
+        "where symbolic links may lead that lead out of the root: to what lies beneath these \
+         directories. The last such rule holds, and `[]` follows none; links of users are never \
+         followed out",
+    ),
+    key(
+        "host.rule",
+        "clean-urls",
+        "true or false",
+        "false",
+        "whether `/about` shows about.html where there is no file `about`",
+    ),
+    key(
+        "host.rule",
         "fallback",
         "PATH",
         "",
@@ -140,11 +159,20 @@ pub const KEYS: &[Key] = &[
         "whose pages may read replies: `https://example.org`, or `*` for all",
     ),
     key("host.rule", "auth", "{ realm, users }", "", "asks for a name and a password (RFC 7617)"),
+    key(
+        "host.rule",
+        "allow",
+        "[NETWORK, ...]",
+        "",
+        "lets in only clients of these networks, `10.0.0.0/8` or `2001:db8::1`; others get 403. \
+         Where several rules allow, all must let a client in",
+    ),
+    key("host.rule", "deny", "[NETWORK, ...]", "", "answers clients of these networks with 403"),
     key("host.rule.error-page", "status", "400..599", "needed", "of which replies"),
     key("host.rule.error-page", "file", "PATH", "needed", "their content, a path of this host"),
     key("host.rule.field", "name", "NAME", "needed", "of the field"),
     key("host.rule.field", "value", "TEXT", "needed", "of the field"),
-    key("host.rule.auth", "realm", "TEXT", "needed", "what a browser tells its user"),
+    key("host.rule.auth", "realm", "TEXT", "needed", "what a browser shows its user"),
     key(
         "host.rule.auth",
         "users",
@@ -174,7 +202,9 @@ pub(crate) fn unknown(table: &str, name: &str) -> Option<String> {
         (Some((near, 0..=1)), _) | (Some((near, _)), None) => format!("did you mean `{near}`?"),
         (_, Some("")) => "it belongs at the top of the file, before all tables".into(),
         (_, Some(table)) => format!("it belongs in `{table}`"),
-        (None, None) if table.is_empty() => "docs/configuration.md has all that there are".into(),
+        (None, None) if table.is_empty() => {
+            "`man weir` and docs/configuration.md have all that there are".into()
+        }
         (None, None) => format!("there are {}", known.join(", ")),
     };
     Some(format!("no such key; {mend}"))
@@ -184,6 +214,12 @@ fn names(table: &str) -> Vec<&'static str> {
     let keys = KEYS.iter().filter(|key| key.table == table).map(|key| key.name);
     let knobs = knobs::all().map(|knob| knob.name).filter(|_| table.is_empty());
     keys.chain(knobs).collect()
+}
+
+/// The word that was probably meant, if it is one of these.
+#[must_use]
+pub fn meant(written: &str, known: &[&'static str]) -> Option<&'static str> {
+    nearest(written, known).map(|(near, _)| near)
 }
 
 /// The name that was probably meant, and how far it is from what was written.
@@ -269,7 +305,7 @@ mod tests {
             ("", "listing", "it belongs in `host.rule`"),
             ("host", "backlog", "it belongs at the top of the file, before all tables"),
             ("host", "listen", "it belongs at the top of the file, before all tables"),
-            ("", "frobnicate", "docs/configuration.md has all that there are"),
+            ("", "frobnicate", "`man weir` and docs/configuration.md have all that there are"),
             ("host.rule.field", "x", "there are name, value"),
         ];
         for (table, name, mend) in rows {

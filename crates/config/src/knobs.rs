@@ -2,6 +2,7 @@
 
 use servers::knobs::Knob;
 use servers::settings::Settings;
+use site::rules::Origin;
 use toml::de::DeValue;
 
 use crate::Fault;
@@ -9,21 +10,25 @@ use crate::item::Item;
 
 /// A knob that was written.
 pub(crate) struct Written {
-    /// As flags would say them; only a list has several.
-    pub(crate) values: Vec<String>,
+    /// As flags would say them, and where each is; only a list has several.
+    pub(crate) values: Vec<(String, Origin)>,
     /// Of the key, with nothing told.
     pub(crate) place: Fault,
 }
 
 /// The values of a knob, those that it takes.
-pub(crate) fn values(knob: &Knob, item: &Item<'_>, faults: &mut Vec<Fault>) -> Vec<String> {
+pub(crate) fn values(
+    knob: &Knob,
+    item: &Item<'_>,
+    faults: &mut Vec<Fault>,
+) -> Vec<(String, Origin)> {
     let items = if knob.is_list() { item.elements() } else { vec![item.clone()] };
     if items.is_empty() {
         faults.push(item.fault("is empty; leave it out for the default"));
     }
     let judged = items.into_iter().filter_map(|item| {
         let judged = value(knob, &item);
-        judged.map_err(|fault| faults.push(fault)).ok()
+        judged.map_err(|fault| faults.push(fault)).ok().map(|value| (value, item.origin()))
     });
     judged.collect()
 }

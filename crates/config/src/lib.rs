@@ -7,6 +7,7 @@
 mod auth;
 pub mod explain;
 mod fault;
+pub mod folder;
 mod hosts;
 mod item;
 pub mod keys;
@@ -16,12 +17,14 @@ mod reader;
 mod rules;
 mod source;
 pub mod summary;
+mod syntax;
 
 use std::path::Path;
 
 use servers::settings::Settings;
 
-pub use fault::{Fault, Place};
+pub use fault::Fault;
+pub use site::rules::Place;
 
 /// What the command line says and the files have to know, because it wins over them.
 #[derive(Debug, Clone, Copy, Default)]

@@ -2,11 +2,13 @@
 
 use site::path;
 
-/// A prefix as rules have it: without a slash at its end.
+/// A prefix as rules have it: without a slash at its end. `*.css` is short for `/*.css`.
 ///
 /// # Errors
 /// What it has to be.
 pub(crate) fn prefix(written: &str) -> Result<String, String> {
+    let whole = if written.starts_with('*') { format!("/{written}") } else { written.into() };
+    let written = &*whole;
     let told = |mend: &str| Err(format!("must be {mend}, not {written:?}"));
     if !written.starts_with('/') {
         return told("a path that begins with a slash");
@@ -21,6 +23,7 @@ pub(crate) fn prefix(written: &str) -> Result<String, String> {
     if written.contains(['?', '#']) {
         return told("a path without `?` and `#`: rules see nothing else of a URL");
     }
+    site::judge_at(written)?;
     // Escaped, so that it comes back as it is written if it is in order.
     let escaped = written.replace('%', "%25");
     match path::translate(escaped.as_bytes()) {

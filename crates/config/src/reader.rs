@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use crate::item::{Item, Section};
 use crate::knobs::{self, Written};
 use crate::source::Source;
-use crate::{Fault, Flags, hosts, rules};
+use crate::{Fault, Flags, hosts, rules, syntax};
 
 /// Files within files: deeper than anybody can follow.
 const DEPTH_MAX: usize = 16;
@@ -55,10 +55,13 @@ impl Reader {
         let mut settings = Settings::default();
         // In the table's order, because some knobs bound others.
         for knob in servers::knobs::all() {
-            for value in self.written.get(knob.name).into_iter().flat_map(|w| &w.values) {
+            let Some(Written { values, .. }) = self.written.get(knob.name) else { continue };
+            for (value, _) in values {
                 // It was judged where it is written.
                 let _ = (knob.set)(&mut settings, value);
             }
+            let origins = values.iter().map(|(_, origin)| origin.clone());
+            settings.written.insert(knob.name, origins.collect());
         }
         let architecture = flags.architecture.unwrap_or(&settings.architecture);
         // What is no architecture has been told already.
@@ -69,8 +72,13 @@ impl Reader {
             self.faults.extend(refused.map(|(knob, written)| untaken(knob, written, architecture)));
         }
         self.give_all_other_names(flags.root);
-        if let Some(root) = flags.root.map(Path::to_path_buf).or(self.root.map(|(root, _)| root)) {
-            settings.root = root;
+        match (flags.root, self.root) {
+            (Some(root), _) => settings.root = root.to_path_buf(),
+            (None, Some((root, place))) => {
+                settings.root = root;
+                settings.written.insert("root", vec![place.origin()]);
+            }
+            (None, None) => {}
         }
         settings.rules = Rules { hosts: self.hosts };
         self.faults.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
@@ -98,12 +106,7 @@ impl Reader {
             });
             return;
         }
-        let origin = match place {
-            Some(Fault { file, place, .. }) => {
-                Origin { file: Arc::clone(file), line: place.map_or(1, |place| place.line) }
-            }
-            None => Origin { file: "DIR".into(), line: 1 },
-        };
+        let origin = place.map_or_else(|| Origin::flag("DIR"), Fault::origin);
         let rule = Rule { at: "/".into(), effect: Effect::Root(root), origin };
         self.hosts.push(Host { names: vec!["*".into()], rules: vec![rule] });
     }
@@ -123,10 +126,19 @@ impl Reader {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         if !errors.is_empty() {
             // What a parser makes of the rest would be blamed for the wrong things.
-            self.faults.extend(errors.iter().map(|error| {
-                let told = error.message().lines().collect::<Vec<_>>().join(", ");
-                source.fault(&error.span().unwrap_or(0..0), "", told)
-            }));
+            // Of a word without quotes each of its characters may be a mistake of its own.
+            let mut advised = 0..0;
+            for error in &errors {
+                let at = error.span().unwrap_or(0..0);
+                if advised.contains(&at.start) {
+                    continue;
+                }
+                let plain = || error.message().lines().collect::<Vec<_>>().join(", ");
+                let advice = syntax::advice(&source.text, at.start);
+                let (at, said) = advice.unwrap_or_else(|| (at, plain()));
+                advised = at.clone();
+                self.faults.push(source.fault(&at, "", said));
+            }
             return;
         }
         let section = Section::whole(source, table.get_ref());

@@ -1,10 +1,12 @@
 //! Rules: a prefix and what is done there.
+//!
+//! One that is written may set several things at once, and is several then.
 
 use std::fs;
 use std::path::PathBuf;
 
 use h1::Status;
-use site::rules::{Effect, Rule};
+use site::rules::{Effect, Network, Rule};
 
 use crate::Fault;
 use crate::auth;
@@ -17,7 +19,10 @@ const REDIRECT_STATUS: Status = Status(302);
 /// Keys that do not do something themselves.
 const ATTRIBUTES: [&str; 2] = ["at", "status"];
 
-/// Reads one rule; several fields are several rules.
+/// Keys of what answers: it stands alone, so that the order of rules says all there is to say.
+const ANSWERS: [&str; 4] = ["root", "user-directories", "redirect", "answer"];
+
+/// Reads one rule, which is as many as it does things.
 pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Vec<Fault>) {
     let before = faults.len();
     section.tell_unknown(faults);
@@ -38,8 +43,14 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
         let told = "does nothing; write one of `root`, `redirect`, `answer`, `listing`, ...";
         faults.push(section.source.fault(&section.at, section.name, told.into()));
     }
-    if names.len() > 1 {
-        let told = format!("does several things ({}); write a rule for each", names.join(", "));
+    if names.len() > 1
+        && let Some(answers) = names.iter().find(|name| ANSWERS.contains(name))
+    {
+        let others = names.iter().filter(|name| *name != answers).copied().collect::<Vec<_>>();
+        let told = format!(
+            "answers (`{answers}`) and does more ({}); write two rules, the one that answers last",
+            others.join(", ")
+        );
         faults.push(section.source.fault(&section.at, section.name, told));
     }
     if let Some(status) = section.item("status")
@@ -50,7 +61,7 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
     for item in does {
         for (item, effect) in effects(section, &item, faults) {
             let at = at.clone();
-            let origin = item.source.origin(&item.at);
+            let origin = item.origin();
             let rule = Rule { at: at.clone().unwrap_or("/".into()), effect, origin };
             match (site::judge(&rule), at) {
                 (Err(told), _) => faults.push(item.fault(told)),
@@ -74,6 +85,8 @@ fn effects<'s>(
         "redirect" => redirect(section, item, faults),
         "answer" => item.number(faults).map(|code| Effect::Answer(Status(code))),
         "listing" => item.switch(faults).map(Effect::Listing),
+        "follow-links" => follow_links(item, faults),
+        "clean-urls" => item.switch(faults).map(Effect::CleanUrls),
         "fallback" => page(item, faults).map(Effect::Fallback),
         "error-page" => error_page(item, faults),
         "field" => field(item, faults),
@@ -83,23 +96,37 @@ fn effects<'s>(
             Some(Effect::Cors { origins: origins.collect() })
         }
         "auth" => auth::auth(item, faults),
+        "allow" => networks(item, faults).map(Effect::Allow),
+        "deny" => networks(item, faults).map(Effect::Deny),
         _ => None,
     };
     effect.map(|effect| (item.clone(), effect)).into_iter().collect()
 }
 
-/// A directory that is there.
 pub(crate) fn root(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<PathBuf> {
+    directory(item, "to serve", faults)
+}
+
+/// A directory that is there.
+fn directory(item: &Item<'_>, purpose: &str, faults: &mut Vec<Fault>) -> Option<PathBuf> {
     let written = item.string(faults)?;
-    let root = item.source.path(written);
-    let told = match fs::metadata(&root) {
+    let path = item.source.path(written);
+    let told = match fs::metadata(&path) {
         _ if written.is_empty() => "is empty; write `.` for the directory of this file".into(),
-        Ok(kind) if kind.is_dir() => return Some(root),
-        Ok(_) => format!("not a directory: {}", root.display()),
-        Err(e) => format!("no directory to serve: {}: {e}", root.display()),
+        Ok(kind) if kind.is_dir() => return Some(path),
+        Ok(_) => format!("not a directory: {}", path.display()),
+        Err(e) => format!("no directory {purpose}: {}: {e}", path.display()),
     };
     faults.push(item.fault(told));
     None
+}
+
+fn follow_links(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
+    let before = faults.len();
+    let elements = item.elements();
+    let places = elements.iter().filter_map(|item| directory(item, "to follow links to", faults));
+    let places = places.collect();
+    (faults.len() == before).then_some(Effect::FollowLinks(places))
 }
 
 fn redirect(section: &Section<'_>, item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
@@ -140,6 +167,19 @@ fn field(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
     let name = section.needed("name", faults).and_then(|item| item.string(faults));
     let value = section.needed("value", faults).and_then(|item| item.string(faults));
     Some(Effect::Field { name: name?.into(), value: value?.into() })
+}
+
+fn networks(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Vec<Network>> {
+    let before = faults.len();
+    let mut networks = Vec::new();
+    for (item, written) in item.strings(faults) {
+        match written.parse() {
+            Ok(network) => networks.push(network),
+            Err(_) => faults.push(item.not("an address, or a network such as \"10.0.0.0/8\"")),
+        }
+    }
+    // With some of them it would say something else.
+    (faults.len() == before).then_some(networks)
 }
 
 fn fields<'s>(item: &Item<'s>, faults: &mut Vec<Fault>) -> Vec<(Item<'s>, Effect)> {

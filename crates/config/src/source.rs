@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use site::rules::Origin;
+use site::rules::Place;
 
-use crate::{Fault, Place};
+use crate::Fault;
 
 /// Bytes of a file at most: more is not configuration but a mistaken name, and it is all in memory.
 const BYTES_MAX: u64 = 1 << 20;
@@ -50,10 +50,6 @@ impl Source {
     pub(crate) fn fault(&self, at: &Range<usize>, key: &str, told: String) -> Fault {
         let place = Some(self.place(at));
         Fault { file: Arc::clone(&self.name), place, key: key.into(), told }
-    }
-
-    pub(crate) fn origin(&self, at: &Range<usize>) -> Origin {
-        Origin { file: Arc::clone(&self.name), line: self.place(at).line }
     }
 
     fn place(&self, at: &Range<usize>) -> Place {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servers::architectures;
 use servers::knobs;
 use servers::settings::Settings;
-use site::rules::{Effect, Rule};
+use site::rules::{Effect, Network, Rule};
 
 /// What would be served.
 #[must_use]
@@ -37,18 +37,31 @@ pub fn summary(settings: &Settings) -> String {
 /// One rule, without its users' hashes.
 #[must_use]
 pub fn rule(rule: &Rule) -> String {
+    let switch = |is: bool| if is { "on" } else { "off" };
     let does = match &rule.effect {
         Effect::Root(root) => format!("root {}", root.display()),
         Effect::UserDirectories(name) => format!("user-directories {name}"),
         Effect::Redirect { to, status } => format!("redirect {to} ({})", status.0),
         Effect::Answer(status) => format!("answer {}", status.0),
-        Effect::Listing(is) => format!("listing {}", if *is { "on" } else { "off" }),
+        Effect::FollowLinks(places) if places.is_empty() => String::from("follow-links off"),
+        Effect::FollowLinks(places) => {
+            let places = places.iter().map(|place| place.display().to_string());
+            format!("follow-links {}", places.collect::<Vec<_>>().join(", "))
+        }
+        Effect::Listing(is) => format!("listing {}", switch(*is)),
+        Effect::CleanUrls(are) => format!("clean-urls {}", switch(*are)),
         Effect::Fallback(file) => format!("fallback {file}"),
         Effect::ErrorPage { status, file } => format!("error-page {} {file}", status.0),
         Effect::Field { name, value } => format!("field {name}: {value}"),
         Effect::Cors { origins } => format!("cors {}", origins.join(", ")),
         Effect::Auth { realm, users } => format!("auth {realm:?}, {} users", users.len()),
+        Effect::Allow(networks) => format!("allow {}", listed(networks)),
+        Effect::Deny(networks) => format!("deny {}", listed(networks)),
     };
     let Rule { at, origin, .. } = rule;
-    format!("{at}  {does}  ({}:{})", origin.file, origin.line)
+    format!("{at}  {does}  ({origin})")
+}
+
+fn listed(networks: &[Network]) -> String {
+    networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

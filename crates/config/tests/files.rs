@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use config::{Flags, explain, summary};
 use folder::Folder;
-use h1::Status;
+use h1::{Date, Now, Status};
+use measure::Instant;
 use proptest::prelude::*;
 use servers::architectures::ARCHITECTURES;
 use servers::knobs::{self, Knob};
-use servers::settings::Settings;
+use servers::settings::{LogTo, Settings};
 use site::rules::Effect;
 
 fn shown(settings: &Settings) -> Vec<String> {
@@ -108,6 +109,9 @@ fn values_have_several_spellings() {
         ("proxy-protocol = \"10.0.0.1,fd00::/8\"", "proxy-protocol", "10.0.0.1/32,fd00::/8"),
         ("proxy-protocol = [\"10.0.0.1\", \"::/0\"]", "proxy-protocol", "10.0.0.1/32,::/0"),
         ("proxy-protocol = false", "proxy-protocol", "off"),
+        ("trusted-proxies = \"unix,fd00::/8\"", "trusted-proxies", "unix,fd00::/8"),
+        ("trusted-proxies = [\"10.0.0.1\", \"unix\"]", "trusted-proxies", "10.0.0.1/32,unix"),
+        ("trusted-proxies = false", "trusted-proxies", "off"),
     ];
     let folder = Folder::new();
     for (text, name, expected) in rows {
@@ -124,7 +128,7 @@ fn paths_are_relative_to_their_file_and_the_last_file_wins() {
     let settings = folder.text("include = \"in/a.toml\"\nbacklog = 6\nlisten = \"unix:s\"");
     let settings = settings.expect("good");
     assert_eq!(settings.root, folder.path("in/www"));
-    assert_eq!(settings.access_log, Some(folder.path("in/a.log")));
+    assert_eq!(settings.access_log, Some(LogTo::File(folder.path("in/a.log"))));
     assert_eq!(settings.backlog, Some(6));
     let [address] = &settings.listen[..] else { panic!("{:?}", settings.listen) };
     assert_eq!(address.to_string(), format!("unix:{}", folder.path("s").display()));
@@ -164,11 +168,80 @@ fn a_root_beside_hosts_is_for_all_other_names() {
     }
 }
 
+#[test]
+fn a_rule_may_set_several_things() {
+    let folder = Folder::new();
+    let text = "[[host]]\nnames = \"*\"\n[[host.rule]]\nat = \"/a\"\nlisting = true\n\
+                cors = \"*\"\nfields = { A = \"1\", B = \"2\" }\nfollow-links = [\"site\"]\n";
+    let hosts = folder.text(text).expect("good").rules.hosts;
+    let field = |name: &str, value: &str| Effect::Field { name: name.into(), value: value.into() };
+    let cors = Effect::Cors { origins: vec!["*".into()] };
+    let links = Effect::FollowLinks(vec![folder.path("site")]);
+    let mut rules: Vec<_> = hosts[0].rules.iter().map(|rule| (&*rule.at, &rule.effect)).collect();
+    for effect in [Effect::Listing(true), cors, links, field("A", "1"), field("B", "2")] {
+        let place = rules.iter().position(|rule| *rule == ("/a", &effect));
+        rules.remove(place.unwrap_or_else(|| panic!("{effect:?} in {rules:?}")));
+    }
+    assert_eq!(rules, []);
+}
+
+#[test]
+fn rules_about_addresses_are_shown_and_explained() {
+    let folder = Folder::new();
+    folder.write("site/a", "a");
+    let host = "[[host]]\nnames = \"*\"\nroot = \"site\"\n";
+    let rule = "[[host.rule]]\nat = \"/\"\nallow = [\"10.0.0.0/8\", \"::ffff:11.0.0.1\"]\n";
+    let other = "[[host.rule]]\nat = \"/x\"\ndeny = \"10.0.0.0/9\"\n";
+    let settings = folder.text(&[host, rule, other].concat()).expect("good");
+    let shown = summary::summary(&settings);
+    for line in ["  /  allow 10.0.0.0/8, 11.0.0.1/32  (", "  /x  deny 10.0.0.0/9  ("] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    let site = explain::site(&settings).expect("good");
+    let now = Now { at: Instant::from_ms(1), date: Date::new(1 << 31) };
+    for (url, lines) in [
+        ("/a", ["applies   /  allow 10.0.0.0/8", "a GET of those let in gets 200 OK (1 bytes)"]),
+        ("/x/b", ["applies   /x  deny 10.0.0.0/9", "a GET of those let in gets 404 Not Found"]),
+    ] {
+        let told = explain::explained(&settings, &site, url, &now).expect(url);
+        for line in lines {
+            assert!(told.contains(line), "{url}: {line}: {told}");
+        }
+    }
+    // Where it was written is said of what only several rules are: here of the one that is left.
+    let shut = "[[host.rule]]\nat = \"/x\"\ndeny = [\"10.128.0.0/9\", \"11.0.0.0/8\"]\n";
+    let settings = folder.text(&[host, rule, other, shut].concat()).expect("each is good");
+    let told = explain::site(&settings).map(|_| ()).expect_err("nobody");
+    let expected = "weir.toml:12:8: host.rule.deny: lets nobody in, together with the rules before \
+                    it; write `answer = 403` if that is meant";
+    assert!(told.ends_with(expected), "{told}");
+}
+
+#[test]
+fn rules_by_ending_have_a_short_form() {
+    let folder = Folder::new();
+    let rows = [
+        ("*.css", "/*.css"),
+        ("/*.css", "/*.css"),
+        ("/a/*.min.js", "/a/*.min.js"),
+        ("/a/*.ä%", "/a/*.ä%"),
+    ];
+    for (written, at) in rows {
+        let text =
+            format!("[[host]]\nnames = \"*\"\n[[host.rule]]\nat = {written:?}\nanswer = 410\n");
+        let settings = folder.text(&text).expect("good");
+        assert_eq!(settings.rules.hosts[0].rules[0].at, at);
+        let shown = summary::summary(&settings);
+        assert!(shown.contains(&format!("  {at}  answer 410")), "{shown}");
+    }
+}
+
 /// The example of the documentation, with the files that it names.
 fn example() -> (Folder, String) {
     let folder = Folder::new();
     folder.write("hosts/blog.toml", "[[host]]\nnames = \"blog.example.org\"\nroot = \"../site\"");
     folder.write("site/missing.html", "not here");
+    folder.write("site/manual/start.html", "start");
     folder.write("users", "ann:$2y$04$hu20WBVkT9jG6AItIAcHquC94RQTA6DfsCtkxTtNCrZpcSj1eIMZG\n");
     let text = include_str!("../../../docs/configuration.md");
     let (_, text) = text.split_once("```toml\n").expect("an example");
@@ -198,12 +271,22 @@ fn the_example_of_the_documentation_is_good() {
 #[test]
 fn urls_are_explained() {
     let (folder, text) = example();
+    folder.write("site/empty/.keep", "");
     let settings = folder.text(&text).expect("good");
     let site = explain::site(&settings).expect("good");
-    let rows: [(&str, &[&str]); 12] = [
+    let now = Now { at: Instant::from_ms(1), date: Date::new(1 << 31) };
+    let rows: [(&str, &[&str]); 20] = [
+        ("blog.example.org/nope", &["host blog.example.org", "a GET gets 404 Not Found\n"]),
+        ("blog.example.org:80/missing.html", &["a GET gets 200 OK (8 bytes)"]),
+        ("/missing.html", &["host blog.example.org", "a GET gets 200 OK (8 bytes)"]),
+        ("/empty/", &["a GET gets 404 Not Found\n404 for ", "it has no index.html"]),
+        ("/missing.html?a=1", &["host blog.example.org", "a GET gets 200 OK (8 bytes)"]),
+        ("example.org/private/", &["a GET gets 401 Unauthorized"]),
         ("http://blog.example.org", &["host blog.example.org", "answers   /  root"]),
         ("http://EXAMPLE.org:8080/old/a?b", &["applies   /  field", "answers   /old  redirect"]),
         ("http://example.org/older", &["answers   /  root"]),
+        ("example.org/a.css", &["applies   /*.css  field Cache-Control: max-age=3600"]),
+        ("example.org/manual/start", &["applies   /manual  clean-urls on", "200 OK (5 bytes)"]),
         ("https://www.example.org/private/x", &["applies   /private  auth", "answers   /  root"]),
         ("http://example.org/gone/", &["answers   /gone  answer 410"]),
         ("http://example.org/%67one", &["answers   /gone  answer 410"]),
@@ -215,13 +298,13 @@ fn urls_are_explained() {
         ("http://[::1]:8080/?a", &["host *"]),
     ];
     for (url, lines) in rows {
-        let told = explain::explained(&settings, &site, url).expect(url);
+        let told = explain::explained(&settings, &site, url, &now).expect(url);
         for line in lines {
             assert!(told.contains(line), "{url}: {line}: {told}");
         }
     }
-    for url in ["", "/a", "example.org/a", "ftp://a/", "http:///a", "http://b@a/"] {
-        explain::explained(&settings, &site, url).expect_err(url);
+    for url in ["", "?a", "ftp://a/", "http:///a", "http://b@a/", "b@a/"] {
+        explain::explained(&settings, &site, url, &now).expect_err(url);
     }
 }
 

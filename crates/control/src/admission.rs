@@ -45,6 +45,9 @@ const ROOM_WITHOUT_FILTER: f64 = 1.0;
 /// Of a queue that is bounded by somebody else so much is to be filled.
 const ROOM_FILLED: f64 = 0.5;
 const BACKLOG_MIN: u32 = 16;
+/// What the server could do of late counts there, less by so much after each interval: who was
+/// admitted before it became slow is on his way.
+const ROOM_KEPT: f64 = 0.9;
 /// In calm bursts may wait for so many seconds, and so many may in any case.
 const CALM_ROOM_S: f64 = 0.2;
 const CALM_BACKLOG_MIN: u32 = 256;
@@ -141,6 +144,8 @@ pub struct Told {
 pub struct Admission {
     bounds: Bounds,
     capacity: f64,
+    /// The most that it was of late.
+    capacity_lately: f64,
     flood: Option<Flood>,
     window: Option<Window>,
     wait_s: f64,
@@ -198,6 +203,7 @@ impl Admission {
         let mut admission = Self {
             bounds,
             capacity: 0.0,
+            capacity_lately: 0.0,
             flood: None,
             window: None,
             wait_s: 0.0,
@@ -216,6 +222,7 @@ impl Admission {
         let mut admission = Self::new(bounds);
         if told.is_flood && told.capacity > 0.0 {
             admission.capacity = told.capacity;
+            admission.capacity_lately = told.capacity;
             let offered = told.offered.max(told.capacity);
             admission.flood = Some(Flood::new(share.clamp(SHARE_MIN, 1.0), offered, now));
             admission.setting = admission.wanted();
@@ -325,6 +332,7 @@ impl Admission {
             _ => 0.0,
         };
         self.capacity = kept * self.capacity + (1.0 - kept) * rates.accepted;
+        self.capacity_lately = self.capacity.max(self.capacity_lately * ROOM_KEPT);
         self.wait_s = window.sum / f64::from(window.looks) / self.capacity.max(1.0);
         let aim = self.aim();
         match self.flood.take() {
@@ -399,7 +407,7 @@ impl Admission {
         let (room, least, admitted) = match &self.flood {
             Some(flood) => {
                 let room = if share.is_some() { ROOM_WITHOUT_FILTER } else { ROOM };
-                (room * self.longest() * self.capacity, BACKLOG_MIN, flood.share)
+                (room * self.longest() * self.capacity_lately, BACKLOG_MIN, flood.share)
             }
             None if self.could == 0 => (f64::INFINITY, CALM_BACKLOG_MIN, 1.0),
             None => (CALM_ROOM_S * f64::from(self.could), CALM_BACKLOG_MIN, 1.0),

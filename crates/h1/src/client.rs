@@ -16,7 +16,7 @@ use std::io::Write as _;
 use memchr::memchr;
 
 use self::judgement::{Judged, Length, judge};
-use crate::body::Body;
+use crate::body::{Body, is_token};
 use crate::head::values;
 
 /// Bytes of a reply's head. Browsers take 256 KiB, servers send less than 2; a head that comes in
@@ -334,6 +334,14 @@ impl Ask<'_> {
 pub fn is_target(target: &str) -> bool {
     let is_form = target.starts_with('/') || target == "*";
     is_form && target.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether a field can be written into a head: its name is a token, and its value printable ASCII
+/// with blanks and tabs within (RFC 9110 section 5.5, whose further bytes mean nothing by now).
+#[must_use]
+pub fn is_field(name: &str, value: &str) -> bool {
+    let is_value = |byte: u8| byte == b' ' || byte == b'\t' || byte.is_ascii_graphic();
+    !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(is_value)
 }
 
 impl Method {

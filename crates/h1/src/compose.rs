@@ -1,6 +1,7 @@
 //! Replies: what is sent for an answer, in as few pieces as possible (RFC 9110 13, 14 and 15).
 
 mod lines;
+mod page;
 
 use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use self::lines::{Decimal, Lines};
+use self::page::Form;
 use crate::{
     Answer, Chunk, Content, Date, FilePart, Head, Limits, Method, Now, Persistence, Representation,
     Shared, Status,
@@ -63,6 +65,11 @@ pub fn answer<F>(
     let (query, gathers) = (head.query(), limits.gather);
     let reply = Reply { representation, query, persistence, date, gathers };
     let has_content = head.method() != Method::Head;
+    if representation.is_bare() {
+        let fields = &representation.fields;
+        let form = Form::of(representation.status, head);
+        return small(representation.status, form, persistence, fields, has_content, date);
+    }
     if representation.status != Status::OK || !head.is_conditional() {
         return match answer.prebuilt {
             Some(prebuilt)
@@ -105,11 +112,13 @@ pub fn answer<F>(
     }
 }
 
-/// A small reply of the server's own, all of it: the status is its text. A 204 or 304 has neither
-/// text nor length; without content, for HEAD, only the length that GET would see is left.
+/// A small reply of the server's own, all of it: the status is its text, or its page where `head`
+/// is of a browser. A 204 or 304 has neither text nor length; without content, for HEAD, only the
+/// length that GET would see is left.
 #[must_use]
 pub fn status<F>(
     status: Status,
+    head: Option<&Head<'_>>,
     persistence: Persistence,
     has_content: bool,
     date: &Date,
@@ -121,7 +130,8 @@ pub fn status<F>(
         Status::TOO_MANY_REQUESTS | Status::SERVICE_UNAVAILABLE => b"Retry-After: 1\r\n",
         _ => b"",
     };
-    small(status, persistence, line, has_content, date)
+    let form = head.map_or(Form::Text, |head| Form::of(status, head));
+    small(status, form, persistence, line, has_content, date)
 }
 
 /// The interim reply to `Expect: 100-continue` (RFC 9110 section 15.2.1).
@@ -328,7 +338,7 @@ impl<F> Reply<'_, F> {
     }
 
     fn refusal(&self, status: Status, lines: &[u8], has_content: bool) -> Composed<F> {
-        small(status, self.persistence, lines, has_content, self.date)
+        small(status, Form::Text, self.persistence, lines, has_content, self.date)
     }
 
     fn composed(&self, status: Status, content_bytes: u64, row: Row) -> Composed<F> {
@@ -412,6 +422,7 @@ impl Row {
 
 fn small<F>(
     status: Status,
+    form: Form,
     persistence: Persistence,
     line: &[u8],
     has_content: bool,
@@ -419,16 +430,20 @@ fn small<F>(
 ) -> Composed<F> {
     let has_length = !matches!(status, Status::NO_CONTENT | Status::NOT_MODIFIED);
     let code = Decimal::of(status.0.into());
-    let content = [code.digits(), b" ", status.phrase().as_bytes(), b"\n"].concat();
+    let content = form.content(code.digits(), status.phrase().as_bytes());
+    let length = content.iter().map(|piece| piece.len()).sum::<usize>();
     let mut lines = Lines::begin(status, date);
     if has_length {
-        lines.add(&[b"Content-Type: text/plain"]);
-        lines.add(&[b"Content-Length: ", Decimal::of(content.len() as u64).digits()]);
+        lines.add(&[b"Content-Type: ", form.media_type()]);
+        lines.add(&[b"Content-Length: ", Decimal::of(length as u64).digits()]);
     }
+    lines.text.extend_from_slice(form.lines());
     lines.text.extend_from_slice(line);
     let mut text = lines.end(persistence);
-    let sent: &[u8] = if has_length && has_content { &content } else { b"" };
-    text.extend_from_slice(sent);
+    let is_sent = has_length && has_content;
+    if is_sent {
+        content.iter().for_each(|piece| text.extend_from_slice(piece));
+    }
     let pieces = Pieces::one(Chunk::whole(Shared::from(text)), None);
-    Composed { status, content_bytes: sent.len() as u64, pieces }
+    Composed { status, content_bytes: if is_sent { length as u64 } else { 0 }, pieces }
 }

@@ -6,6 +6,8 @@
 mod judgement;
 mod scan;
 
+use std::net::IpAddr;
+
 use memchr::memchr;
 
 pub(crate) use self::scan::Scan;
@@ -117,13 +119,27 @@ struct Span {
 pub struct Head<'c> {
     bytes: &'c [u8],
     request: &'c Request,
+    source: Option<IpAddr>,
 }
 
 impl<'c> Head<'c> {
     /// A head from its bytes, as far as the empty line, and what [`Request::judge`] made of them.
     #[must_use]
     pub const fn new(bytes: &'c [u8], request: &'c Request) -> Self {
-        Self { bytes, request }
+        Self { bytes, request, source: None }
+    }
+
+    /// The same, and from which address it is. Only who knows the peer can say that: what the head
+    /// says of it by itself anybody may have written.
+    #[must_use]
+    pub const fn sent_by(self, source: Option<IpAddr>) -> Self {
+        Self { source, ..self }
+    }
+
+    /// The client's address; `None`: it has none, or nobody has asked for it.
+    #[must_use]
+    pub const fn source(&self) -> Option<IpAddr> {
+        self.source
     }
 
     /// See [`Method`].
@@ -204,8 +220,13 @@ impl<'c> Asked<'c> {
     /// The first value of a field, as it came.
     #[must_use]
     pub fn field(&self, field: Field) -> Option<&'c [u8]> {
+        self.values(field.name()).next()
+    }
+
+    /// All values of a field, one for each line, in order; `name` in any case.
+    pub(crate) fn values(&self, name: &'static str) -> impl Iterator<Item = &'c [u8]> + use<'c> {
         let fields = Lines(self.0).skip(1).take_while(|line| !line.is_empty());
-        fields.filter_map(|line| value(line, field.name())).next()
+        fields.filter_map(move |line| value(line, name))
     }
 }
 

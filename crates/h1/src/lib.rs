@@ -23,8 +23,8 @@
 //! HTTP/1.1 has one request in hand. Whatever has several gives each a [`Tag`], which comes back
 //! with what was found and loaded for it.
 //!
-//! What a balancer says before the first byte is read by [`proxy`], and what a log tells of a reply
-//! is written by [`log_entry`].
+//! What a balancer says before the first byte is read by [`proxy`], what a proxy says in each
+//! request by [`forwarded`], and what a log tells of a reply is written by [`log_entry`].
 #![forbid(unsafe_code)]
 
 pub mod body;
@@ -32,6 +32,7 @@ pub mod client;
 pub mod compose;
 pub mod conditional;
 mod connection;
+pub mod forwarded;
 mod head;
 mod inbox;
 mod limits;

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use crate::Head;
+
 /// A content coding for which siblings on disk are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Coding {
@@ -156,6 +158,14 @@ impl Weights {
         let taken = ranked.iter().take_while(|coding| weight(coding) >= worth_it).count();
         Codings::of(&ranked[..taken])
     }
+}
+
+/// Whether the client would rather have the first of two media types (RFC 9110 section 12.5.1):
+/// names it and the other not, or gives it more weight.
+#[must_use]
+pub fn prefers(head: &Head<'_>, media_type: &str, other: &str) -> bool {
+    let weight = |media_type| weight_of(head.values("accept"), media_type);
+    weight(media_type) > weight(other)
 }
 
 /// The weight that `Accept` lines give a media type by its name, in thousandths (RFC 9110 section

@@ -128,7 +128,8 @@ pub struct Representation<F> {
     /// 200 for files; 301 and the like for answers made by the site. Only a 200 is subject to
     /// conditions and ranges.
     pub status: Status,
-    /// `Content-Type` without the name, e.g. `text/html; charset=utf-8`. Empty: none is sent.
+    /// `Content-Type` without the name, e.g. `text/html; charset=utf-8`. Empty: none is sent; see
+    /// [`Self::is_bare`] for errors.
     pub media_type: Box<str>,
     /// Of a precompressed sibling.
     pub coding: Option<Coding>,
@@ -192,6 +193,13 @@ impl<F> FilePart<F> {
 }
 
 impl<F> Representation<F> {
+    /// Whether it says no more than its status, an error. The reply then says that in a way that
+    /// suits the client.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.status.0 >= 400 && self.media_type.is_empty()
+    }
+
     /// Content in memory that no file stands for, so that nothing tells when it has changed.
     #[must_use]
     pub fn made(status: Status, media_type: &str, content: Shared<[u8]>) -> Self {

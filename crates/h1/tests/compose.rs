@@ -323,7 +323,7 @@ fn check_small(
     head: &str,
     text: &str,
 ) {
-    let reply = compose::status(status, persistence, has_content, &Date::new(SECONDS));
+    let reply = compose::status(status, None, persistence, has_content, &Date::new(SECONDS));
     assert_eq!(wire(reply, 0), crlf(head) + text);
 }
 

@@ -19,6 +19,15 @@ pub enum Arrivals {
     },
 }
 
+impl Arrivals {
+    /// Whether there is a time at which a session is to begin. Clients that never rest have none:
+    /// each begins as soon as it can.
+    #[must_use]
+    pub const fn have_times(&self) -> bool {
+        !matches!(self, Self::Closed { think: Draw::Constant(0.0), .. })
+    }
+}
+
 /// The time between one arrival and the next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Gaps {

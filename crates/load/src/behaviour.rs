@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 
 use measure::Duration;
 
+use crate::session::{Method, Session};
+
 /// See the head of this file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Behaviour {
@@ -42,6 +44,10 @@ pub struct Behaviour {
     /// Connections open at once, over all sessions, those included that only wait for the server to
     /// end them; who comes then is counted as not started.
     pub connections_max: usize,
+    /// Sent with each request, beside what makes it one: `NAME: VALUE` each.
+    pub headers: Vec<String>,
+    /// How files are asked for; `None`: as the workload has it.
+    pub method: Option<Method>,
     /// The share of GETs that ask whether the client's copy is current, 0.0 to 1.0, beside those
     /// that a workload makes so.
     pub conditional: f64,
@@ -55,6 +61,19 @@ impl Behaviour {
     #[must_use]
     pub fn source(&self, session: u64) -> Option<IpAddr> {
         self.sources.get(self.client(session)).copied()
+    }
+
+    /// A session as it is asked: by another method than the workload's, where one was chosen and
+    /// the request is for a file.
+    pub(crate) fn asks(&self, mut session: Session) -> Session {
+        let Some(method) = self.method else { return session };
+        let requests = session.bursts.iter_mut().flat_map(|burst| &mut burst.requests);
+        for request in requests {
+            if matches!(request.method, Method::Get | Method::Head) {
+                request.method = method;
+            }
+        }
+        session
     }
 
     /// The place of that address; 0: there is none, or but one.
@@ -81,6 +100,8 @@ impl Default for Behaviour {
             sources: Vec::new(),
             ports: None,
             connections_max: 19_000,
+            headers: Vec::new(),
+            method: None,
             conditional: 0.0,
             verified: 1.0,
         }

@@ -10,6 +10,7 @@ use measure::{Duration, Instant};
 use crate::arrivals::{Arrivals, Gaps, Stage};
 use crate::behaviour::{Behaviour, Keeps};
 use crate::engine::{Part, Plan};
+use crate::expectation::Expectation;
 use crate::stop::Stop;
 use crate::workload::Workload;
 
@@ -24,12 +25,18 @@ pub struct Choices {
     pub rest: Draw,
     /// Sessions at most.
     pub sessions_max: Option<u64>,
+    /// The same as requests, where a session is one.
+    pub requests_max: Option<u64>,
     /// How long is measured; `None`: until `Steps`, a `Ramp` or a log are over, else [`DURATION`].
     pub duration: Option<Duration>,
     /// How long nothing is measured before that.
     pub warm_up: Duration,
+    /// After that.
+    pub cool_down: Duration,
     /// Results are also told for each such time.
     pub interval: Duration,
+    /// Whom requests ask, where that is another name than the URL's.
+    pub host: Option<String>,
     /// How clients behave, but for the three below.
     pub behaviour: Behaviour,
     /// How long connections are kept; `None`: as the workload's source has it, see
@@ -39,12 +46,16 @@ pub struct Choices {
     pub parallel: Option<u16>,
     /// Connections of a process at the same time; `None`: as many as it may have descriptors.
     pub connections_max: Option<usize>,
+    /// Whether it is found out before the run that the server is there.
+    pub probes: bool,
     /// Of all random numbers.
     pub seed: u64,
     /// Processes that make the load together.
     pub processes: u32,
     /// Whether they never sleep.
     pub spins: bool,
+    /// What the run has to come to.
+    pub expectations: Vec<Expectation>,
     /// Where the report goes as JSON, `-` is the standard output; where the histograms go, as the
     /// beginning of their names; and where a line for each request.
     pub json: Option<PathBuf>,
@@ -89,16 +100,21 @@ impl Default for Choices {
             is_poisson: false,
             rest: Draw::Constant(0.0),
             sessions_max: None,
+            requests_max: None,
             duration: None,
             warm_up: Duration::ZERO,
+            cool_down: Duration::ZERO,
             interval: Duration::from_secs(1),
+            host: None,
             behaviour: Behaviour::default(),
             keeps: None,
             parallel: None,
             connections_max: None,
+            probes: true,
             seed: 1,
             processes: 1,
             spins: false,
+            expectations: Vec::new(),
             json: None,
             hgrm: None,
             records: None,
@@ -130,12 +146,13 @@ impl Choices {
         };
         Ok(Plan {
             to,
-            host: host.into(),
+            host: self.host.clone().unwrap_or_else(|| host.into()),
             behaviour,
             stop: Stop {
                 after: self.lasts(&arrivals, workload)?,
-                sessions_max: self.sessions_max,
+                sessions_max: self.sessions_max(workload)?,
                 warm_up: self.warm_up,
+                cool_down: self.cool_down,
                 interval: self.interval,
             },
             arrivals,
@@ -173,33 +190,47 @@ impl Choices {
     /// whose clients are new ones, and for good in a closed loop, as other generators do it.
     #[must_use]
     pub fn keeps(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Keeps {
-        let model = workload.model();
-        let is_single = model.requests.is_none_or(|requests| requests <= 1.0);
         let by_arrivals = match arrivals {
-            _ if !is_single => Keeps::Session,
+            _ if !has_single_requests(workload) => Keeps::Session,
             Arrivals::Open(_) => Keeps::Request,
             Arrivals::Closed { .. } => Keeps::Client,
         };
-        self.keeps.or(model.keeps).unwrap_or(by_arrivals)
+        self.keeps.or(workload.model().keeps).unwrap_or(by_arrivals)
     }
 
-    /// How long the whole run is: the warm-up, and what is measured.
+    /// After how many sessions it is over.
+    fn sessions_max(&self, workload: &dyn Workload) -> Result<Option<u64>, String> {
+        match (self.requests_max, self.sessions_max) {
+            (None, sessions) => Ok(sessions),
+            (Some(requests), Some(_)) => Err(format!(
+                "--requests-max {requests}: a run has one of --requests-max and --sessions"
+            )),
+            (Some(requests), None) if has_single_requests(workload) => Ok(Some(requests)),
+            (Some(requests), None) => Err(format!(
+                "--requests-max {requests}: a session of this workload makes several requests; say \
+                 how many --sessions"
+            )),
+        }
+    }
+
+    /// How long the whole run is: the warm-up, what is measured, and the cool-down.
     fn lasts(&self, arrivals: &Arrivals, workload: &dyn Workload) -> Result<Duration, String> {
         let of_arrivals = match (&self.pace, arrivals) {
             (Some(Pace::Steps(stages)), _) => Some(stages.iter().map(|stage| stage.lasts).sum()),
             (Some(Pace::Ramp { over, .. }), _) => Some(*over),
             (_, Arrivals::Open(Gaps::Times(_))) => workload.lasts().map(|lasts| lasts + AFTER_LOG),
             // Their number says when it is over.
-            _ => self.sessions_max.map(|_| ENDLESS),
+            _ => self.sessions_max.or(self.requests_max).map(|_| ENDLESS),
         };
         match (self.duration, of_arrivals) {
-            (None, Some(lasts)) if lasts <= self.warm_up => Err(format!(
-                "--warm-up {}: without a --duration the run is over after {} s",
+            (None, Some(lasts)) if lasts <= self.warm_up + self.cool_down => Err(format!(
+                "--warm-up {} --cool-down {}: without a --duration the run is over after {} s",
                 self.warm_up.as_secs_f64(),
+                self.cool_down.as_secs_f64(),
                 lasts.as_secs_f64()
             )),
             (None, Some(lasts)) => Ok(lasts),
-            (measured, _) => Ok(self.warm_up + measured.unwrap_or(DURATION)),
+            (measured, _) => Ok(self.warm_up + measured.unwrap_or(DURATION) + self.cool_down),
         }
     }
 
@@ -223,7 +254,7 @@ impl Choices {
     /// once, for as long as the run lasts.
     fn judge_clients(&self, arrivals: &Arrivals, connections_max: usize) -> Result<(), String> {
         let of_process = match arrivals {
-            Arrivals::Closed { clients, think: Draw::Constant(0.0) } => {
+            Arrivals::Closed { clients, .. } if !arrivals.have_times() => {
                 clients.div_ceil(self.processes) as usize
             }
             _ => 0,
@@ -242,6 +273,11 @@ impl Choices {
     pub fn clients(&self) -> u32 {
         self.behaviour.sources.len().max(1) as u32
     }
+}
+
+/// Whether a session is one request.
+fn has_single_requests(workload: &dyn Workload) -> bool {
+    workload.model().requests.is_none_or(|requests| requests <= 1.0)
 }
 
 /// No run lasts longer.

@@ -95,7 +95,7 @@ impl Collector {
         let classes = kinds.all().iter().map(|kind| (kind.class, class_name(kind.class)));
         results.class_names = classes.collect();
         let from = plan.start + plan.stop.warm_up;
-        let to = (plan.start + plan.stop.after).max(from);
+        let to = (plan.start + plan.stop.measured_until()).max(from);
         Self { plan: *plan, kinds, from, to, results }
     }
 

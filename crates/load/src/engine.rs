@@ -16,6 +16,8 @@ mod connection;
 mod ending;
 mod hearing;
 mod judge;
+mod observer;
+mod reach;
 mod reads;
 mod slab;
 mod talk;
@@ -34,16 +36,17 @@ use os::poller::{Mechanism, Poller};
 
 use self::alarms::Alarms;
 use self::connection::Connection;
+pub use self::observer::{BEAT, Beat, Course, Observer, Over};
+pub use self::reach::reach;
 use self::reads::Reads;
 use self::slab::{Slab, Token};
-pub(crate) use self::talk::is_target;
 use self::talk::{Manner, Validators};
+pub(crate) use self::talk::{header, is_target};
 use self::visit::{Draws, Visit};
 use crate::Purpose;
 use crate::arrivals::{Arrivals, Schedule};
 use crate::behaviour::Behaviour;
 use crate::files::FileId;
-use crate::record::Record;
 use crate::stop::Stop;
 use crate::workload::{self, Workload};
 
@@ -71,6 +74,13 @@ pub struct Plan {
     pub spins: bool,
 }
 
+impl Plan {
+    /// For how long replies are waited for behind the end of its time, or when it is stopped.
+    fn waits(&self) -> Duration {
+        self.behaviour.patience.unwrap_or(DRAIN_MAX)
+    }
+}
+
 /// A share of a run: of `of` processes, the one at `place` begins each `of`-th session from that
 /// of its own number on, so that together they do what one alone would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,47 +101,6 @@ impl Part {
         count / self.of + (self.place < count % self.of) as u32
     }
 }
-
-/// Who hears of a run while it goes on.
-pub trait Observer {
-    /// A request is over.
-    fn record(&mut self, record: &Record);
-
-    /// Time passes: called some ten times a second ([`BEAT`]). Says whether the run goes on.
-    fn beat(&mut self, _: Beat) -> Course {
-        Course::On
-    }
-}
-
-/// Who hears of records alone.
-impl<F: FnMut(&Record)> Observer for F {
-    fn record(&mut self, record: &Record) {
-        self(record);
-    }
-}
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
-    /// The time.
-    pub now: Instant,
-    /// Connections that are open.
-    pub open: usize,
-    /// For how long it has spun in vain so far: time of its processor that it did not need.
-    pub spun: Duration,
-}
-
-/// What an observer wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Course {
-    /// It goes on as planned.
-    On,
-    /// Nothing begins any more; replies are waited for.
-    Stop,
-}
-
-/// Between two calls of [`Observer::beat`].
-pub const BEAT: Duration = Duration::from_millis(100);
 
 /// What a run comes to, besides its records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -264,9 +233,9 @@ impl<'r> Engine<'r> {
             plan,
             workload,
             observer,
-            manner: Manner { host: plan.host.clone() },
+            manner: Manner::new(&plan.host, &plan.behaviour.headers),
             stop,
-            end: stop + plan.behaviour.patience.unwrap_or(DRAIN_MAX),
+            end: stop + plan.waits(),
             poller,
             connections: Slab::new(),
             deadlines: Alarms::new(),
@@ -388,6 +357,11 @@ impl<'r> Engine<'r> {
         self.plan.stop.sessions_max.is_none_or(|most| self.next_number() < most)
     }
 
+    /// Whether a session, or a request of one, may still begin.
+    fn goes_on(&self) -> bool {
+        self.may_begin() || self.visits.iter().any(Visit::asks_on)
+    }
+
     /// Of the next session, over all processes. One that was missed has used up its own.
     fn next_number(&self) -> u64 {
         let Part { place, of } = self.plan.part;
@@ -420,10 +394,23 @@ impl<'r> Engine<'r> {
             let Some(place) = self.wakes.rung(now) else { return };
             let Some(token) = self.visits.at(place) else { continue };
             match self.visits.named(token).and_then(|visit| visit.begins()) {
-                Some(at) if at >= self.stop || !self.may_begin() => self.leave(token),
-                Some(at) => self.begin(token, at, now),
+                Some(at) => self.begin_next(token, at, now),
                 None => self.advance(token, now),
             }
+        }
+    }
+
+    /// A client of a closed loop begins its next session, or leaves. Where clients never rest, a
+    /// session counts from when it begins: nobody set it a time, so that many clients begin one
+    /// after the other makes none of them late. A rest sets a time, as a rate does.
+    fn begin_next(&mut self, token: Token, at: Instant, now: Instant) {
+        let has_time = self.plan.arrivals.have_times();
+        let now = if has_time { now } else { monotonic() };
+        let at = if has_time { at } else { now };
+        if at >= self.stop || !self.may_begin() {
+            self.leave(token);
+        } else {
+            self.begin(token, at, now);
         }
     }
 
@@ -435,9 +422,13 @@ impl<'r> Engine<'r> {
         let draws = Draws::new(self.plan.seed, number);
         self.summary.sessions += 1;
         if let Some(visit) = self.visits.named(token) {
-            visit.begin(number, session, draws, at);
+            visit.begin(number, self.plan.behaviour.asks(session), draws, at);
         }
         self.advance(token, now);
+        if !self.may_begin() {
+            // Whoever rests has nothing to wait for.
+            self.wakes.all_at(now);
+        }
     }
 
     /// Gives up connections that somebody's patience with is over.
@@ -455,12 +446,25 @@ impl<'r> Engine<'r> {
             return;
         }
         self.next_beat = now + BEAT;
-        let beat = Beat { now, open: self.connections.count(), spun: self.spun };
-        if self.observer.beat(beat) == Course::Stop && self.stop > now {
+        if self.stop > now && !self.goes_on() {
             self.stop = now;
-            self.end = now + self.plan.behaviour.patience.unwrap_or(DRAIN_MAX);
-            // Whoever thinks learns of it now.
-            self.wakes.all_at(now);
+            // Who has no patience of his own waits for all of what was asked for.
+            self.end = self.plan.behaviour.patience.map_or(self.end, |patience| now + patience);
+        }
+        let over = (self.stop <= now).then_some(Over { since: self.stop, until: self.end });
+        let (open, asking) = (self.connections.count(), self.visits.count());
+        match self.observer.beat(Beat { now, open, asking, over, spun: self.spun }) {
+            Course::Stop if self.stop > now => {
+                self.stop = now;
+                self.end = now + self.plan.waits();
+                // Whoever thinks learns of it now.
+                self.wakes.all_at(now);
+            }
+            Course::Cut => {
+                self.stop = self.stop.min(now);
+                self.end = now;
+            }
+            Course::On | Course::Stop => {}
         }
     }
 

@@ -90,14 +90,17 @@ const GATES: [(&str, Gate); 11] = [
     ("client-cpu", client_cpu),
     ("descriptors", descriptors),
     ("not-started", not_started),
-    ("answered", answered),
+    (ANSWERED, answered),
     ("correct", correct),
     ("even-timeouts", even_timeouts),
     ("timeouts", timeouts),
     ("client-timeouts", client_timeouts),
 ];
 
-/// What each gate found; of a run in which nothing was measured, that alone.
+const ANSWERED: &str = "answered";
+
+/// What each gate found, where nobody answered that first; of a run in which nothing was measured,
+/// that alone.
 #[must_use]
 pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let found = |&(name, gate): &(&'static str, Gate)| {
@@ -107,6 +110,11 @@ pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let mut findings: Vec<Finding> = GATES.iter().map(found).collect();
     if findings[0].verdict == Verdict::Fails {
         findings.truncate(1);
+    }
+    // What a generator does that nobody answers explains nothing.
+    let unanswered = |of: &Finding| of.gate == ANSWERED && of.verdict == Verdict::Fails;
+    if let Some(place) = findings.iter().position(unanswered) {
+        findings[..=place].rotate_right(1);
     }
     findings
 }
@@ -155,12 +163,18 @@ fn schedule_lag(results: &Results, limits: &Limits) -> (Verdict, String) {
 
 /// What to do where the generator is late.
 fn held_up(results: &Results) -> &'static str {
-    match results.busiest() {
-        Some((_, share)) if share < HELD_UP => {
+    match (results.busiest(), results.pace) {
+        (Some((_, share)), _) if share < HELD_UP => {
             "the generator had time left: something else holds it up, as other work on its \
              processor, or a kernel that looks long for a free port (use --sources)"
         }
-        _ => "the generator cannot keep up; lower the rate, or use more processes or processors",
+        (_, Pace::Open) => {
+            "the generator cannot keep up; lower the rate, or use more processes or processors"
+        }
+        (_, Pace::Closed) => {
+            "the generator cannot keep up; let there be fewer clients, or more --processes or \
+             processors"
+        }
     }
 }
 
@@ -240,13 +254,18 @@ fn not_started(results: &Results, limits: &Limits) -> (Verdict, String) {
         not.ratio(),
         limits.not_started_share,
         "the server sees less load than is told; allow more connections, use more processes, or \
-         lower the rate or the patience",
+         lower the load or the patience",
     )
 }
 
 fn answered(results: &Results, _: &Limits) -> (Verdict, String) {
     let counts = &results.requests.counts;
     match (replies(counts), counts.total()) {
+        (0, 1..) if counts.of(Outcome::Refused) == counts.total() => {
+            let words = "no reply came whole: each connection was refused, so nobody listens \
+                         there; start the server, or say another port";
+            (Verdict::Fails, String::from(words))
+        }
         (0, 1..) => {
             let mend =
                 "is the server there, and does it speak HTTP? The outcomes say how it failed";
@@ -294,7 +313,7 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
         return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
     }
     if counts.of(Outcome::Good) == 0 {
-        let mend = "nothing of the server was measured; lower the rate";
+        let mend = "nothing of the server was measured; lower the load";
         return (Verdict::Fails, format!("each of {replies} replies shed load: {mend}"));
     }
     let words = match shed {
@@ -351,7 +370,7 @@ fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
     let (above, allowed) = (units::points(is - mean), units::points(allowed(most.of)));
     let words = format!(
         "{told}, {above} above the mean of {mean_told} where {allowed} are allowed: the server is \
-         fast at the cost of these files; do not compare it at this rate"
+         fast at the cost of these files; do not compare it at this load"
     );
     (Verdict::Fails, words)
 }
@@ -370,7 +389,7 @@ fn timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
         what,
         share,
         TIMEOUTS_MAX,
-        "the server cannot answer at this rate; lower it, or flood it with another patience",
+        "the server cannot answer at this load; lower it, or flood it with another patience",
     )
 }
 
@@ -394,7 +413,7 @@ fn client_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {
         &what,
         share,
         CLIENT_TIMEOUTS_MAX,
-        "the server is not fair to all clients and files at this rate; lower it, or flood it with \
+        "the server is not fair to all clients and files at this load; lower it, or flood it with \
          another patience",
     )
 }

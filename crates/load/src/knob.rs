@@ -27,7 +27,14 @@ pub struct Knob<C> {
 pub fn set<C>(table: &[Knob<C>], of: &mut C, name: &str, value: &str) -> Result<(), String> {
     let knob = table.iter().find(|knob| knob.name == name);
     let knob = knob.ok_or_else(|| format!("there is no knob {name}"))?;
-    (knob.set)(of, value).map_err(|wanted| format!("--{name} {value}: {wanted}"))
+    (knob.set)(of, value).map_err(|wanted| format!("--{name} {}: {wanted}", printable(value)))
+}
+
+/// On one line, and nothing that a terminal obeys, whatever it holds.
+pub(crate) fn printable(value: &str) -> String {
+    let shown =
+        |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
+    value.chars().map(shown).collect()
 }
 
 /// A table for the documents.

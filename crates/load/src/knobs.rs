@@ -4,6 +4,7 @@
 
 mod clients;
 mod pace;
+mod requests;
 mod results;
 
 use crate::choices::Choices;
@@ -19,7 +20,12 @@ pub const KNOBS: &[Knob<Choices>] = &[
     pace::REST,
     pace::DURATION,
     pace::SESSIONS,
+    pace::REQUESTS_MAX,
     pace::WARM_UP,
+    pace::COOL_DOWN,
+    requests::HEADER,
+    requests::HOST,
+    requests::METHOD,
     clients::PATIENCE,
     clients::CONNECT_MAX,
     clients::SEND_MAX,
@@ -36,14 +42,29 @@ pub const KNOBS: &[Knob<Choices>] = &[
     clients::SOURCES,
     clients::PORTS,
     clients::CONNECTIONS_MAX,
+    results::PROBE,
     results::PROCESSES,
     results::SPINS,
     results::SEED,
     results::INTERVAL,
+    results::EXPECT,
     results::JSON,
     results::HGRM,
     results::RECORDS,
 ];
+
+/// Letters that other generators have taught people, and the knob that each stands for.
+pub const SHORT_FORMS: &[(char, &str)] = &[
+    ('r', "rate"),
+    ('c', "clients"),
+    ('d', "duration"),
+    ('n', "requests-max"),
+    ('H', "header"),
+    ('m', "method"),
+];
+
+/// Those that may be said several times, of which each counts.
+pub const REPEATED: &[&str] = &["header", "expect"];
 
 impl Choices {
     /// Changes one by its name.

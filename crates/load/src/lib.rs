@@ -14,6 +14,7 @@ pub mod choices;
 pub mod collector;
 pub mod description;
 pub mod engine;
+pub mod expectation;
 pub mod files;
 pub mod gates;
 pub mod knob;

@@ -12,7 +12,7 @@ use os::{Signal, Signals};
 use self::watch::Watch;
 use crate::collector::flow::Interval;
 use crate::collector::results::Results;
-use crate::engine::{self, Failure, Part, Plan};
+use crate::engine::{self, Course, Failure, Part, Plan};
 use crate::workload::Workload;
 
 /// What is to be done.
@@ -38,15 +38,6 @@ pub struct Done {
     pub complaints: Vec<String>,
 }
 
-/// What is told of a run while it goes on.
-#[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// How it goes.
-    Standing(Standing),
-    /// Somebody wants it to end: replies are waited for, for as long as the clients' patience.
-    Stopping,
-}
-
 /// How a run goes.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Standing {
@@ -54,6 +45,11 @@ pub struct Standing {
     pub at_ns: u64,
     /// Connections that are open.
     pub open: u64,
+    /// Sessions that have begun and are not over.
+    pub asking: u64,
+    /// Where nothing begins any more and replies are waited for: since when, and until when at
+    /// most, in nanoseconds from the start.
+    pub over_ns: Option<(u64, u64)>,
     /// The last interval that is over, how far from the start it began, and how long it was, in
     /// nanoseconds.
     pub latest: Option<(u64, u64, Interval)>,
@@ -67,13 +63,16 @@ const START_EACH: Duration = Duration::from_millis(10);
 /// To one of several processes: its part ends early. None that a terminal or `kill` sends to all of
 /// them, or to one alone: who has less asked than was wanted does not know of it.
 const STOP: Signal = Signal::Usr1;
+/// The same: it waits for no reply any more.
+const CUT: Signal = Signal::Usr2;
 
 /// As shells tell a process that ^C has ended.
 const INTERRUPTED: i32 = 130;
 
 /// Performs a run; `tell` hears how it goes, once in each interval and at least once in a second.
-/// SIGINT and SIGTERM end it early: by the first one nothing begins any more, by a second one the
-/// process ends at once. Behind it they have their usual effect.
+/// SIGINT and SIGTERM end it early: by the first one nothing begins any more, by the next one, or
+/// where nothing begins anyway, nothing is waited for, and by one more the process ends at once.
+/// Behind it they have their usual effect.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -83,9 +82,9 @@ const INTERRUPTED: i32 = 130;
 pub fn run(
     order: &Order<'_>,
     workload: &mut dyn Workload,
-    tell: &mut dyn FnMut(News),
+    tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Failure> {
-    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP]);
+    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP, CUT]);
     let signals = signals.map_err(|error| Failure::Machine(format!("signals: {error}")))?;
     let begin = monotonic() + START + START_EACH * order.processes;
     let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
@@ -103,12 +102,22 @@ pub fn run(
     Ok(done)
 }
 
+/// What is wanted by one more of SIGINT and SIGTERM; `is_over` says whether replies are all that is
+/// left to come, as far as was told.
+fn wanted(before: Course, is_over: bool) -> Course {
+    match before {
+        Course::On if !is_over => Course::Stop,
+        Course::On | Course::Stop => Course::Cut,
+        Course::Cut => os::process::exit(INTERRUPTED),
+    }
+}
+
 /// Performs the part of the order's plan in this process.
 fn part(
     order: &Order<'_>,
     workload: &mut dyn Workload,
     signals: &Signals,
-    tell: &mut dyn FnMut(News),
+    tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Failure> {
     let mut watch = Watch::new(order, workload, signals, tell)?;
     let summary = engine::run(order.plan, workload, &mut watch)?;

@@ -52,6 +52,18 @@ pub enum Fault {
     Stopped,
 }
 
+/// How many they are, and how large, in words; `None`: nobody knows.
+#[must_use]
+pub fn size(files: &Files) -> Option<String> {
+    let bytes = bytes(files)?;
+    Some(format!("{} files, {}", units::count(files.count() as u64), units::bytes(bytes)))
+}
+
+fn bytes(files: &Files) -> Option<u64> {
+    let bytes: Option<u64> = files.iter().map(|(_, file)| file.bytes).sum();
+    bytes.filter(|_| files.is_made)
+}
+
 /// Makes all `files` beneath `dir`, which is made where it is missing, and tells after each of them
 /// how far it is, until who is told wants no more. Whatever else is in `dir` stays there.
 ///
@@ -63,8 +75,7 @@ pub fn make(
     dir: &Path,
     mut tell: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Progress, Fault> {
-    let sizes: Option<u64> = files.iter().map(|(_, file)| file.bytes).sum();
-    let bytes_all = sizes.filter(|_| files.is_made).ok_or(Fault::Unknown)?;
+    let bytes_all = bytes(files).ok_or(Fault::Unknown)?;
     // Before anything is written, so that nothing is left of what cannot be made whole.
     let bad = files.iter().find(|(_, file)| relative(&file.target).is_none());
     if let Some((_, file)) = bad {

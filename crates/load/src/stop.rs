@@ -11,6 +11,17 @@ pub struct Stop {
     pub sessions_max: Option<u64>,
     /// What was to begin within this time is left out of the results.
     pub warm_up: Duration,
-    /// The results are also told for each such interval.
+    /// As what was to begin within this time before the end: who is refused comes again while the
+    /// load goes on, and not when it is over and nothing keeps him out any more.
+    pub cool_down: Duration,
+    /// The results are also reported for each such interval.
     pub interval: Duration,
+}
+
+impl Stop {
+    /// The end of what is measured, from the start of the run.
+    #[must_use]
+    pub const fn measured_until(&self) -> Duration {
+        self.after.saturating_sub(self.cool_down)
+    }
 }

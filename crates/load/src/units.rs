@@ -49,11 +49,6 @@ pub(crate) fn bytes_per_s(rate: f64) -> String {
     scaled(rate, &["B/s", "kB/s", "MB/s", "GB/s"])
 }
 
-/// Bits in a second, of 10^6 bits: `98.4 Mbit/s`.
-pub(crate) fn mbit_per_s(rate: f64) -> String {
-    scaled(rate * 1e6, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
-}
-
 fn scaled(value: f64, units: &[&str; 4]) -> String {
     let (mut value, mut place) = (value, 0);
     while value >= 999.5 && place < 3 {
@@ -123,9 +118,6 @@ mod tests {
             (bytes(4 << 30), "4.29 GB"),
             (bytes_per_s(999.0), "999 B/s"),
             (bytes_per_s(12_345_678.0), "12.3 MB/s"),
-            (mbit_per_s(0.000_1), "100 bit/s"),
-            (mbit_per_s(98.4), "98.4 Mbit/s"),
-            (mbit_per_s(12_000_000.0), "12,000 Gbit/s"),
         ];
         for (told, expected) in rows {
             assert_eq!(told, expected);

@@ -20,10 +20,10 @@ pub mod ring;
 mod sockets;
 
 pub use errors::{is_cancelled, is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
-pub use files::{Directory, File, Kind, Opened, Output, Stat, output, page_cache};
+pub use files::{Directory, Entry, File, Kind, Opened, Output, Stat, output, page_cache};
 pub use isolation::{calls, landlock, namespace, seccomp, tun};
 pub use poller::{Poller, Wake, wait_readable};
-pub use processes::{Notices, SharedWords, Signal, Signals};
+pub use processes::{Notices, PidFile, SharedWords, Signal, Signals};
 pub use processes::{limits, notify, placement, process, signals, terminal, thread, users};
 pub use sockets::{
     Address, Blocking, Listener, NetCounts, Network, Queue, Socket, SpareDescriptor, Stranger,

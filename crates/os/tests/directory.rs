@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use os::{Directory, Kind, Opened};
+use os::{Directory, Entry, Kind, Opened};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, fcntl_getfl, mkfifoat, renameat_with};
 use rustix::io::{Errno, FdFlags, fcntl_getfd};
 
@@ -88,9 +88,11 @@ fn names_are_known_without_a_disk() {
     assert_eq!(file, Err(Errno::NOTDIR));
 }
 
-/// Names that are read stay beneath, too, and are no more than were asked for.
+/// What is read stays beneath, too, is no more than was asked for, and stands for what it would if
+/// it were asked about by itself.
 #[test]
-fn names_in_a_directory() {
+fn what_is_in_a_directory() {
+    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap();
     let tree = Tree::new();
     let root = tree.open();
     let rows: &[(&str, Result<&[&str], Errno>)] = &[
@@ -103,15 +105,16 @@ fn names_in_a_directory() {
     ];
     for (name, expected) in rows {
         for most in [0, 1, 3, 4, 5] {
-            let names = root.names_beneath(name.as_bytes(), most);
-            let names = names.map_err(|e| Errno::from_io_error(&e).unwrap());
-            match (names, expected) {
-                (Ok((mut names, is_all)), Ok(expected)) => {
+            let entries = root.entries_beneath(name.as_bytes(), most).map_err(errno);
+            match (entries, expected) {
+                (Ok((entries, is_all)), Ok(expected)) => {
                     assert_eq!(is_all, most >= expected.len(), "{name} {most}");
-                    assert_eq!(names.len(), most.min(expected.len()), "{name} {most}");
-                    names.sort();
-                    let is_known = |n: &Vec<u8>| expected.iter().any(|e| e.as_bytes() == n);
-                    assert!(names.iter().all(is_known), "{name}: {names:?}");
+                    assert_eq!(entries.len(), most.min(expected.len()), "{name} {most}");
+                    for Entry { name: own, stat } in entries {
+                        assert!(expected.iter().any(|e| e.as_bytes() == own), "{name}: {own:?}");
+                        let asked = root.stat_beneath(&[name.as_bytes(), b"/", &own].concat());
+                        assert_eq!(stat.map_err(errno), asked.map_err(errno), "{name}: {own:?}");
+                    }
                 }
                 (got, expected) => assert_eq!(got.err(), expected.err(), "{name}"),
             }

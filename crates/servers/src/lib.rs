@@ -34,5 +34,5 @@ pub use shared::failure::Failure;
 pub use shared::performer;
 pub use shared::server::Server;
 pub use shared::{counters, dials, error_log, orders, quotas, settings};
-pub use supervisor::start::judge;
-pub use supervisor::{Program, serve};
+pub use supervisor::judge::judge;
+pub use supervisor::{Program, Voice, serve};

@@ -80,7 +80,7 @@ pub struct View {
 pub struct Asked<'s> {
     /// In the client's own words.
     pub request: h1::Asked<'s>,
-    /// As a balancer has said.
+    /// As a balancer or a proxy has said.
     pub source: Option<IpAddr>,
 }
 

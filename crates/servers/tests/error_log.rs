@@ -1,11 +1,9 @@
 //! What the error log tells, and what becomes of a line that the disk does not take.
 
-use std::path::Path;
-
 use servers::counters::{Counter, Counters};
 use servers::error_log::{By, ErrorLog};
 use servers::orders::Orders;
-use servers::settings::Level;
+use servers::settings::{Level, LogTo};
 
 #[test]
 fn a_level_has_those_above_it() {
@@ -13,7 +11,7 @@ fn a_level_has_those_above_it() {
     let path = home.join(format!("weir-error-log-{}", os::process::id()));
     let written = |level| {
         let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(1).unwrap());
-        let log = ErrorLog::open(Some(&path), level, &orders, &counters).unwrap();
+        let log = ErrorLog::open(&LogTo::File(path.clone()), level, &orders, &counters).unwrap();
         Level::ALL.iter().for_each(|&level| log.write(level, By::Supervisor, "text"));
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -22,8 +20,8 @@ fn a_level_has_those_above_it() {
     };
     assert!(Level::ALL.iter().copied().map(written).eq([1, 2, 3, 4]));
     let (orders, counters) = (Orders::new(1, 1).unwrap(), Counters::new(2).unwrap());
-    let full = Path::new("/dev/full");
-    let log = ErrorLog::open(Some(full), Level::Info, &orders, &counters).unwrap();
+    let full = LogTo::File("/dev/full".into());
+    let log = ErrorLog::open(&full, Level::Info, &orders, &counters).unwrap();
     log.write(Level::Error, By::Worker(1), "text");
     assert_eq!(counters.total(Counter::LogDrops), 1);
 }

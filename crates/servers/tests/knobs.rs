@@ -31,6 +31,12 @@ fn a_bad_value_is_told_what_would_do() {
     check("threads", "-1", "a number from 1 to 32768");
     check("cache-locks", "0", "a number from 1 to 256");
     check("gather", "yes", "on or off");
+    let networks = "addresses or networks as 10.0.0.0/8, with commas";
+    for value in ["10.0.0.0/33", "host", "", "10.0.0.1,", "10.0.0.1,off", "unix:"] {
+        check("proxy-protocol", value, networks);
+        check("trusted-proxies", value, &format!("{networks}, or unix"));
+    }
+    check("proxy-protocol", "unix", networks);
     check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
     check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
 }

@@ -1,6 +1,7 @@
 //! What a path leads to on the disk. Everything here may block but [`Disk::told`]; nothing here
 //! touches the cache.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 
 use h1::{Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status};
@@ -9,15 +10,14 @@ use os::{Directory, File, Kind, Opened, Stat};
 use crate::homes::Homes;
 use crate::listing::{self, Format};
 use crate::mime::{self, Media};
+use crate::names::{self, CODINGS};
 use crate::path;
+use crate::refused::{Refused, is_missing, status_of};
 use crate::ruling::{Files, Place};
 
 /// Times that a file which changes while it is being read is read again, before it is sent from
 /// its descriptor instead. One that is appended to all the time would never come out whole.
 const READS_MAX: u32 = 3;
-
-/// Every coding that a sibling can have; `coding as usize` is its place.
-pub(crate) const CODINGS: [Coding; 3] = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
 
 /// The files beneath all roots.
 pub(crate) struct Disk {
@@ -55,8 +55,9 @@ pub(crate) struct Unread {
 /// representation holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A file of the site, or its sibling with that coding.
-    File { stat: Stat, coding: Option<Coding>, varies: bool },
+    /// A file of the site, or its sibling with that coding. Its type tells a page from a file that
+    /// has come under the name of its clean URL.
+    File { stat: Stat, coding: Option<Coding>, varies: bool, media_type: &'static str },
     /// A directory that was named without its slash.
     Directory,
     /// What is in a directory.
@@ -83,13 +84,15 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Reached, Status> {
+    ) -> Result<Reached, Refused> {
         let reached = self.reach(place, lines, lookup, before);
-        reached.map_err(|status| match place.files {
+        reached.map_err(|refused| match place.files {
             // Or it would tell that there is such an account (CVE-2001-1013): what is closed does,
             // and a disk that is gone, but not that nothing can be opened at the moment.
-            Files::OfUsers(_) if status != Status::SERVICE_UNAVAILABLE => Status::NOT_FOUND,
-            _ => status,
+            Files::OfUsers(_) if refused.status != Status::SERVICE_UNAVAILABLE => {
+                Status::NOT_FOUND.into()
+            }
+            _ => refused,
         })
     }
 
@@ -99,11 +102,21 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Reached, Status> {
+    ) -> Result<Reached, Refused> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
-        let stat = |name: &[u8]| root.stat_beneath(name);
-        let target = self.resolve(stat, path, place, lookup.codings);
-        let target = target.map_err(|e| status_of(&e))?;
+        let leads_out = RefCell::new(None);
+        let stat = |name: &[u8]| {
+            root.stat_beneath(name).inspect_err(|error| {
+                if error.kind() == ErrorKind::CrossesDevices {
+                    leads_out.replace(Some(name.to_vec()));
+                }
+            })
+        };
+        let refused = |error: io::Error| match status_of(&error) {
+            Status::NOT_FOUND => Refused::missing(&place.files, &root, path, leads_out.take()),
+            status => status.into(),
+        };
+        let target = self.resolve(stat, path, place, lookup.codings).map_err(refused)?;
         match before {
             Some(before) if before.source == target.source => return Ok(Reached::End(before)),
             _ => {}
@@ -113,7 +126,7 @@ impl Disk {
             Source::Directory => Ok(Reached::End(redirect(&shown(), lines))),
             Source::Listing(format) => {
                 let page = listing::page(&root, &target.name, &shown(), format);
-                let page = page.map_err(|e| status_of(&e))?;
+                let page = page.map_err(refused)?;
                 Ok(Reached::End(listed(page, format, lines)))
             }
             Source::File { coding, varies, .. } => {
@@ -128,8 +141,9 @@ impl Disk {
     /// What [`Self::open`] would find, if that is known without waiting for the disk: that there is
     /// nothing under a name as well, because `open` has asked for all names before.
     pub(crate) fn told(&self, place: &Place, lookup: &Lookup) -> Option<Result<Source, Status>> {
-        let Files::Beneath(root) = &place.files else { return None };
+        let Files::Beneath(root, follows) = &place.files else { return None };
         let resolved = Directory::open_cached(root).and_then(|root| {
+            let root = root.following(follows);
             // A machine that is out of memory, for instance, has not said that there is nothing.
             let stat = |name: &[u8]| {
                 root.stat_beneath_cached(name).map_err(|error| match status_of(&error) {
@@ -166,7 +180,7 @@ impl Disk {
     fn root<'l>(&self, files: &Files, path: &'l [u8]) -> Result<(Directory, &'l [u8]), Status> {
         let opened = |root| Directory::open(root).map_err(|e| status_of(&e));
         match files {
-            Files::Beneath(root) => Ok((opened(root)?, path)),
+            Files::Beneath(root, follows) => Ok((opened(root)?.following(follows), path)),
             Files::OfUsers(name) => {
                 let path = path.strip_prefix(b"/~").ok_or(Status::NOT_FOUND)?;
                 let end = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
@@ -198,7 +212,12 @@ impl Disk {
                 (resolved, _) => resolved,
             };
         }
-        let original = stat(&name)?;
+        let original = stat(&name);
+        let is_no_file = original.as_ref().map_or_else(is_missing, |stat| stat.kind != Kind::File);
+        if is_no_file && let Some(page) = resolve_page(&stat, &name, place, codings)? {
+            return Ok(page);
+        }
+        let original = original?;
         match original.kind {
             Kind::File => choose(stat, name, original, place, codings),
             Kind::Directory => {
@@ -275,7 +294,7 @@ impl Unread {
             fields: (&*lines).into(),
             content,
         });
-        Loading { representation, source: Source::File { stat, coding, varies } }
+        Loading { representation, source: Source::File { stat, coding, varies, media_type } }
     }
 }
 
@@ -297,6 +316,24 @@ impl Source {
 }
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
+
+/// The page whose clean URL ends with that name, if there is one.
+fn resolve_page(
+    stat: impl Fn(&[u8]) -> io::Result<Stat>,
+    name: &[u8],
+    place: &Place,
+    codings: Codings,
+) -> io::Result<Option<Target>> {
+    if !place.clean_urls || !names::is_bare(names::last(name)) {
+        return Ok(None);
+    }
+    let name = [name, names::PAGE].concat();
+    match stat(&name) {
+        Ok(page) if page.kind == Kind::File => choose(stat, name, page, place, codings).map(Some),
+        Err(error) if !is_missing(&error) => Err(error),
+        _ => Ok(None),
+    }
+}
 
 /// Picks the precompressed sibling that suits the client best. A sibling older than its original
 /// was made of something else and is passed over. Whether the answer varies depends on what there
@@ -320,10 +357,11 @@ fn choose(
     }
     let varies = present.iter().any(Option::is_some);
     let best = codings.iter().find_map(|coding| Some((present[coding as usize]?, coding)));
-    let source = match best {
-        Some((stat, coding)) => Source::File { stat, coding: Some(coding), varies },
-        None => Source::File { stat: original, coding: None, varies },
+    let (stat, coding) = match best {
+        Some((stat, coding)) => (stat, Some(coding)),
+        None => (original, None),
     };
+    let source = Source::File { stat, coding, varies, media_type: media.text };
     Ok(Target { name, media, source })
 }
 
@@ -355,7 +393,7 @@ fn redirect(path: &[u8], lines: &[u8]) -> Loading {
 }
 
 fn listed(page: Vec<u8>, format: Format, lines: &[u8]) -> Loading {
-    let fields = [b"Vary: Accept\r\n", lines].concat();
+    let fields = [b"Vary: Accept\r\n", format.fields().as_bytes(), lines].concat();
     let representation = Representation {
         fields: fields.into(),
         ..Representation::made(Status::OK, format.media_type(), page.into())
@@ -387,59 +425,9 @@ fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
     format!("\"{:x}-{:x}{coding}\"", stat.size, stat.mtime_ns).into()
 }
 
-fn is_missing(error: &io::Error) -> bool {
-    status_of(error) == Status::NOT_FOUND
-}
-
-/// What the client hears when the disk says no.
-pub(crate) fn status_of(error: &io::Error) -> Status {
-    /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
-    const ELOOP: i32 = 40;
-    use ErrorKind::{
-        CrossesDevices, InvalidFilename, IsADirectory, NotADirectory, NotFound, OutOfMemory,
-        PermissionDenied, WouldBlock,
-    };
-    if os::is_out_of_descriptors(error) {
-        return Status::SERVICE_UNAVAILABLE;
-    }
-    match error.kind() {
-        // The third stands for a symbolic link that leads out of the root.
-        NotFound | NotADirectory | CrossesDevices | InvalidFilename | IsADirectory => {
-            Status::NOT_FOUND
-        }
-        PermissionDenied => Status::FORBIDDEN,
-        OutOfMemory | WouldBlock => Status::SERVICE_UNAVAILABLE,
-        _ if error.raw_os_error() == Some(ELOOP) => Status::NOT_FOUND,
-        _ => Status::INTERNAL_SERVER_ERROR,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_have_statuses() {
-        // Numbers of Linux, asm-generic/errno.h.
-        let rows = [
-            ("ENOENT", 2, Status::NOT_FOUND),
-            ("EIO", 5, Status::INTERNAL_SERVER_ERROR),
-            ("EAGAIN", 11, Status::SERVICE_UNAVAILABLE),
-            ("ENOMEM", 12, Status::SERVICE_UNAVAILABLE),
-            ("EACCES", 13, Status::FORBIDDEN),
-            ("EPERM", 1, Status::FORBIDDEN),
-            ("EXDEV", 18, Status::NOT_FOUND),
-            ("ENOTDIR", 20, Status::NOT_FOUND),
-            ("ENFILE", 23, Status::SERVICE_UNAVAILABLE),
-            ("EMFILE", 24, Status::SERVICE_UNAVAILABLE),
-            ("ENAMETOOLONG", 36, Status::NOT_FOUND),
-            ("ENOSYS", 38, Status::INTERNAL_SERVER_ERROR),
-            ("ELOOP", 40, Status::NOT_FOUND),
-        ];
-        for (name, number, status) in rows {
-            assert_eq!(status_of(&io::Error::from_raw_os_error(number)), status, "{name}");
-        }
-    }
 
     /// What a file was when it was opened may no longer hold when it is read.
     #[test]

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::guard::Realm;
 use crate::rules::{Effect, Rule};
 use crate::ruling::Redirect;
+use crate::sources::Sources;
 
 /// Fields that the server itself sends, with what it knows and the operator does not: a second one
 /// would contradict it.
@@ -41,6 +42,8 @@ const OWN_STATUSES: [u16; 10] = [408, 412, 413, 414, 416, 417, 421, 431, 501, 50
 
 /// Each makes a variant of every answer that the cache holds.
 const ORIGINS_MAX: usize = 64;
+/// Each is looked for in the names that are asked for.
+const ENDINGS_MAX: usize = 64;
 /// An error's content is kept in memory.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 
@@ -49,11 +52,16 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// # Errors
 /// What is wrong with it and what to do.
 pub fn rule(rule: &Rule) -> Result<(), String> {
-    if !rule.at.starts_with('/') {
-        return Err(format!("{} is no prefix of a path; begin it with a slash", rule.at));
-    }
+    at(&rule.at)?;
     match &rule.effect {
+        Effect::Root(_) | Effect::UserDirectories(_) | Effect::Redirect { .. }
+            if rule.ending().is_some() =>
+        {
+            let mend = "write a prefix without a star";
+            Err(format!("needs the rest of a path, and {:?} leaves none; {mend}", rule.at))
+        }
         Effect::Root(root) => self::root(root).map(drop).map_err(|e| e.to_string()),
+        Effect::FollowLinks(places) => places.iter().try_for_each(|place| followed(place)),
         Effect::UserDirectories(name) => {
             let mut segments = name.split('/');
             let is_plain = segments.all(|segment| !matches!(segment, "" | "." | ".."))
@@ -89,8 +97,53 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
             None => Ok(()),
         },
         Effect::Auth { realm, users } => Realm::new(realm, users).map(drop),
-        Effect::Listing(_) | Effect::Fallback(_) | Effect::ErrorPage { .. } => Ok(()),
+        Effect::Allow(networks) | Effect::Deny(networks) if networks.is_empty() => {
+            Err("no network is named; name some, or leave it out".into())
+        }
+        effect @ (Effect::Allow(_) | Effect::Deny(_)) => match Sources::of([effect]).someone() {
+            Some(_) => Ok(()),
+            None => Err(format!("lets nobody in; {INSTEAD_OF_NOBODY}")),
+        },
+        Effect::Listing(_)
+        | Effect::CleanUrls(_)
+        | Effect::Fallback(_)
+        | Effect::ErrorPage { .. } => Ok(()),
     }
+}
+
+/// Whether a rule can be written for these paths.
+///
+/// # Errors
+/// What is wrong with it and what to do.
+pub fn at(at: &str) -> Result<(), String> {
+    if !at.starts_with('/') {
+        return Err(format!("{at} is no prefix of a path; begin it with a slash"));
+    }
+    let Some((before, ending)) = at.split_once('*') else { return Ok(()) };
+    let begins_name = before.ends_with('/');
+    let is_ending = matches!(ending.as_bytes(), [b'.', _, ..]) && !ending.contains(['*', '/']);
+    match before.trim_end_matches('/') {
+        _ if begins_name && is_ending => Ok(()),
+        prefix if begins_name && ending.is_empty() => {
+            let prefix = if prefix.is_empty() { "/" } else { prefix };
+            Err(format!("{at:?} needs no star; write {prefix:?}, which holds for all beneath it"))
+        }
+        _ => Err(format!(
+            "{at:?} has a star where none may stand; it begins the last name, and a dot and the \
+             rest of an ending follow it: \"/assets/*.css\""
+        )),
+    }
+}
+
+/// Whether so many endings of one host can be told apart.
+///
+/// # Errors
+/// They are too many.
+pub(crate) fn endings(count: usize) -> Result<(), String> {
+    if count <= ENDINGS_MAX {
+        return Ok(());
+    }
+    Err(format!("{count} endings in one host are more than {ENDINGS_MAX}; write prefixes instead"))
 }
 
 /// The root's own path, once it has been looked into. A kernel that cannot resolve beneath a
@@ -101,6 +154,21 @@ pub(crate) fn root(root: &Path) -> Result<PathBuf, Error> {
     Directory::open(&absolute).and_then(|root| root.stat_beneath(b".")).map_err(failed)?;
     Ok(absolute)
 }
+
+/// A place that links may lead to: what is found at the start is said then, and not with each
+/// request.
+fn followed(place: &Path) -> Result<(), String> {
+    root(place).map_err(|e| e.to_string())?;
+    let path = Directory::open(place).and_then(|place| place.path());
+    let path = path.map_err(|e| format!("following links needs /proc: {e}; mount it"))?;
+    if path.parent().is_none() {
+        return Err("/ is the whole machine; name the directories that links lead to".into());
+    }
+    Ok(())
+}
+
+/// What to write where no address is let in.
+pub(crate) const INSTEAD_OF_NOBODY: &str = "write `answer = 403` if that is meant";
 
 /// Whether so many origins can be told apart.
 ///

@@ -17,12 +17,14 @@
 //! [`Verification`], which takes a processor for long and touches no disk.
 //!
 //! Rules ([`rules`]) become one ruling for each set of them that a path can have, when the site is
-//! made; a request is led to its ruling by its host and the longest prefix of its path.
+//! made; a request is led to its ruling by its host, the longest prefix of its path and, where
+//! rules ask for it, the ending of its name.
 //!
 //! This crate never touches a socket and never reads a clock.
 #![forbid(unsafe_code)]
 
 mod answers;
+mod asked;
 mod deploy;
 mod disk;
 mod entries;
@@ -30,21 +32,27 @@ mod guard;
 mod homes;
 mod hosts;
 mod judge;
+mod kinds;
 mod listing;
 mod mime;
+mod names;
 pub mod path;
 mod plan;
+mod refused;
 pub mod rules;
 mod ruling;
 mod settings;
 mod site;
+mod sources;
 mod zones;
 
 pub use answers::Statistics;
+pub use asked::Asked;
 pub use deploy::releases;
 pub use guard::{Verification, credentials};
-pub use judge::rule as judge;
+pub use judge::{at as judge_at, rule as judge};
 pub use plan::{Applied, Unreached};
+pub use refused::Hint;
 pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site};

@@ -1,8 +1,8 @@
 //! From the operator's rules to rulings: everything that can be decided before a request comes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use h1::{Head, Shared, Status};
@@ -13,9 +13,10 @@ use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
 use crate::path;
-use crate::rules::{Effect, Host, Origin, Rule, Rules};
+use crate::rules::{Effect, Host, Rule, Rules};
 use crate::ruling::{Files, Outcome, Page, Place, Ruling};
 use crate::settings::Error;
+use crate::sources::Sources;
 use crate::zones::{Course, Zones};
 
 /// Which ruling a request has.
@@ -47,9 +48,9 @@ pub struct Unreached<'p> {
 
 impl fmt::Display for Unreached<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Origin { file, line }, before) = (&self.rule.origin, &self.before.origin);
-        write!(f, "{file}:{line}: no request meets this rule: ")?;
-        write!(f, "that in {}:{} answers all of its paths before", before.file, before.line)
+        let (origin, before) = (&self.rule.origin, &self.before.origin);
+        write!(f, "{origin}: no request meets this rule: ")?;
+        write!(f, "that in {before} answers all of its paths before")
     }
 }
 
@@ -71,16 +72,19 @@ impl Plan {
         let mut rulings = Vec::new();
         let mut courses = Vec::new();
         for host in &rules.hosts {
+            let mut endings = BTreeSet::new();
             for rule in &host.rules {
-                judge::rule(rule).map_err(|what| Error::of_rule(rule, what))?;
+                endings.extend(rule.ending());
+                let judged = judge::rule(rule).and_then(|()| judge::endings(endings.len()));
+                judged.map_err(|what| Error::of_rule(rule, what))?;
             }
             let zones = Zones::new(&host.rules, index_files);
             if let Some(rule) = host.rules.iter().find(|rule| leads_round(host, &zones, rule)) {
                 let what = "leads back to itself without end; lead to where another rule answers";
                 return Err(Error::of_rule(rule, what.into()));
             }
-            let mut drafts =
-                Drafts { host, zones: &zones, guards: HashMap::new(), rulings: &mut rulings };
+            let (guards, sources) = (HashMap::new(), HashMap::new());
+            let mut drafts = Drafts { host, zones: &zones, guards, sources, rulings: &mut rulings };
             let variants = zones.courses().iter().map(|course| drafts.variants(course));
             let variants = variants.collect::<Result<_, _>>()?;
             courses.push((zones, variants));
@@ -108,7 +112,7 @@ impl Plan {
         }
         place *= formats.len();
         if formats.len() > 1 && path.ends_with(b"/") {
-            place += Format::preferred(head) as usize;
+            place += Format::preferred(head).place();
         }
         first + place as u32
     }
@@ -147,6 +151,8 @@ struct Drafts<'p> {
     zones: &'p Zones,
     /// By the rules that they are made of: whoever was let in once is let in wherever these hold.
     guards: HashMap<Vec<usize>, Arc<Guard>>,
+    /// The same: there may be thousands of networks.
+    sources: HashMap<Vec<usize>, Arc<Sources>>,
     rulings: &'p mut Vec<Ruling>,
 }
 
@@ -154,6 +160,7 @@ struct Drafts<'p> {
 struct Set<'p> {
     lines: String,
     pages: Vec<(Status, Page)>,
+    sources: Option<Arc<Sources>>,
     guard: Option<Arc<Guard>>,
     fallback: Option<(Place, Shared<[u8]>)>,
     lists: bool,
@@ -170,8 +177,8 @@ impl<'p> Drafts<'p> {
             Some(Effect::Root(_) | Effect::UserDirectories(_))
         );
         let formats: &[Format] = match set.lists && is_of_files {
-            true => &[Format::Html, Format::Json],
-            false => &[Format::Html],
+            true => &Format::ALL,
+            false => &[Format::USUAL],
         };
         let (origins, told_apart): (Vec<Option<&str>>, Vec<&str>) = match &set.origins {
             None => (vec![None], Vec::new()),
@@ -197,6 +204,7 @@ impl<'p> Drafts<'p> {
                 let ruling = |outcome, fallback| Ruling {
                     lines: lines.as_bytes().into(),
                     pages: set.pages.clone(),
+                    sources: set.sources.clone(),
                     guard: set.guard.clone(),
                     fallback,
                     is_shared: origin.is_some(),
@@ -221,12 +229,13 @@ impl<'p> Drafts<'p> {
         let mut set = Set {
             lines: String::new(),
             pages: Vec::new(),
+            sources: None,
             guard: None,
             fallback: None,
             lists: false,
             origins: None,
         };
-        let mut realms = Vec::new();
+        let (mut realms, mut doors) = (Vec::new(), Vec::new());
         for &place in &course.sets {
             let rule = &self.host.rules[place];
             match &rule.effect {
@@ -245,9 +254,11 @@ impl<'p> Drafts<'p> {
                     judge::origins(all.len()).map_err(|what| Error::of_rule(rule, what))?;
                 }
                 Effect::Auth { .. } => realms.push(place),
+                Effect::Allow(_) | Effect::Deny(_) => doors.push(place),
                 _ => {}
             }
         }
+        set.sources = self.sources(doors)?;
         set.guard = self.guard(realms)?;
         Ok(set)
     }
@@ -272,6 +283,26 @@ impl<'p> Drafts<'p> {
         Ok(Some(guard))
     }
 
+    /// Whom all of these rules let in.
+    fn sources(&mut self, places: Vec<usize>) -> Result<Option<Arc<Sources>>, Error> {
+        if places.is_empty() {
+            return Ok(None);
+        }
+        if let Some(sources) = self.sources.get(&places) {
+            return Ok(Some(Arc::clone(sources)));
+        }
+        let rule = |place: &usize| &self.host.rules[*place];
+        let sources = Sources::of(places.iter().map(|place| &rule(place).effect));
+        if let (None, Some(last)) = (sources.someone(), places.last()) {
+            let told = "lets nobody in, together with the rules before it";
+            let told = format!("{told}; {}", judge::INSTEAD_OF_NOBODY);
+            return Err(Error::of_rule(rule(last), told));
+        }
+        let sources = Arc::new(sources);
+        self.sources.insert(places, Arc::clone(&sources));
+        Ok(Some(sources))
+    }
+
     /// Where a file of this host is. Who may read it does not matter: the operator names it.
     fn file(&self, rule: &Rule, file: &str) -> Result<(Place, Shared<[u8]>), Error> {
         let refused = |what: String| Error::of_rule(rule, what);
@@ -283,7 +314,7 @@ impl<'p> Drafts<'p> {
         })?;
         let course = &self.zones.courses()[self.zones.of(&path)];
         match outcome(self.host, course, None) {
-            Outcome::Files(place) if matches!(place.files, Files::Beneath(_)) => {
+            Outcome::Files(place) if matches!(place.files, Files::Beneath(..)) => {
                 let beneath = Shared::from(&path[place.at.len()..]);
                 Ok((place, beneath))
             }
@@ -325,7 +356,7 @@ fn outcome(host: &Host, course: &Course, listing: Option<Format>) -> Outcome {
         at.extend_from_slice(segment);
     }
     let files = match &rule.effect {
-        Effect::Root(root) => Files::Beneath(absolute(root)),
+        Effect::Root(root) => Files::Beneath(absolute(root), follows(host, course)),
         Effect::UserDirectories(name) => Files::OfUsers(name.clone()),
         Effect::Redirect { to, status } => {
             return Outcome::Redirect(judge::redirect(at.len(), to, *status));
@@ -333,19 +364,35 @@ fn outcome(host: &Host, course: &Course, listing: Option<Format>) -> Outcome {
         Effect::Answer(status) => return Outcome::Answer(*status),
         _ => return Outcome::default(),
     };
-    Outcome::Files(Place { at, files, listing, siblings: !course.is_alone })
+    let clean_urls = course.sets.iter().rev().find_map(|&place| match host.rules[place].effect {
+        Effect::CleanUrls(are_clean) => Some(are_clean),
+        _ => None,
+    });
+    let clean_urls = clean_urls.unwrap_or(false);
+    Outcome::Files(Place { at, files, listing, siblings: !course.is_alone, clean_urls })
+}
+
+/// Where links may lead: the last rule that says so holds.
+fn follows(host: &Host, course: &Course) -> Arc<[PathBuf]> {
+    let said = course.sets.iter().rev().find_map(|&place| match &host.rules[place].effect {
+        Effect::FollowLinks(places) => Some(places),
+        _ => None,
+    });
+    said.into_iter().flatten().map(|place| absolute(place)).collect()
 }
 
 /// A process may change its directory later.
-fn absolute(root: &Path) -> std::path::PathBuf {
+fn absolute(root: &Path) -> PathBuf {
     std::path::absolute(root).unwrap_or_else(|_| root.to_path_buf())
 }
 
 /// Reads the content of an error; a later change shows with the next reload.
 fn page(rule: &Rule, file: &str, place: &Place, path: &[u8]) -> Result<Page, Error> {
-    let Files::Beneath(root) = &place.files else { unreachable!("a file is beneath a root") };
-    let opened = Directory::open(root)
-        .and_then(|root| root.open_beneath(path.strip_prefix(b"/").unwrap_or(path)));
+    let Files::Beneath(root, follows) = &place.files else {
+        unreachable!("a file is beneath a root")
+    };
+    let name = path.strip_prefix(b"/").unwrap_or(path);
+    let opened = Directory::open(root).and_then(|root| root.following(follows).open_beneath(name));
     judge::page(opened, file)
         .map_err(|what| Error::of_rule(rule, what))
         .map(|content| Page { media_type: crate::mime::of(path).text, content })

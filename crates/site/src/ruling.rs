@@ -7,6 +7,7 @@ use os::File;
 use crate::guard::Guard;
 use crate::listing::Format;
 use crate::path;
+use crate::sources::Sources;
 
 /// How long a browser need not ask again what a page may do, in seconds: two hours are the most
 /// that any of them takes.
@@ -20,6 +21,8 @@ pub(crate) struct Ruling {
     pub(crate) lines: Shared<[u8]>,
     /// What replies with a status have as content.
     pub(crate) pages: Vec<(Status, Page)>,
+    /// From which addresses requests are answered; nothing: from all.
+    pub(crate) sources: Option<Arc<Sources>>,
     pub(crate) guard: Option<Arc<Guard>>,
     /// The root and the path of what is served where there is no file.
     pub(crate) fallback: Option<(u32, Shared<[u8]>)>,
@@ -52,12 +55,14 @@ pub(crate) struct Place {
     pub(crate) listing: Option<Format>,
     /// Whether precompressed siblings are shown in the place of files.
     pub(crate) siblings: bool,
+    /// Whether a name without a dot also shows the page whose name has an ending more.
+    pub(crate) clean_urls: bool,
 }
 
 #[derive(Clone)]
 pub(crate) enum Files {
-    /// Beneath this directory.
-    Beneath(PathBuf),
+    /// Beneath this directory, and where its links may lead that lead out of it.
+    Beneath(PathBuf, Arc<[PathBuf]>),
     /// Beneath a directory of this name in the home of the user whom the path begins with.
     OfUsers(String),
 }
@@ -81,8 +86,8 @@ impl Default for Outcome {
 impl Ruling {
     /// What serves the files beneath a directory, and nothing else.
     pub(crate) fn of_root(root: PathBuf) -> Self {
-        let (at, files) = (Vec::new(), Files::Beneath(root));
-        let place = Place { at, files, listing: None, siblings: true };
+        let (at, files) = (Vec::new(), Files::Beneath(root, Arc::default()));
+        let place = Place { at, files, listing: None, siblings: true, clean_urls: false };
         Self { outcome: Outcome::Files(place), ..Self::default() }
     }
 
@@ -124,6 +129,7 @@ impl Ruling {
         let (media_type, content) = match page {
             _ if status == Status::NO_CONTENT => ("", Shared::from([])),
             Some(page) => (page.media_type, Shared::clone(&page.content)),
+            None if status.0 >= 400 => ("", Shared::from([])),
             None => ("text/plain", Shared::from(text())),
         };
         made(status, media_type, lines, content)

@@ -81,7 +81,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (root, source) = match self {
             Self::Rule { origin, what } => {
-                return write!(f, "{}:{}: {what}", origin.file, origin.line);
+                return write!(f, "{origin:#}: {what}");
             }
             Self::Root { root, source } => (root.display(), source),
         };

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::{io, mem};
@@ -7,10 +8,11 @@ use h1::{Answer, Codings, FilePart, Found, Head, Loaded, Lookup, Method, Now, Sh
 use os::File;
 
 use crate::answers::{Answers, Statistics};
-use crate::disk::{Disk, Reached, Unread, status_of};
+use crate::disk::{Disk, Reached, Unread};
 use crate::guard::{Verification, Worth};
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
+use crate::refused::{Hint, Refused, status_of};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Redirect, Ruling};
 use crate::{Error, Settings, judge, path};
@@ -32,6 +34,7 @@ pub struct Opening {
     outcome: Result<Reached, Status>,
     /// There is no such file, so the outcome is that of another lookup.
     missing: Option<Lookup>,
+    hint: Option<Hint>,
 }
 
 impl Opening {
@@ -42,6 +45,12 @@ impl Opening {
             return None;
         };
         Some(FilePart { file: file.clone(), at: 0, end: stat.size })
+    }
+
+    /// What the operator may not know of an outcome that there is nothing.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&Hint> {
+        self.hint.as_ref()
     }
 
     /// Takes what [`Self::unread`] names, or what has come of it. A file that was changed meanwhile
@@ -85,7 +94,8 @@ impl Site {
     /// the first is told that it is missing, and is to load it or to [give it up](Self::give_up);
     /// until then the others get the old one. A host that no rule knows is answered with 421
     /// (RFC 9110 section 15.5.20). A rule that leads elsewhere or answers with a status does so
-    /// whatever the method is; a file is for GET and HEAD.
+    /// whatever the method is; a file is for GET and HEAD. Whom the rules do not let in by the
+    /// address ([`Head::source`]) gets 403 before all that.
     pub fn find(&self, head: &Head<'_>, now: &Now) -> Found<File> {
         if let Some(plan) = &self.plan {
             return self.find_by(plan, head, now);
@@ -125,23 +135,32 @@ impl Site {
     #[must_use]
     pub fn open(&self, lookup: &Lookup) -> Opening {
         let ruling = self.ruling(lookup.root);
-        let mut opening =
-            Opening { lookup: lookup.clone(), outcome: Err(Status::UNAUTHORIZED), missing: None };
+        let mut opening = Opening {
+            lookup: lookup.clone(),
+            outcome: Err(Status::UNAUTHORIZED),
+            missing: None,
+            hint: None,
+        };
         if lookup.credentials.is_some() {
             return opening;
         }
-        opening.outcome = self.open_by(ruling, lookup);
-        if let (Err(Status::NOT_FOUND), Some(instead)) = (&opening.outcome, ruling.instead(lookup))
+        let mut opened = self.open_by(ruling, lookup);
+        if let (Err(Refused { status: Status::NOT_FOUND, .. }), Some(instead)) =
+            (&opened, ruling.instead(lookup))
         {
-            opening.outcome = self.open_by(self.ruling(instead.root), &instead);
+            opened = self.open_by(self.ruling(instead.root), &instead);
             opening.missing = Some(mem::replace(&mut opening.lookup, instead));
         }
+        opening.outcome = opened.map_err(|refused| {
+            opening.hint = refused.hint;
+            refused.status
+        });
         opening
     }
 
     /// Takes what was opened into the cache, and answers with it. Blocks if it is unread.
     pub fn keep(&self, opening: Opening, now: &Now) -> Loaded<File> {
-        let Opening { lookup, outcome, missing } = opening;
+        let Opening { lookup, outcome, missing, .. } = opening;
         if let Some(missing) = missing {
             self.answers.keep_refusal(&missing, Status::NOT_FOUND, now);
         }
@@ -227,6 +246,14 @@ impl Site {
         self.plan.iter().flat_map(Plan::unreached)
     }
 
+    /// The address of somebody whom the rules of a request let in; nothing: they let all in.
+    pub(crate) fn someone(&self, head: &Head<'_>) -> Option<IpAddr> {
+        let plan = self.plan.as_ref()?;
+        let path = path::translate(head.path()).ok()?;
+        let place = plan.ruling(plan.host(head.host())?, &path, head);
+        self.ruling(place).sources.as_ref()?.someone()
+    }
+
     fn find_by(&self, plan: &Plan, head: &Head<'_>, now: &Now) -> Found<File> {
         let is_options = head.method() == Method::Options;
         let Some(host) = plan.host(head.host()) else {
@@ -242,6 +269,9 @@ impl Site {
         };
         let root = plan.ruling(host, &path, head);
         let ruling = self.ruling(root);
+        if ruling.sources.as_ref().is_some_and(|sources| !sources.admit(head.source())) {
+            return found(ruling.dressed(Status::FORBIDDEN));
+        }
         if is_options {
             return found(ruling.preflight());
         }
@@ -296,13 +326,15 @@ impl Site {
     }
 
     /// What a ruling leads to on the disk, or the status of what it says without it.
-    fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Status> {
+    fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Refused> {
         match &ruling.outcome {
             Outcome::Files(place) => {
                 let known = self.answers.known(lookup);
                 self.disk.open(place, &ruling.lines, lookup, known)
             }
-            Outcome::Redirect(Redirect { status, .. }) | Outcome::Answer(status) => Err(*status),
+            Outcome::Redirect(Redirect { status, .. }) | Outcome::Answer(status) => {
+                Err((*status).into())
+            }
         }
     }
 

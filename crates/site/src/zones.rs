@@ -1,38 +1,48 @@
 //! Which rules a path has.
 //!
 //! Prefixes that one path has lie within each other, so the longest of them names them all: rules
-//! are applied to prefixes once, when the site is made, and not to each path.
+//! are applied to prefixes once, when the site is made, and not to each path. Where rules ask for
+//! endings, they are applied once for each kind of last segment, too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::disk::CODINGS;
+use crate::kinds::{Kind, Kinds, OTHER};
+use crate::names::{self, Names};
 use crate::rules::{Effect, Rule};
 
 /// The prefixes of a host's rules as a tree of segments; the first zone is that of `/`.
 pub(crate) struct Zones {
     zones: Vec<Zone>,
+    kinds: Kinds,
     courses: Vec<Course>,
 }
 
 /// Paths that have the same prefixes.
+#[derive(Default)]
 struct Zone {
     /// By the next segment, sorted.
     children: Vec<(Box<[u8]>, usize)>,
     /// The zone around it, and what leads from there to here; the first has none.
     within: Option<(usize, Box<[u8]>)>,
-    /// Places of the rules with this very prefix.
+    /// Places of the rules with this very prefix and no ending.
     rules: Vec<usize>,
     /// Places of rules for a file that is shown under this prefix, too.
     implied: Vec<usize>,
     /// One of the siblings of its file has a rule of its own.
     is_alone: bool,
-    /// Places of courses.
-    plain: usize,
-    /// For paths whose next segment is a user's.
-    of_user: usize,
+    /// Places of the rules with this very prefix and an ending, with that and then all others that
+    /// they hold for.
+    by_ending: Vec<(usize, Vec<Vec<u8>>)>,
+    /// Endings of names whose siblings have rules of their own.
+    alone: Vec<Vec<u8>>,
+    /// The place of the course of the path that is this prefix and nothing more.
+    itself: usize,
+    /// Those of all longer paths, by the kind of their last segment, and by whether their next
+    /// segment is a user's.
+    beneath: Vec<[usize; 2]>,
 }
 
-/// What happens to all paths of a zone.
+/// What happens to all paths of a zone that end in a segment of one kind.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Course {
     /// Places of the rules that apply and set something, in written order.
@@ -45,34 +55,23 @@ pub(crate) struct Course {
 
 impl Zones {
     pub(crate) fn new(rules: &[Rule], index_files: &[String]) -> Self {
-        let mut all = Self { zones: vec![Zone::new(None)], courses: Vec::new() };
+        let are_clean = rules.iter().any(|rule| rule.effect == Effect::CleanUrls(true));
+        let names = Names { index_files, are_clean };
+        let mut zones = vec![Zone::default()];
         for (place, rule) in rules.iter().enumerate() {
-            let zone = all.grow(segments(rule.at.as_bytes()));
-            all.zones[zone].rules.push(place);
-            if let Effect::Auth { .. } | Effect::Answer(_) = rule.effect {
-                for other in shown_as(rule, index_files) {
-                    let zone = all.grow(other.iter().map(|segment| &**segment));
-                    all.zones[zone].implied.push(place);
-                }
-                for original in shows(rule, index_files) {
-                    let zone = all.grow(original.iter().map(|segment| &**segment));
-                    all.zones[zone].is_alone = true;
-                }
+            match rule.ending() {
+                Some(ending) => plant_ending(&mut zones, place, rule, ending.as_bytes()),
+                None => plant(&mut zones, place, rule, &names),
             }
         }
-        let mut known = HashMap::new();
-        for zone in 0..all.zones.len() {
-            let mut place = |of_user| {
-                let is_alone = all.zones[zone].is_alone;
-                let course = Course::new(rules, &all.candidates(zone, of_user), is_alone);
-                let next = known.len();
-                *known.entry(course).or_insert(next)
-            };
-            (all.zones[zone].plain, all.zones[zone].of_user) = (place(false), place(true));
-        }
-        let mut courses: Vec<_> = known.into_iter().collect();
-        courses.sort_unstable_by_key(|(_, place)| *place);
-        all.courses = courses.into_iter().map(|(course, _)| course).collect();
+        let endings = |zone: &Zone| {
+            let held = zone.by_ending.iter().flat_map(|(_, endings)| endings);
+            held.chain(&zone.alone).filter(|ending| !ending.is_empty()).cloned().collect::<Vec<_>>()
+        };
+        let endings: BTreeSet<_> = zones.iter().flat_map(endings).collect();
+        let kinds = Kinds::new(endings, &names);
+        let mut all = Self { zones, kinds, courses: Vec::new() };
+        all.settle(rules);
         all
     }
 
@@ -87,11 +86,10 @@ impl Zones {
         for segment in path.split(|&byte| byte == b'/').skip(1) {
             match zone.child(segment) {
                 Some(child) => zone = &self.zones[child],
-                None if is_user(segment) => return zone.of_user,
-                None => return zone.plain,
+                None => return zone.beneath[self.kinds.of(path)][usize::from(is_user(segment))],
             }
         }
-        zone.plain
+        zone.itself
     }
 
     /// The places of rules that no path has, because another answers all of its paths before; and
@@ -99,58 +97,119 @@ impl Zones {
     pub(crate) fn unreached(&self) -> Vec<(usize, usize)> {
         let mut unreached = Vec::new();
         for zone in &self.zones {
-            // What is not reached by these is not reached from any zone within.
-            let [plain, of_user] = [zone.plain, zone.of_user].map(|place| &self.courses[place]);
-            for &rule in zone.rules.iter().filter(|rule| !plain.has(**rule) && !of_user.has(**rule))
-            {
-                let answers = plain.answers.filter(|answers| *answers < rule).or(of_user.answers);
-                unreached.extend(answers.map(|answers| (rule, answers)));
+            // What is not reached by these is not reached from any zone within, nor by what counts
+            // as several kinds: for more rules hold there.
+            let by_prefix = zone.rules.iter().map(|rule| (*rule, OTHER));
+            let by_ending = zone.by_ending.iter().map(|(rule, of)| (*rule, self.kinds.of(&of[0])));
+            for (rule, kind) in by_prefix.chain(by_ending) {
+                let [plain, of_user] = zone.beneath[kind].map(|place| &self.courses[place]);
+                if !plain.has(rule) && !of_user.has(rule) {
+                    let answers = plain.answers.filter(|answers| *answers < rule);
+                    let answers = answers.or(of_user.answers);
+                    unreached.extend(answers.map(|answers| (rule, answers)));
+                }
             }
         }
         unreached.sort_unstable();
         unreached
     }
 
-    /// The zone of a prefix.
-    fn grow<'r>(&mut self, segments: impl Iterator<Item = &'r [u8]>) -> usize {
-        let mut at = 0;
-        for segment in segments {
-            at = match self.zones[at].children.binary_search_by(|(name, _)| (**name).cmp(segment)) {
-                Ok(place) => self.zones[at].children[place].1,
-                Err(place) => {
-                    let new = self.zones.len();
-                    self.zones.push(Zone::new(Some((at, segment.into()))));
-                    self.zones[at].children.insert(place, (segment.into(), new));
-                    new
-                }
+    /// Finds the courses of all zones.
+    fn settle(&mut self, rules: &[Rule]) {
+        let mut known = HashMap::new();
+        for zone in 0..self.zones.len() {
+            let mut place = |kind: &Kind, next| {
+                let course = self.course(rules, zone, kind, next);
+                let new = known.len();
+                *known.entry(course).or_insert(new)
             };
+            let kinds = self.kinds.all();
+            let name = self.zones[zone].within.as_ref().map_or(&b""[..], |(_, name)| name);
+            let itself = place(&kinds[self.kinds.of(name)], None);
+            let beneath =
+                kinds.iter().map(|kind| [false, true].map(|user| place(kind, Some(user))));
+            let beneath = beneath.collect();
+            (self.zones[zone].itself, self.zones[zone].beneath) = (itself, beneath);
         }
-        at
+        let mut courses: Vec<_> = known.into_iter().collect();
+        courses.sort_unstable_by_key(|(_, place)| *place);
+        self.courses = courses.into_iter().map(|(course, _)| course).collect();
     }
 
-    /// The rules whose prefixes the paths of a zone have, in written order, each with whether a
-    /// user's segment follows its prefix.
-    fn candidates(&self, mut zone: usize, of_user: bool) -> Vec<(usize, bool)> {
+    /// The course of paths of a zone that end in a segment of that kind. `next`: whether the
+    /// segment behind its prefix is a user's; nothing: there is none.
+    fn course(&self, rules: &[Rule], zone: usize, kind: &Kind, next: Option<bool>) -> Course {
         let mut candidates = Vec::new();
-        let mut follows = of_user;
+        let mut is_alone = self.zones[zone].is_alone;
+        let (mut at, mut next) = (zone, next);
         loop {
-            let Zone { rules, implied, within, .. } = &self.zones[zone];
-            candidates.extend(rules.iter().chain(implied).map(|rule| (*rule, follows)));
-            let Some((around, segment)) = within else { break };
-            follows = is_user(segment);
-            zone = *around;
+            let zone = &self.zones[at];
+            let mut hold: Vec<_> = zone.rules.iter().chain(&zone.implied).copied().collect();
+            if next.is_some() {
+                let has = |endings: &[Vec<u8>]| endings.iter().any(|ending| kind.has(ending));
+                let by_ending = zone.by_ending.iter().filter(|(_, endings)| has(endings));
+                hold.extend(by_ending.map(|(rule, _)| *rule));
+                is_alone |= has(&zone.alone);
+            }
+            candidates.extend(hold.into_iter().map(|rule| (rule, next == Some(true))));
+            let Some((around, segment)) = &zone.within else { break };
+            next = Some(is_user(segment));
+            at = *around;
         }
         candidates.sort_unstable();
-        candidates
+        candidates.dedup();
+        Course::new(rules, &candidates, is_alone)
     }
 }
 
-impl Zone {
-    fn new(within: Option<(usize, Box<[u8]>)>) -> Self {
-        let (children, rules, implied) = (Vec::new(), Vec::new(), Vec::new());
-        Self { children, within, rules, implied, is_alone: false, plain: 0, of_user: 0 }
+/// Puts a rule with a prefix where it holds.
+fn plant(zones: &mut Vec<Zone>, place: usize, rule: &Rule, names: &Names<'_>) {
+    let mut around: Vec<_> = segments(rule.prefix().as_bytes()).map(<[u8]>::to_vec).collect();
+    let zone = grow(zones, &around);
+    zones[zone].rules.push(place);
+    let Some(name) = around.pop().filter(|_| rule.effect.closes()) else { return };
+    for other in names.showing(&name) {
+        let zone = grow(zones, &[&around[..], &[other]].concat());
+        zones[zone].implied.push(place);
     }
+    for original in names.replaced_by(&name) {
+        let zone = grow(zones, &[&around[..], &[original]].concat());
+        zones[zone].is_alone = true;
+    }
+}
 
+/// Puts a rule with an ending where it holds.
+fn plant_ending(zones: &mut Vec<Zone>, place: usize, rule: &Rule, ending: &[u8]) {
+    let prefix: Vec<_> = segments(rule.prefix().as_bytes()).map(<[u8]>::to_vec).collect();
+    let zone = grow(zones, &prefix);
+    let mut endings = vec![ending.to_vec()];
+    if rule.effect.closes() {
+        endings.extend(names::siblings(ending));
+        zones[zone].alone.extend(names::originals(ending));
+    }
+    zones[zone].by_ending.push((place, endings));
+}
+
+/// The zone of a prefix.
+fn grow(zones: &mut Vec<Zone>, segments: &[Vec<u8>]) -> usize {
+    let mut at = 0;
+    for segment in segments {
+        at = match zones[at].children.binary_search_by(|(name, _)| (**name).cmp(segment)) {
+            Ok(place) => zones[at].children[place].1,
+            Err(place) => {
+                let new = zones.len();
+                let segment: Box<[u8]> = segment.as_slice().into();
+                let within = Some((at, segment.clone()));
+                zones.push(Zone { within, ..Zone::default() });
+                zones[at].children.insert(place, (segment, new));
+                new
+            }
+        };
+    }
+    at
+}
+
+impl Zone {
     fn child(&self, segment: &[u8]) -> Option<usize> {
         let place = self.children.binary_search_by(|(name, _)| (**name).cmp(segment)).ok()?;
         Some(self.children[place].1)
@@ -179,40 +238,6 @@ impl Course {
     fn has(&self, rule: usize) -> bool {
         self.answers == Some(rule) || self.sets.binary_search(&rule).is_ok()
     }
-}
-
-/// Under which other names the file shows that a rule's prefix may name, in segments: those of its
-/// siblings, which hold the same, and its directory's, if it is an index file. Whoever may not see
-/// the one must not see the others. Which index file there is only the disk knows, so the directory
-/// is kept from others also where another comes first.
-fn shown_as(rule: &Rule, index_files: &[String]) -> Vec<Vec<Vec<u8>>> {
-    let Some((around, name)) = parted(rule) else { return Vec::new() };
-    let siblings = CODINGS.map(|coding| [&name, coding.suffix().as_bytes()].concat());
-    let directory = directory_of(&name, index_files);
-    siblings.into_iter().chain(directory).map(|name| [&around[..], &[name]].concat()).collect()
-}
-
-/// In whose place the file would be shown that a rule's prefix may name, if it is a sibling.
-fn shows(rule: &Rule, index_files: &[String]) -> Vec<Vec<Vec<u8>>> {
-    let Some((around, name)) = parted(rule) else { return Vec::new() };
-    let originals =
-        CODINGS.iter().filter_map(|coding| name.strip_suffix(coding.suffix().as_bytes()));
-    let names = originals.flat_map(|original| {
-        std::iter::once(original.to_vec()).chain(directory_of(original, index_files))
-    });
-    names.map(|name| [&around[..], &[name]].concat()).collect()
-}
-
-/// The segments of a rule's prefix, the last by itself; `/` has none.
-fn parted(rule: &Rule) -> Option<(Vec<Vec<u8>>, Vec<u8>)> {
-    let mut segments: Vec<_> = segments(rule.at.as_bytes()).map(<[u8]>::to_vec).collect();
-    let name = segments.pop()?;
-    Some((segments, name))
-}
-
-/// The last segment of the directory's path that an index file is shown under: an empty one.
-fn directory_of(name: &[u8], index_files: &[String]) -> Option<Vec<u8>> {
-    index_files.iter().any(|index| index.as_bytes() == name).then(Vec::new)
 }
 
 /// The segments of a prefix; empty ones say nothing.

@@ -113,6 +113,7 @@ fn rules_hold_for_what_is_compared() {
         ("www/404.html", "<p>none"),
         ("www/list/x", "x"),
         ("www/closed/a.png", "closed"),
+        ("www/clean/page.html", "page"),
         ("home/ann/www/a.png", "Ann's"),
     ];
     let mut counter = Counter::new(&files, |place| {
@@ -123,6 +124,7 @@ fn rules_hold_for_what_is_compared() {
             ("/app", Effect::Fallback("/front.png".into())),
             ("/lost", Effect::Fallback("/lost.png".into())),
             ("/list", Effect::Listing(true)),
+            ("/clean", Effect::CleanUrls(true)),
             ("/closed", auth("r", &[("x", &hash)])),
             ("/people", Effect::UserDirectories("www".into())),
             ("/", Effect::Root(place.join("www"))),
@@ -140,6 +142,8 @@ fn rules_hold_for_what_is_compared() {
         ("/lost/any", true),
         ("/list/x", true),
         ("/list/", false),
+        ("/clean/page", true),
+        ("/clean/none", true),
         ("/people/~ann/a.png", false),
         ("/closed/a.png", true),
     ];

@@ -237,7 +237,8 @@ fn who_is_put_off_is_told_for_how_long() {
     let Found::Miss(lookup) = town.find(&with("/a.txt", "bob:x")) else { panic!("known") };
     let rows = [
         (Status::TOO_MANY_REQUESTS, "<p>who?"),
-        (Status::SERVICE_UNAVAILABLE, "503 Service Unavailable\n"),
+        // In what words, the connection says.
+        (Status::SERVICE_UNAVAILABLE, ""),
     ];
     for (status, page) in rows {
         let Loaded::Answer(answer) = town.site.put_off(&lookup, status, 3) else { panic!() };

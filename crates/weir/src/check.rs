@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use config::{Flags, explain, summary};
-use servers::Failure;
+use h1::{Date, Now};
 
 use crate::{shown, usage};
 
@@ -16,15 +16,14 @@ pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
         Ok(settings) => settings,
         Err(faults) => return usage(&lines(&faults)),
     };
-    if let Err(Failure::Operator(what) | Failure::Machine(what)) = servers::judge(&settings) {
-        return usage(&format!("{file}: {what}"));
-    }
-    let site = match explain::site(&settings) {
-        Ok(site) => site,
-        Err(what) => return usage(&what),
+    let mut mistakes = servers::judge(&settings);
+    let site = explain::site(&settings);
+    mistakes.extend(site.as_ref().err().cloned());
+    let Some(site) = site.ok().filter(|_| mistakes.is_empty()) else {
+        return usage(&mistakes.join("\n"));
     };
     let told = match text("explain") {
-        Some(url) => explain::explained(&settings, &site, url),
+        Some(url) => explain::explained(&settings, &site, url, &now()),
         None => Ok(summary::summary(&settings)),
     };
     match told {
@@ -38,12 +37,22 @@ pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     }
 }
 
+fn now() -> Now {
+    Now { at: os::clock::monotonic(), date: Date::new(os::clock::wall_seconds()) }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir check weir.toml                               every mistake, or what would be served
+  weir check weir.toml --explain example.org/docs/   which rules a URL has, and what a GET gets";
+
 pub(crate) fn command() -> Command {
     let help = "Shows which host and which rules a URL has, and which one answers";
     Command::new("check")
         .about("Checks a configuration file and shows what it would serve")
         .arg(Arg::new("file").value_name("FILE").required(true).help("What serve --config takes"))
         .arg(Arg::new("explain").long("explain").value_name("URL").help(help))
+        .after_help(EXAMPLES)
 }
 
 /// All mistakes, each on a line.

@@ -20,3 +20,18 @@ pub(crate) fn of_table<C: 'static>(
         flag(name, value, help).help_heading(*group)
     })
 }
+
+/// What most need of a tool, and how `-h` says it; `-h` shows no other flag.
+pub(crate) type Few = [(&'static str, &'static str)];
+
+/// A flag as `-h` is to show it, in a few words or not at all. `--help` has all of it.
+pub(crate) fn in_short(arg: Arg, few: &Few) -> Arg {
+    match few.iter().find(|(name, _)| *name == arg.get_id().as_str()) {
+        Some((_, short)) => {
+            let whole = arg.get_help().cloned().unwrap_or_default();
+            arg.help(*short).long_help(whole)
+        }
+        None if arg.is_positional() => arg,
+        None => arg.hide_short_help(true),
+    }
+}

@@ -49,7 +49,7 @@ pub(crate) fn command() -> Command {
         .args(of_run())
         .subcommand(
             Command::new("again")
-                .about("Asks what a run has asked once more, and tells whether the same comes out")
+                .about("Asks what a run has asked once more, and says whether the same comes out")
                 .arg(of.help("Where weir lab has put that run"))
                 .args(of_places()),
         )
@@ -69,13 +69,21 @@ pub(crate) fn command() -> Command {
                 .args(of_run()),
         )
         .args_conflicts_with_subcommands(true)
-        .after_help(
-            "Without a word it answers, in some ten minutes, which server and which knobs are \
-             best on this machine.\n\
-             Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine \
-             refuses, 130 stopped",
-        )
+        .after_help(AFTER_HELP)
 }
+
+const AFTER_HELP: &str = "\
+Without a word it answers, in some ten minutes, which server and which knobs are best on this
+machine.
+
+Examples:
+  weir lab                                             which server, and what a flood does
+  weir lab list                                        what else can be asked
+  weir lab run capacity --subject sped --subject nginx two servers
+  weir lab run flood --dir flood                       goes on there where it was stopped
+
+Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine refuses, 130
+stopped";
 
 /// What every run takes: the table of knobs, and where it keeps what.
 fn of_run() -> impl Iterator<Item = Arg> {

@@ -2,6 +2,7 @@
 
 mod about;
 mod address;
+mod compare;
 mod describe;
 mod flags;
 mod outputs;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use load::engine::Failure;
+use load::expectation::Met;
 use load::gates::{self, Limits};
 use load::report::{Report, summary};
 use load::run::{self, Order};
@@ -22,12 +24,14 @@ use load::workload::one_url::OneUrl;
 
 use self::outputs::Outputs;
 use self::progress::Progress;
+use crate::flags::{Few, in_short};
 use crate::{machine, usage};
 
 pub(crate) fn load(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
         Some(("make-site", flags)) => site::make_site(flags),
         Some(("describe", flags)) => describe::describe(flags),
+        Some(("compare", flags)) => compare::compare(flags),
         _ => perform(flags),
     };
     done.unwrap_or_else(|failure| match failure {
@@ -36,28 +40,53 @@ pub(crate) fn load(flags: &ArgMatches) -> ExitCode {
     })
 }
 
+const FEW: &Few = &[
+    ("clients", "How many ask at a time, each again once it has its reply"),
+    ("rate", "How many a second begin, whatever the server does"),
+    ("duration", "How long: 10s, 2m"),
+    ("requests-max", "Ends after so many requests"),
+    ("header", "A header field of each request: 'Accept-Encoding: gzip'"),
+    ("workload", "Files of many sizes instead of one: weir load describe has them"),
+    ("expect", "What has to hold, or the exit status is 1: 'p99<50ms'"),
+    ("json", "Writes everything to a file, for weir load compare"),
+];
+
+const EXAMPLES: &str = "\
+Examples:
+  weir load localhost:8080/                      64 clients for ten seconds
+  weir load localhost:8080/ -c 16 -d 30s         16 of them for half a minute
+  weir load localhost:8080/ -r 500               500 requests a second
+  weir load localhost:8080/ --expect 'p99<50ms'  for a script";
+
+const STATUSES: &str = "\
+Exit status: 0 a valid run, 1 an invalid one, or one that is not as expected, 2 wrong usage, 3 the \
+machine refuses, or nobody listens";
+
 pub(crate) fn command() -> Command {
-    let url = Arg::new("url").value_name("URL").required(true);
+    // What takes a URL for its value is told of before a URL that is missing.
+    let url = Arg::new("url").value_name("URL").required_unless_present(flags::THREADS);
     let workload =
         "What is asked for, of the server that the URL names; without it, the URL itself";
     Command::new("load")
-        .about("Asks a server as many clients would, and tells what happened")
-        .arg(url.help("http://host[:port][/path]"))
+        .about("Asks a server as many clients would, and reports what happened")
+        .arg(url.help("[http://]host[:port][/path]"))
         .arg(flags::workload(workload))
         .args(flags::run())
         .args(flags::of_workloads())
         .subcommand(site::command())
         .subcommand(describe::command())
+        .subcommand(compare::command())
         .subcommand_negates_reqs(true)
         .args_conflicts_with_subcommands(true)
-        .after_help(
-            "Exit status: 0 a valid run, 1 an invalid one, 2 wrong usage, 3 the machine refuses",
-        )
+        .mut_args(|arg| in_short(arg, FEW))
+        .after_help(format!("--help has all flags.\n\n{EXAMPLES}"))
+        .after_long_help(format!("{EXAMPLES}\n\n{STATUSES}"))
 }
 
 /// A run, from its flags to its report.
 fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
+    flags::judge_threads(flags)?;
     let url: Url = text("url").unwrap_or_default().parse().map_err(Failure::Operator)?;
     let choices = flags::choices(flags)?;
     let mut workload = asked(text("workload"), &url, flags)?;
@@ -66,7 +95,7 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let plan = choices.plan((nowhere, &url.authority), &*workload, descriptors);
     let mut plan = plan.map_err(Failure::Operator)?;
-    plan.to = address::of(&url, &choices.behaviour.sources)?;
+    plan.to = address::of(&url, &choices)?;
     let mut outputs = Outputs::create(&choices)?;
     let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
     let order = Order {
@@ -75,12 +104,15 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         clients: choices.clients(),
         records: choices.records.as_deref(),
     };
-    let mut progress = Progress::new(&plan);
-    let done = run::run(&order, &mut *workload, &mut |news| progress.tell(&news));
+    let progress = Progress::new(&plan);
+    let done = run::run(&order, &mut *workload, &mut |standing| progress.tell(&standing));
     progress.end();
     let done = done?;
     let findings = gates::findings(&done.results, &Limits::default());
-    let report = Report { about: &about, results: &done.results, findings: &findings };
+    let expected = choices.expectations.iter().map(|expectation| expectation.met(&done.results));
+    let expected: Vec<Met> = expected.collect();
+    let report =
+        Report { about: &about, results: &done.results, findings: &findings, expected: &expected };
     let summary = (!outputs.shows_json()).then(|| summary::text(&report));
     let unseen = summary.and_then(|summary| crate::print(&summary));
     let complaints: Vec<String> =
@@ -88,8 +120,8 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     if !complaints.is_empty() {
         return Err(Failure::Machine(complaints.join("\n")));
     }
-    let is_valid = gates::is_valid(&findings);
-    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_well = gates::is_valid(&findings) && expected.iter().all(|met| met.holds);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The workload, or the URL alone.

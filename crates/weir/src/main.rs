@@ -14,16 +14,32 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Command;
+use clap::error::{ContextKind, ContextValue};
 
 /// Wrong usage or configuration.
 const USAGE: u8 = 2;
 /// The machine refuses: port, permission, limit.
 const MACHINE: u8 = 3;
 
+/// What is said to who says nothing.
+const NOTHING: &str = "\
+say what to do, for instance:
+  weir serve site --listen 127.0.0.1:8080      serves the files of a directory
+  weir load http://127.0.0.1:8080/ --rate 100  asks a server as many clients would
+  weir lab                                     measures which server is best on this machine
+weir --help has the rest";
+
+const EXAMPLES: &str = "\
+Examples:
+  weir serve site --listing              serves a folder that can be looked through
+  weir check weir.toml                   judges a configuration file
+  weir load http://127.0.0.1:8080/       asks a server as many clients would
+  weir lab list                          what can be measured";
+
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
-        Err(e) if e.use_stderr() => return usage(&said(&e.to_string())),
+        Err(e) if e.use_stderr() => return usage(&said(&e)),
         Err(help) => return shown(&help.to_string()),
     };
     match matches.subcommand() {
@@ -32,7 +48,7 @@ fn main() -> ExitCode {
         Some(("lab", flags)) => lab::lab(flags),
         Some(("check", flags)) => check::check(flags),
         Some(("completions", flags)) => completions::completions(flags, command()),
-        _ => usage("say what to do: weir serve [DIR], or weir --help"),
+        _ => usage(NOTHING),
     }
 }
 
@@ -40,7 +56,7 @@ fn command() -> Command {
     Command::new("weir")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A web server whose architecture is a choice, its load generator and its lab")
-        .disable_help_subcommand(true)
+        .after_help(EXAMPLES)
         .subcommand(serve::command())
         .subcommand(load::command())
         .subcommand(lab::command())
@@ -78,8 +94,9 @@ fn complain(what: &str) {
     }
 }
 
-/// What clap says before its hints, in one line, and whose help tells more.
-fn said(text: &str) -> String {
+/// What clap says before its hints, in one line, what was probably meant, and whose help has more.
+fn said(error: &clap::Error) -> String {
+    let text = error.to_string();
     let said = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let line = said.collect::<Vec<_>>().join(" ");
     let (mut tool, mut whose) = (&command(), String::from("weir"));
@@ -88,5 +105,37 @@ fn said(text: &str) -> String {
         tool = found;
         whose = format!("{whose} {word}");
     }
-    format!("{}; see {whose} --help", line.trim_start_matches("error: "))
+    let meant = meant(error, &whose).map(|meant| format!("did you mean `{meant}`? "));
+    let line = line.trim_start_matches("error: ");
+    format!("{line}; {}see {whose} --help", meant.unwrap_or_default())
+}
+
+/// What others call what is `weir serve`'s.
+const HABITS: [(&str, &str); 6] = [
+    ("--port", "--listen"),
+    ("-p", "--listen"),
+    ("--bind", "--listen"),
+    ("--directory", "DIR"),
+    ("--root", "DIR"),
+    ("version", "--version"),
+];
+
+/// What others call what is `weir load`'s.
+const HABITS_OF_LOAD: [(&str, &str); 3] =
+    [("--port", "host:port"), ("-p", "host:port"), ("--connections", "--clients")];
+
+fn meant(error: &clap::Error, whose: &str) -> Option<String> {
+    let first = |kind| match error.get(kind)? {
+        ContextValue::String(one) => Some(one.clone()),
+        // The likeliest stands last.
+        ContextValue::Strings(several) => several.last().cloned(),
+        _ => None,
+    };
+    let written = first(ContextKind::InvalidArg).or_else(|| first(ContextKind::InvalidSubcommand));
+    let habits = if whose == "weir load" { &HABITS_OF_LOAD[..] } else { &HABITS };
+    let habits = if matches!(whose, "weir" | "weir serve" | "weir load") { habits } else { &[] };
+    let habit = habits.iter().find(|(name, _)| written.as_deref() == Some(*name));
+    let kinds =
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    habit.map(|(_, ours)| String::from(*ours)).or_else(|| kinds.into_iter().find_map(first))
 }

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use config::Flags;
+use config::folder::{self, Folder};
+use config::{Flags, keys};
 use os::Output;
 use servers::knobs;
 use servers::settings::Settings;
-use servers::{Failure, Program};
+use servers::{Failure, Program, Voice};
 
 use crate::check::lines;
-use crate::flags::flag;
+use crate::flags::{Few, flag, in_short};
 use crate::{listing, machine, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
@@ -25,8 +26,11 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
             let _ = out.as_mut().map(|out| out.write(format!("weir: {line}\n").as_bytes()));
         }
     };
-    let mut program =
-        Program { settings: &mut || settings(flags), sessions: &servers::plain, say: &mut say };
+    let mut program = Program {
+        settings: &mut || settings(flags),
+        sessions: &servers::plain,
+        voice: Voice::new(&mut say),
+    };
     match servers::serve(&mut program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Operator(what)) => usage(&what),
@@ -35,26 +39,51 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     }
 }
 
+const FEW: &Few = &[
+    ("listing", "Lists directories that have no index file"),
+    ("config", "Hosts, rules and flags from a file; weir check FILE judges it"),
+    ("listen", "Where: 8080, 127.0.0.1:8080, [::1]:8080 or unix:PATH"),
+    ("architecture", "Who performs which step of a request: sped, amped, mt or proactor"),
+    ("access-log", "A line for each reply: to a file, or stdout"),
+];
+
+const EXAMPLES: &str = "\
+Examples:
+  weir serve                                this directory on port 8080
+  weir serve site --listen 127.0.0.1:9000   another one, for this machine alone
+  weir serve files --listing                a folder to look through
+  weir serve site --access-log stdout       with a line for each reply
+  weir serve --config weir.toml             hosts and rules from a file";
+
 pub(crate) fn command() -> Command {
     let defaults = Settings::default();
-    let knobs = knobs::all().map(|knob| {
+    let knobs = knobs::groups()
+        .into_iter()
+        .flat_map(|(group, knobs)| knobs.iter().map(move |knob| (group, knob)));
+    let knobs = knobs.map(|(group, knob)| {
         let action = if knob.is_list() { ArgAction::Append } else { ArgAction::Set };
         let help = format!("{} [default: {}]", knob.reason, (knob.show)(&defaults));
-        flag(knob.name, knob.value, help).action(action)
+        flag(knob.name, knob.value, help).action(action).help_heading(group)
     });
     let switch = |name, help| Arg::new(name).long(name).help(help).action(ArgAction::SetTrue);
+    let folder = folder::FLAGS.map(|of| match of.name {
+        "error-page" => flag(of.name, of.value, of.reason.into()).action(ArgAction::Append),
+        _ if of.value.is_empty() => switch(of.name, of.reason),
+        _ => flag(of.name, of.value, of.reason.into()),
+    });
+    let config = "What is not a flag; without it no file is read";
+    let architectures = "Lists the architectures and ends";
     Command::new("serve")
         .about("Serves a directory")
         .arg(Arg::new("dir").value_name("DIR").help("What to serve [default: .]"))
-        .arg(
-            Arg::new("config")
-                .long("config")
-                .value_name("FILE")
-                .help("What is not a flag; without it no file is read"),
-        )
+        .args(folder)
+        .arg(Arg::new("config").long("config").value_name("FILE").help(config))
         .args(knobs)
-        .arg(switch("list-architectures", "Lists the architectures and ends"))
+        .arg(switch("list-architectures", architectures))
         .arg(switch("json", "With --list-architectures: as JSON").requires("list-architectures"))
+        .mut_args(|arg| in_short(arg, FEW))
+        .after_help(format!("--help has all flags.\n\n{EXAMPLES}"))
+        .after_long_help(EXAMPLES)
 }
 
 /// What the flags and the file say as it is now; flags win, each value judged by its knob.
@@ -72,8 +101,17 @@ fn settings(flags: &ArgMatches) -> Result<Settings, String> {
             Settings { root: text("dir").map_or(said.root, PathBuf::from), ..Settings::default() }
         }
     };
+    let pages = flags.get_many::<String>("error-page").into_iter().flatten();
+    let folder = Folder {
+        listing: flags.get_flag("listing"),
+        clean_urls: flags.get_flag("clean-urls"),
+        fallback: text("fallback"),
+        error_pages: pages.map(String::as_str).collect(),
+    };
+    folder.settle(&mut settings, text("config").map(Path::new))?;
     for knob in knobs::all().filter(|knob| flags.contains_id(knob.name)) {
         knob.clear(&mut settings);
+        settings.written.remove(knob.name);
     }
     let settings = judged(flags, settings)?;
     for knob in knobs::all() {
@@ -88,8 +126,11 @@ fn settings(flags: &ArgMatches) -> Result<Settings, String> {
 fn judged(flags: &ArgMatches, mut settings: Settings) -> Result<Settings, String> {
     for knob in knobs::all() {
         for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
-            (knob.set)(&mut settings, value)
-                .map_err(|told| format!("--{} {value}: must be {told}", knob.name))?;
+            (knob.set)(&mut settings, value).map_err(|told| {
+                let meant = keys::meant(value, &knob.words());
+                let meant = meant.map(|word| format!("; did you mean `{word}`?"));
+                format!("--{} {value}: must be {told}{}", knob.name, meant.unwrap_or_default())
+            })?;
         }
     }
     Ok(settings)

@@ -359,6 +359,26 @@ fn it_answers_while_every_connection_of_the_site_is_taken() {
     });
 }
 
+/// The kernel counts since it began, and of every program: that is nothing to a server that has
+/// just begun.
+#[test]
+fn the_page_has_what_was_dropped_since_the_server_began() {
+    let site = Fixture::new();
+    const DROPS: &str = "weir_kernel_listen_drops_total";
+    let dropped = |admin: SocketAddr| metrics(&ask(admin, "/metrics", "").1)[DROPS];
+    let mut before = start(&site.root(), ANYWHERE);
+    let dropped_before = dropped(ready(&mut before));
+    let mut server = start(&site.root(), ANYWHERE);
+    let admin = ready(&mut server);
+    let state: serde_json::Value =
+        serde_json::from_str(&ask(admin, "/state", "").1).expect("a state");
+    let told = state["drops"].as_f64().expect("a count");
+    let since = dropped(admin) - dropped_before;
+    assert!(told <= since, "{told} of {since} since then");
+    before.stop();
+    server.stop();
+}
+
 /// Two more than it holds at once stay idle, and the next one is answered all the same.
 #[test]
 fn who_stays_idle_on_the_admin_port_makes_room() {

@@ -7,6 +7,10 @@ mod addresses;
 mod confinement;
 #[path = "host/memory.rs"]
 mod memory;
+#[path = "host/packages.rs"]
+mod packages;
+#[path = "host/proxies.rs"]
+mod proxies;
 mod support;
 #[path = "host/systemd.rs"]
 mod systemd;

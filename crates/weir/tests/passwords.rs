@@ -123,6 +123,33 @@ fn a_balancers_client_fails_for_itself() {
     });
 }
 
+#[test]
+fn a_proxys_client_fails_for_itself() {
+    on_every(Program::Weir, |combination| {
+        let flags = [TWO_A_MINUTE, &["--trusted-proxies", "127.0.0.1"]].concat();
+        let stage = Stage::start(combination, &flags);
+        let fails = |wire: &mut Wire, source: &str, expected: [u16; 3]| {
+            for (n, expected) in expected.into_iter().enumerate() {
+                let said = said(&format!("ann:{source} {n}"));
+                let fields = format!("X-Forwarded-For: {source}\r\n{said}");
+                wire.get("/dir/", &fields).expect("sent");
+                let status = wire.reply(false).expect("a reply").0.status;
+                assert_eq!(status, expected, "{combination}: {source}, {n}");
+            }
+        };
+        let mut wire = stage.server.connect();
+        fails(&mut wire, "192.0.2.7", [401, 401, 429]);
+        fails(&mut wire, "192.0.2.8", [401, 401, 429]);
+        // Nobody is somebody else because he says so.
+        let key = combination.program.key();
+        let elsewhere = Wire::connect_from(ELSEWHERE, stage.server.address, key);
+        let mut wire = elsewhere.expect("a connection");
+        fails(&mut wire, "192.0.2.9", [401, 401, 429]);
+        fails(&mut wire, "192.0.2.10", [429, 429, 429]);
+        stage.server.stop();
+    });
+}
+
 /// One address has not all places to itself, however often it may fail.
 #[test]
 fn an_address_has_eight_places() {

@@ -46,7 +46,8 @@ impl<F> Connection<F> {
         let (persistence, after) = self.end_of(request, head);
         let has_content = request.method != Method::Head;
         let date = self.date(now);
-        let composed = compose::status(status, persistence, has_content, &date);
+        let view = Head::new(&self.inbox.bytes()[..usize::from(head)], request);
+        let composed = compose::status(status, Some(&view), persistence, has_content, &date);
         self.send(head, composed, after, now);
     }
 
@@ -55,7 +56,7 @@ impl<F> Connection<F> {
         // Also a head that was not understood may have been meant so.
         let has_content = !self.inbox.bytes().starts_with(b"HEAD ");
         let date = self.date(now);
-        let composed = compose::status(status, Persistence::Closes, has_content, &date);
+        let composed = compose::status(status, None, Persistence::Closes, has_content, &date);
         self.send(0, composed, After::Shuts, now);
     }
 

@@ -17,7 +17,7 @@ fn a_run_lasts_as_long_as_what_it_is_made_of() {
     type Flags<'f> = &'f [(&'f str, &'f str)];
     /// The seconds of the whole run and of the warm-up.
     type Told = Result<(u64, u64), &'static str>;
-    let rows: [(Flags<'_>, Told); 10] = [
+    let rows: [(Flags<'_>, Told); 13] = [
         (&[], Ok((10, 0))),
         (&[("warm-up", "5")], Ok((15, 5))),
         (&[("rate", "1"), ("duration", "3"), ("warm-up", "2")], Ok((5, 2))),
@@ -25,12 +25,15 @@ fn a_run_lasts_as_long_as_what_it_is_made_of() {
         // For a year: until there are so many.
         (&[("sessions", "5")], Ok((366 * 24 * 3600, 0))),
         (&[("sessions", "5"), ("duration", "3")], Ok((3, 0))),
+        (&[("requests-max", "5")], Ok((366 * 24 * 3600, 0))),
+        (&[("requests-max", "5"), ("duration", "3s")], Ok((3, 0))),
         (&[("steps", "1:20,2:30"), ("warm-up", "20")], Ok((50, 20))),
         (&[("steps", "1:20"), ("duration", "5")], Ok((5, 0))),
+        (&[("rate", "1"), ("duration", "5"), ("cool-down", "15")], Ok((20, 0))),
         (&[("ramp", "0:9:30")], Ok((30, 0))),
         (
             &[("ramp", "0:9:30"), ("warm-up", "30")],
-            Err("--warm-up 30: without a --duration the run is over after 30 s"),
+            Err("--warm-up 30 --cool-down 0: without a --duration the run is over after 30 s"),
         ),
     ];
     for (flags, expected) in rows {
@@ -72,6 +75,8 @@ fn a_plan_is_made_of_choices() {
     let made = plan(&[("warm-up", "2"), ("duration", "3")], "one-packet").expect("a plan");
     assert_eq!((made.stop.after, made.stop.warm_up), (s(5), s(2)));
     assert_eq!(made.behaviour.connections_max, 1_000 - SPARE_DESCRIPTORS as usize);
+    assert_eq!(made.host, "localhost");
+    assert_eq!(plan(&[("host", "a:81")], "one-packet").expect("a plan").host, "a:81");
     let rest = Draw::Constant(0.0);
     assert_eq!(made.arrivals, Arrivals::Closed { clients: 64, think: rest });
     let drawn = plan(&[("rate", "5"), ("gaps", "poisson")], "one-packet").expect("a plan");
@@ -79,6 +84,9 @@ fn a_plan_is_made_of_choices() {
     for fits in [[("clients", "1872"), ("processes", "2")], [("clients", "937"), ("rest", "1")]] {
         plan(&fits, "one-packet").expect("a plan");
     }
+    let stop = |flag| plan(&[flag], "one-packet").expect("a plan").stop.sessions_max;
+    assert_eq!(stop(("requests-max", "7")), Some(7), "of one request each");
+    assert_eq!(stop(("sessions", "7")), Some(7));
     let browser = plan(&[], "browser").expect("a plan").behaviour.parallel;
     assert!(browser > 1, "a browser's own");
     assert_eq!(plan(&[("parallel", "1")], "browser").expect("a plan").behaviour.parallel, 1);
@@ -87,7 +95,11 @@ fn a_plan_is_made_of_choices() {
 #[test]
 fn what_excludes_each_other_is_told() {
     type Flags<'f> = &'f [(&'f str, &'f str)];
-    let rows: [(Flags<'_>, &str); 7] = [
+    let rows: [(Flags<'_>, &str); 8] = [
+        (
+            &[("requests-max", "1"), ("sessions", "1")],
+            "--requests-max 1: a run has one of --requests-max",
+        ),
         (&[("rate", "1"), ("clients", "1")], "--clients 1: a run has one of --rate, --steps"),
         (&[("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
         (&[("clients", "1"), ("gaps", "poisson")], "--gaps poisson: gaps are those of a --rate"),
@@ -100,6 +112,8 @@ fn what_excludes_each_other_is_told() {
         let told = plan(flags, "one-packet").expect_err(expected);
         assert!(told.starts_with(expected) && !told.contains('\n'), "{told}");
     }
+    let several = plan(&[("requests-max", "5")], "specweb99").expect_err("sessions of several");
+    assert!(several.contains("several requests; say how many --sessions"), "{several}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub struct Figures {
     pub goodput_per_s: f64,
     /// Requests that ended without a whole reply, in a second.
     pub failures_per_s: f64,
+    /// Of all requests, those without a good reply: 0.0 to 1.0.
+    pub failed_share: f64,
     /// Of all requests, those that ended by a timeout: 0.0 to 1.0.
     pub timeouts_share: f64,
     /// The share of a processor, 0.0 to 1.0, that the generator's busiest process used; 0.0 where
@@ -54,6 +56,7 @@ impl Figures {
             replies_per_s: in_a_second(flow.replies),
             goodput_per_s: in_a_second(flow.goodput),
             failures_per_s: in_a_second(flow.failed),
+            failed_share: Share::of_failures(&requests.counts).ratio(),
             timeouts_share: Share::of_timeouts(&requests.counts).ratio(),
             client_cpu_share: results.busiest().map_or(0.0, |(_, share)| share),
             server_throughput_mbit_per_s: mbit(in_a_second(flow.bytes)),

@@ -167,7 +167,7 @@ impl Results {
             warm_up: plan.stop.warm_up,
             measured: Duration::ZERO,
             // As much as a file can say.
-            planned: plan.stop.after.saturating_sub(plan.stop.warm_up).min(LONGEST),
+            planned: plan.stop.measured_until().saturating_sub(plan.stop.warm_up).min(LONGEST),
             patience: plan.patience,
             pace: plan.pace,
             verified: plan.verified,
@@ -386,6 +386,13 @@ impl Share {
     #[must_use]
     pub fn of_timeouts(counts: &Counts) -> Self {
         Self { count: counts.timeouts(), of: counts.total() }
+    }
+
+    /// Those of these requests without a good reply.
+    #[must_use]
+    pub fn of_failures(counts: &Counts) -> Self {
+        let of = counts.total();
+        Self { count: of.saturating_sub(counts.of(Outcome::Good)), of }
     }
 
     /// 0.0 to 1.0; of nothing, 0.0.

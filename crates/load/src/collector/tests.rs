@@ -15,8 +15,13 @@ fn at(us: u64) -> Instant {
 
 /// Ten seconds, all of them measured.
 fn plan() -> Plan {
-    let stop =
-        Stop { after: 10 * SECOND, sessions_max: None, warm_up: Duration::ZERO, interval: SECOND };
+    let stop = Stop {
+        after: 10 * SECOND,
+        sessions_max: None,
+        warm_up: Duration::ZERO,
+        cool_down: Duration::ZERO,
+        interval: SECOND,
+    };
     Plan {
         start: START,
         stop,
@@ -119,6 +124,25 @@ fn requests_count_by_when_they_were_to_be_made_and_replies_by_when_they_came() {
         // A time counts only of what is good.
         let good = if outcome == Outcome::Good { requests } else { 0 };
         assert_eq!(results.requests.whole.count(), good, "{outcome:?} {intended} {ended}");
+    }
+}
+
+#[test]
+fn what_comes_in_the_cool_down_is_not_measured() {
+    let mut plan = plan();
+    (plan.stop.warm_up, plan.stop.cool_down) = (2 * SECOND, 3 * SECOND);
+    // (intended, ended, both in ms; requests, left out, replies)
+    let rows = [
+        (6_999, 9_000, [1, 0, 0]),
+        (7_000, 7_001, [0, 1, 0]),
+        (6_000, 6_999, [1, 0, 1]),
+        (1_999, 2_000, [0, 1, 1]),
+    ];
+    for (intended, ended, expected) in rows {
+        let results = collected(&plan, &[answered(0, intended * 1000, ended * 1000)]);
+        let told = [results.requests.counts.total(), results.left_out, results.flow.replies];
+        assert_eq!(told, expected, "{intended} {ended}");
+        assert_eq!((results.measured, results.planned), (5 * SECOND, 5 * SECOND));
     }
 }
 
@@ -236,6 +260,7 @@ fn figures_have_the_papers_meanings() {
         replies_per_s: 0.3,
         goodput_per_s: 0.3,
         failures_per_s: 0.0,
+        failed_share: 0.0,
         timeouts_share: 0.0,
         client_cpu_share: 0.2,
         server_throughput_mbit_per_s: 0.024,
@@ -253,6 +278,7 @@ fn figures_have_the_papers_meanings() {
         (figures.replies_per_s, expected.replies_per_s),
         (figures.goodput_per_s, expected.goodput_per_s),
         (figures.failures_per_s, expected.failures_per_s),
+        (figures.failed_share, expected.failed_share),
         (figures.timeouts_share, expected.timeouts_share),
         (figures.client_cpu_share, expected.client_cpu_share),
         (figures.server_throughput_mbit_per_s, expected.server_throughput_mbit_per_s),

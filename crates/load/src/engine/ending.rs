@@ -1,7 +1,7 @@
 //! How requests, connections and sessions end.
 
-use measure::Instant;
 use measure::draw::Stream;
+use measure::{Duration, Instant};
 use os::clock::monotonic;
 
 use super::Engine;
@@ -12,6 +12,11 @@ use crate::Purpose;
 use crate::arrivals::Arrivals;
 use crate::behaviour::{GivesUpBy, Keeps};
 use crate::record::{Outcome, Step};
+
+/// How long a client of a closed loop rests who got no answer. One who comes back at once to where
+/// nobody listens would take the processor from a server that is about to start again there; a
+/// person or a program comes back later than this.
+const FAILED_REST: Duration = Duration::from_millis(10);
 
 impl Engine<'_> {
     /// A request is over: its record goes out.
@@ -104,8 +109,8 @@ impl Engine<'_> {
     }
 
     /// A session is over. In a closed loop its client begins another one: at once if it has been
-    /// answered, else by the alarms, because one that fails at once would never let the loop go on.
-    /// Who rests beyond the end of the run stays until then.
+    /// answered, else not before [`FAILED_REST`]. Who rests beyond the end of the run stays until
+    /// then.
     pub(super) fn over(&mut self, token: Token, now: Instant) {
         if matches!(self.plan.arrivals, Arrivals::Open(_)) {
             return self.leave(token);
@@ -121,6 +126,7 @@ impl Engine<'_> {
         }
         let Some(visit) = self.visits.named(token) else { return };
         let was_answered = visit.was_answered();
+        let at = if was_answered { at } else { at.max(now + FAILED_REST) };
         visit.rest(at);
         if was_answered && at <= now {
             self.begin(token, at, now);

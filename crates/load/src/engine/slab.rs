@@ -54,6 +54,10 @@ impl<T> Slab<T> {
         place.taken.as_mut().filter(|_| Token::new(token.place(), generation) == token)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|place| place.taken.as_ref())
+    }
+
     /// The token of whoever is at a place.
     pub(super) fn at(&self, place: u32) -> Option<Token> {
         let at = self.places.get(place as usize)?;

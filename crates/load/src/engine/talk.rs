@@ -14,7 +14,19 @@ use crate::session::{Method, Request};
 #[derive(Debug)]
 pub(super) struct Manner {
     /// Whom they ask.
-    pub(super) host: String,
+    host: String,
+    /// Fields, each with its end.
+    fields: String,
+}
+
+impl Manner {
+    /// A program that says its name, unless it was told to say another one.
+    pub(super) fn new(host: &str, headers: &[String]) -> Self {
+        let has_name = headers.iter().any(|field| named(field, USER_AGENT));
+        let own = (!has_name).then(|| format!("{USER_AGENT}: {AGENT}\r\n"));
+        let told = headers.iter().map(|field| format!("{field}\r\n"));
+        Self { host: host.into(), fields: own.into_iter().chain(told).collect() }
+    }
 }
 
 /// The requests of a connection that are not answered yet, in order.
@@ -57,7 +69,7 @@ impl Talk {
             method,
             target: order.target,
             host: &manner.host,
-            fields: FIELDS,
+            fields: &manner.fields,
             keeps: order.keeps,
             copy: order.copy,
             content: &order.request.content,
@@ -142,7 +154,42 @@ pub(crate) fn is_target(target: &str) -> bool {
     client::is_target(target)
 }
 
-const FIELDS: &str = concat!("User-Agent: weir/", env!("CARGO_PKG_VERSION"), "\r\n");
+/// `NAME: VALUE` as it is sent with each request; or, in one line, why it is not.
+pub(crate) fn header(text: &str) -> Result<String, String> {
+    let Some((name, value)) = text.split_once(':') else {
+        return Err(String::from("has to be NAME: VALUE, as in 'Accept-Encoding: gzip'"));
+    };
+    let value = value.trim_matches([' ', '\t']);
+    if !client::is_field(name, value) {
+        return Err(String::from(
+            "has to be NAME: VALUE, as in 'Accept-Encoding: gzip': a name of letters, digits and \
+             hyphens, and a value on one line, in ASCII",
+        ));
+    }
+    match OWN.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) {
+        Some((_, instead)) => Err(String::from(*instead)),
+        None => Ok(format!("{name}: {value}")),
+    }
+}
+
+/// Fields that each request has anyway, or that would change what its bytes mean; and what to say
+/// in their place.
+const OWN: [(&str, &str); 6] = [
+    ("Host", "each request names its host; say --host NAME"),
+    ("Connection", "say --keeps request|session|client, which is how long a connection is kept"),
+    ("Keep-Alive", "say --keeps request|session|client, which is how long a connection is kept"),
+    ("Content-Length", "the workload says what content a request has; leave it out"),
+    ("Transfer-Encoding", "the workload says what content a request has; leave it out"),
+    ("Upgrade", "another protocol is not spoken here; leave it out"),
+];
+
+const USER_AGENT: &str = "User-Agent";
+const AGENT: &str = concat!("weir/", env!("CARGO_PKG_VERSION"));
+
+/// Whether a field is of that name.
+fn named(field: &str, name: &str) -> bool {
+    field.split_once(':').is_some_and(|(of, _)| of.eq_ignore_ascii_case(name))
+}
 
 const fn method(method: Method) -> client::Method {
     match method {
@@ -152,5 +199,58 @@ const fn method(method: Method) -> client::Method {
         Method::Put => client::Method::Put,
         Method::Delete => client::Method::Delete,
         Method::Options => client::Method::Options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_judged_before_they_are_sent() {
+        const FORM: &str = "has to be NAME: VALUE, as in 'Accept-Encoding: gzip'";
+        let rows = [
+            ("Accept-Encoding: gzip", Ok("Accept-Encoding: gzip")),
+            ("accept:*/*", Ok("accept: */*")),
+            ("X:  a, b\t", Ok("X: a, b")),
+            ("X:", Ok("X: ")),
+            ("X: a:b", Ok("X: a:b")),
+            ("", Err(FORM)),
+            ("gzip", Err(FORM)),
+            (": a", Err(FORM)),
+            ("X y: a", Err(FORM)),
+            ("X : a", Err(FORM)),
+            ("X: a\r\nY: b", Err(FORM)),
+            ("X: a\nb", Err(FORM)),
+            ("X\r: a", Err(FORM)),
+            ("X: \0", Err(FORM)),
+            ("X: \u{e9}", Err(FORM)),
+            ("Host: a", Err("each request names its host; say --host NAME")),
+            ("host:a", Err("each request names its host; say --host NAME")),
+            ("Connection: close", Err("say --keeps")),
+            ("keep-alive: 5", Err("say --keeps")),
+            ("content-length: 5", Err("the workload says what content")),
+            ("Transfer-Encoding: chunked", Err("the workload says what content")),
+            ("Upgrade: h2c", Err("another protocol is not spoken here")),
+        ];
+        for (text, expected) in rows {
+            match (header(text), expected) {
+                (Ok(told), Ok(expected)) => assert_eq!(told, expected, "{text:?}"),
+                (Err(told), Err(expected)) => assert!(told.starts_with(expected), "{told}"),
+                (told, _) => panic!("{text:?}: {told:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_says_its_name_once() {
+        let fields = |headers: &[&str]| {
+            let headers: Vec<String> = headers.iter().map(|&field| field.into()).collect();
+            Manner::new("a", &headers).fields
+        };
+        let own = format!("User-Agent: {AGENT}\r\n");
+        assert_eq!(fields(&[]), own);
+        assert_eq!(fields(&["A: b", "C: d"]), format!("{own}A: b\r\nC: d\r\n"));
+        assert_eq!(fields(&["user-agent: curl"]), "user-agent: curl\r\n");
     }
 }

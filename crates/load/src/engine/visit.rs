@@ -119,10 +119,20 @@ impl Visit {
 
     /// Whether no request of the session comes behind this one.
     pub(super) fn is_last(&self, burst: u32, index: u32) -> bool {
+        !self.has_from(burst, index + 1)
+    }
+
+    /// Whether the session has a request that is not made yet, and may be.
+    pub(super) fn asks_on(&self) -> bool {
+        !self.has_failed && self.has_from(self.burst, self.index)
+    }
+
+    /// Whether the session has a request from this place on.
+    fn has_from(&self, burst: u32, index: u32) -> bool {
         let bursts = self.session.as_ref().map_or(&[][..], |session| &session.bursts);
         let mut from = bursts.iter().skip(burst as usize);
-        let is_last = from.next().is_none_or(|burst| burst.requests.len() <= index as usize + 1);
-        is_last && from.all(|burst| burst.requests.is_empty())
+        let in_burst = from.next().is_some_and(|burst| burst.requests.len() > index as usize);
+        in_burst || from.any(|burst| !burst.requests.is_empty())
     }
 
     /// A request that was made is over.

@@ -52,7 +52,8 @@ impl Wire {
         if self.may_meet_itself && self.socket.is_its_own_peer() {
             // As if it had never been: the port is not kept for a minute.
             self.socket.reset_on_close();
-            return Err(io::ErrorKind::ConnectionRefused.into());
+            let what = "nobody listens, and the connection met itself";
+            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, what));
         }
         Ok(())
     }

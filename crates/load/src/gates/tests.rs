@@ -16,6 +16,7 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
         after: Duration::from_secs(10),
         sessions_max: None,
         warm_up: Duration::ZERO,
+        cool_down: Duration::ZERO,
         interval: Duration::from_secs(1),
     };
     let start = Instant { ns: 500 * MS };
@@ -54,6 +55,25 @@ fn found(results: &Results, gate: &str) -> (Verdict, String) {
     (finding.verdict, finding.words)
 }
 
+#[test]
+fn that_nobody_answers_is_told_first() {
+    let end = |outcome| move |_, record: &mut Record| record.outcome = outcome;
+    let late = |_, record: &mut Record| {
+        record.started = record.intended + Duration::from_millis(3);
+        record.outcome = Outcome::Refused;
+    };
+    let first = |results: &Results| {
+        let findings = findings(results, &Limits::default());
+        assert_eq!(findings.len(), GATES.len());
+        (findings[0].gate, findings[0].words.clone())
+    };
+    let (gate, words) = first(&results(15, late));
+    assert!(gate == "answered" && words.contains("nobody listens there"), "{gate}: {words}");
+    let (gate, words) = first(&results(15, end(Outcome::Reset(Step::FirstByte))));
+    assert!(gate == "answered" && words.contains("does it speak HTTP?"), "{gate}: {words}");
+    assert_eq!(first(&results(15, end(Outcome::Good))).0, "measured");
+}
+
 /// Of a request, by its number.
 type Change = fn(u64, &mut Record);
 const WELL: Change = |_, _| {};
@@ -88,7 +108,7 @@ const EVEN: Change = |number, record| {
 };
 
 /// What is changed of the requests, and what a gate says then.
-const ROWS: [(&str, Change, Verdict, &str); 30] = [
+const ROWS: [(&str, Change, Verdict, &str); 31] = [
     ("measured", WELL, Verdict::Holds, "1,000 requests in 10.0 s"),
     ("schedule-lag", WELL, Verdict::Holds, "p99 of the schedule lag is 0 us, of 1.00 ms at most"),
     (
@@ -146,13 +166,13 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         Verdict::Fails,
         "the share of requests not started for want of a connection is 5.0 %, 4.00 points \
          above the limit of 1.0 %: the server sees less load than is told; allow more \
-         connections, use more processes, or lower the rate or the patience",
+         connections, use more processes, or lower the load or the patience",
     ),
     (
         "correct",
         |_, record| record.outcome = Outcome::Status(503),
         Verdict::Fails,
-        "each of 1,000 replies shed load: nothing of the server was measured; lower the rate",
+        "each of 1,000 replies shed load: nothing of the server was measured; lower the load",
     ),
     (
         "correct",
@@ -173,7 +193,7 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
          10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this rate",
+         not compare it at this load",
     ),
     (
         "even-timeouts",
@@ -181,7 +201,7 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
          10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this rate",
+         not compare it at this load",
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
     ("timeouts", WELL, Verdict::Holds, "no request timed out"),
@@ -214,6 +234,13 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         "answered",
         |_, record| record.outcome = Outcome::Refused,
         Verdict::Fails,
+        "no reply came whole: each connection was refused, so nobody listens there; start the \
+         server, or say another port",
+    ),
+    (
+        "answered",
+        |_, record| record.outcome = Outcome::Ended(Step::FirstByte),
+        Verdict::Fails,
         "no reply came whole: is the server there, and does it speak HTTP? The outcomes say \
          how it failed",
     ),
@@ -223,7 +250,7 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         Verdict::Fails,
         "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
          10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this rate",
+         not compare it at this load",
     ),
     (
         "even-timeouts",
@@ -243,7 +270,7 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         EVEN,
         Verdict::Fails,
         "the share of requests that timed out is 15.0 %, 5.00 points above the limit of \
-         10.0 %: the server cannot answer at this rate; lower it, or flood it with another \
+         10.0 %: the server cannot answer at this load; lower it, or flood it with another \
          patience",
     ),
     ("client-timeouts", WELL, Verdict::Holds, "no request timed out"),
@@ -253,7 +280,7 @@ const ROWS: [(&str, Change, Verdict, &str); 30] = [
         Verdict::Fails,
         "most time out for client 1 and files of 921,600 bytes: 20.0 %, 15.0 points \
          above the limit of 5.0 %: the server is not fair to all clients and files at this \
-         rate; lower it, or flood it with another patience",
+         load; lower it, or flood it with another patience",
     ),
     // By chance: 9 of 60, where 5 % of all do.
     (
@@ -363,7 +390,12 @@ fn who_waits_for_the_server_has_no_schedule() {
     assert_eq!(found(&results, "schedule-lag"), (Verdict::Told, told.into()));
     let mut results = self::results(15, LATE_ONES);
     results.pace = Pace::Closed;
-    assert_eq!(found(&results, "schedule-lag").0, Verdict::Fails, "it thinks too long");
+    for gate in ["schedule-lag", "late-starts"] {
+        let (verdict, words) = found(&results, gate);
+        assert_eq!(verdict, Verdict::Fails, "{gate}: it rests too long");
+        let advice = "let there be fewer clients, or more --processes or processors";
+        assert!(words.ends_with(advice), "{gate}: {words}");
+    }
 }
 
 #[test]

@@ -9,15 +9,29 @@ const SECONDS_MAX: f64 = 366.0 * 24.0 * 3600.0;
 /// More are no rate that a machine makes.
 const RATE_MAX: f64 = 1e7;
 
+/// Of a time, in seconds; the longer name first where one ends as another does.
+const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+
+/// How a time may be written, for whoever has written another one.
+const EXAMPLES: &str = "as 3, 3s, 500ms or 2m";
+
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let wanted = || format!("has to be a number of seconds from 0 to {SECONDS_MAX}");
-    let seconds = text.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(wanted)
+    let wanted = || format!("has to be a number of seconds from 0 to {SECONDS_MAX}, {EXAMPLES}");
+    read(text).ok_or_else(wanted)
 }
 
 pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
-    let wanted = || format!("has to be a number of seconds above 0, up to {SECONDS_MAX}");
-    seconds(text).ok().filter(|span| !span.is_zero()).ok_or_else(wanted)
+    let wanted =
+        || format!("has to be a number of seconds above 0, up to {SECONDS_MAX}, {EXAMPLES}");
+    read(text).filter(|span| !span.is_zero()).ok_or_else(wanted)
+}
+
+/// A number of seconds, or a number with its unit.
+fn read(text: &str) -> Option<Duration> {
+    let of_unit = |&(unit, one): &(&str, f64)| Some((text.strip_suffix(unit)?, one));
+    let (number, one) = UNITS.iter().find_map(of_unit).unwrap_or((text, 1.0));
+    let seconds = number.parse::<f64>().ok()? * one;
+    (0.0..=SECONDS_MAX).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// With a word for none.

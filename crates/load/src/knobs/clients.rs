@@ -210,7 +210,8 @@ pub(super) const SOURCES: Knob<Choices> = Knob {
     group: GROUP,
     value: "IP[-IP][,...]",
     reason: "addresses of this machine to connect from, for sessions in turn, each of which is \
-             told as a client of its own and has ports of its own; by default the kernel chooses",
+             counted as a client of its own and has ports of its own; by default the kernel \
+             chooses",
     set: |choices, value| {
         let mut all = Vec::new();
         for range in value.split(',') {

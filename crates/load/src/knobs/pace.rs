@@ -19,8 +19,8 @@ pub(super) const RATE: Knob<Choices> = Knob {
     name: "rate",
     group: GROUP,
     value: "R",
-    reason: "open loop: so many sessions begin in a second, whatever the server does; with a URL \
-             or a list of them, each session is one request on a connection of its own",
+    reason: "open loop: so many sessions begin in a second (-r), whatever the server does; with a \
+             URL or a list of them, each session is one request on a connection of its own",
     set: |choices, value| pace(choices, Pace::Rate(values::rate(value, RATE_MIN)?)),
     show: |choices| match choices.pace {
         Some(Pace::Rate(rate)) => rate.to_string(),
@@ -75,8 +75,8 @@ pub(super) const CLIENTS: Knob<Choices> = Knob {
     name: "clients",
     group: GROUP,
     value: "N",
-    reason: "closed loop: so many clients, each of which begins its next session when the one \
-             before is over; 64 where neither a pace nor a log says anything else",
+    reason: "closed loop: so many clients (-c), each of which begins its next session when the \
+             one before is over; 64 where neither a pace nor a log says anything else",
     set: |choices, value| pace(choices, Pace::Clients(values::whole(value, 1, CLIENTS_MAX)?)),
     show: |choices| match choices.pace {
         Some(Pace::Clients(clients)) => clients.to_string(),
@@ -102,8 +102,9 @@ pub(super) const DURATION: Knob<Choices> = Knob {
     name: "duration",
     group: GROUP,
     value: "S",
-    reason: "seconds that are measured; without it --steps, --ramp, the times of a log and a \
-             number of --sessions last as long as they do, warm-up included",
+    reason: "seconds that are measured (-d); like all times it may have a unit: 500ms, 3s, 2m, \
+             1h; without it --steps, --ramp, the times of a log, --requests-max and --sessions \
+             last as long as they do, warm-up included",
     set: |choices, value| {
         choices.duration = Some(values::some_seconds(value)?);
         Ok(())
@@ -126,6 +127,22 @@ pub(super) const SESSIONS: Knob<Choices> = Knob {
     },
 };
 
+pub(super) const REQUESTS_MAX: Knob<Choices> = Knob {
+    name: "requests-max",
+    group: GROUP,
+    value: "N",
+    reason: "the same, behind so many requests (-n), where a session is one: with a URL or a list \
+             of them",
+    set: |choices, value| {
+        choices.requests_max = Some(values::whole(value, 1, u64::MAX)?);
+        Ok(())
+    },
+    show: |choices| match choices.requests_max {
+        Some(most) => most.to_string(),
+        None => String::from(values::NONE),
+    },
+};
+
 pub(super) const WARM_UP: Knob<Choices> = Knob {
     name: "warm-up",
     group: GROUP,
@@ -137,6 +154,20 @@ pub(super) const WARM_UP: Knob<Choices> = Knob {
         Ok(())
     },
     show: |choices| values::shown(choices.warm_up),
+};
+
+pub(super) const COOL_DOWN: Knob<Choices> = Knob {
+    name: "cool-down",
+    group: GROUP,
+    value: "S",
+    reason: "seconds behind those that are measured, in which clients go on to come: in a flood \
+             who was refused comes again by himself, and would be served when it is over. As long \
+             as --patience, where clients wait for more than a second",
+    set: |choices, value| {
+        choices.cool_down = values::seconds(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown(choices.cool_down),
 };
 
 /// There is one.

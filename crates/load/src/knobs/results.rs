@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::choices::Choices;
+use crate::expectation::Expectation;
 use crate::knob::Knob;
 use crate::knob::values;
 
@@ -25,13 +26,26 @@ pub(super) const PROCESSES: Knob<Choices> = Knob {
     show: |choices| choices.processes.to_string(),
 };
 
+pub(super) const PROBE: Knob<Choices> = Knob {
+    name: "probe",
+    group: GROUP,
+    value: "on|off",
+    reason: "connects once before the run, without a request: where nobody listens there is one \
+             line in place of a run; off for a server that counts connections",
+    set: |choices, value| {
+        choices.probes = values::word(value, &values::ON_OFF)?;
+        Ok(())
+    },
+    show: |choices| values::shown_word(&choices.probes, &values::ON_OFF),
+};
+
 pub(super) const SPINS: Knob<Choices> = Knob {
     name: "spins",
     group: GROUP,
     value: "on|off",
     reason: "never sleeps, so that the time a machine takes to wake a process up, some 50 us on a \
-             virtual one, is not told as the server's; takes a whole processor for each process, \
-             which the server must not need",
+             virtual one, is not counted as the server's; takes a whole processor for each \
+             process, which the server must not need",
     set: |choices, value| {
         choices.spins = values::word(value, &values::ON_OFF)?;
         Ok(())
@@ -55,12 +69,28 @@ pub(super) const INTERVAL: Knob<Choices> = Knob {
     name: "interval",
     group: GROUP,
     value: "S",
-    reason: "results are also told for each such time",
+    reason: "results are also reported for each such time",
     set: |choices, value| {
         choices.interval = values::some_seconds(value)?;
         Ok(())
     },
     show: |choices| values::shown(choices.interval),
+};
+
+pub(super) const EXPECT: Knob<Choices> = Knob {
+    name: "expect",
+    group: GROUP,
+    value: "EXPECTATION",
+    reason: "what the run has to come to, else the exit status is 1; once for each, in quotes: \
+             'p99<50ms', 'good>5000/s', 'failed<0.1%' (docs/load.md)",
+    set: |choices, value| {
+        choices.expectations.push(Expectation::read(value)?);
+        Ok(())
+    },
+    show: |choices| {
+        let all: Vec<&str> = choices.expectations.iter().map(Expectation::text).collect();
+        if all.is_empty() { String::from(values::NONE) } else { all.join(" ") }
+    },
 };
 
 pub(super) const JSON: Knob<Choices> = Knob {

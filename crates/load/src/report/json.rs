@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use measure::Duration;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Report;
+use super::{About, Report};
 use crate::collector::figures::Figures;
 use crate::collector::results::{Requests, Results};
 use crate::collector::times::Times;
 use crate::gates;
+use crate::knob::printable;
 
 /// Of the form below. It grows when a key changes its meaning or goes, not when one comes.
 pub const SCHEMA: u32 = 1;
@@ -26,7 +28,7 @@ const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 /// Never: all keys are text, and all values can be written.
 #[must_use]
 pub fn text(report: &Report<'_>) -> String {
-    let Report { about, results, findings } = report;
+    let Report { about, results, findings, expected } = report;
     let requests = &results.requests;
     let times = [
         ("connect", &requests.connect),
@@ -45,6 +47,7 @@ pub fn text(report: &Report<'_>) -> String {
     field(&mut text, ",\n", "about", about);
     field(&mut text, ",\n", "is_valid", &gates::is_valid(findings));
     field(&mut text, ",\n", "gates", findings);
+    field(&mut text, ",\n", "expected", expected);
     field(&mut text, ",\n", "figures", &Figures::of(results));
     field(&mut text, ",\n", "outcomes", &classes);
     field(&mut text, ",\n", "times_ms", &times);
@@ -95,20 +98,44 @@ fn ms(span: Duration) -> f64 {
 /// It is none of them, or of another schema.
 pub fn read(text: &str) -> Result<Results, Unread> {
     #[derive(Deserialize)]
+    struct Part {
+        results: Results,
+    }
+    judged(text).map(|Part { results }| results)
+}
+
+/// What a report says, but for what can be made of its results again.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Whole {
+    /// Of the run.
+    pub about: About,
+    /// What the gates made of it.
+    pub is_valid: bool,
+    /// What came of it.
+    pub results: Results,
+}
+
+/// A whole report.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_whole(text: &str) -> Result<Whole, Unread> {
+    judged(text)
+}
+
+/// A part of a report, if it is one that this program knows.
+fn judged<T: DeserializeOwned>(text: &str) -> Result<T, Unread> {
+    #[derive(Deserialize)]
     struct Head {
         schema: u32,
     }
-    #[derive(Deserialize)]
-    struct Whole {
-        results: Results,
-    }
-    let unread = |error: serde_json::Error| Unread { why: error.to_string() };
+    let unread = |error: serde_json::Error| Unread { why: printable(&error.to_string()) };
     let Head { schema } = serde_json::from_str(text).map_err(unread)?;
     if schema != SCHEMA {
         let why = format!("its schema is {schema}, and this program reads {SCHEMA}");
         return Err(Unread { why });
     }
-    serde_json::from_str(text).map_err(unread).map(|Whole { results }| results)
+    serde_json::from_str(text).map_err(unread)
 }
 
 /// Why a text is not read.

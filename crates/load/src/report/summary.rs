@@ -11,6 +11,7 @@ use crate::collector::flow::{Flow, Interval};
 use crate::collector::results::{Detail, OfKind, Requests, Results, Share};
 use crate::collector::times::Times;
 use crate::collector::{LATE, Pace};
+use crate::expectation::Met;
 use crate::gates::{self, Finding, Verdict};
 use crate::record::Outcome;
 use crate::units;
@@ -35,10 +36,10 @@ const LAG: &str = "schedule lag";
 const QUANTILES: [u16; 4] = [500, 900, 990, 999];
 
 /// The whole, in sections with an empty line between them; those that would tell nothing are left
-/// out. The verdict stands last, where a terminal shows it.
+/// out. The verdict and what was expected stand last, where a terminal shows them.
 #[must_use]
 pub fn text(report: &Report<'_>) -> String {
-    let Report { results, findings, .. } = report;
+    let Report { results, findings, expected, .. } = report;
     let figures = Figures::of(results);
     let mut sections = vec![head(report)];
     if results.requests.counts.total() > 0 || results.flow != Flow::default() {
@@ -46,12 +47,11 @@ pub fn text(report: &Report<'_>) -> String {
             rates(results, &figures),
             outcomes(results),
             times(results),
-            papers(results, &figures),
             details(results),
             clients(results),
         ]);
     }
-    sections.extend([intervals(results), verdict(findings)]);
+    sections.extend([intervals(results), verdict(findings), expectations(expected)]);
     let mut text = String::new();
     for section in sections.iter().filter(|section| !section.is_empty()) {
         let gap = if text.is_empty() { "" } else { "\n" };
@@ -80,17 +80,18 @@ fn head(report: &Report<'_>) -> String {
     )
 }
 
+/// By the second; replies stand first, as other generators have it.
 fn rates(results: &Results, figures: &Figures) -> String {
-    let per_s = |rate: f64| format!("{}/s", units::rate(rate));
     let within = match results.patience {
-        Some(patience) => format!("good, within {}", units::time(patience)),
-        None => String::from("good"),
+        Some(patience) => format!("good/s, within {}", units::time(patience)),
+        None => String::from("good/s"),
     };
     let received = units::bytes_per_s(figures.server_throughput_mbit_per_s * 1e6 / 8.0);
     table(&[
-        row("replies", [per_s(figures.replies_per_s), received]),
-        row(&within, [per_s(figures.goodput_per_s), String::new()]),
-        row("asked for", [per_s(figures.offered_per_s), String::new()]),
+        row("replies/s", [units::rate(figures.replies_per_s)]),
+        row(&within, [units::rate(figures.goodput_per_s)]),
+        row("asked for/s", [units::rate(figures.offered_per_s)]),
+        row("received", [received]),
     ])
 }
 
@@ -175,27 +176,6 @@ fn quantile(times: &Times, share: u16) -> String {
 /// Whether at least one of so many is beyond a quantile.
 const fn is_told(count: u64, share: u16) -> bool {
     count.saturating_mul(1000 - share as u64) >= 1000
-}
-
-fn papers(results: &Results, figures: &Figures) -> String {
-    let requests = &results.requests;
-    if requests.whole.count() == 0 {
-        return String::new();
-    }
-    let mean = |times: &Times| told_of(times, times.mean());
-    let throughput = units::mbit_per_s(figures.server_throughput_mbit_per_s);
-    let of_client = units::mbit_per_s(figures.client_throughput_mbit_per_s);
-    table(&[
-        row("by the papers' names", [String::new()]),
-        row("  server throughput (JAWS97 2.3)", [throughput]),
-        row(
-            "  connections (JAWS97 2.3)",
-            [format!("{}/s", units::rate(figures.connections_per_s))],
-        ),
-        row("  client throughput (JAWS97 2.3)", [of_client]),
-        row("  client latency (JAWS97 2.3)", [mean(&requests.latency)]),
-        row("  mean response time (Pariag07 8)", [mean(&requests.response)]),
-    ])
 }
 
 /// By size, or by class where there are many sizes; nothing where there is but one.
@@ -330,8 +310,21 @@ fn verdict(findings: &[Finding]) -> String {
     text
 }
 
+/// What was expected, and what came of it.
+fn expectations(expected: &[Met]) -> String {
+    if expected.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![row("expected", [String::from("seen"), String::new()])];
+    rows.extend(expected.iter().map(|Met { expected, seen, holds }| {
+        let word = if *holds { "holds" } else { "FAILS" };
+        row(&format!("  {expected}"), [seen.clone(), String::from(word)])
+    }));
+    table(&rows)
+}
+
 /// Words in lines; the first begins with `head`, the others where it ends.
-fn wrapped(head: &str, words: &str) -> String {
+pub(super) fn wrapped(head: &str, words: &str) -> String {
     let mut text = String::new();
     let mut line = String::from(head);
     let mut words = words.split(' ').peekable();
@@ -352,12 +345,12 @@ fn wrapped(head: &str, words: &str) -> String {
     text
 }
 
-fn row<const N: usize>(name: &str, cells: [String; N]) -> Vec<String> {
+pub(super) fn row<const N: usize>(name: &str, cells: [String; N]) -> Vec<String> {
     std::iter::once(String::from(name)).chain(cells).collect()
 }
 
 /// Rows in columns: the first to the left, the others to the right, two spaces between them.
-fn table(rows: &[Vec<String>]) -> String {
+pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let wide = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -393,6 +386,28 @@ pub struct Progress<'p> {
     pub interval: Duration,
     /// Connections that are open.
     pub open: usize,
+    /// Sessions that have begun and are not over.
+    pub asking: usize,
+    /// Where replies are all that is left to come: since when, and until when at most.
+    pub over: Option<(Duration, Duration)>,
+}
+
+/// Whoever waits for longer has no patience that it could be over with.
+const WAIT_TOLD_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// What is left to do of a run in which nothing begins any more.
+fn waiting(progress: &Progress<'_>, (since, until): (Duration, Duration)) -> String {
+    let left = until.saturating_sub(progress.at);
+    let replies = match progress.asking {
+        1 => String::from("1 reply"),
+        count => format!("{} replies", units::count(count as u64)),
+    };
+    let most = if left <= WAIT_TOLD_MAX {
+        format!(", for {} s at most", left.as_secs() + 1)
+    } else {
+        String::new()
+    };
+    format!("{:>4} s over, waits for {replies}{most}; ^C ends that", since.as_secs())
 }
 
 /// One line, no wider than a terminal's columns, without its end. Its columns stay where they are
@@ -401,9 +416,11 @@ pub struct Progress<'p> {
 pub fn progress(progress: &Progress<'_>, columns: usize) -> String {
     let seconds = |span: Duration| span.as_secs();
     let at = progress.at;
+    if let Some(over) = progress.over {
+        return waiting(progress, over).chars().take(columns).collect();
+    }
     let head = match progress.of {
         _ if at < progress.warm_up => format!("{:>4} s warm-up", seconds(at)),
-        Some(of) if at > of => format!("{:>4} s, waits", seconds(of)),
         Some(of) => format!("{:>4} of {} s", seconds(at), seconds(of)),
         None => format!("{:>4} s", seconds(at)),
     };

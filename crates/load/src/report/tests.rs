@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::collector::results::Process;
 use crate::collector::{Collector, Pace, Plan};
+use crate::expectation::Expectation;
 use crate::files::{File, FileId, Files, size_class_name};
 use crate::gates::{self, Limits};
 use crate::record::{Outcome, Record, Step};
@@ -19,6 +20,7 @@ fn about() -> About {
     About {
         notes: None,
         target: "http://127.0.0.1:8080".into(),
+        command: "weir load 127.0.0.1:8080 --rate 10".into(),
         workload: "one-packet".into(),
         load: "10/s".into(),
         began: "2026-01-31T12:00:00Z".into(),
@@ -31,7 +33,13 @@ fn about() -> About {
 
 /// 10/s for 4 s after 1 s of warm-up.
 fn plan(clients: u32) -> Plan {
-    let stop = Stop { after: 5 * SECOND, sessions_max: None, warm_up: SECOND, interval: SECOND };
+    let stop = Stop {
+        after: 5 * SECOND,
+        sessions_max: None,
+        warm_up: SECOND,
+        cool_down: Duration::ZERO,
+        interval: SECOND,
+    };
     Plan {
         start: START,
         stop,
@@ -133,17 +141,90 @@ fn a_run_is_told_as_it_was() {
     ];
     for (name, results, text, expected) in rows {
         let findings = gates::findings(&results, &Limits::default());
-        let report = Report { about: &about(), results: &results, findings: &findings };
+        let report =
+            Report { about: &about(), results: &results, findings: &findings, expected: &[] };
         let told = text(&report);
         assert!(told == expected, "{name} is told as:\n{told}");
     }
 }
 
 #[test]
+fn what_was_expected_stands_last() {
+    let results = calm();
+    let findings = gates::findings(&results, &Limits::default());
+    let read = |text| Expectation::read(text).expect(text).met(&results);
+    let expected = ["p99<50ms", "good>5000/s"].map(read);
+    let about = about();
+    let report =
+        Report { about: &about, results: &results, findings: &findings, expected: &expected };
+    let told = summary::text(&report);
+    let end = "\n\nexpected          seen\n  p99<50ms      890 us  holds\n  \
+               good>5000/s  10.00/s  FAILS\n";
+    assert!(told.ends_with(end), "{told}");
+    let line = r#""expected": [{"expected":"p99<50ms","seen":"890 us","holds":true},{"#;
+    assert!(json::text(&report).contains(line), "{told}");
+}
+
+#[test]
 fn what_was_written_is_read_again() {
     let results = flood();
-    let report = Report { about: &about(), results: &results, findings: &[] };
+    let report = Report { about: &about(), results: &results, findings: &[], expected: &[] };
     assert_eq!(json::read(&json::text(&report)), Ok(results.clone()));
+}
+
+fn written(results: &Results, about: &About) -> json::Whole {
+    let findings = gates::findings(results, &Limits::default());
+    let report = Report { about, results, findings: &findings, expected: &[] };
+    json::read_whole(&json::text(&report)).expect("a report")
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let other = About {
+        target: "http://other:8080/b".into(),
+        knobs: [("patience", "2s"), ("rate", "20"), ("json", "b.json")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .into(),
+        machine: [(String::from("processors"), String::from("4"))].into(),
+        ..about()
+    };
+    let (calm, flood) = (written(&calm(), &about()), written(&flood(), &about()));
+    let other = written(&single(), &other);
+    let run = |name, whole| comparison::Run { name, whole };
+    let rows = [
+        ("same.txt", &calm, &calm, include_str!("golden/same.txt")),
+        ("compared.txt", &calm, &flood, include_str!("golden/compared.txt")),
+        ("not-comparable.txt", &calm, &other, include_str!("golden/not-comparable.txt")),
+    ];
+    for (name, a, b, expected) in rows {
+        let told = comparison::text(&run("a.json", a), &run("b.json", b));
+        assert!(told == expected, "{name} is told as:\n{told}");
+    }
+}
+
+/// A report may be of somebody who means ill.
+#[test]
+fn a_terminal_obeys_no_report() {
+    const WORDS: &str = "a\u{1b}[2J\u{9b}\r\nb";
+    let words = || String::from(WORDS);
+    let named = |name: &str| [(String::from(name), words())].into();
+    let foreign = About {
+        target: words(),
+        workload: words(),
+        load: words(),
+        began: words(),
+        knobs: named(WORDS),
+        machine: named("kernel"),
+        versions: named("weir"),
+        ..about()
+    };
+    let (own, foreign) = (written(&calm(), &about()), written(&calm(), &foreign));
+    let run = |whole| comparison::Run { name: WORDS, whole };
+    let told = comparison::text(&run(&own), &run(&foreign));
+    assert!(told.contains("a\\u{1b}[2J"), "{told}");
+    assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "{told:?}");
+    let unread = json::read("{\"schema\": 1, \"results\": \"\u{9b}\"}").expect_err("none");
+    assert!(!unread.to_string().contains(char::is_control), "{unread:?}");
 }
 
 #[test]
@@ -172,13 +253,26 @@ fn a_line_tells_how_it_goes() {
         latest: Some(interval),
         interval: SECOND,
         open: 1234,
+        asking: 28,
+        over: None,
     };
+    let waits = |seconds, asking| summary::Progress {
+        asking,
+        over: Some((30 * SECOND, 45 * SECOND)),
+        ..at(seconds)
+    };
+    let endless = summary::Progress { over: Some((SECOND, 100_000 * SECOND)), ..at(2) };
     let early = summary::Progress { latest: None, of: None, open: 0, ..at(0) };
     let after = "  good      6.00/s  failed     4.00/s  p99  390 ms  open  1,234";
+    let over = |what: &str| format!("  30 s over, waits for {what} at most; ^C ends that");
     let rows = [
         (at(12), 80, format!("  12 of 30 s  {after}")),
         (at(2), 80, format!("   2 s warm-up{after}")),
-        (at(31), 80, format!("  30 s, waits {after}")),
+        (waits(31, 28), 80, over("28 replies, for 15 s")),
+        (waits(45, 1), 80, over("1 reply, for 1 s")),
+        (waits(31, 1234), 80, over("1,234 replies, for 15 s")),
+        (endless, 80, String::from("   1 s over, waits for 28 replies; ^C ends that")),
+        (waits(31, 28), 20, String::from("  30 s over, waits f")),
         (at(12), 20, String::from("  12 of 30 s    good")),
         (early, 80, String::from("   0 s warm-up  open      0")),
     ];
@@ -196,7 +290,7 @@ proptest! {
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let results = flood();
-        let report = Report { about: &about(), results: &results, findings: &[] };
+        let report = Report { about: &about(), results: &results, findings: &[], expected: &[] };
         let mut bytes = json::text(&report).into_bytes();
         for (place, byte) in places {
             let place = place.index(bytes.len());
@@ -206,7 +300,8 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         if let Ok(mut results) = json::read(&text) {
             let findings = gates::findings(&results, &Limits::default());
-            let report = Report { about: &about(), results: &results, findings: &findings };
+            let report =
+                Report { about: &about(), results: &results, findings: &findings, expected: &[] };
             prop_assert!(!summary::text(&report).is_empty());
             prop_assert!(!json::text(&report).is_empty());
             prop_assert!(!hgrm::text(&results.requests.whole).is_empty());

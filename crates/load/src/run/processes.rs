@@ -11,9 +11,9 @@ use os::process::{Exit, Fork, Pid};
 use os::{Signal, Signals};
 use serde::{Deserialize, Serialize};
 
-use super::{Done, INTERRUPTED, News, Order, STOP, Standing};
+use super::{CUT, Done, Order, STOP, Standing, wanted};
 use crate::collector::results::Results;
-use crate::engine::{Failure, Part, Plan};
+use crate::engine::{Course, Failure, Part, Plan};
 use crate::workload::Workload;
 
 /// How soon a signal is heard.
@@ -39,7 +39,7 @@ pub(super) fn share(
     order: &Order<'_>,
     workload: &mut dyn Workload,
     signals: &Signals,
-    tell: &mut dyn FnMut(News),
+    tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Failure> {
     let (mut children, mut readers) = (Vec::new(), Vec::new());
     let begun = begin(order, workload, signals, (&mut children, &mut readers));
@@ -122,11 +122,7 @@ fn perform(
         line.push(b'\n');
         let _ = writer.write_all(&line);
     };
-    let mut tell = |news| match news {
-        News::Standing(standing) => say(&Word::Standing(standing)),
-        // By the parent, who knows already.
-        News::Stopping => {}
-    };
+    let mut tell = |standing| say(&Word::Standing(standing));
     let word = match super::part(order, workload, signals, &mut tell) {
         Ok(Done { results, complaints }) => Word::Done { results: Box::new(results), complaints },
         Err(Failure::Operator(what)) => Word::Failed { what, is_operators: true },
@@ -156,10 +152,10 @@ fn gather(
     receiver: &Receiver<(usize, Option<Word>)>,
     children: &[Pid],
     signals: &Signals,
-    tell: &mut dyn FnMut(News),
+    tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Lost> {
     let mut all = Gathered::new(children.len());
-    let mut is_stopped = false;
+    let mut course = Course::On;
     let mut next_wait = monotonic() + LISTEN;
     while !all.are_done() {
         match receiver.recv_timeout(LISTEN) {
@@ -173,15 +169,11 @@ fn gather(
             all.wait()?;
         }
         while let Ok(Some(signal)) = signals.next() {
-            match signal {
-                Signal::Int | Signal::Term if is_stopped => os::process::exit(INTERRUPTED),
-                Signal::Int | Signal::Term => {
-                    is_stopped = true;
-                    // Who has ended needs none.
-                    children.iter().for_each(|&child| _ = os::process::signal(child, STOP));
-                    tell(News::Stopping);
-                }
-                _ => {}
+            if matches!(signal, Signal::Int | Signal::Term) {
+                course = wanted(course, all.is_over);
+                let signal = if course == Course::Stop { STOP } else { CUT };
+                // Who has ended needs none.
+                children.iter().for_each(|&child| _ = os::process::signal(child, signal));
             }
         }
     }
@@ -191,6 +183,8 @@ fn gather(
 /// What has been heard, by the processes' places.
 struct Gathered {
     parts: Vec<Heard>,
+    /// As was told last: replies are all that is left to come.
+    is_over: bool,
     complaints: Vec<String>,
 }
 
@@ -198,7 +192,7 @@ struct Gathered {
 enum Heard {
     Works {
         /// If it has said so since the last time that all together were told.
-        standing: Option<Standing>,
+        standing: Option<Box<Standing>>,
         /// Since its last word, in times [`LISTEN`].
         silent: u32,
     },
@@ -209,7 +203,7 @@ impl Gathered {
     fn new(processes: usize) -> Self {
         let nothing = || Heard::Works { standing: None, silent: 0 };
         let parts = std::iter::repeat_with(nothing).take(processes).collect();
-        Self { parts, complaints: Vec::new() }
+        Self { parts, is_over: false, complaints: Vec::new() }
     }
 
     fn are_done(&self) -> bool {
@@ -224,10 +218,10 @@ impl Gathered {
         &mut self,
         place: usize,
         word: Word,
-        tell: &mut dyn FnMut(News),
+        tell: &mut dyn FnMut(Standing),
     ) -> Result<(), Failure> {
         self.parts[place] = match word {
-            Word::Standing(standing) => Heard::Works { standing: Some(standing), silent: 0 },
+            Word::Standing(standing) => Heard::Works { standing: Some(standing.into()), silent: 0 },
             Word::Done { results, complaints } => {
                 self.complaints.extend(complaints);
                 Heard::Done(results)
@@ -236,7 +230,8 @@ impl Gathered {
             Word::Failed { what, is_operators: false } => return Err(Failure::Machine(what)),
         };
         if let Some(all) = self.standing() {
-            tell(News::Standing(all));
+            self.is_over = all.over_ns.is_some();
+            tell(all);
             for part in &mut self.parts {
                 if let Heard::Works { standing, .. } = part {
                     *standing = None;
@@ -266,10 +261,10 @@ impl Gathered {
         let mut all: Option<Standing> = None;
         for part in &self.parts {
             let Heard::Works { standing, .. } = part else { continue };
-            let standing = standing.clone()?;
+            let standing = standing.as_deref()?;
             match &mut all {
-                None => all = Some(standing),
-                Some(all) => all.add(&standing),
+                None => all = Some(standing.clone()),
+                Some(all) => all.add(standing),
             }
         }
         all
@@ -302,6 +297,10 @@ impl Standing {
     fn add(&mut self, other: &Self) {
         self.at_ns = self.at_ns.max(other.at_ns);
         self.open += other.open;
+        self.asking += other.asking;
+        // While one of them may begin something, it is not over.
+        let both = self.over_ns.zip(other.over_ns);
+        self.over_ns = both.map(|(ours, theirs)| (ours.0.max(theirs.0), ours.1.max(theirs.1)));
         match (&mut self.latest, &other.latest) {
             (Some(ours), Some(theirs)) if (ours.0, ours.1) == (theirs.0, theirs.1) => {
                 ours.2.add(&theirs.2);
@@ -333,23 +332,29 @@ fn bury(count: usize, signals: &Signals) -> Vec<(Pid, Exit)> {
 mod tests {
     use super::*;
 
-    fn standing(open: u64) -> Word {
-        Word::Standing(Standing { at_ns: 1_000_000_000, open, latest: None })
+    fn standing(open: u64, over_ns: Option<(u64, u64)>) -> Word {
+        let at_ns = 1_000_000_000;
+        Word::Standing(Standing { at_ns, open, asking: 0, over_ns, latest: None })
     }
 
     #[test]
     fn processes_are_told_together_or_not_at_all() {
         // Who says what, and what is told then.
-        let rows = [(0, 1, None), (0, 2, None), (1, 10, Some(12)), (1, 20, None), (0, 3, Some(23))];
+        let (early, late) = (Some((1, 9)), Some((2, 8)));
+        let rows = [
+            (0, 1, None, None),
+            (0, 2, early, None),
+            (1, 10, None, Some((12, None))),
+            (1, 20, late, None),
+            (0, 3, early, Some((23, Some((2, 9))))),
+        ];
         let mut all = Gathered::new(2);
-        for (place, open, expected) in rows {
+        for (place, open, over_ns, expected) in rows {
             let mut told = None;
-            let mut tell = |news| match news {
-                News::Standing(standing) => told = Some(standing.open),
-                News::Stopping => {}
-            };
-            assert!(all.take(place, standing(open), &mut tell).is_ok());
+            let mut tell = |standing: Standing| told = Some((standing.open, standing.over_ns));
+            assert!(all.take(place, standing(open, over_ns), &mut tell).is_ok());
             assert_eq!(told, expected, "{place} says {open}");
+            assert_eq!(all.is_over, told.is_some_and(|(_, over)| over.is_some()));
         }
     }
 
@@ -358,7 +363,7 @@ mod tests {
         let mut all = Gathered::new(2);
         for _ in 0..SILENCE_MAX {
             assert!(all.wait().is_ok());
-            assert!(all.take(0, standing(1), &mut |_| ()).is_ok());
+            assert!(all.take(0, standing(1, None), &mut |_| ()).is_ok());
         }
         let Err(Failure::Machine(what)) = all.wait() else { panic!("it waits for ever") };
         assert_eq!(what, "process 1 has not said anything for 30 s");

@@ -9,7 +9,7 @@ use measure::{Duration, Instant};
 use os::clock::monotonic;
 use os::{Signal, Signals};
 
-use super::{Done, INTERRUPTED, News, Order, STOP, Standing};
+use super::{CUT, Done, Order, STOP, Standing, wanted};
 use crate::collector::lines::{HEAD, Line};
 use crate::collector::results::Process;
 use crate::collector::{self, Collector, Pace};
@@ -26,8 +26,12 @@ pub(super) struct Watch<'w> {
     signals: &'w Signals,
     /// When somebody wanted it to end.
     stopped: Option<Instant>,
+    /// What somebody wants of the run.
+    course: Course,
+    /// Replies are all that is left to come, and that was told.
+    is_over: bool,
     next_told: Instant,
-    tell: &'w mut dyn FnMut(News),
+    tell: &'w mut dyn FnMut(Standing),
 }
 
 /// Who looks at a terminal wants to see something, and who gathers results that they will come.
@@ -38,7 +42,7 @@ impl<'w> Watch<'w> {
         order: &Order<'w>,
         workload: &dyn Workload,
         signals: &'w Signals,
-        tell: &'w mut dyn FnMut(News),
+        tell: &'w mut dyn FnMut(Standing),
     ) -> Result<Self, Failure> {
         let plan = order.plan;
         let collected = collector::Plan {
@@ -57,6 +61,8 @@ impl<'w> Watch<'w> {
             processor: Processor::default(),
             signals,
             stopped: None,
+            course: Course::On,
+            is_over: false,
             next_told: plan.begin + told_after(plan),
             tell,
         })
@@ -79,41 +85,42 @@ impl<'w> Watch<'w> {
     }
 
     /// Tells how it stands.
-    fn stand(&mut self, now: Instant, open: usize) {
+    fn stand(&mut self, Beat { now, open, asking, over, .. }: Beat) {
         let since = now - self.plan.begin;
         // By the schedule, not by when it was told: no interval is passed over.
         let every = told_after(self.plan);
         let told = (since.as_nanos() / every.as_nanos()) as u32;
         self.next_told = self.plan.begin + every * (told + 1);
         let latest = self.collector.latest(now);
-        (self.tell)(News::Standing(Standing {
-            at_ns: since.as_nanos() as u64,
+        let ns = |at: Instant| at.since(self.plan.begin).as_nanos() as u64;
+        (self.tell)(Standing {
+            at_ns: ns(now),
             open: open as u64,
+            asking: asking as u64,
+            over_ns: over.map(|over| (ns(over.since), ns(over.until))),
             latest: latest.map(|(begin, lasts, interval)| {
                 (begin.as_nanos() as u64, lasts.as_nanos() as u64, interval.clone())
             }),
-        }));
+        });
     }
 
-    /// Whether somebody wants the run to end.
-    fn is_interrupted(&mut self, now: Instant) -> bool {
+    /// Hears what somebody wants of the run.
+    fn course(&mut self, now: Instant) -> Course {
         let is_alone = self.plan.part.of == 1;
         // Signals that are there can always be read.
         while let Ok(Some(signal)) = self.signals.next() {
-            let is_wish = match signal {
-                Signal::Int | Signal::Term => is_alone,
-                other => other == STOP && !is_alone,
+            self.course = match signal {
+                Signal::Int | Signal::Term if is_alone => wanted(self.course, self.is_over),
+                STOP if !is_alone => Course::Stop,
+                CUT if !is_alone => Course::Cut,
+                _ => continue,
             };
-            match self.stopped {
-                _ if !is_wish => {}
-                Some(_) => os::process::exit(INTERRUPTED),
-                None => {
-                    self.stopped = Some(now);
-                    (self.tell)(News::Stopping);
-                }
+            if self.course == Course::Stop {
+                self.stopped = Some(now);
+                self.collector.stop(now);
             }
         }
-        self.stopped.is_some()
+        self.course
     }
 }
 
@@ -139,16 +146,17 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn beat(&mut self, Beat { now, open, spun }: Beat) -> Course {
-        self.processor.look(self.plan, now, spun);
-        if now >= self.next_told {
-            self.stand(now, open);
+    fn beat(&mut self, beat: Beat) -> Course {
+        let now = beat.now;
+        self.processor.look(self.plan, now, beat.spun);
+        // Whoever wants it to end knows of it what was told before.
+        let course = self.course(now);
+        let is_over = beat.over.is_some();
+        if now >= self.next_told || is_over != self.is_over {
+            self.is_over = is_over;
+            self.stand(beat);
         }
-        if !self.is_interrupted(now) {
-            return Course::On;
-        }
-        self.collector.stop(now);
-        Course::Stop
+        course
     }
 }
 
@@ -168,7 +176,7 @@ impl Processor {
         if self.from.is_none() && now >= plan.begin + plan.stop.warm_up {
             self.from = Some((now, self.needed()));
         }
-        if self.to.is_none() && now >= plan.begin + plan.stop.after {
+        if self.to.is_none() && now >= plan.begin + plan.stop.measured_until() {
             self.to = Some((now, self.needed()));
         }
     }

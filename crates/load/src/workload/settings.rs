@@ -214,7 +214,7 @@ pub const KNOBS: &[Knob<Settings>] = &[
         group: GROUP,
         value: "SECONDS",
         reason: "pause after a burst of a wsesslog file that has no think= of its own; httperf \
-                 has to be told, here nothing is added to what the file says",
+                 has to be given one, here nothing is added to what the file says",
         set: |settings, value| {
             settings.default_think = Duration::from_secs_f64(number(value, 0.0, THINK_S_MAX)?);
             Ok(())
@@ -289,8 +289,8 @@ pub const KNOBS: &[Knob<Settings>] = &[
         name: "requests",
         group: GROUP,
         value: "N",
-        reason: "of one pass: describe tells it and draws no more, a run goes on after it; 100,000 \
-                 ask for nearly every one of 2,000 files",
+        reason: "of one pass: describe counts them and draws no more, a run goes on after it; \
+                 100,000 ask for nearly every one of 2,000 files",
         set: |settings, value| {
             settings.figures.requests = whole(value, 1, u64::MAX)?;
             Ok(())

@@ -112,6 +112,19 @@ fn nobody_listens() {
     assert_eq!((summary.sessions, summary.connections), (5, 5));
 }
 
+/// Who is refused in a closed loop comes again, but not as fast as a processor can be refused.
+#[test]
+fn nobody_listens_in_a_closed_loop() {
+    let (_socket, address) = nobody();
+    let mut plan = plan(address);
+    plan.arrivals = Arrivals::Closed { clients: 3, think: Draw::Constant(0.0) };
+    plan.stop.after = Duration::from_millis(200);
+    let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+    assert!(records.iter().all(|record| record.outcome == Refused));
+    // Each at the begin, and once more behind each 10 ms.
+    assert!((3..=3 * 21).contains(&records.len()), "{}", records.len());
+}
+
 /// From the port that it goes to a connection comes about, with itself; nobody has answered.
 #[test]
 fn who_meets_himself_was_refused() {

@@ -224,6 +224,7 @@ pub(crate) fn plan(to: SocketAddr) -> Plan {
             after: PATIENCE,
             sessions_max: None,
             warm_up: Duration::ZERO,
+            cool_down: Duration::ZERO,
             interval: Duration::from_secs(1),
         },
         seed: 1,

@@ -6,7 +6,7 @@ pub mod output;
 pub mod page_cache;
 mod stat;
 
-pub use directory::{Directory, Opened};
+pub use directory::{Directory, Entry, Opened};
 pub use file::File;
 pub use output::Output;
 pub use stat::{Kind, Stat};

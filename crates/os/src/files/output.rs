@@ -4,10 +4,13 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, openat};
+use rustix::fs::{
+    Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, fcntl_setfl, fstat, openat,
+};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendFlags, send};
 use rustix::process::geteuid;
@@ -61,7 +64,36 @@ impl Output {
     /// # Errors
     /// It cannot be made or written; a pipe that nobody reads.
     pub fn append(path: &Path) -> io::Result<Self> {
-        Ok(Self::by(open(path)?, Way::Nonblocking))
+        Ok(Self::by(open(path, OFlags::CREATE)?, Way::Nonblocking))
+    }
+
+    /// Writes whole lines, for a thread that has the time to wait for their reader: for so long at
+    /// each part of them that a pipe takes at once. What is longer than that, or does not go at
+    /// once, may mix with the lines of other processes.
+    ///
+    /// # Errors
+    /// As [`Self::write`], with how many bytes were written before.
+    pub fn write_lines(
+        &mut self,
+        lines: &[u8],
+        patience_ms: u32,
+    ) -> Result<(), (usize, io::Error)> {
+        let mut at = 0;
+        while at < lines.len() {
+            let end = at + whole_lines(&lines[at..]);
+            match self.write(&lines[at..end]) {
+                Ok(()) => at = end,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    match self.awaits_room(patience_ms) {
+                        Ok(true) => {}
+                        Ok(false) => return Err((at, e)),
+                        Err(e) => return Err((at, e)),
+                    }
+                }
+                Err(e) => return Err((at, e)),
+            }
+        }
+        Ok(())
     }
 
     /// The number of its descriptor.
@@ -129,9 +161,27 @@ impl Output {
     }
 
     fn has_room(&self) -> io::Result<bool> {
-        let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
-        Ok(retry_on_intr(|| poll(&mut fds, Some(&Timespec::default())))? > 0)
+        self.awaits_room(0)
     }
+
+    fn awaits_room(&self, patience_ms: u32) -> io::Result<bool> {
+        let seconds = i64::from(patience_ms / 1000);
+        let patience =
+            Timespec { tv_sec: seconds, tv_nsec: i64::from(patience_ms % 1000) * 1_000_000 };
+        let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
+        Ok(retry_on_intr(|| poll(&mut fds, Some(&patience)))? > 0)
+    }
+}
+
+/// Bytes that a pipe takes whole or not at all (PIPE_BUF).
+const WHOLE_BYTES: usize = 4096;
+
+/// How many of the first bytes are lines that a pipe takes whole; the first line, if it does not.
+fn whole_lines(lines: &[u8]) -> usize {
+    let fits = &lines[..lines.len().min(WHOLE_BYTES)];
+    let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+    let last = fits.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+    last.or_else(|| end(lines)).unwrap_or(lines.len())
 }
 
 /// A file to add lines to, made if there is none, for a thread that has the time to wait for its
@@ -140,19 +190,49 @@ impl Output {
 /// # Errors
 /// It cannot be made or written; a pipe that nobody reads.
 pub fn append(path: &Path) -> io::Result<File> {
-    let fd = open(path)?;
+    let fd = open(path, OFlags::CREATE)?;
     fcntl_setfl(&fd, OFlags::APPEND)?;
     Ok(fd.into())
 }
 
+/// Whether [`append`] would open that file. Nothing is made, and nothing written.
+///
+/// # Errors
+/// As [`append`].
+pub fn probe(path: &Path) -> io::Result<()> {
+    match open(path, OFlags::empty()) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => can_make(path),
+        opened => opened.map(drop),
+    }
+}
+
+/// Whether this process could make a file at `path`, where there is none.
+pub(crate) fn can_make(path: &Path) -> io::Result<()> {
+    /// Links that Linux follows in a row (path_resolution(7)).
+    const LINKS_MAX: usize = 40;
+    if path.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(Errno::ISDIR.into());
+    }
+    let mut path = path.to_path_buf();
+    // A link to nowhere is followed to where the file would be.
+    for _ in 0..LINKS_MAX {
+        let Ok(to) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    // The dot is in directories alone.
+    let place = path.parent().unwrap_or(Path::new("")).join(".");
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    Ok(accessat(CWD, &place, rights, AtFlags::EACCESS)?)
+}
+
 /// Not to wait is asked of the opening too: a pipe would wait for its reader. Root follows no link
 /// from the directory of a log: whoever may write there would say which file root writes to.
-fn open(path: &Path) -> io::Result<OwnedFd> {
+fn open(path: &Path, create: OFlags) -> io::Result<OwnedFd> {
     let mode = Mode::from_raw_mode(0o666);
     let stays = geteuid().is_root() && !is_lent(path);
     let link = if stays { OFlags::NOFOLLOW } else { OFlags::empty() };
     let refused = |what| Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-    let fd = match retry_on_intr(|| openat(CWD, path, OWN | OFlags::CREATE | link, mode)) {
+    let fd = match retry_on_intr(|| openat(CWD, path, OWN | create | link, mode)) {
         Err(Errno::LOOP) if stays => {
             return refused("root follows no symbolic link to a file that it writes");
         }
@@ -224,6 +304,37 @@ mod tests {
         let (_read, write) =
             socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
         check_full(Output::by(write, Way::Socket));
+    }
+
+    #[test]
+    fn lines_go_whole_as_far_as_there_is_room() {
+        let line = [&[b'x'; 999][..], b"\n"].concat();
+        let lines = line.repeat(200);
+        let (read, write) = pipe().unwrap();
+        rustix::io::ioctl_fionbio(&write, true).unwrap();
+        let (written, why) =
+            Output::by(write, Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
+        assert_eq!((written % line.len(), why.kind()), (0, io::ErrorKind::WouldBlock));
+        assert!(written > 0 && written < lines.len());
+        drop(read);
+        let (read, write) = pipe().unwrap();
+        drop(read);
+        let closed = Output::by(write, Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
+        assert_eq!((closed.0, closed.1.kind()), (0, io::ErrorKind::BrokenPipe));
+        let (read, write) = pipe().unwrap();
+        rustix::io::ioctl_fionbio(&write, true).unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            io::Read::read_to_end(&mut File::from(read), &mut all).map(|_| all)
+        });
+        let mut output = Output::by(write, Way::Nonblocking);
+        output.write_lines(&lines, 60_000).expect("a reader");
+        drop(output);
+        assert_eq!(reader.join().unwrap().unwrap(), lines);
+        for (lines, expected) in [(&b"a\nb\nc"[..], 4), (b"abc", 3), (b"", 0)] {
+            assert_eq!(whole_lines(lines), expected);
+        }
+        assert_eq!(whole_lines(&[&[b'x'; 5000][..], b"\na\n"].concat()), 5001);
     }
 
     #[test]

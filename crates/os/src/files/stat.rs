@@ -1,7 +1,8 @@
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{AtFlags, FileType, RawMode, StatxFlags, StatxTimestamp, makedev, statx};
+use rustix::fs::{AtFlags, FileType, RawMode, StatxFlags, StatxTimestamp, makedev, statat, statx};
 
 /// What the file system says about a file. Two that are equal are of the same file with the same
 /// content, unless it was changed twice within one tick of the kernel's clock (1 to 10 ms).
@@ -35,15 +36,23 @@ pub enum Kind {
 impl Stat {
     /// fstat(2).
     pub(crate) fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
-        let stat = rustix::fs::fstat(fd)?;
-        Ok(Self {
+        Ok(Self::told(&rustix::fs::fstat(fd)?))
+    }
+
+    /// The same of a name in a directory; a link is [`Kind::Other`].
+    pub(crate) fn at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<Self> {
+        Ok(Self::told(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    fn told(stat: &rustix::fs::Stat) -> Self {
+        Self {
             dev: stat.st_dev,
             ino: stat.st_ino,
             size: stat.st_size.cast_unsigned(),
             mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
             ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
             kind: Kind::of(stat.st_mode),
-        })
+        }
     }
 
     /// The same by statx(2), as the file system knows it without asking another machine: fstat(2)

@@ -5,6 +5,7 @@ pub mod limits;
 mod memory;
 mod notices;
 pub mod notify;
+mod pid_file;
 pub mod placement;
 pub mod process;
 mod queue;
@@ -16,5 +17,6 @@ pub mod thread;
 pub mod users;
 
 pub use notices::Notices;
+pub use pid_file::PidFile;
 pub use shared_words::SharedWords;
 pub use signals::{Signal, Signals};

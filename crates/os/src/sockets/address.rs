@@ -58,7 +58,13 @@ impl FromStr for Address {
 
     /// The error says what would be an address.
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::parse(text).ok_or_else(|| "host:port, [v6]:port, port, unix:PATH or fd:N".to_owned())
+        Self::parse(text).ok_or_else(|| {
+            let (before, port) = text.rsplit_once(':').unwrap_or(("", text));
+            let is_large = number::<u32>(port).is_some_and(|port| port > u16::MAX.into());
+            let is_large = is_large && before != "fd";
+            let of_port = if is_large { "; no port is above 65535" } else { "" };
+            format!("host:port, [v6]:port, port, unix:PATH or fd:N{of_port}")
+        })
     }
 }
 
@@ -135,7 +141,8 @@ mod tests {
             "caf\u{e9}:80",
         ];
         for text in texts {
-            text.parse::<Address>().expect_err(text);
+            let said = text.parse::<Address>().expect_err(text);
+            assert_eq!(said.contains("65535"), text.ends_with("65536"), "{text}: {said}");
         }
     }
 }

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::syn_filter;
+use crate::files::output::can_make;
 use crate::{Address, Socket};
 
 /// A listening stream socket, TCP or Unix. Itself it never blocks, so that several may share it.
@@ -74,6 +75,31 @@ impl Listener {
         listener.set_backlog(backlog)?;
         listener.admit_all()?;
         Ok(listener)
+    }
+
+    /// Whether one could listen there, as far as that can be told without doing so: this machine
+    /// has the address, or a Unix socket could be made there. Who has a port, and who may have it,
+    /// is not asked.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub fn probe(address: &Address) -> io::Result<()> {
+        match address {
+            Address::Inet(address) => is_here(*address),
+            Address::Name(name, port) => {
+                let mut last = Err(io::ErrorKind::AddrNotAvailable.into());
+                (name.as_str(), *port).to_socket_addrs()?.any(|address| {
+                    last = is_here(address);
+                    last.is_ok()
+                });
+                last
+            }
+            Address::Unix(path) => match std::fs::symlink_metadata(path) {
+                Ok(is) if !is.file_type().is_socket() => Err(Errno::ADDRINUSE.into()),
+                _ => SocketAddrUnix::new(path).map_err(io::Error::from).and(can_make(path)),
+            },
+            Address::Port(_) | Address::Fd(_) => Ok(()),
+        }
     }
 
     /// One that a parent has handed to this process, by its number, and will not use any more.
@@ -450,6 +476,11 @@ fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     }
     let fd = stream_socket(AddressFamily::UNIX)?;
     Ok(rustix::net::connect(&fd, address) == Err(Errno::CONNREFUSED))
+}
+
+fn is_here(mut address: SocketAddr) -> io::Result<()> {
+    address.set_port(0);
+    Ok(rustix::net::bind(stream_socket(family(&address))?, &address)?)
 }
 
 pub(crate) fn family(address: &SocketAddr) -> AddressFamily {

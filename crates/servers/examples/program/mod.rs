@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use h1::{Limits, Shared};
 use servers::session::Sessions;
 use servers::settings::Settings;
-use servers::{Failure, Program, knobs};
+use servers::{Failure, Program, Voice, knobs};
 use site::rules::{Effect, Host, Origin, Rule, Rules};
 
 pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> ExitCode {
@@ -17,10 +17,11 @@ pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> Ex
         Ok(settings) => settings,
         Err(what) => return told(&what),
     };
+    let mut said = |line: &str| println!("{name}: {line}");
     let mut program = Program {
         settings: &mut || Ok(settings.clone()),
         sessions: &sessions,
-        say: &mut |line| println!("{name}: {line}"),
+        voice: Voice::new(&mut said),
     };
     match servers::serve(&mut program) {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +34,7 @@ pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> Ex
 fn asking(settings: &Settings, users: &str) -> Rules {
     let users = users.split_whitespace().filter_map(|user| user.split_once('='));
     let users = users.map(|(name, hash)| (name.into(), hash.into())).collect();
-    let origin = Origin { file: "--auth".into(), line: 1 };
+    let origin = Origin::flag("--auth");
     let rule = |at: &str, effect| Rule { at: at.into(), effect, origin: origin.clone() };
     let auth = rule("/dir", Effect::Auth { realm: "dir".into(), users });
     let rules = vec![auth, rule("/", Effect::Root(settings.root.clone()))];

@@ -27,7 +27,7 @@ pub(crate) fn amped(worker: &Worker<'_>) -> io::Result<()> {
     let server = worker.server;
     let helpers = Helpers::new(server)?;
     std::thread::scope(|scope| {
-        let mut handed_over = helpers.hire(scope, server)?;
+        let mut handed_over = helpers.hire(scope, worker)?;
         let mut phases = Loop::new(worker)?;
         phases.add_extra(helpers.wake())?;
         worker.ready();

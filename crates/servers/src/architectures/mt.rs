@@ -63,7 +63,7 @@ fn serve(member: &Member<'_>, worker: &Worker<'_>) {
 impl Service for &Member<'_> {
     fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         let Miss::Path(lookup) = &miss else {
-            return Load::Done(books.server.load(&miss, &books.now));
+            return Load::Done(books.load_here(&miss));
         };
         let alone = self.alone(lookup);
         if alone.is_none() {
@@ -72,6 +72,6 @@ impl Service for &Member<'_> {
         }
         let site = &books.server.site;
         let known = if alone.is_none() { site.compare(lookup, &books.now) } else { None };
-        Load::Done(known.unwrap_or_else(|| site.load(lookup, &books.now)))
+        Load::Done(known.unwrap_or_else(|| books.load_here(&miss)))
     }
 }

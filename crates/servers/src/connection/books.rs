@@ -4,8 +4,10 @@
 use std::io;
 use std::net::IpAddr;
 
-use h1::{Found, Head, Loaded, Lookup, Now, Reply, Status, Tag, Want};
+use h1::{Found, Head, Loaded, Lookup, Miss, Now, Reply, Status, Tag, Want};
 use measure::{Duration, Instant};
+use os::File;
+use site::Opening;
 
 use super::Dialog;
 use super::disk_waits::DiskWaits;
@@ -100,6 +102,16 @@ impl<'s> Books<'s> {
             self.server.errors.refused(self.worker.number, error, self.now.at);
         }
         whose
+    }
+
+    /// What may touch the disk, here and now.
+    pub(crate) fn load_here(&self, miss: &Miss<File>) -> Loaded<File> {
+        self.server.load(self.worker.number, miss, &self.now)
+    }
+
+    /// What a path leads to, unread.
+    pub(crate) fn open(&self, lookup: &Lookup) -> Opening {
+        self.server.open(self.worker.number, lookup, &self.now)
     }
 
     /// FIN has come from the peer.

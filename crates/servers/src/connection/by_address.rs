@@ -1,23 +1,25 @@
-//! A session before another one, where it matters from which address a connection is: it hears a
-//! balancer's PROXY header, keeps the quotas of addresses, and tells whose wrong passwords are
-//! counted.
+//! A session before another one, where it matters from which address a request is: it hears a
+//! balancer's PROXY header, knows which connections are proxies', keeps the quotas of addresses,
+//! and tells rules, logs and whoever counts wrong passwords whose a request is.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use h1::proxy::{self, HEADER_BYTES_MAX, Header};
-use h1::{Found, LEFTOVER_BYTES_MAX, Now, Reply, Status, Tag, Want};
+use h1::{Found, LEFTOVER_BYTES_MAX, Now, Reply, Status, Tag, Want, forwarded};
 use os::{File, Listener, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
 use crate::shared::quotas::{Key, Quota, Quotas};
-use crate::shared::settings::Settings;
+use crate::shared::settings::{Proxy, Settings};
 
 /// What these sessions of a worker share.
 struct Policy {
     /// Who sends a header; nobody: connections are their peers' own.
     balancers: Vec<Network>,
+    /// Who says in each request for whom it is.
+    proxies: Vec<Proxy>,
     quotas: Mutex<Quotas>,
     limits_connections: bool,
     limits_requests: bool,
@@ -30,6 +32,8 @@ struct Policy {
 pub(crate) fn is_wanted(settings: &Settings) -> bool {
     let counts_failures = settings.auth_failures_per_min > 0;
     !settings.proxy_protocol.is_empty()
+        || !settings.trusted_proxies.is_empty()
+        || settings.rules.ask_for_addresses()
         || settings.quota != Quota::default()
         || (counts_failures && settings.rules.ask_for_passwords())
 }
@@ -46,6 +50,7 @@ pub(crate) fn before(
     }
     let policy = Arc::new(Policy {
         balancers: settings.proxy_protocol.clone(),
+        proxies: settings.trusted_proxies.clone(),
         quotas: Mutex::new(Quotas::new(settings.quota)),
         limits_connections: settings.quota.connections_max > 0,
         limits_requests: settings.quota.requests_per_s > 0,
@@ -73,10 +78,19 @@ enum State {
     Unknown { early: Vec<u8>, has_ended: bool },
     /// A balancer's, whose header is not whole yet.
     Balancer(Vec<u8>),
-    /// Let in.
-    Admitted { source: Option<IpAddr>, key: Option<Key> },
+    /// Let in. `key`: whom the connection is counted with.
+    Admitted { whose: Whose, key: Option<Key> },
     /// To be closed.
     TurnedAway,
+}
+
+/// Whose the requests of a connection are.
+#[derive(Debug, Clone, Copy)]
+enum Whose {
+    /// All of one client, if it has an address.
+    Client(Option<IpAddr>),
+    /// Of those whom this proxy names in each of them.
+    Proxy(Option<IpAddr>),
 }
 
 impl ByAddress {
@@ -88,7 +102,11 @@ impl ByAddress {
         // is done for it that no account would pay.
         let is_gone = peer.is_none() && self.policy.are_tcp[self.listener];
         if self.policy.balancers.is_empty() && !is_gone {
-            self.admit(peer, &early, now);
+            let whose = match peer {
+                None if self.policy.proxies.contains(&Proxy::Unix) => Whose::Proxy(None),
+                peer => self.policy.whose(peer),
+            };
+            self.admit(whose, &early, now);
         } else if peer.is_some_and(|peer| self.policy.is_balancer(peer)) {
             self.state = State::Balancer(Vec::new());
             self.hear(&early, now);
@@ -109,19 +127,25 @@ impl ByAddress {
         heard.extend_from_slice(&bytes[..taken]);
         match proxy::parse(heard) {
             Header::Part => {}
-            Header::Whole { bytes: n, source } => self.admit(source, &bytes[n - before..], now),
+            Header::Whole { bytes: n, source } => {
+                self.admit(self.policy.whose(source), &bytes[n - before..], now);
+            }
             Header::Wrong => self.turn_away(),
         }
     }
 
-    fn admit(&mut self, source: Option<IpAddr>, bytes: &[u8], now: &Now) {
+    fn admit(&mut self, whose: Whose, bytes: &[u8], now: &Now) {
         let policy = &self.policy;
         let is_limited = policy.limits_connections || policy.limits_requests;
-        let key = source.filter(|_| is_limited).map(Key::of);
+        let key = match whose {
+            Whose::Client(source) => source.filter(|_| is_limited).map(Key::of),
+            // It carries many clients, and would soon have as many as one may.
+            Whose::Proxy(_) => None,
+        };
         if key.is_some_and(|key| !policy.quotas().enters(key)) {
             return self.turn_away();
         }
-        self.state = State::Admitted { source, key };
+        self.state = State::Admitted { whose, key };
         if !bytes.is_empty() {
             self.inner.tell(Event::Bytes(bytes), now);
         }
@@ -131,6 +155,11 @@ impl ByAddress {
         self.policy.counters.count(Counter::TurnedAway);
         self.state = State::TurnedAway;
     }
+
+    /// The client whose the request of that tag is, if it has an address.
+    fn source(&self, tag: Tag) -> Option<IpAddr> {
+        self.asked(tag).and_then(|asked| asked.source)
+    }
 }
 
 impl Policy {
@@ -138,10 +167,25 @@ impl Policy {
         self.balancers.iter().any(|network| network.contains(peer))
     }
 
-    /// What was found for an address, unless that asks too often. Counted here, where the address
-    /// is known, and before a disk is touched.
-    fn throttled(&self, key: Key, found: Found<File>, now: &Now) -> Found<File> {
-        if !self.limits_requests || self.quotas().asks(key, now.at) {
+    fn is_proxy(&self, address: IpAddr) -> bool {
+        let mut proxies = self.proxies.iter();
+        proxies.any(|proxy| matches!(proxy, Proxy::Of(network) if network.contains(address)))
+    }
+
+    /// Whose the requests of a connection from there are.
+    fn whose(&self, source: Option<IpAddr>) -> Whose {
+        if source.is_some_and(|address| self.is_proxy(address)) {
+            Whose::Proxy(source)
+        } else {
+            Whose::Client(source)
+        }
+    }
+
+    /// What was found for a client, unless that asks too often. Counted here, where the address is
+    /// known, and before a disk is touched.
+    fn throttled(&self, source: Option<IpAddr>, found: Found<File>, now: &Now) -> Found<File> {
+        let key = source.filter(|_| self.limits_requests).map(Key::of);
+        if key.is_none_or(|key| self.quotas().asks(key, now.at)) {
             return found;
         }
         self.counters.count(Counter::Throttled);
@@ -167,7 +211,10 @@ impl Session for ByAddress {
         match &self.state {
             State::TurnedAway => Want::Close,
             // A status may be on its way to whoever is not known yet.
-            _ => self.inner.want(),
+            _ => match self.inner.want() {
+                Want::Find(tag, head) => Want::Find(tag, head.sent_by(self.source(tag))),
+                want => want,
+            },
         }
     }
 
@@ -184,8 +231,8 @@ impl Session for ByAddress {
             }
             (State::Unknown { has_ended, .. }, Event::Fin) => *has_ended = true,
             (State::Balancer(_), Event::Bytes(bytes)) => self.hear(bytes, now),
-            (State::Admitted { key: Some(key), .. }, Event::Found(tag, found)) => {
-                let found = self.policy.throttled(*key, found, now);
+            (State::Admitted { .. }, Event::Found(tag, found)) => {
+                let found = self.policy.throttled(self.source(tag), found, now);
                 self.inner.tell(Event::Found(tag, found), now);
             }
             (_, event) => self.inner.tell(event, now),
@@ -210,7 +257,13 @@ impl Session for ByAddress {
 
     fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
         let asked = self.inner.asked(tag)?;
-        let State::Admitted { source, .. } = self.state else { return Some(asked) };
+        let State::Admitted { whose, .. } = self.state else { return Some(asked) };
+        let source = match whose {
+            Whose::Client(source) => source,
+            Whose::Proxy(proxy) => {
+                forwarded::client(asked.request, proxy, |address| self.policy.is_proxy(address))
+            }
+        };
         Some(Asked { source: asked.source.or(source), ..asked })
     }
 }
@@ -227,21 +280,30 @@ mod tests {
     /// Where nobody's address matters none is asked for.
     #[test]
     fn it_stands_where_addresses_matter() {
-        let auth = Effect::Auth { realm: "r".into(), users: Vec::new() };
-        let origin = Origin { file: "weir.toml".into(), line: 1 };
-        let rule = Rule { at: "/".into(), effect: auth, origin };
-        let host = Host { names: vec!["*".into()], rules: vec![rule] };
-        let asking = Rules { hosts: vec![host] };
+        let with = |effect: Effect| {
+            let origin = Origin::flag("weir.toml");
+            let rule = Rule { at: "/".into(), effect, origin };
+            let host = Host { names: vec!["*".into()], rules: vec![rule] };
+            Rules { hosts: vec![host] }
+        };
+        let asking = with(Effect::Auth { realm: "r".into(), users: Vec::new() });
         let quota = Quota { connections_max: 0, requests_per_s: 1 };
         let rows = [
-            (Rules::default(), 20, Quota::default(), false),
-            (asking.clone(), 20, Quota::default(), true),
-            (asking, 0, Quota::default(), false),
-            (Rules::default(), 0, quota, true),
+            (Rules::default(), 20, Quota::default(), "off", false),
+            (asking.clone(), 20, Quota::default(), "off", true),
+            (asking, 0, Quota::default(), "off", false),
+            (Rules::default(), 0, quota, "off", true),
+            (Rules::default(), 0, Quota::default(), "10.0.0.1", true),
+            (Rules::default(), 0, Quota::default(), "unix", true),
+            (with(Effect::Allow(Vec::new())), 0, Quota::default(), "off", true),
+            (with(Effect::Deny(Vec::new())), 0, Quota::default(), "off", true),
         ];
-        for (rules, auth_failures_per_min, quota, expected) in rows {
-            let settings = Settings { rules, auth_failures_per_min, quota, ..Settings::default() };
-            assert_eq!(is_wanted(&settings), expected, "{auth_failures_per_min} {quota:?}");
+        for (rules, auth_failures_per_min, quota, proxy, expected) in rows {
+            let trusted_proxies = proxy.parse().into_iter().collect();
+            let told = format!("{rules:?} {auth_failures_per_min} {quota:?} {proxy}");
+            let settings = Settings { rules, quota, trusted_proxies, ..Settings::default() };
+            let settings = Settings { auth_failures_per_min, ..settings };
+            assert_eq!(is_wanted(&settings), expected, "{told}");
         }
     }
 

@@ -13,6 +13,7 @@ use crate::shared::trace::{self, Step, Steps, Who};
 
 /// Of one connection; there only if there is a log or a trace.
 pub(crate) struct Journal {
+    /// The peer's.
     ip: Option<IpAddr>,
     /// None if there is no log.
     format: Option<LogFormat>,
@@ -28,6 +29,8 @@ struct Note {
     tag: Tag,
     /// Nothing as long as nobody has looked.
     words: Words,
+    /// Whose it is, if that is not the peer.
+    source: Option<IpAddr>,
     steps: Steps,
 }
 
@@ -68,7 +71,7 @@ impl Journal {
             && let Some(asked) = session.asked(tag)
         {
             note.words.keep(asked.request, format, os::clock::monotonic);
-            self.ip = asked.source.or(self.ip);
+            note.source = asked.source;
         }
     }
 
@@ -93,13 +96,13 @@ impl Journal {
         tally: &mut Tally,
     ) {
         let Some(at) = self.notes.iter().position(|note| note.tag == tag) else { return };
-        let Note { words, steps, .. } = self.notes.swap_remove(at);
+        let Note { words, source, steps, .. } = self.notes.swap_remove(at);
         if let Some(file) = &server.trace {
             let steps = self.before.and(&steps);
             file.write(trace::line(&json_text(words.line()), reply.status, &steps));
         }
         if let Some(log) = log {
-            log.line(self.ip, &words, reply, now, tally);
+            log.line(source.or(self.ip), &words, reply, now, tally);
         }
     }
 
@@ -107,7 +110,8 @@ impl Journal {
         let known = self.notes.iter().position(|note| note.tag == tag);
         let at = known.unwrap_or_else(|| {
             self.notes.reserve_exact(1);
-            self.notes.push(Note { tag, words: Words::default(), steps: Steps::default() });
+            let (words, steps) = (Words::default(), Steps::default());
+            self.notes.push(Note { tag, words, source: None, steps });
             self.notes.len() - 1
         });
         &mut self.notes[at]

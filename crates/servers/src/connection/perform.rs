@@ -74,7 +74,7 @@ pub(crate) struct InPlace;
 
 impl Service for InPlace {
     fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
-        Load::Done(books.server.load(&miss, &books.now))
+        Load::Done(books.load_here(&miss))
     }
 }
 

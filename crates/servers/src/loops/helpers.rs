@@ -15,7 +15,7 @@ use crate::connection::pending::{Joined, Pending};
 use crate::connection::perform::{Load, Service, step_of};
 use crate::session::LOADS_MAX;
 use crate::shared::performer::Performer;
-use crate::shared::server::{Clock, Server};
+use crate::shared::server::{Clock, Server, Worker};
 use crate::shared::trace::{Step, Who};
 
 /// Stack of a helper: opening and reading need little.
@@ -94,7 +94,7 @@ impl Helpers {
     pub(crate) fn hire<'s, 'h: 's>(
         &'h self,
         scope: &'s Scope<'s, '_>,
-        server: &'s Server,
+        worker: &'s Worker<'s>,
     ) -> io::Result<HandedOver<'h>> {
         let handed_over = HandedOver {
             helpers: self,
@@ -105,14 +105,15 @@ impl Helpers {
             out: 0,
             loads: Loads::default(),
         };
-        for _ in 0..server.settings.helpers {
+        for _ in 0..worker.server.settings.helpers {
             let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
-            helper.spawn_scoped(scope, || self.help(server))?;
+            helper.spawn_scoped(scope, || self.help(worker))?;
         }
         Ok(handed_over)
     }
 
-    fn help(&self, server: &Server) {
+    fn help(&self, worker: &Worker<'_>) {
+        let server = worker.server;
         let who = server.trace.is_some().then(|| Who::me(Performer::Helper));
         let mut clock = Clock::new();
         while let Some(job) = self.jobs.pop() {
@@ -120,7 +121,7 @@ impl Helpers {
                 // A read error shows again when the part is sent.
                 let _ = part.file.fetch(part.at, part.end);
             }
-            let loaded = server.load(&job.miss, &clock.now());
+            let loaded = server.load(worker.number, &job.miss, &clock.now());
             let answered = self.answers.push(Answer { job, loaded, who });
             assert!(answered.is_ok(), "no more jobs are given than answers have room");
         }
@@ -181,7 +182,7 @@ impl HandedOver<'_> {
     }
 
     fn load_pages(&mut self, job: Job, part: &FilePart<File>, books: &Books<'_>) -> Load {
-        let here = |miss| Load::Done(books.server.load(&miss, &books.now));
+        let here = |miss| Load::Done(books.load_here(&miss));
         if self.is_in_memory(part) {
             return here(job.miss);
         }

@@ -26,7 +26,7 @@ use crate::connection::{Connection, Dialog};
 use crate::session::Event;
 use crate::shared::failure::Failure;
 use crate::shared::server::{Clock, Server, Worker};
-use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Settings};
+use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Level, Settings};
 
 /// What the supervisor lends for an answer.
 pub(crate) struct View<'v> {
@@ -87,6 +87,12 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(35);
 const SIGNALS: u64 = TOKENS_END;
 const LISTENER: u64 = TOKENS_END + 1;
 
+/// Why it cannot listen there, for the operator.
+pub(crate) fn refusal(settings: &Settings, address: &Address, error: &io::Error) -> String {
+    let said = settings.said("admin", address);
+    format!("{said}: {error}; choose another address, or off")
+}
+
 impl<'s> Admin<'s> {
     /// Listens where the settings say, on the socket of another program where that has handed one
     /// over.
@@ -110,12 +116,13 @@ impl<'s> Admin<'s> {
             AdminAt::Default => default_address()
                 .and_then(|address| bind(&address))
                 .map_or_else(|e| Listening::Not { why: Some(format!("{ADMIN_DEFAULT}: {e}")) }, at),
-            AdminAt::At(address) => bind(address).map(at).map_err(|e| {
-                let mend = "choose another address, or off";
-                Failure::Machine(format!("--admin {address}: {e}; {mend}"))
-            })?,
+            AdminAt::At(address) => bind(address)
+                .map(at)
+                .map_err(|e| Failure::Machine(refusal(settings, address, &e)))?,
         };
-        let blind = |e: io::Error| Failure::Machine(format!("--admin: {e}; off does without"));
+        let blind = |e: io::Error| {
+            Failure::Machine(format!("{}: {e}; off does without", settings.said("admin", "")))
+        };
         // Not epoll: workers are forked while connections are open, and one that is shared with a
         // child goes on telling of what is closed here.
         let mut poller = Poller::new(Mechanism::Poll, CONNECTIONS_MAX).map_err(blind)?;
@@ -172,19 +179,20 @@ impl<'s> Admin<'s> {
         }
     }
 
-    /// Says where it listens, or why it does not.
-    pub(crate) fn announce(&self, say: &mut dyn FnMut(&str)) {
+    /// Where it listens, or why it does not, for the operator.
+    pub(crate) fn announce(&self) -> Option<(Level, String)> {
         match &self.listening {
             Listening::At { listener, .. } => {
                 let address = listener.local_address().unwrap_or_default();
                 let is_unix = address.starts_with("unix:");
                 let (before, after) = if is_unix { ("", "") } else { ("http://", "/") };
-                say(&format!("admin page on {before}{address}{after}"));
+                Some((Level::Info, format!("admin page on {before}{address}{after}")))
             }
             Listening::Not { why: Some(why) } => {
-                say(&format!("warning: no admin page on {why}; --admin names another address"));
+                let text = format!("no admin page on {why}; --admin names another address");
+                Some((Level::Warn, text))
             }
-            Listening::Not { why: None } => {}
+            Listening::Not { why: None } => None,
         }
     }
 

@@ -71,6 +71,15 @@ impl Knob {
         if all { String::from("all") } else { takers.join(", ") }
     }
 
+    /// The words that it takes; empty where there are others, too: names, numbers, addresses.
+    #[must_use]
+    pub fn words(&self) -> Vec<&'static str> {
+        match self.name {
+            "architecture" => ARCHITECTURES.iter().map(|row| row.name).collect(),
+            _ => words(self.value),
+        }
+    }
+
     /// Whether it has several values, each added by `set`.
     #[must_use]
     pub fn is_list(&self) -> bool {
@@ -87,13 +96,28 @@ impl Knob {
     /// Whether it belongs to the supervisor, who lives on when the settings are read again.
     #[must_use]
     pub fn needs_restart(&self) -> bool {
-        matches!(self.name, "admin" | "user" | "group")
+        matches!(self.name, "admin" | "user" | "group" | "pid-file")
     }
 }
 
 type Clear = fn(&mut Settings);
-const LISTS: &[(&str, Clear)] =
-    &[("listen", |s| s.listen.clear()), ("proxy-protocol", |s| s.proxy_protocol.clear())];
+const LISTS: &[(&str, Clear)] = &[
+    ("listen", |s| s.listen.clear()),
+    ("proxy-protocol", |s| s.proxy_protocol.clear()),
+    ("trusted-proxies", |s| s.trusted_proxies.clear()),
+];
+
+/// The words of a value such as `on|off|auto` or `GET|HEAD`; empty if it stands for others, too: of
+/// `FILE|off`, what is in upper case says what kind of value it is.
+#[must_use]
+pub fn words(value: &'static str) -> Vec<&'static str> {
+    let words: Vec<_> = value.split('|').collect();
+    let are = |is_of: fn(&u8) -> bool| {
+        words.iter().all(|word| word.bytes().all(|byte| is_of(&byte) || byte == b'-'))
+    };
+    let is_list = words.len() > 1 && (are(u8::is_ascii_lowercase) || are(u8::is_ascii_uppercase));
+    if is_list { words } else { Vec::new() }
+}
 
 /// Finds a knob by its name.
 #[must_use]
@@ -103,16 +127,21 @@ pub fn knob(name: &str) -> Option<&'static Knob> {
 
 /// The table.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
-    let tables = [
-        architecture::KNOBS,
-        admission::KNOBS,
-        files::KNOBS,
-        replies::KNOBS,
-        limits::KNOBS,
-        sight::KNOBS,
-        host::KNOBS,
-    ];
-    tables.into_iter().flatten()
+    groups().into_iter().flat_map(|(_, knobs)| knobs)
+}
+
+/// The same by what it is of.
+#[must_use]
+pub const fn groups() -> [(&'static str, &'static [Knob]); 7] {
+    [
+        ("Who serves", architecture::KNOBS),
+        ("Who is let in", admission::KNOBS),
+        ("Files", files::KNOBS),
+        ("Replies", replies::KNOBS),
+        ("Limits", limits::KNOBS),
+        ("What the operator sees", sight::KNOBS),
+        ("The host", host::KNOBS),
+    ]
 }
 
 /// The table as Markdown.

@@ -3,6 +3,7 @@
 //! `2026-11-21T12:00:00Z warn worker 0: text`. Workers and the supervisor write it themselves,
 //! without ever waiting for its reader: a line that it has no room for is dropped and counted.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -12,10 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use h1::Date;
 use measure::{Duration, Instant};
 use os::Output;
+use site::Hint;
 
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::orders::Orders;
-use crate::shared::settings::Level;
+use crate::shared::settings::{Level, LogTo};
 
 /// The log of one process, and after a fork of each.
 pub struct ErrorLog {
@@ -27,6 +29,7 @@ pub struct ErrorLog {
     accepts: Mutex<[Seldom; 2]>,
     /// Of threads that could not be made.
     threads: Mutex<Seldom>,
+    hints: Mutex<Hints>,
 }
 
 /// Who writes.
@@ -41,7 +44,7 @@ pub enum By {
 /// Where lines go.
 struct Target {
     output: Output,
-    /// None: the standard error output.
+    /// None: what was inherited is written.
     path: Option<PathBuf>,
     /// Of the order to open it again that was obeyed last.
     generation: u64,
@@ -53,32 +56,43 @@ const LINE_BYTES_MAX: usize = 4096;
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 impl ErrorLog {
-    /// Opens a file, or without one takes the standard error output.
+    /// Opens it.
     ///
     /// # Errors
     /// It cannot be opened.
     pub fn open(
-        path: Option<&Path>,
+        to: &LogTo,
         level: Level,
         orders: &Orders,
         counters: &Counters,
     ) -> io::Result<Self> {
         let generation = orders.logs_generation();
-        let output = path.map_or_else(Output::stderr, Output::append)?;
+        let output = match to {
+            LogTo::File(path) => Output::append(path),
+            LogTo::Stdout => Output::stdout(),
+            LogTo::Stderr => Output::stderr(),
+        }?;
+        let path = to.path().map(Path::to_owned);
         let accepts = [(); 2].map(|()| Seldom::new(TOLD_EVERY));
         Ok(Self {
             level,
-            target: Mutex::new(Target { output, path: path.map(Path::to_owned), generation }),
+            target: Mutex::new(Target { output, path, generation }),
             orders: orders.clone(),
             counters: counters.clone(),
             accepts: Mutex::new(accepts),
             threads: Mutex::new(Seldom::new(TOLD_EVERY)),
+            hints: Mutex::new(Hints::new()),
         })
     }
 
     /// The number of the descriptor that it writes to at present.
     pub(crate) fn descriptor(&self) -> RawFd {
         locked(&self.target).output.number()
+    }
+
+    /// Whether it is a file, and not what whoever started the server sees.
+    pub(crate) fn is_file(&self) -> bool {
+        locked(&self.target).path.is_some()
     }
 
     /// Writes a line, if lines of this level are wanted.
@@ -90,8 +104,8 @@ impl ErrorLog {
         let mut is_kept = true;
         if let Err(e) = target.open_again(self.orders.logs_generation()) {
             let text = format!(
-                "the error log cannot be opened again: {e}; the file that was open goes on; mend \
-                 the path and send SIGUSR1"
+                "the error log cannot be opened again: {e}; the file that was open goes on; \
+                 correct the path and send SIGUSR1"
             );
             is_kept = target.output.write(line(Level::Error, by, &text).as_bytes()).is_ok();
         }
@@ -118,7 +132,7 @@ impl ErrorLog {
         } else {
             "accepting rests for a moment"
         };
-        let more = if held > 0 { format!("; {held} more since the last line") } else { "".into() };
+        let more = more(held);
         let text = format!("a connection could not be accepted: {error}; {mend}{more}");
         self.write(Level::Warn, By::Worker(worker), &text);
     }
@@ -126,13 +140,30 @@ impl ErrorLog {
     /// The machine has refused a worker a thread to verify passwords.
     pub(crate) fn no_verifier(&self, worker: usize, error: &io::Error, now: Instant) {
         let Some(held) = locked(&self.threads).passes(now) else { return };
-        let more = if held > 0 { format!("; {held} more since the last line") } else { "".into() };
+        let more = more(held);
         let text = format!(
             "no password can be verified: no thread can be made: {error}; raise the limit of \
              tasks (ulimit -u, TasksMax){more}"
         );
         self.write(Level::Error, By::Worker(worker), &text);
     }
+
+    /// A worker has answered 404, perhaps not as the operator wants.
+    pub(crate) fn hint(&self, worker: usize, hint: &Hint, now: Instant) {
+        let level = match hint {
+            Hint::NoIndex(_) => Level::Info,
+            Hint::LeadsOut(_) => Level::Warn,
+        };
+        if level <= self.level
+            && let Some(held) = locked(&self.hints).passes(hint, now)
+        {
+            self.write(level, By::Worker(worker), &format!("{hint}{}", more(held)));
+        }
+    }
+}
+
+fn more(held: u64) -> String {
+    if held > 0 { format!("; {held} more since the last line") } else { String::new() }
 }
 
 impl Target {
@@ -189,6 +220,34 @@ impl Seldom {
     }
 }
 
+/// Paths of which hints are remembered, so that they are not told again and again.
+const HINTS_MAX: usize = 64;
+
+/// Hints that were told.
+struct Hints {
+    seldom: Seldom,
+    told: VecDeque<Hint>,
+}
+
+impl Hints {
+    const fn new() -> Self {
+        Self { seldom: Seldom::new(TOLD_EVERY), told: VecDeque::new() }
+    }
+
+    /// As [`Seldom::passes`], for one that was not told of late.
+    fn passes(&mut self, hint: &Hint, now: Instant) -> Option<u64> {
+        if self.told.contains(hint) {
+            return None;
+        }
+        let held = self.seldom.passes(now)?;
+        if self.told.len() == HINTS_MAX {
+            self.told.pop_front();
+        }
+        self.told.push_back(hint.clone());
+        Some(held)
+    }
+}
+
 // Whoever panicked has left nothing half changed.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -207,6 +266,19 @@ mod tests {
         assert_eq!(passed(1000), Some(3));
         assert_eq!(passed(1999), None);
         assert_eq!(passed(9000), Some(1));
+    }
+
+    #[test]
+    fn a_hint_is_told_once() {
+        let mut hints = Hints::new();
+        let hint = |n: usize| Hint::NoIndex(n.to_string().into());
+        assert_eq!(hints.passes(&hint(0), Instant::from_ms(0)), Some(0));
+        assert_eq!(hints.passes(&hint(1), Instant::from_ms(1)), None);
+        assert_eq!(hints.passes(&hint(0), Instant::from_ms(2000)), None);
+        let told =
+            (1..=HINTS_MAX).map(|n| hints.passes(&hint(n), Instant::from_ms(n as u64 * 5000)));
+        assert_eq!(told.map(Option::unwrap).sum::<u64>(), 1);
+        assert_eq!(hints.passes(&hint(0), Instant::from_ms(1 << 30)), Some(0), "of long ago");
     }
 
     #[test]

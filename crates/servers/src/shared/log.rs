@@ -7,7 +7,6 @@ mod writer;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +17,7 @@ use h1::{LogFormat, Now, Reply};
 use measure::Duration;
 use os::thread::Queue;
 
+pub(crate) use self::writer::Target;
 use self::writer::Written;
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::ErrorLog;
@@ -62,14 +62,14 @@ struct Lines {
 /// # Errors
 /// No thread can be made.
 pub(crate) fn start(
-    path: &Path,
+    to: &Target,
     format: LogFormat,
     worker: usize,
     orders: &Orders,
     counters: &Counters,
     errors: &Arc<ErrorLog>,
 ) -> io::Result<AccessLog> {
-    let written = Written::new(path, worker, orders, counters, errors);
+    let written = Written::new(to, worker, orders, counters, errors);
     let lines = Arc::new(Lines::new());
     let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);

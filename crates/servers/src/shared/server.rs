@@ -2,11 +2,12 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
+use h1::{Chunk, Date, FilePart, Limits, Loaded, Lookup, Miss, Now, Shared, Status};
+use os::queue_drops::QueueDrops;
 use os::ring::Ring;
 use os::thread::Schedule;
 use os::{File, Listener, Wake};
-use site::Site;
+use site::{Opening, Site};
 
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
@@ -64,10 +65,14 @@ pub struct Server {
     pub errors: Arc<ErrorLog>,
     /// Whether sessions have to be told who their peer is.
     pub asks_who: bool,
+    /// Where a line for each reply goes.
+    pub(crate) access_log: Option<log::Target>,
     /// Where traces go.
     pub trace: Option<LineFile>,
     /// Where looks at listening queues go.
     pub admission_log: Option<LineFile>,
+    /// What the kernel had counted before.
+    pub dropped_before: QueueDrops,
 }
 
 /// Bytes of a file that pass through memory at once, where they must.
@@ -92,7 +97,8 @@ impl Server {
         let listeners = self.listeners.iter().map(|listener| listener.number());
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
         let files = self.trace.iter().chain(&self.admission_log).map(LineFile::number);
-        listeners.chain(own).chain(files).collect()
+        let log = self.access_log.iter().filter_map(log::Target::number);
+        listeners.chain(own).chain(log).chain(files).collect()
     }
 
     /// The listening sockets that nobody else accepts from, once who has that order is to end.
@@ -161,10 +167,19 @@ impl Server {
         }
     }
 
+    /// Looks for what a path leads to, and tells the operator why there is nothing.
+    pub(crate) fn open(&self, worker: usize, lookup: &Lookup, now: &Now) -> Opening {
+        let opening = self.site.open(lookup);
+        if let Some(hint) = opening.hint() {
+            self.errors.hint(worker, hint, now.at);
+        }
+        opening
+    }
+
     /// Does what may touch the disk here and now, and blocks for as long as that takes.
-    pub(crate) fn load(&self, miss: &Miss<File>, now: &Now) -> Loaded<File> {
+    pub(crate) fn load(&self, worker: usize, miss: &Miss<File>, now: &Now) -> Loaded<File> {
         match miss {
-            Miss::Path(lookup) => self.site.load(lookup, now),
+            Miss::Path(lookup) => self.site.keep(self.open(worker, lookup, now), now),
             Miss::Pages(_) => Loaded::Pages,
             Miss::More(part) => piece(part)
                 .map_or_else(|_| Loaded::Status(Status::INTERNAL_SERVER_ERROR), Loaded::More),
@@ -195,10 +210,10 @@ impl<'s> Worker<'s> {
     pub(crate) fn new(server: &'s Server, number: usize, schedule: Schedule) -> io::Result<Self> {
         let order = server.orders.of(number);
         let Server { settings, orders, counters, errors, .. } = server;
-        let log = match &settings.access_log {
-            Some(path) => {
+        let log = match &server.access_log {
+            Some(to) => {
                 let format = settings.log_format;
-                Some(log::start(path, format, number, orders, counters, errors)?)
+                Some(log::start(to, format, number, orders, counters, errors)?)
             }
             None => None,
         };

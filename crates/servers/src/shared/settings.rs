@@ -1,12 +1,16 @@
 //! The operator's decisions, as values.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use h1::Limits;
 pub use h1::LogFormat;
 use measure::Duration;
 use os::poller::Mechanism;
 use os::{Address, Network};
+use site::rules::Origin;
 
 use crate::shared::choice::choice;
 use crate::shared::quotas::Quota;
@@ -90,17 +94,19 @@ pub struct Settings {
     /// How long a drain may take.
     pub drain_timeout: Duration,
     /// The access log; none is off.
-    pub access_log: Option<PathBuf>,
+    pub access_log: Option<LogTo>,
     /// What its lines look like.
     pub log_format: LogFormat,
-    /// The error log; none is the standard error output.
-    pub error_log: Option<PathBuf>,
-    /// The least urgent that the error log tells.
+    /// The error log.
+    pub error_log: LogTo,
+    /// The least urgent that the error log has.
     pub log_level: Level,
     /// Who did what, a line for each request; none is off.
     pub trace: Option<PathBuf>,
     /// Where a line for each look at a listening queue goes.
     pub admission_log: Option<PathBuf>,
+    /// Where the number of the process is written that serves; none is off.
+    pub pid_file: Option<PathBuf>,
     /// Where the supervisor answers its operator.
     pub admin: AdminAt,
     /// Whom the server becomes once it listens; none: it stays who it is.
@@ -109,6 +115,8 @@ pub struct Settings {
     pub group: Option<String>,
     /// Who begins connections with a PROXY header, and has to.
     pub proxy_protocol: Vec<Network>,
+    /// Who says in each request for whom it is, and is believed.
+    pub trusted_proxies: Vec<Proxy>,
     /// What one address may have.
     pub quota: Quota,
     /// Wrong passwords a minute of one address, and as many at once; 0 is without a limit.
@@ -117,6 +125,101 @@ pub struct Settings {
     pub landlock: Confinement,
     /// Whether workers make no calls but those that serving needs.
     pub seccomp: Confinement,
+    /// Where in files the values of knobs stand, and the root, by their names; of a list each. What
+    /// a flag says, or nobody, is not in here.
+    pub written: BTreeMap<&'static str, Vec<Origin>>,
+}
+
+impl Settings {
+    /// How a line for the operator begins that is about a knob: with the place in a file where its
+    /// value stands, or with the flag; then the value, unless that is empty.
+    #[must_use]
+    pub fn said(&self, knob: &str, value: impl fmt::Display) -> String {
+        let (begin, between) = match self.origin(knob, 0) {
+            Some(origin) => (format!("{origin:#}"), ": "),
+            None => (format!("--{knob}"), " "),
+        };
+        let value = value.to_string();
+        let text = if value.is_empty() { begin } else { [&begin, between, &value].concat() };
+        // Names of files may hold anything, and a mistake is one line.
+        text.replace(char::is_control, " ")
+    }
+
+    /// A line for the operator about a site that cannot be served.
+    #[must_use]
+    pub fn refused(&self, error: &site::Error) -> String {
+        match (error, self.origin("root", 0)) {
+            (site::Error::Root { .. }, Some(origin)) => format!("{origin:#}: {error}"),
+            _ => error.to_string(),
+        }
+    }
+
+    /// Where in a file the value of a knob stands, or one of its list.
+    pub(crate) fn origin(&self, knob: &str, nth: usize) -> Option<&Origin> {
+        self.written.get(knob)?.get(nth)
+    }
+}
+
+/// Where the lines of a log go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTo {
+    /// The standard output, as it was inherited.
+    Stdout,
+    /// The standard error output.
+    Stderr,
+    /// A file.
+    File(PathBuf),
+}
+
+impl LogTo {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Stdout | Self::Stderr => None,
+        }
+    }
+}
+
+impl fmt::Display for LogTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::Stderr => f.write_str("stderr"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Proxies whose word is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proxy {
+    /// Those of a network.
+    Of(Network),
+    /// Whoever connects through a Unix socket, and so has no address.
+    Unix,
+}
+
+impl FromStr for Proxy {
+    type Err = String;
+
+    /// As a [`Network`], or `unix`; the error says what would be one.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unix" {
+            return Ok(Self::Unix);
+        }
+        text.parse().map(Self::Of).map_err(|told| format!("{told}, or unix"))
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Of(network) => network.fmt(f),
+            Self::Unix => f.write_str("unix"),
+        }
+    }
 }
 
 /// Where the supervisor answers its operator.
@@ -217,18 +320,21 @@ impl Default for Settings {
             drain_timeout: Duration::from_secs(30),
             access_log: None,
             log_format: LogFormat::Common,
-            error_log: None,
+            error_log: LogTo::Stderr,
             log_level: Level::Info,
             trace: None,
             admission_log: None,
+            pid_file: None,
             admin: AdminAt::Default,
             user: None,
             group: None,
             proxy_protocol: Vec::new(),
+            trusted_proxies: Vec::new(),
             quota: Quota::default(),
             auth_failures_per_min: 20,
             landlock: Confinement::Auto,
             seccomp: Confinement::Auto,
+            written: BTreeMap::new(),
         }
     }
 }

@@ -316,7 +316,7 @@ mod tests {
 
     fn site() -> Site {
         let users = vec![("x".into(), HASH.into())];
-        let origin = Origin { file: "weir.toml".into(), line: 1 };
+        let origin = Origin::flag("weir.toml");
         let rule = |effect| Rule { at: "/".into(), effect, origin: origin.clone() };
         let auth = rule(Effect::Auth { realm: "r".into(), users });
         let rules = vec![auth, rule(Effect::Answer(Status::GONE))];

@@ -12,7 +12,8 @@ use site::rules::Effect;
 
 use crate::shared::failure::Failure;
 use crate::shared::server::Server;
-use crate::shared::settings::{Confinement, Settings};
+use crate::shared::settings::{Confinement, LogTo, Settings};
+use crate::supervisor::voice::Voice;
 
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
@@ -41,31 +42,41 @@ pub(crate) struct Identity {
 }
 
 /// Looks up whom the settings name; `None`: it stays who it is.
-pub(crate) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
-    let unknown = |flag: &str, name: &str, e: &io::Error| {
-        let table = if flag == "user" { PASSWD } else { GROUP };
-        Failure::Operator(match e.kind() {
-            io::ErrorKind::NotFound if e.raw_os_error().is_none() => {
-                format!("--{flag} {name}: {table} has no such {flag}; name one that it has")
-            }
-            _ => format!("--{flag} {name}: cannot read {table}: {e}; give numbers"),
-        })
+///
+/// # Errors
+/// Each of the two names that means nobody here: a line for the operator.
+pub(crate) fn identity(settings: &Settings) -> Result<Option<Identity>, Vec<String>> {
+    let Settings { user, group, .. } = settings;
+    let gid = group.as_deref().map(|name| {
+        users::group(Path::new(GROUP), name).map_err(|e| unknown(settings, "group", name, &e))
+    });
+    let row = user.as_deref().map(|name| {
+        users::user(Path::new(PASSWD), name).map_err(|e| unknown(settings, "user", name, &e))
+    });
+    let (gid, row) = match (gid.transpose(), row.transpose()) {
+        (Ok(gid), Ok(row)) => (gid, row),
+        (gid, row) => return Err(gid.err().into_iter().chain(row.err()).collect()),
     };
-    let group = settings
-        .group
-        .as_deref()
-        .map(|name| users::group(Path::new(GROUP), name).map_err(|e| unknown("group", name, &e)));
-    let group = group.transpose()?;
-    let Some(name) = settings.user.as_deref() else {
-        let (uid, _) = users::effective();
-        let asked = format!("--group {}", settings.group.as_deref().unwrap_or_default());
-        return Ok(group.map(|gid| Identity { uid, gid, asked }));
+    let Some(row) = row else {
+        let asked = settings.said("group", group.as_deref().unwrap_or_default());
+        return Ok(gid.map(|gid| Identity { uid: users::effective().0, gid, asked }));
     };
-    let user = users::user(Path::new(PASSWD), name).map_err(|e| unknown("user", name, &e))?;
-    let gid = group.or(user.gid).ok_or_else(|| {
-        Failure::Operator(format!("--user {name}: {PASSWD} has no row for it; add --group"))
-    })?;
-    Ok(Some(Identity { uid: user.uid, gid, asked: format!("--user {name}") }))
+    let asked = settings.said("user", user.as_deref().unwrap_or_default());
+    match gid.or(row.gid) {
+        Some(gid) => Ok(Some(Identity { uid: row.uid, gid, asked })),
+        None => Err(vec![format!("{asked}: {PASSWD} has no row for it; add --group")]),
+    }
+}
+
+fn unknown(settings: &Settings, knob: &str, name: &str, error: &io::Error) -> String {
+    let said = settings.said(knob, name);
+    let table = if knob == "user" { PASSWD } else { GROUP };
+    match error.kind() {
+        io::ErrorKind::NotFound if error.raw_os_error().is_none() => {
+            format!("{said}: {table} has no such {knob}; name one that it has")
+        }
+        _ => format!("{said}: cannot read {table}: {error}; give numbers"),
+    }
 }
 
 /// From now on the server is that user, and every worker that it starts.
@@ -78,31 +89,42 @@ pub(crate) fn become_identity(identity: Option<&Identity>) -> Result<(), Failure
 }
 
 /// Says what workers will be confined by; an error if that was asked for and cannot be had.
-pub(crate) fn announce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-    let rows = [
-        ("landlock", settings.landlock, landlock::version().map(drop)),
-        ("seccomp", settings.seccomp, seccomp::probe()),
-    ];
+pub(crate) fn announce(settings: &Settings, voice: &mut Voice<'_>) -> Result<(), Failure> {
+    if let Some(lacking) = lacking(settings).into_iter().next() {
+        return Err(Failure::Machine(lacking));
+    }
     let mut by = Vec::new();
-    for (name, way, probed) in rows {
+    for (name, way, probed) in locks(settings) {
         match (way, probed) {
             (Confinement::Off, _) => {}
             (_, Ok(())) => by.push(name),
-            (Confinement::On, Err(e)) => {
-                return Err(Failure::Machine(format!(
-                    "--{name} on: this kernel has it not or forbids it: {e}; \
-                     --{name} auto serves without"
-                )));
-            }
-            (Confinement::Auto, Err(e)) => {
-                say(&format!("workers are not confined by {name}: the kernel says {e}"));
+            (_, Err(e)) => {
+                voice.warn(&format!("workers are not confined by {name}: the kernel says {e}"));
             }
         }
     }
     if !by.is_empty() {
-        say(&format!("workers are confined by {}", by.join(" and ")));
+        voice.tell(&format!("workers are confined by {}", by.join(" and ")));
     }
     Ok(())
+}
+
+/// What was asked for and this machine has not, each a line for the operator.
+pub(crate) fn lacking(settings: &Settings) -> Vec<String> {
+    let all = locks(settings).into_iter().filter(|(_, way, _)| *way == Confinement::On);
+    let lacking = all.filter_map(|(name, _, probed)| {
+        let said = settings.said(name, "on");
+        let mend = "auto serves without";
+        Some(format!("{said}: this kernel has it not or forbids it: {}; {mend}", probed.err()?))
+    });
+    lacking.collect()
+}
+
+fn locks(settings: &Settings) -> [(&'static str, Confinement, io::Result<()>); 2] {
+    [
+        ("landlock", settings.landlock, landlock::version().map(drop)),
+        ("seccomp", settings.seccomp, seccomp::probe()),
+    ]
 }
 
 /// What workers may reach: what is served, and the logs by path, because they are opened again.
@@ -115,6 +137,7 @@ fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
     for effect in effects {
         match effect {
             Effect::Root(root) => roots.push(root.clone()),
+            Effect::FollowLinks(places) => roots.extend(places.iter().cloned()),
             Effect::UserDirectories(name) => {
                 let homes = users::homes(Path::new(PASSWD)).unwrap_or_default();
                 roots.extend(homes.into_iter().map(|home| home.join(name)));
@@ -129,7 +152,8 @@ fn grants(settings: &Settings) -> Vec<(PathBuf, Grant)> {
         grants.extend(site::releases(&root).map(|releases| (releases, Grant::Read)));
         grants.push((root, Grant::Read));
     }
-    for log in settings.access_log.iter().chain(&settings.error_log) {
+    let logs = settings.access_log.iter().chain([&settings.error_log]);
+    for log in logs.filter_map(LogTo::path) {
         grants.push((os::output::place(log), Grant::Write));
     }
     if settings.trace.is_some() {

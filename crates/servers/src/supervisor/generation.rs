@@ -20,6 +20,7 @@ use crate::shared::server::{Run, Server, Worker};
 use crate::shared::settings::Level;
 use crate::supervisor::back_off::BackOff;
 use crate::supervisor::confine;
+use crate::supervisor::voice::Voice;
 
 /// See the head of this file.
 pub(crate) struct Generation {
@@ -111,14 +112,14 @@ impl Generation {
 
     /// Starts workers whose back-off is over, and admits again whom nobody refuses any more; or
     /// kills those that take too long to end.
-    pub(crate) fn tick(&mut self, now: Instant, say: &mut dyn FnMut(&str)) {
+    pub(crate) fn tick(&mut self, now: Instant, voice: &mut Voice<'_>) {
         match self.stage {
             Stage::Serves => {
                 self.start_due(now);
                 self.lift_stale(now);
             }
             Stage::Ends { until } if until <= now => {
-                say(&format!("generation {}: time is up", self.number));
+                voice.warn(&format!("generation {}: time is up", self.number));
                 self.kill();
             }
             _ => {}
@@ -169,14 +170,14 @@ impl Generation {
     }
 
     /// Says what it has cost, when it is over; returns how many connections.
-    pub(crate) fn close(&self, say: &mut dyn FnMut(&str)) -> u64 {
+    pub(crate) fn close(&self, voice: &mut Voice<'_>) -> u64 {
         let order = self.server.orders.all();
         if order.is_retiring() {
             // Done by its workers, unless they were killed.
             self.server.stop_listening(order);
         }
         if self.cut > 0 {
-            say(&format!(
+            voice.warn(&format!(
                 "generation {}: {} connections were cut off; --drain-timeout-ms gives them longer",
                 self.number, self.cut
             ));
@@ -194,7 +195,7 @@ impl Generation {
         pid: Pid,
         exit: Exit,
         now: Instant,
-        say: &mut dyn FnMut(&str),
+        voice: &mut Voice<'_>,
     ) -> Result<(), Failure> {
         let is_it = |worker: &Process| matches!(worker.state, State::Runs(p) if p == pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
@@ -217,7 +218,7 @@ impl Generation {
             Duration::ZERO => String::from("at once"),
             _ => format!("in {} ms", wait.as_millis()),
         };
-        say(&format!("worker {n} (process {pid}) {exit}; started again {when}"));
+        voice.complain(&format!("worker {n} (process {pid}) {exit}; started again {when}"));
         self.start_due(now);
         Ok(())
     }

@@ -6,10 +6,14 @@
 
 mod back_off;
 mod confine;
+mod ending;
 mod generation;
+pub(crate) mod judge;
+mod number;
 mod split;
-pub(crate) mod start;
+mod start;
 mod upgrade;
+mod voice;
 
 use std::path::PathBuf;
 use std::{io, mem};
@@ -17,16 +21,17 @@ use std::{io, mem};
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
 use os::notify::State;
-use os::process;
 use os::signals::{Signal, Signals};
+use os::{PidFile, process};
 
 use self::generation::Generation;
 use self::start::Before;
 use self::upgrade::{Inheritance, Upgrade};
+pub use self::voice::Voice;
 use crate::operator::admin::{Admin, View};
 use crate::operator::knobs;
 use crate::session::Sessions;
-use crate::shared::counters::{Counter, Totals};
+use crate::shared::counters::Totals;
 use crate::shared::failure::Failure;
 use crate::shared::settings::Settings;
 
@@ -36,8 +41,8 @@ pub struct Program<'p> {
     pub settings: &'p mut dyn FnMut() -> Result<Settings, String>,
     /// Makes what speaks with each connection.
     pub sessions: &'p dyn Fn(&Shared<Limits>) -> Sessions,
-    /// Gets lines for the operator.
-    pub say: &'p mut dyn FnMut(&str),
+    /// Has lines for the operator.
+    pub voice: Voice<'p>,
 }
 
 /// Serves until SIGTERM or SIGINT, and for `drain_delay` more without being ready for balancers;
@@ -51,8 +56,9 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr1, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
     // Only now: whoever reads where it listens may send a signal at once.
-    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let settings = asked(program)?;
     let inheritance = Inheritance::take();
+    let pid_file = number::take(&settings, inheritance.as_ref())?;
     let mut supervisor = Supervisor {
         signals: &signals,
         admin: Admin::open(&settings, &signals, &|address| inheritance.as_ref()?.admin(address))?,
@@ -60,17 +66,29 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
         started: 0,
         executable: upgrade::executable().map_err(blind)?,
         inheritance,
+        pid_file,
         upgrade: None,
         wants_reload: false,
         wants_upgrade: false,
         gone: Totals::default(),
     };
     supervisor.start(settings, program)?;
-    supervisor.admin.announce(program.say);
+    if let Some((level, text)) = supervisor.admin.announce() {
+        program.voice.say(level, &text);
+    }
+    // From now on nobody may be there to read.
+    supervisor.serving().iter().for_each(|first| program.voice.goes_to(&first.server.errors));
     let end = supervisor.supervise(program)?;
     let cut = supervisor.drain(end, program).map_err(blind)?;
-    (program.say)(&summary(&supervisor.totals()));
+    program.voice.tell(&ending::summary(&supervisor.totals()));
     if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
+}
+
+/// The settings as they are now, if they agree with each other and with this machine.
+fn asked(program: &mut Program<'_>) -> Result<Settings, Failure> {
+    let settings = (program.settings)().map_err(Failure::Operator)?;
+    let mistakes = judge::knobs(&settings);
+    if mistakes.is_empty() { Ok(settings) } else { Err(Failure::Operator(mistakes.join("\n"))) }
 }
 
 /// Generations that may finish what they have beside the one that serves: each holds a cache of its
@@ -93,6 +111,8 @@ struct Supervisor<'s> {
     executable: PathBuf,
     /// What was handed over, until it is said that this program serves.
     inheritance: Option<Inheritance>,
+    /// Gone with this program, unless another has taken it over.
+    pid_file: Option<PidFile>,
     /// Another program that is to take over.
     upgrade: Option<Upgrade>,
     /// A reload, or an upgrade, was asked for and waits.
@@ -119,7 +139,7 @@ impl Supervisor<'_> {
             (None, Some(inheritance)) => Before::Another(inheritance),
             (None, None) => Before::Nobody,
         };
-        let server = start::server(settings, program.sessions, &before, program.say)?;
+        let server = start::server(settings, program.sessions, &before, &mut program.voice)?;
         self.started += 1;
         let generation = Generation::start(self.started, Box::new(server))?;
         self.generations.push(generation);
@@ -142,7 +162,7 @@ impl Supervisor<'_> {
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
-                Some(Signal::Hup) => self.ask_for_reload(program.say),
+                Some(Signal::Hup) => self.ask_for_reload(&mut program.voice),
                 Some(Signal::Usr2) => self.wants_upgrade = true,
                 Some(Signal::Usr1) => self.reopen_logs(),
                 Some(_) => self.bury(program, &mut starting)?,
@@ -150,7 +170,7 @@ impl Supervisor<'_> {
             }
             let now = os::clock::monotonic();
             for generation in &mut self.generations {
-                generation.tick(now, program.say);
+                generation.tick(now, &mut program.voice);
             }
             self.close_gone(program);
             if let Some(since) = starting {
@@ -164,8 +184,10 @@ impl Supervisor<'_> {
                 if now - upgrade.started >= START_MAX {
                     upgrade.give_up();
                     self.upgrade = None;
+                    number::write(self.pid_file.as_mut(), &mut program.voice);
                     let within = START_MAX.as_secs();
-                    (program.say)(&format!("not upgraded: not ready within {within} s"));
+                    let text = format!("not upgraded: not ready within {within} s");
+                    program.voice.complain(&text);
                 }
             }
             let is_quiet = starting.is_none() && self.upgrade.is_none();
@@ -192,10 +214,10 @@ impl Supervisor<'_> {
         }
     }
 
-    fn ask_for_reload(&mut self, say: &mut dyn FnMut(&str)) {
+    fn ask_for_reload(&mut self, voice: &mut Voice<'_>) {
         let is_new = !mem::replace(&mut self.wants_reload, true);
         if is_new && self.generations.len() > ENDING_MAX {
-            say(&format!("to be reloaded when one of {ENDING_MAX} generations has ended"));
+            voice.tell(&format!("to be reloaded when one of {ENDING_MAX} generations has ended"));
         }
     }
 
@@ -203,12 +225,14 @@ impl Supervisor<'_> {
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
         tell(State::Reloading);
-        let settings = (program.settings)().map_err(Failure::Operator);
-        let settings = settings.map(|settings| self.keep_what_stays(settings, program.say));
+        let settings = asked(program);
+        let settings = settings.map(|settings| self.keep_what_stays(settings, &mut program.voice));
         match settings.and_then(|settings| self.start(settings, program)) {
             Ok(()) => return true,
             Err(Failure::Operator(what) | Failure::Machine(what)) => {
-                (program.say)(&format!("not reloaded: {what}"));
+                for line in what.lines() {
+                    program.voice.complain(&format!("not reloaded: {line}"));
+                }
             }
             Err(Failure::Cut) => {}
         }
@@ -217,12 +241,15 @@ impl Supervisor<'_> {
     }
 
     /// What only a restart can change stays, and is named.
-    fn keep_what_stays(&self, mut settings: Settings, say: &mut dyn FnMut(&str)) -> Settings {
+    fn keep_what_stays(&self, mut settings: Settings, voice: &mut Voice<'_>) -> Settings {
         let Some(serving) = self.serving() else { return settings };
         for knob in knobs::all().filter(|knob| knob.needs_restart()) {
             let (wanted, stays) = ((knob.show)(&settings), (knob.show)(&serving.server.settings));
             if wanted != stays && (knob.set)(&mut settings, &stays).is_ok() {
-                say(&format!("{} {wanted} needs a restart; until then it is {stays}", knob.name));
+                voice.warn(&format!(
+                    "{} {wanted} needs a restart; until then it is {stays}",
+                    knob.name
+                ));
             }
         }
         settings
@@ -245,13 +272,14 @@ impl Supervisor<'_> {
             return Some(since);
         }
         if let Some(inheritance) = self.inheritance.take() {
+            number::write(self.pid_file.as_mut(), &mut program.voice);
             inheritance.ready();
         }
+        program.voice.goes_to(&last.server.errors);
         for generation in others.iter_mut().filter(|generation| generation.serves()) {
-            (program.say)(&format!(
-                "generation {} serves, {} retires",
-                last.number, generation.number
-            ));
+            program
+                .voice
+                .tell(&format!("generation {} serves, {} retires", last.number, generation.number));
             generation.retire(Some(&last.server), now);
         }
         tell(State::Ready);
@@ -263,15 +291,15 @@ impl Supervisor<'_> {
         if process::id() == 1 {
             let why =
                 "the first process of a container cannot be replaced; start another container";
-            return (program.say)(&format!("not upgraded: {why}"));
+            return program.voice.complain(&format!("not upgraded: {why}"));
         }
         let Some(serving) = self.serving() else { return };
         let admin = self.admin.listener(&serving.server.settings);
-        match Upgrade::begin(&self.executable, &serving.server, admin) {
+        match Upgrade::begin(&self.executable, &serving.server, admin, self.pid_file.as_ref()) {
             Ok(upgrade) => self.upgrade = Some(upgrade),
             Err(e) => {
                 let what = self.executable.display();
-                (program.say)(&format!("not upgraded: {what} cannot be started: {e}"));
+                program.voice.complain(&format!("not upgraded: {what} cannot be started: {e}"));
             }
         }
     }
@@ -281,8 +309,12 @@ impl Supervisor<'_> {
     fn hand_on(&mut self, program: &mut Program<'_>) {
         let Some(upgrade) = self.upgrade.take() else { return };
         tell(State::Replaced(upgrade.pid));
-        (program.say)("another program serves; this one retires");
+        let pid = upgrade.pid;
+        program.voice.tell(&format!("process {pid} serves in its place; this one retires"));
         self.admin.hand_on();
+        if let Some(file) = self.pid_file.take() {
+            upgrade.take_number(file);
+        }
         let missed = [
             (self.wants_reload, Signal::Hup),
             (self.wants_upgrade, Signal::Usr2),
@@ -301,10 +333,13 @@ impl Supervisor<'_> {
         while let Some((pid, exit)) = process::wait_any_exited().map_err(blind)? {
             let now = os::clock::monotonic();
             if self.upgrade.take_if(|upgrade| upgrade.pid == pid).is_some() {
-                (program.say)(&format!("not upgraded: process {pid} {exit}"));
+                program.voice.complain(&format!("not upgraded: process {pid} {exit}"));
+                number::write(self.pid_file.as_mut(), &mut program.voice);
             }
             for generation in &mut self.generations {
-                let Err(failure) = generation.bury(pid, exit, now, program.say) else { continue };
+                let Err(failure) = generation.bury(pid, exit, now, &mut program.voice) else {
+                    continue;
+                };
                 if self.started == 1 {
                     return Err(failure);
                 }
@@ -322,7 +357,7 @@ impl Supervisor<'_> {
             let serving = others.iter().rfind(|generation| generation.serves());
             last.retire(serving.map(|generation| &*generation.server), now);
         }
-        (program.say)(&format!("not reloaded: {why}"));
+        program.voice.complain(&format!("not reloaded: {why}"));
         tell(State::Ready);
     }
 
@@ -334,7 +369,7 @@ impl Supervisor<'_> {
             let stays = generation.serves() || !generation.is_over();
             if !stays {
                 generation.server.counters.add_to(&mut self.gone);
-                cut += generation.close(program.say);
+                cut += generation.close(&mut program.voice);
             }
             stays
         });
@@ -354,119 +389,6 @@ impl Supervisor<'_> {
             .for_each(|generation| generation.server.counters.add_to(&mut totals));
         totals
     }
-
-    /// Lets all workers finish what they have; kills those that take too long. Returns how many
-    /// connections that cost.
-    fn drain(&mut self, end: End, program: &mut Program<'_>) -> io::Result<u64> {
-        // Who handed over has not been told that this program serves: it still does so itself.
-        let others_serve = end == End::Replaced || self.inheritance.is_some();
-        let is_hurried = !others_serve && {
-            tell(State::Stopping);
-            self.upgrade.iter().for_each(|upgrade| upgrade.pass_on(Signal::Term));
-            self.leave(program)?
-        };
-        let now = os::clock::monotonic();
-        let mut patience = Duration::ZERO;
-        for generation in &mut self.generations {
-            if others_serve {
-                generation.retire(None, now);
-            } else {
-                for listener in &generation.server.listeners {
-                    // Who waits is still accepted; it matters only to how soon that comes to an
-                    // end.
-                    let _ = listener.queue_nobody();
-                }
-                generation.drain(now);
-            }
-            patience = patience.max(generation.server.settings.drain_timeout);
-        }
-        if is_hurried {
-            self.stop_at_once(program);
-        } else {
-            (program.say)(&format!("draining for at most {} s", patience.as_secs()));
-        }
-        // The first signal to one that was replaced asks for what it does already.
-        let signals = if end == End::Replaced { 2 } else { 1 } - u32::from(is_hurried);
-        self.see_out(signals, now + patience, program)
-    }
-
-    /// Until all have ended: by themselves, at so many signals more, or when the time is up.
-    fn see_out(
-        &mut self,
-        mut signals: u32,
-        until: Instant,
-        program: &mut Program<'_>,
-    ) -> io::Result<u64> {
-        let mut cut = 0;
-        loop {
-            // Guests are told of a generation.
-            if !self.admin.has_guests() {
-                cut += self.close_gone(program);
-            }
-            if self.generations.is_empty() && self.upgrade.is_none() {
-                return Ok(cut);
-            }
-            let waits = self.upgrade.is_some() || self.admin.has_guests();
-            if self.attend(waits.then_some(until), program)? && signals > 0 {
-                signals -= 1;
-                match signals {
-                    0 => self.stop_at_once(program),
-                    _ => (program.say)("drains already; another signal stops at once"),
-                }
-            }
-            if os::clock::monotonic() >= until {
-                self.upgrade.take().iter().for_each(Upgrade::give_up);
-                self.admin.turn_out();
-            }
-        }
-    }
-
-    /// Serves on for a while: balancers see that it is not ready, and clients that have a
-    /// connection hear with their next reply that it was the last on it, because there are
-    /// balancers that move no connection. Whether it is to end at once.
-    fn leave(&mut self, program: &mut Program<'_>) -> io::Result<bool> {
-        let serving = self.generations.iter().filter(|generation| generation.serves());
-        let delay = serving.map(|generation| generation.server.settings.drain_delay).max();
-        let Some(delay) = delay.filter(|delay| *delay > Duration::ZERO) else { return Ok(false) };
-        self.generations.iter().for_each(|generation| generation.server.orders.all().leave());
-        (program.say)(&format!("not ready for balancers; serving on for {} ms", delay.as_millis()));
-        let until = os::clock::monotonic() + delay;
-        while os::clock::monotonic() < until {
-            if self.attend(Some(until), program)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// On the way to the end: waits until then for a signal, and looks after workers and logs.
-    /// Whether it is to end at once.
-    fn attend(&mut self, until: Option<Instant>, program: &mut Program<'_>) -> io::Result<bool> {
-        let due = self.generations.iter().filter_map(Generation::due).chain(until).min();
-        let signal = self.wait(due.map(|at| at - os::clock::monotonic()))?;
-        let now = os::clock::monotonic();
-        while let Some((pid, exit)) = process::wait_any_exited()? {
-            self.upgrade.take_if(|upgrade| upgrade.pid == pid);
-            for generation in &mut self.generations {
-                // None that cannot start keeps the others from ending.
-                let _ = generation.bury(pid, exit, now, program.say);
-            }
-        }
-        if signal == Some(Signal::Usr1) {
-            self.reopen_logs();
-        }
-        for generation in &mut self.generations {
-            generation.tick(now, program.say);
-        }
-        Ok(matches!(signal, Some(Signal::Term | Signal::Int)))
-    }
-
-    fn stop_at_once(&mut self, program: &mut Program<'_>) {
-        (program.say)("stopping at once");
-        self.generations.iter_mut().for_each(Generation::kill);
-        self.upgrade.iter().for_each(Upgrade::give_up);
-        self.admin.turn_out();
-    }
 }
 
 /// Tells the service manager. One that does not listen is no reason to serve differently.
@@ -476,19 +398,4 @@ fn tell(state: State) {
 
 fn blind(error: io::Error) -> Failure {
     Failure::Machine(format!("cannot wait for signals and workers: {error}"))
-}
-
-fn summary(totals: &Totals) -> String {
-    let total = |counter| totals.of(counter);
-    format!(
-        "stopped: {} connections, {} replies, {} bytes, {} timeouts; faults: {} of peers, {} of \
-         files, {} of the machine",
-        total(Counter::Accepted),
-        total(Counter::Replies),
-        total(Counter::Bytes),
-        total(Counter::Timeouts),
-        total(Counter::PeerFaults),
-        total(Counter::FileFaults),
-        total(Counter::MachineFaults),
-    )
 }

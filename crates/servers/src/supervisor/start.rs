@@ -1,6 +1,7 @@
 //! What happens before the first fork: the settings are judged, the listening sockets bound, the
 //! descriptors shared out, and the operator is told.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use h1::{Limits, Shared};
 use os::{Address, Listener, users};
 use site::Site;
+use site::rules::{Effect, Rule};
 
 use crate::architectures::{self, Architecture, Sharing};
 use crate::connection::by_address;
@@ -19,6 +21,7 @@ use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
 use crate::shared::line_file::LineFile;
+use crate::shared::log;
 use crate::shared::orders::Orders;
 use crate::shared::performer::Performer;
 use crate::shared::server::Server;
@@ -26,9 +29,11 @@ use crate::shared::settings::Settings;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
+use crate::supervisor::voice::Voice;
 use crate::threads::life;
 
-const PORT_DEFAULT: &str = "0.0.0.0:8080";
+/// At all addresses of the machine, of both families.
+const PORT_DEFAULT: &str = "8080";
 
 /// Who listened before.
 pub(crate) enum Before<'b> {
@@ -70,18 +75,17 @@ pub(crate) fn server(
     mut settings: Settings,
     sessions: &dyn Fn(&Shared<Limits>) -> Sessions,
     before: &Before<'_>,
-    say: &mut dyn FnMut(&str),
+    voice: &mut Voice<'_>,
 ) -> Result<Server, Failure> {
-    judge(&settings)?;
-    let identity = confine::identity(&settings)?;
+    let identity = confine::identity(&settings).map_err(|all| Failure::Operator(all.join("\n")))?;
     let is_told_where = settle_where(&mut settings, before);
     let listeners = bind(&settings, before)?;
-    let trace = opened("trace", settings.trace.as_deref())?;
-    let admission_log = opened("admission-log", settings.admission_log.as_deref())?;
+    let trace = opened(&settings, "trace", settings.trace.as_deref())?;
+    let admission_log = opened(&settings, "admission-log", settings.admission_log.as_deref())?;
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
-    check_log(&settings)?;
-    let architecture = choose(&settings, say)?;
+    let access_log = access_log(&settings)?;
+    let architecture = choose(&settings, voice)?;
     hand_on_patience(&settings, architecture, &listeners)?;
     let split = Split::new(&settings, architecture)?;
     if let Some(bytes) = architecture.window_bytes {
@@ -100,8 +104,8 @@ pub(crate) fn server(
         rules: settings.rules.clone(),
         ..site::Settings::default()
     };
-    let site =
-        Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(e.to_string()))?;
+    let site = Site::new(&settings.root, &site_settings)
+        .map_err(|e| Failure::Operator(settings.refused(&e)))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
     let counters = Counters::new(settings.processes as usize).map_err(refused)?;
@@ -109,9 +113,9 @@ pub(crate) fn server(
     let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
-    announce(&settings, &site, architecture, &listeners, &split, say);
-    warn(&settings, is_told_where, say);
-    confine::announce(&settings, say)?;
+    announce(&settings, &site, architecture, &listeners, &split, voice);
+    warn(&settings, is_told_where, voice);
+    confine::announce(&settings, voice)?;
     Ok(Server {
         architecture,
         site,
@@ -125,50 +129,26 @@ pub(crate) fn server(
         connections_max: split.connections as usize,
         dials: Dials::new(&settings).map_err(refused)?,
         admissions,
+        access_log,
         trace,
         admission_log,
+        dropped_before: os::queue_drops::queue_drops().unwrap_or_default(),
         settings,
     })
 }
 
-/// What a single knob cannot judge by itself.
-///
-/// # Errors
-/// Knobs that contradict each other, and a user or group that this machine has not.
-pub fn judge(settings: &Settings) -> Result<(), Failure> {
-    let row = architectures::architecture(&settings.architecture);
-    let ways = row.map_or(&[][..], |row| row.sendfile);
-    let wrong = |what: String| Err(Failure::Operator(what));
-    match settings.sendfile {
-        Some(way) if !ways.contains(&way) => {
-            let takes = ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(" or ");
-            wrong(format!("--sendfile: {} takes {takes}", settings.architecture))
-        }
-        _ if settings.threads_min > settings.threads => wrong(format!(
-            "--threads-min {} is more than --threads {}",
-            settings.threads_min, settings.threads
-        )),
-        _ if (1..settings.processes).contains(&settings.connections_max) => wrong(format!(
-            "--connections-max {} is less than one for each of --processes {}",
-            settings.connections_max, settings.processes
-        )),
-        _ => confine::identity(settings).map(drop),
-    }
-}
-
 /// What the settings name; where that cannot be had here, a line says so and `sped` serves.
-fn choose(
-    settings: &Settings,
-    say: &mut dyn FnMut(&str),
-) -> Result<&'static Architecture, Failure> {
-    let unknown =
-        || Failure::Operator(format!("--architecture: one of {}", architectures::names()));
+fn choose(settings: &Settings, voice: &mut Voice<'_>) -> Result<&'static Architecture, Failure> {
+    let unknown = || {
+        let said = settings.said("architecture", "");
+        Failure::Operator(format!("{said}: one of {}", architectures::names()))
+    };
     let chosen = architectures::architecture(&settings.architecture).ok_or_else(unknown)?;
     let connections = Split::new(settings, chosen)?.connections;
     let Err(why) = (chosen.probe)(connections) else { return Ok(chosen) };
     let instead = &architectures::ARCHITECTURES[0];
     let (name, needs) = (chosen.name, chosen.needs);
-    say(&format!("{name} needs {needs}: {why}; {} serves", instead.name));
+    voice.warn(&format!("{name} needs {needs}: {why}; {} serves", instead.name));
     Ok(instead)
 }
 
@@ -201,7 +181,10 @@ fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, 
                 Arc::new(listener)
             }),
         };
-        let listener = listener.map_err(|e| refusal(address, &e, before))?;
+        let listener = listener.map_err(|e| {
+            let is_first = matches!(before, Before::Nobody);
+            Failure::Machine(refusal(settings, at, &e, is_first))
+        })?;
         adjust(&listener, address, settings)?;
         listeners.push(listener);
     }
@@ -212,7 +195,8 @@ fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, 
 fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result<(), Failure> {
     // Of a service manager's socket it is the manager's to say.
     let is_ours = !matches!(address, Address::Fd(_));
-    let failed = |flag: &str, e: io::Error| Failure::Machine(format!("--{flag}: {e}"));
+    let failed =
+        |knob: &str, e: io::Error| Failure::Machine(format!("{}: {e}", settings.said(knob, "")));
     if settings.defer_accept_s > 0 || is_ours {
         let deferred = listener.defer_accept(settings.defer_accept_s);
         deferred.map_err(|e| failed("defer-accept-s", e))?;
@@ -239,9 +223,11 @@ fn hand_on_patience(
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
 }
 
-fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure {
+/// Why it cannot listen at one of its addresses, for the operator. `is_first`: no other server of
+/// his is there.
+pub(crate) fn refusal(settings: &Settings, at: usize, error: &io::Error, is_first: bool) -> String {
     let mend = match error.kind() {
-        io::ErrorKind::AddrInUse if !matches!(before, Before::Nobody) => {
+        io::ErrorKind::AddrInUse if !is_first => {
             "if this server has it by another spelling, keep that; or choose another port"
         }
         io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
@@ -252,12 +238,17 @@ fn refusal(address: &Address, error: &io::Error, before: &Before<'_>) -> Failure
         io::ErrorKind::InvalidInput => "who starts this must hand over a socket that listens",
         _ => "choose another address",
     };
-    Failure::Machine(format!("cannot listen on {address}: {error}; {mend}"))
+    let origin = settings.origin("listen", at);
+    let place = origin.map_or_else(String::new, |origin| format!("{origin:#}: "));
+    format!("{place}cannot listen on {}: {error}; {mend}", settings.listen[at])
 }
 
-fn check_log(settings: &Settings) -> Result<(), Failure> {
-    let Some(path) = &settings.access_log else { return Ok(()) };
-    os::output::append(path).map(drop).map_err(|e| unwritable("access-log", path, &e))
+fn access_log(settings: &Settings) -> Result<Option<log::Target>, Failure> {
+    let taken = settings
+        .access_log
+        .as_ref()
+        .map(|to| log::Target::take(to).map_err(|e| unwritable(settings, "access-log", to, &e)));
+    taken.transpose().map_err(Failure::Operator)
 }
 
 fn error_log(
@@ -265,20 +256,32 @@ fn error_log(
     orders: &Orders,
     counters: &Counters,
 ) -> Result<ErrorLog, Failure> {
-    let path = settings.error_log.as_deref();
-    ErrorLog::open(path, settings.log_level, orders, counters).map_err(|e| match path {
-        Some(path) => unwritable("error-log", path, &e),
-        None => Failure::Machine(format!("cannot write errors: {e}")),
-    })
+    let to = &settings.error_log;
+    ErrorLog::open(to, settings.log_level, orders, counters)
+        .map_err(|e| Failure::Operator(unwritable(settings, "error-log", to, &e)))
 }
 
-/// The file that a flag names.
-fn opened(flag: &str, path: Option<&Path>) -> Result<Option<LineFile>, Failure> {
-    path.map(|path| LineFile::open(path).map_err(|e| unwritable(flag, path, &e))).transpose()
+/// The file that a knob names.
+fn opened(
+    settings: &Settings,
+    knob: &str,
+    path: Option<&Path>,
+) -> Result<Option<LineFile>, Failure> {
+    let open = |path: &Path| {
+        let refused = |e: io::Error| unwritable(settings, knob, path.display(), &e);
+        LineFile::open(path).map_err(refused)
+    };
+    path.map(open).transpose().map_err(Failure::Operator)
 }
 
-fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::Operator(format!("--{flag} {}: {error}; name a file to write", path.display()))
+/// Why what a knob names is not written, for the operator.
+pub(crate) fn unwritable(
+    settings: &Settings,
+    knob: &str,
+    to: impl fmt::Display,
+    error: &io::Error,
+) -> String {
+    format!("{}: {error}; name a file to write", settings.said(knob, to))
 }
 
 fn announce(
@@ -287,17 +290,20 @@ fn announce(
     architecture: &Architecture,
     listeners: &[Arc<Listener>],
     split: &Split,
-    say: &mut dyn FnMut(&str),
+    voice: &mut Voice<'_>,
 ) {
     for listener in listeners {
         let address = listener.local_address().unwrap_or_default();
         let scheme = if address.starts_with("unix:") { "" } else { "http://" };
         let slash = if scheme.is_empty() { "" } else { "/" };
-        say(&format!("listening on {scheme}{address}{slash}"));
+        // An address that a browser can be given.
+        let here = address.strip_prefix("[::]").or_else(|| address.strip_prefix("0.0.0.0"));
+        let here = here.map_or_else(String::new, |port| format!(" (http://localhost{port}/)"));
+        voice.tell(&format!("listening on {scheme}{address}{slash}{here}"));
     }
     let poller =
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
-    say(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
+    voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
     let each = if settings.processes > 1 {
         format!("{} processes, each with ", settings.processes)
     } else {
@@ -305,9 +311,9 @@ fn announce(
     };
     let memory = split.memory.map_or_else(String::new, |memory| {
         let whose = if memory.is_of_group { "the control group" } else { "the machine" };
-        format!(" of {} MiB of {whose}", memory.bytes >> 20)
+        format!("; {whose} has {} MiB", memory.bytes >> 20)
     });
-    say(&format!(
+    voice.tell(&format!(
         "limits: {each}{} connections (bound by {}) and {} cached files of {} descriptors, {} MiB \
          of cache{memory}",
         split.connections, split.bound, split.files, split.descriptors, settings.cache_mb
@@ -320,26 +326,25 @@ fn announce(
         .map(|knob| format!("{} {}", knob.name, (knob.show)(settings)))
         .collect();
     if !changed.is_empty() {
-        say(&format!("changed: {}", changed.join(", ")));
+        voice.tell(&format!("changed: {}", changed.join(", ")));
     }
     let unreached = site.unreached().map(|unreached| unreached.to_string());
     for warning in unreached.chain(split.warning()) {
-        say(&format!("warning: {warning}"));
+        voice.warn(&warning);
     }
 }
 
 /// What serves more, or by more rights, than was asked for.
-fn warn(settings: &Settings, is_told_where: bool, say: &mut dyn FnMut(&str)) {
+fn warn(settings: &Settings, is_told_where: bool, voice: &mut Voice<'_>) {
     if !is_told_where {
-        let what = what_is_served(settings);
-        say(&format!(
-            "warning: no --listen: {what} is served on {PORT_DEFAULT} to all networks of this \
-             machine; --listen 127.0.0.1:8080 serves this machine alone"
+        voice.warn(&format!(
+            "no --listen: port {PORT_DEFAULT} is open to all networks of this machine; \
+             --listen 127.0.0.1:8080 serves this machine alone"
         ));
     }
     let (uid, _) = users::effective();
     if uid == 0 && settings.user.is_none() {
-        say("warning: serving as root; --user names who may do less, and --user root this one");
+        voice.warn("serving as root; --user names who may do less, and --user root this one");
     }
 }
 
@@ -349,7 +354,15 @@ fn what_is_served(settings: &Settings) -> String {
         let root = settings.root.canonicalize().unwrap_or_else(|_| settings.root.clone());
         return root.display().to_string();
     }
-    let rules = hosts.iter().map(|host| host.rules.len()).sum();
     let counted = |n: usize, what| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    if let [host] = hosts.as_slice()
+        && host.names == ["*"]
+        && let [rules @ .., Rule { at, effect: Effect::Root(root), .. }] = host.rules.as_slice()
+        && at == "/"
+    {
+        let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+        return format!("{} with {}", root.display(), counted(rules.len(), "rule"));
+    }
+    let rules = hosts.iter().map(|host| host.rules.len()).sum();
     format!("{} with {}", counted(hosts.len(), "host"), counted(rules, "rule"))
 }

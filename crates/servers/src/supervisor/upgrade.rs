@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use measure::Instant;
 use os::process::{self, Pid};
-use os::{Address, Listener, Signal, Wake};
+use os::{Address, Listener, PidFile, Signal, Wake};
 
 use crate::shared::server::Server;
 
@@ -21,6 +21,9 @@ const VARIABLE: &str = "WEIR_UPGRADE";
 
 /// Before the address of the socket where the operator is answered.
 const ADMIN: &str = "admin ";
+
+/// Before the path of the file with this process's number.
+const PID_FILE: &str = "pid-file ";
 
 /// Another program on its way.
 pub(crate) struct Upgrade {
@@ -37,6 +40,7 @@ pub(crate) struct Inheritance {
     listeners: Vec<(Address, RawFd)>,
     /// Where the operator is answered.
     admin: Option<(Address, RawFd)>,
+    pid_file: Option<(PathBuf, RawFd)>,
 }
 
 /// Where this program lies, by the name that it was called by: where that is a link, it may lead to
@@ -64,6 +68,7 @@ impl Upgrade {
         program: &Path,
         server: &Server,
         admin: Option<(Address, &Arc<Listener>)>,
+        pid_file: Option<&PidFile>,
     ) -> io::Result<Self> {
         let ready = Wake::new()?;
         let mut text = format!("{}\n{}\n", process::id(), ready.number());
@@ -74,6 +79,13 @@ impl Upgrade {
         for (mark, address, listener) in site.chain(admin) {
             text.push_str(&format!("{} {mark}{address}\n", listener.number()));
             kept.push(listener.as_fd_ref());
+        }
+        // A line of its own for each: a path with an end of a line in it is not handed on.
+        let is_line =
+            |file: &&PidFile| file.path().to_str().is_some_and(|path| !path.contains('\n'));
+        if let Some(file) = pid_file.filter(is_line) {
+            text.push_str(&format!("{} {PID_FILE}{}\n", file.number(), file.path().display()));
+            kept.push(file.as_fd_ref());
         }
         let arguments = std::env::args_os().skip(1);
         let pid = process::spawn(program, arguments, (VARIABLE, &text), &kept)?;
@@ -93,6 +105,13 @@ impl Upgrade {
         let _ = process::signal(self.pid, signal);
     }
 
+    /// It serves: the file with a number is left to it if that is its own.
+    pub(crate) fn take_number(&self, file: PidFile) {
+        if file.is_of(self.pid) {
+            file.hand_on();
+        }
+    }
+
     /// Whether it serves.
     pub(crate) fn is_ready(&self) -> bool {
         let now = Some(measure::Duration::ZERO);
@@ -109,16 +128,19 @@ impl Inheritance {
             return None;
         }
         let ready = Wake::take_over(lines.next()?.parse().ok()?).ok()?;
-        let (mut listeners, mut admin) = (Vec::new(), None);
+        let (mut listeners, mut admin, mut pid_file) = (Vec::new(), None, None);
         for line in lines {
             let (number, said) = line.split_once(' ')?;
             let number = number.parse().ok()?;
-            match said.strip_prefix(ADMIN) {
-                Some(address) => admin = Some((address.parse().ok()?, number)),
-                None => listeners.push((said.parse().ok()?, number)),
+            if let Some(address) = said.strip_prefix(ADMIN) {
+                admin = Some((address.parse().ok()?, number));
+            } else if let Some(path) = said.strip_prefix(PID_FILE) {
+                pid_file = Some((path.into(), number));
+            } else {
+                listeners.push((said.parse().ok()?, number));
             }
         }
-        Some(Self { ready, listeners, admin })
+        Some(Self { ready, listeners, admin, pid_file })
     }
 
     /// The socket that listens there, if it was handed over: of those that are named alike the one
@@ -135,6 +157,14 @@ impl Inheritance {
     /// The same of where the operator is answered.
     pub(crate) fn admin(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
         self.admin.iter().find(|(known, _)| known == address).map(taken_over)
+    }
+
+    /// The file that has the number of who hands over, if it is that one; else whoever hands over
+    /// takes it away.
+    pub(crate) fn pid_file(&self, path: &Path) -> Option<io::Result<PidFile>> {
+        let path = std::path::absolute(path).ok()?;
+        let (known, number) = self.pid_file.as_ref()?;
+        (*known == path).then(|| PidFile::take_over(*number, known))
     }
 
     /// The sockets that a service manager handed to the program before this one.

@@ -2,12 +2,13 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use h1::{Connection, Date, Found, Loaded, Lookup, Miss, Now, Shared, Want};
 use measure::Instant;
-use site::rules::{Effect, Host, Origin, Rule, Rules};
+use site::rules::{Effect, Host, Origin, Place, Rule, Rules};
 use site::{Error, Settings, Site};
 use tempfile::TempDir;
 
@@ -58,6 +59,11 @@ impl Counter {
     /// The reply to a request, written with LF and without its end; lines of the reply end with LF,
     /// too. Dates and tags are left out.
     pub fn ask(&self, request: &str) -> String {
+        self.ask_from(None, request)
+    }
+
+    /// The same from an address.
+    pub fn ask_from(&self, source: Option<IpAddr>, request: &str) -> String {
         let mut connection = Connection::<os::File>::new(Shared::default(), self.now.at);
         let request = format!("{request}\n\n").replace('\n', "\r\n");
         connection.received(request.as_bytes(), &self.now);
@@ -65,7 +71,7 @@ impl Counter {
         loop {
             match connection.want() {
                 Want::Find(_, head) => {
-                    let found = self.site.find(&head, &self.now);
+                    let found = self.site.find(&head.sent_by(source), &self.now);
                     connection.found(found, &self.now);
                 }
                 Want::Load(_, Miss::Path(lookup)) => {
@@ -133,7 +139,10 @@ impl Counter {
 /// A host and its rules, each with the number of its place as its line.
 pub fn host(names: &[&str], rules: Vec<(&str, Effect)>) -> Host {
     let rule = |(n, (at, effect)): (usize, (&str, Effect))| {
-        let origin = Origin { file: "weir.toml".into(), line: n as u32 + 1 };
+        let origin = Origin {
+            place: Some(Place { line: n as u32 + 1, column: 1 }),
+            ..Origin::flag("weir.toml")
+        };
         Rule { at: at.into(), effect, origin }
     };
     Host {
@@ -161,4 +170,12 @@ pub fn error_page(status: u16, file: &str) -> Effect {
 pub fn auth(realm: &str, users: &[(&str, &str)]) -> Effect {
     let users = users.iter().map(|&(name, hash)| (name.into(), hash.into())).collect();
     Effect::Auth { realm: realm.into(), users }
+}
+
+pub fn allow(networks: &[&str]) -> Effect {
+    Effect::Allow(networks.iter().map(|network| network.parse().unwrap()).collect())
+}
+
+pub fn deny(networks: &[&str]) -> Effect {
+    Effect::Deny(networks.iter().map(|network| network.parse().unwrap()).collect())
 }

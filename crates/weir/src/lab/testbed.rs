@@ -15,7 +15,7 @@ pub(super) fn command() -> Command {
         Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
     };
     let up = Command::new("up")
-        .about("Makes two machines of this one, and tells how to run programs on them")
+        .about("Makes two machines of this one, and says how to run programs on them")
         .arg(limit("quota", "PERCENT", "Of one processor, what the server may use"))
         .arg(limit("memory-mb", "MB", "What the server may use, its page cache included"))
         .arg(limit("disk-mb-per-s", "MB", "What the server may read from the disk of --site"))

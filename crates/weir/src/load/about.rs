@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ArgMatches;
 use load::arrivals::{Arrivals, Gaps};
+use load::behaviour::Behaviour;
 use load::choices::Choices;
 use load::engine::Plan;
 use load::report::About;
@@ -21,6 +22,8 @@ pub(super) fn about(
     flags: &ArgMatches,
 ) -> About {
     let settings = flags::settings(flags).unwrap_or_default();
+    let headers = flags.get_many::<String>("header").unwrap_or_default();
+    let headers: Vec<&str> = headers.map(String::as_str).collect();
     let used = used(choices, plan);
     let mut knobs: BTreeMap<String, String> =
         knobs::KNOBS.iter().map(|knob| (knob.name.into(), (knob.show)(&used))).collect();
@@ -32,9 +35,12 @@ pub(super) fn about(
     let of_workload = name.into_iter().flat_map(|name| of_workload(name, &settings));
     let of_workload: Vec<(&str, String)> = of_workload.collect();
     knobs.extend(of_workload.iter().map(|(name, value)| (String::from(*name), value.clone())));
-    let said = of_workload.iter().map(|(name, value)| format!(", {name} {value}"));
+    let requests = of_requests(&used);
+    let said = of_workload.iter().chain(&requests);
+    let said = said.map(|(name, value)| format!(", {name} {value}"));
     About {
         target: url.to_string(),
+        command: command(std::env::args(), &headers),
         workload: name.unwrap_or("one URL").to_owned() + &said.collect::<String>(),
         notes: workload.notes(),
         load: load(plan, choices.processes),
@@ -46,10 +52,51 @@ pub(super) fn about(
     }
 }
 
-/// The choices with what was left to the workload.
+/// What requests were told to say.
+fn of_requests(choices: &Choices) -> Vec<(&'static str, String)> {
+    let of = |name: &'static str| {
+        let knob = knobs::KNOBS.iter().find(|knob| knob.name == name)?;
+        let (now, before) = ((knob.show)(choices), (knob.show)(&Choices::default()));
+        (now != before).then(|| (name, now.replace('\n', ", header ")))
+    };
+    ["method", "host", "header"].into_iter().filter_map(of).collect()
+}
+
+/// Fields whose values are secrets. Reports are handed on: they say that there was one.
+const SECRET: [&str; 3] = ["Authorization", "Cookie", "Proxy-Authorization"];
+
+/// A header as a report has it.
+fn without_secret(header: &str) -> String {
+    match header.split_once(':') {
+        Some((name, _)) if SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name)) => {
+            format!("{name}: (hidden)")
+        }
+        _ => String::from(header),
+    }
+}
+
+/// The call, with these headers in it, as a shell reads it again.
+fn command(arguments: impl Iterator<Item = String>, headers: &[&str]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let quoted = |word: String| {
+        // However the flag is written: `-H`, `--header`, with `=` or without.
+        let hidden = |word: String, header: &&str| word.replace(header, &without_secret(header));
+        let word = headers.iter().fold(word, hidden);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    arguments.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The choices with what was left to the workload, and without secrets.
 fn used(choices: &Choices, plan: &Plan) -> Choices {
     let Plan { behaviour, stop, .. } = plan;
+    let headers = choices.behaviour.headers.iter().map(|header| without_secret(header));
     Choices {
+        behaviour: Behaviour { headers: headers.collect(), ..choices.behaviour.clone() },
         duration: Some(stop.after.saturating_sub(stop.warm_up)),
         keeps: Some(behaviour.keeps),
         parallel: Some(behaviour.parallel),
@@ -91,5 +138,33 @@ fn rates(gaps: &Gaps) -> String {
         Gaps::Ramp { from, to, .. } => format!("{from} to {to} sessions/s, evenly"),
         Gaps::Times(times) => format!("{} sessions at their times", times.len()),
         Gaps::Poisson(mean) => format!("{}, Poisson", rates(mean)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_read_again_by_a_shell() {
+        let words = ["weir", "load", "a:80/x?y&z", "-H", "X: it's", "--host", ""];
+        let told = command(words.into_iter().map(String::from), &["X: it's"]);
+        assert_eq!(told, r"weir load 'a:80/x?y&z' -H 'X: it'\''s' --host ''");
+    }
+
+    #[test]
+    fn a_command_has_no_secrets() {
+        let rows = [
+            ("authorization:secret", "authorization: (hidden)"),
+            ("Proxy-Authorization: Basic secret", "Proxy-Authorization: (hidden)"),
+            ("Cookie: a=secret; b=secret", "Cookie: (hidden)"),
+            ("Cookies: none", "Cookies: none"),
+        ];
+        for (header, expected) in rows {
+            for flag in ["", "-H", "--header="] {
+                let words = [format!("{flag}{header}")].into_iter();
+                assert_eq!(command(words, &[header]), format!("'{flag}{expected}'"));
+            }
+        }
     }
 }

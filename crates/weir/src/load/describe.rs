@@ -27,12 +27,13 @@ pub(super) fn command() -> Command {
         "also writes these sessions to FILE for httperf's --wsesslog, which reads 1,000 of them",
     );
     Command::new("describe")
-        .about("Tells a workload's own statistics beside its model's")
+        .about("Shows a workload's own statistics beside its model's")
         .arg(flags::workload("Which [default: specweb99]"))
         .arg(flag("sessions", "N", sessions))
         .arg(flag("seed", "N", String::from("of all random numbers [default: 1]")))
         .arg(flag("wsesslog", "FILE", log))
         .args(flags::of_workloads())
+        .after_help("Examples:\n  weir load describe --workload surge --sessions 1000")
 }
 
 pub(super) fn describe(flags: &ArgMatches) -> Result<ExitCode, Failure> {

@@ -1,10 +1,10 @@
 //! The tables of knobs as flags, and flags as values.
 
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches};
 use load::choices::Choices;
 use load::engine::Failure;
 use load::knob::{self, Knob};
-use load::knobs::KNOBS;
+use load::knobs::{KNOBS, REPEATED, SHORT_FORMS};
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::workload::{self, named};
 
@@ -12,8 +12,21 @@ use crate::flags::{flag, of_table};
 
 /// What a run can be told.
 pub(super) fn run() -> impl Iterator<Item = Arg> {
-    of_table(KNOBS, Choices::default(), |_| String::new())
+    let knobs = of_table(KNOBS, Choices::default(), |_| String::new());
+    let knobs = knobs.zip(KNOBS).map(|(arg, knob)| {
+        let letter = SHORT_FORMS.iter().find(|(_, name)| *name == knob.name);
+        let arg = letter.map_or(arg.clone(), |&(letter, _)| arg.short(letter));
+        if REPEATED.contains(&knob.name) { arg.action(ArgAction::Append) } else { arg }
+    });
+    knobs.chain([threads()])
 }
+
+/// What wrk and others call threads; it is there to say how that is called here.
+fn threads() -> Arg {
+    Arg::new(THREADS).short('t').long(THREADS).num_args(0..=1).hide(true)
+}
+
+pub(super) const THREADS: &str = "threads";
 
 /// What workloads can be told.
 pub(super) fn of_workloads() -> impl Iterator<Item = Arg> {
@@ -32,6 +45,15 @@ pub(super) fn workload(help: &str) -> Arg {
     flag("workload", "NAME", format!("{help}: {names}"))
 }
 
+/// That nobody asks for threads, before anything else is said: a URL behind it is its value.
+pub(super) fn judge_threads(flags: &ArgMatches) -> Result<(), Failure> {
+    if flags.contains_id(THREADS) {
+        let what = "-t: there are no threads here; --processes N shares the load among N processes";
+        return Err(Failure::Operator(String::from(what)));
+    }
+    Ok(())
+}
+
 /// What a run was told.
 pub(super) fn choices(flags: &ArgMatches) -> Result<Choices, Failure> {
     told(KNOBS, flags)
@@ -45,7 +67,7 @@ pub(super) fn settings(flags: &ArgMatches) -> Result<Settings, Failure> {
 fn told<C: Default>(table: &[Knob<C>], flags: &ArgMatches) -> Result<C, Failure> {
     let mut of = C::default();
     for knob in table {
-        if let Some(value) = flags.get_one::<String>(knob.name) {
+        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
             knob::set(table, &mut of, knob.name, value).map_err(Failure::Operator)?;
         }
     }

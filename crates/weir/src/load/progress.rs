@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use load::engine::Plan;
 use load::report::summary;
-use load::run::{News, Standing};
+use load::run::Standing;
 use measure::Duration;
 
 use crate::terminal::{self, CLEARED};
@@ -20,20 +20,8 @@ impl<'p> Progress<'p> {
         Self { plan, is_seen: io::stderr().is_terminal() }
     }
 
-    pub(super) fn tell(&mut self, news: &News) {
-        match news {
-            News::Standing(standing) => self.stand(standing),
-            News::Stopping => {
-                self.show(&format!(
-                    "{CLEARED}weir: waits for replies; once more, and it ends without results\n"
-                ));
-                // Whoever ends it now has an empty line to go on with.
-                self.is_seen = false;
-            }
-        }
-    }
-
-    fn stand(&self, standing: &Standing) {
+    pub(super) fn tell(&self, standing: &Standing) {
+        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let latest = standing.latest.as_ref();
         let interval = latest
             .map_or(self.plan.stop.interval, |&(_, lasts_ns, _)| Duration::from_nanos(lasts_ns));
@@ -43,7 +31,11 @@ impl<'p> Progress<'p> {
             warm_up: self.plan.stop.warm_up,
             latest: latest.map(|(_, _, interval)| interval),
             interval,
-            open: usize::try_from(standing.open).unwrap_or(usize::MAX),
+            open: count(standing.open),
+            asking: count(standing.asking),
+            over: standing
+                .over_ns
+                .map(|(since, until)| (Duration::from_nanos(since), Duration::from_nanos(until))),
         };
         self.show(&format!("{CLEARED}{}", summary::progress(&progress, terminal::columns())));
     }

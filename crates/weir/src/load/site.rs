@@ -17,18 +17,29 @@ pub(super) fn command() -> Command {
     Command::new("make-site")
         .about("Makes the files of a workload, for the server that is to be measured")
         .arg(Arg::new("dir").value_name("DIR").required(true).help("Where; made if it is missing"))
-        .arg(flags::workload("Whose files [default: specweb99]"))
+        .arg(flags::workload("Whose files; it says first how many and how large they are"))
         .args(flags::of_workloads())
+        .after_help(
+            "Examples:\n  weir load make-site site --workload one-packet\n  weir load make-site \
+             site --workload specweb99 --dirs 10",
+        )
 }
 
 pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    let name = flags.get_one::<String>("workload").map_or(flags::WORKLOAD, String::as_str);
+    let Some(name) = flags.get_one::<String>("workload").map(String::as_str) else {
+        let what = "--workload is missing: say whose files are made, as in --workload one-packet; \
+                    weir load make-site --help has all names";
+        return Err(Failure::Operator(String::from(what)));
+    };
     flags::judge_workload(flags, name)?;
     let mut settings = flags::settings(flags)?;
     // The site of a log is one that is made for it.
     settings.log.is_made = true;
     let workload = load::workload::make(name, &settings).map_err(Failure::Operator)?;
     let dir = flags.get_one::<String>("dir").map_or(".", String::as_str);
+    if let Some(size) = site_files::size(workload.files()) {
+        eprintln!("weir: {dir} will have {size}");
+    }
     let is_seen = io::stderr().is_terminal();
     let mut percent = None;
     let made = site_files::make(workload.files(), Path::new(dir), |progress| {

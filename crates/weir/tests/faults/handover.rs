@@ -76,6 +76,8 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
     let mut server = home.serve(Program::Weir.path());
     let left = server.addresses[1];
     let old = workers(&server)[0];
+    // One that is stopped before would hold the reload up.
+    server.await_line("serves as process");
     stop(old);
     home.configure(combination, FIRST);
     server.signal(Signal::HUP);

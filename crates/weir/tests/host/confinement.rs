@@ -6,7 +6,8 @@ use std::process::Command;
 
 use rustix::process::geteuid;
 
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
+use crate::support::home::Home;
 use crate::support::processes::children;
 use crate::support::server::{Program, Server, as_nobody, on_every, run};
 use crate::support::wire::Wire;
@@ -106,6 +107,69 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
     });
 }
 
+/// Where links may lead is reached by workers that are confined, and by a reload more of it.
+#[test]
+fn a_link_is_followed_out_of_the_root_where_a_rule_permits() {
+    on_every(Program::Weir, |combination| {
+        let home = Home::new(Fixture::new());
+        let place = home.path("").canonicalize().expect("a home");
+        let large = pattern(LARGE_BYTES);
+        for (name, content) in [
+            ("releases/1/index.html", &b"one"[..]),
+            ("releases/1/large.bin", &large),
+            ("releases/2/index.html", b"two"),
+            ("more/index.html", b"more"),
+            ("secrets/index.html", b"SECRET"),
+        ] {
+            write(&place.join(name), content);
+        }
+        let link = |to: &str, name: &str| {
+            let next = home.path("next");
+            symlink(place.join(to), &next).expect("a link");
+            fs::rename(next, home.site.root().join(name)).expect("in its place");
+        };
+        for (to, name) in [("releases/1", "current"), ("more", "more"), ("secrets", "secrets")] {
+            link(to, name);
+        }
+        let configure = |places: &str| {
+            let rules = format!(
+                "listen = \"127.0.0.1:0\"\nlandlock = \"on\"\nidle-grace-ms = 60000\n\
+                 [[host]]\nnames = \"weir.test\"\nroot = {:?}\n\
+                 [[host.rule]]\nat = \"/\"\nfollow-links = {places}\n",
+                home.site.root(),
+            );
+            home.configure(combination, &rules);
+        };
+        configure("[\"releases\"]");
+        let mut server = home.serve(Program::Weir.path());
+        let shows = |server: &Server, target: &str, expected: Result<&[u8], &str>| {
+            let expected = expected.map(<[u8]>::to_vec).map_err(String::from);
+            let is_it = || server.fetch(target) == expected;
+            assert!(await_true(PATIENCE, is_it), "{combination} {target}");
+        };
+        shows(&server, "/current/", Ok(b"one"));
+        shows(&server, "/current/large.bin", Ok(&large));
+        shows(&server, "/more/", Err("status 404"));
+        shows(&server, "/secrets/", Err("status 404"));
+        link("secrets", "current");
+        shows(&server, "/current/", Err("status 404"));
+        link("releases/2", "current");
+        shows(&server, "/current/", Ok(b"two"));
+        configure("[\"releases\", \"more\"]");
+        server.signal(rustix::process::Signal::HUP);
+        server.await_line("retires");
+        shows(&server, "/more/", Ok(b"more"));
+        shows(&server, "/current/", Ok(b"two"));
+        shows(&server, "/secrets/", Err("status 404"));
+        // A place that is not there changes nothing.
+        configure("[\"releases\", \"nowhere\"]");
+        server.signal(rustix::process::Signal::HUP);
+        server.await_line("not reloaded: ");
+        shows(&server, "/more/", Ok(b"more"));
+        server.stop();
+    });
+}
+
 #[test]
 fn who_cannot_be_found_or_become_is_told_in_one_line() {
     let check = |code: Option<i32>, errors: &str, expected: i32, says: &[&str]| {
@@ -161,6 +225,44 @@ fn a_log_that_the_user_may_not_write_is_told() {
     let (code, _, errors) = run(command.arg("--access-log").arg(&log)).expect("the binary runs");
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("--access-log") && errors.lines().count() == 1, "{errors}");
+}
+
+/// A check tries what each of the two users opens: who starts the server, and who serves.
+#[test]
+fn a_check_is_that_of_who_would_open() {
+    let home = tempfile::tempdir().expect("a directory");
+    for (name, mode) in [("", 0o755), ("site", 0o755), ("closed", 0o700), ("open", 0o777)] {
+        let place = home.path().join(name);
+        fs::create_dir_all(&place).expect("a directory");
+        fs::set_permissions(place, Permissions::from_mode(mode)).expect("its mode");
+    }
+    let denied = "Permission denied (os error 13); name a file to write";
+    let log = |line: u32| format!("{line}:14: access-log: closed/log: {denied}");
+    let trace = |line: u32| format!("{line}:9: trace: closed/trace: {denied}");
+    let both = "trace = \"closed/trace\"\naccess-log = \"closed/log\"\n";
+    // By root, and by who may not become anybody.
+    let rows: [(&str, &[String], &[String]); 4] = [
+        (both, &[], &[trace(2), log(3)]),
+        (&format!("user = \"nobody\"\n{both}"), &[log(4)], &[trace(3), log(4)]),
+        (&format!("user = \"daemon\"\n{both}"), &[log(4)], &[]),
+        ("trace = \"closed/trace\"\naccess-log = \"open/log\"\n", &[], &[trace(2)]),
+    ];
+    for (text, by_root, by_nobody) in rows {
+        fs::write(home.path().join("weir.toml"), format!("root = \"site\"\n{text}")).expect("it");
+        let arguments = ["check", "weir.toml"].map(str::to_owned);
+        let mut root = Command::new(Program::Weir.path());
+        root.args(&arguments);
+        let nobody = as_nobody(home.path(), &arguments);
+        for (mut command, expected) in [(root, by_root), (nobody, by_nobody)] {
+            command.current_dir(home.path());
+            let (code, _, errors) = run(&mut command).expect("the binary runs");
+            let told: Vec<_> = errors.lines().collect();
+            let expected = expected.iter().map(|line| format!("weir: weir.toml:{line}"));
+            assert_eq!(told, expected.collect::<Vec<_>>(), "{text}");
+            assert_eq!(code, Some(if told.is_empty() { 0 } else { 2 }), "{text}");
+        }
+        assert!(fs::read_dir(home.path().join("closed")).expect("it").next().is_none(), "{text}");
+    }
 }
 
 /// Most homes are closed to him, and some are none; that of whoever has none is no reason to serve

@@ -100,7 +100,7 @@ fn connections_fit_into_the_memory_of_a_control_group() {
             let mut server = group.serve(combination, &site, flags);
             let told = server.await_line("limits: ");
             assert!(told.contains(&format!("bound by {bound})")), "{combination}: {told}");
-            let memory = format!(" of {mib} MiB of the control group");
+            let memory = format!("the control group has {mib} MiB");
             assert!(told.contains(&memory), "{combination}: {told}");
             if bound == "memory" {
                 // Half of it, to as many digits as the document has.

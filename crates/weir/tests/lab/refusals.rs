@@ -34,7 +34,10 @@ fn wrong_usage_is_one_line_that_names_the_mend() {
         (&["lab", "--seconds", "soon"], "--seconds soon: has to be seconds, from 0.1 to 86400"),
         (&["lab", "--workload", "all"], "--workload all: has to be one of one-packet, "),
         (&["lab", "--loopback", "--round-trip-ms", "5"], "the loopback has no delay: "),
-        (&["lab", "--repeat", "5"], "unexpected argument '--repeat' found; see weir lab --help"),
+        (
+            &["lab", "--repeat", "5"],
+            "unexpected argument '--repeat' found; did you mean `--repeats`? see weir lab --help",
+        ),
         (&["lab", "tune", "sped"], "unexpected argument 'sped' found; see weir lab tune --help"),
         (&["lab", "again"], "<DIR>; see weir lab again --help"),
         (&["lab", "again", "/no/such/place"], "/no/such/place: there are no results"),

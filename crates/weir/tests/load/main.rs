@@ -7,6 +7,7 @@ mod runs;
 mod sites;
 #[path = "../support/mod.rs"]
 mod support;
+mod waiting;
 
 use std::path::Path;
 use std::process::Command;

@@ -19,13 +19,41 @@ use crate::{load, report, serve};
 fn nobody_answers() {
     let (_socket, address) = nobody();
     let url = format!("http://{address}/");
-    let report = report(&[&url, "--rate", "100", "--duration", "0.1"]);
+    let how = [url.as_str(), "--rate", "100", "--duration", "0.1", "--probe", "off"];
+    let report = report(&how);
     assert_eq!(report["outcomes"], serde_json::json!({ "connrefused": 10 }));
     assert_eq!(report["is_valid"], false);
-    let (status, summary, _) = load(&[&url, "--rate", "100", "--duration", "0.1"]);
+    let (status, summary, _) = load(&how);
     assert_eq!(status, Some(1), "{summary}");
-    let words = ["connrefused", "INVALID", "no reply came whole"];
+    let words = ["connrefused", "INVALID\n  FAILS answered: no reply came whole"];
     assert!(words.iter().all(|word| summary.contains(word)), "{summary}");
+}
+
+#[test]
+fn that_nobody_is_there_is_told_before_the_run() {
+    let home = tempfile::tempdir().expect("a folder");
+    let json = home.path().join("old.json");
+    fs::write(&json, "old results").expect("a file");
+    let (_socket, address) = nobody();
+    let says = |address: SocketAddr, how: &[&str], expected: &str| {
+        let (status, output, errors) = load(&[&[address.to_string().as_str()], how].concat());
+        assert_eq!((status, output.as_str()), (Some(3), ""), "{how:?}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{how:?}: {errors}");
+        let begin = format!("weir: {address}: ");
+        assert!(errors.starts_with(&begin) && errors.contains(expected), "{how:?}: {errors}");
+    };
+    let other = format!("nobody listens at {address}; start the server, or say another address");
+    says(address, &[], &other);
+    says(address, &["--processes", "2", "--json", json.to_str().expect("a name")], &other);
+    assert_eq!(fs::read_to_string(json).expect("it is there"), "old results");
+    // Who comes from that port alone meets itself, where nobody has it.
+    let (free, address) = nobody();
+    drop(free);
+    if let Err(error) = os::Socket::takes_ports(&(address.port()..=address.port())) {
+        return eprintln!("skipped: before Linux 6.3 nobody can choose ports: {error}");
+    }
+    let own = format!("{0}-{0}", address.port());
+    says(address, &["--ports", &own], "nobody listens, and the connection met itself; start");
 }
 
 #[test]
@@ -48,6 +76,8 @@ fn a_url_is_asked_for_at_every_pace() {
         (&["--rate", "200", "--duration", "0.2", "--processes", "2"], Some(40)),
         (&["--rate", "200", "--duration", "0.2", "--sources", "127.0.0.2-127.0.0.4"], Some(40)),
         (&["--rate", "200", "--duration", "0.2", "--conditional", "1"], Some(40)),
+        (&["-c", "4", "-n", "40"], Some(40)),
+        (&["-r", "200", "-d", "200ms"], Some(40)),
     ];
     for (how, expected) in rows {
         let report = report(&[&[url.as_str()], *how].concat());
@@ -61,7 +91,52 @@ fn a_url_is_asked_for_at_every_pace() {
         }
         assert!(good > 0 && expected.is_none_or(|expected| good == expected), "{how:?}: {good}");
     }
+    // Few, and all at once: a closed loop has no schedule that they could be behind.
+    let (status, summary, _) = load(&[&url, "-c", "64", "-n", "100"]);
+    assert_eq!(status, Some(0), "{summary}");
+    let bare = url.trim_start_matches("http://");
+    let report = report(&[bare, "-n", "3"]);
+    assert_eq!(report["outcomes"], serde_json::json!({ "good": 3 }));
+    assert_eq!(report["about"]["target"], url.as_str());
     server.stop();
+}
+
+#[test]
+fn what_does_not_hold_is_told_and_fails() {
+    let (address, asked) = answering();
+    thread::spawn(move || asked.into_iter().count());
+    let url = format!("http://{address}/");
+    let how = ["-c", "1", "-n", "3", "--keeps", "request"];
+    let expected = ["--expect", "failed<=0%", "--expect", "good>1000000000/s"];
+    let (status, summary, _) = load(&[&[url.as_str()], &how[..], &expected].concat());
+    assert_eq!(status, Some(1), "{summary}");
+    let line = |begin: &str| summary.lines().find(|line| line.starts_with(begin)).expect(begin);
+    let held = line("  failed<=0% ");
+    assert!(held.contains(" 0 % ") && held.ends_with("holds"), "{summary}");
+    assert!(line("  good>1000000000/s ").ends_with("/s  FAILS"), "{summary}");
+    let (status, report, _) =
+        load(&[&[url.as_str()], &how[..], &expected, &["--json", "-"]].concat());
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((status, &report["expected"][1]["holds"]), (Some(1), &Value::Bool(false)));
+    assert_eq!(report["about"]["knobs"]["expect"], "failed<=0% good>1000000000/s");
+}
+
+#[test]
+fn reports_are_compared() {
+    let (address, asked) = answering();
+    thread::spawn(move || asked.into_iter().count());
+    let url = format!("http://{address}/");
+    let home = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| home.path().join(name).to_str().expect("a name").to_owned();
+    let (a, b) = (path("a.json"), path("b.json"));
+    let how = ["-c", "1", "-n", "3", "--keeps", "request", "--json"];
+    load(&[&[url.as_str()], &how[..], &[&a]].concat());
+    load(&[&[format!("{url}b").as_str()], &how[..], &[&b]].concat());
+    let (status, told, errors) = load(&["compare", &a, &b]);
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{told}");
+    let words = ["replies/s ", "p50 ", "p99 ", "failed ", "Repeat both", "path: / in A, /b in B"];
+    assert!(words.iter().all(|words| told.contains(words)), "{told}");
+    assert!(!told.contains("--json"), "{told}");
 }
 
 /// Judged from below alone: a slow machine takes longer.
@@ -179,8 +254,61 @@ fn whoever_has_seen_enough_ends_a_run_and_gets_its_results() {
     }
 }
 
-/// A server that answers each connection once and tells of it.
-pub(crate) fn answering() -> (SocketAddr, Receiver<()>) {
+#[test]
+fn requests_say_what_they_are_told_to() {
+    let home = tempfile::tempdir().expect("a folder");
+    let list = home.path().join("list");
+    fs::write(&list, "/a\n").expect("a list");
+    let list = format!("urls:{}", list.display());
+    let said = ["-H", "X-One: a, b", "-H", "x-one: c", "--host", "a.example", "-m", "HEAD"];
+    // What is asked for.
+    let rows: [&[&str]; 3] = [&[], &["--workload", "one-packet"], &["--workload", &list]];
+    for asked in rows {
+        let (address, heads) = answering();
+        let url = format!("http://{address}/");
+        let how = ["--clients", "1", "--sessions", "2", "--keeps", "request"];
+        let report = report(&[&[url.as_str()], asked, &how, &said].concat());
+        for _ in 0..2 {
+            let head = heads.recv_timeout(PATIENCE).expect("a request");
+            let is_head = head.starts_with("HEAD /");
+            let words = ["\r\nHost: a.example\r\n", "\r\nX-One: a, b\r\nx-one: c\r\n"];
+            assert!(is_head && words.iter().all(|words| head.contains(words)), "{head}");
+        }
+        let about = &report["about"];
+        let knobs = ["header", "host", "method"].map(|name| about["knobs"][name].clone());
+        assert_eq!(knobs, ["X-One: a, b\nx-one: c", "a.example", "HEAD"], "{about}");
+        let command = about["command"].as_str().expect("a command");
+        assert!(command.contains("-H 'X-One: a, b' -H 'x-one: c' --host a.example"), "{command}");
+        let workload = about["workload"].as_str().expect("a workload");
+        let words = ", method HEAD, host a.example, header X-One: a, b, header x-one: c";
+        assert!(workload.ends_with(words), "{workload}");
+    }
+}
+
+/// Reports are handed on.
+#[test]
+fn secrets_stay_at_home() {
+    let (address, heads) = answering();
+    let url = format!("http://{address}/");
+    let secrets = ["-H", "authorization:Basic secret", "--header=Cookie: a=secret"];
+    let how = ["-c", "1", "-n", "1", "--keeps", "request", "-HProxy-Authorization: secret"];
+    let report = report(&[&[url.as_str()], &secrets[..], &how].concat());
+    let head = heads.recv_timeout(PATIENCE).expect("a request");
+    assert_eq!(head.matches("secret").count(), 3, "{head}");
+    assert!(!report.to_string().contains("secret"), "{report}");
+    let hidden = ["authorization", "Cookie", "Proxy-Authorization"];
+    let hidden = hidden.map(|name| format!("{name}: (hidden)"));
+    let about = &report["about"];
+    assert_eq!(about["knobs"]["header"], hidden.join("\n"));
+    let command = about["command"].as_str().expect("a command");
+    assert!(hidden.iter().all(|field| command.contains(field)), "{command}");
+    thread::spawn(move || heads.into_iter().count());
+    let (_, summary, _) = load(&[&[url.as_str()], &secrets[..], &how].concat());
+    assert!(summary.contains(&hidden[0]) && !summary.contains("secret"), "{summary}");
+}
+
+/// A server that answers each connection once and tells the head of what was asked.
+pub(crate) fn answering() -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let (told, asked) = mpsc::channel();
@@ -188,9 +316,12 @@ pub(crate) fn answering() -> (SocketAddr, Receiver<()>) {
         for client in listener.incoming() {
             let mut client = client.expect("a client");
             let mut head = [0; 1024];
-            let _ = client.read(&mut head);
+            // Who looks whether somebody is there asks nothing.
+            let Some(count) = client.read(&mut head).ok().filter(|&count| count > 0) else {
+                continue;
+            };
             let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-            if told.send(()).is_err() {
+            if told.send(String::from_utf8_lossy(&head[..count]).into_owned()).is_err() {
                 return;
             }
         }

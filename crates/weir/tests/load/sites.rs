@@ -11,6 +11,9 @@ fn made(dir: &Path, knobs: &[&str]) -> String {
     let dir = dir.to_str().expect("a name");
     let (status, output, errors) = load(&[&["make-site", dir], knobs].concat());
     assert_eq!(status, Some(0), "{knobs:?}: {output}{errors}");
+    let is_sized =
+        errors.starts_with(&format!("weir: {dir} will have ")) && errors.contains("files, ");
+    assert!(is_sized && errors.lines().count() == 1, "{knobs:?}: {errors}");
     output
 }
 
@@ -37,6 +40,13 @@ fn workloads_ask_for_what_was_made() {
         assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{knobs:?}: {outcomes:?}");
         server.stop();
     }
+}
+
+#[test]
+fn what_cannot_be_written_is_told() {
+    let (status, _, errors) = load(&["make-site", "/dev/null/site", "--workload", "one-packet"]);
+    let told = errors.lines().last().expect("a line");
+    assert!(status == Some(3) && told.starts_with("weir: cannot write /dev/null/site"), "{errors}");
 }
 
 #[test]
@@ -113,7 +123,7 @@ fn sessions_are_written_for_others_and_read_again() {
     let log = home.path().join("log");
     let log = log.to_str().expect("a name");
     let knobs = ["--dirs", "1", "--think-scale", "0.001"];
-    made(&site, &knobs);
+    made(&site, &[&["--workload", "specweb99"], &knobs[..]].concat());
     let describe = ["describe", "--sessions", "20", "--wsesslog", log];
     let (status, told, errors) = load(&[&describe[..], &knobs].concat());
     assert_eq!(status, Some(0), "{told}{errors}");

@@ -50,7 +50,7 @@ pub(crate) struct Server {
     pub(crate) said: String,
     key: u8,
     /// Kept open, or the server's next line would break a pipe.
-    stdout: BufReader<std::process::ChildStdout>,
+    stdout: BufReader<io::PipeReader>,
 }
 
 impl Program {
@@ -198,16 +198,20 @@ impl Combination {
 impl Server {
     /// Starts `command` and reads from its output where it listens.
     pub(crate) fn start(mut command: Command, key: u8) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        // One pipe: what it says at its start, and its error log.
+        let (read, write) = io::pipe().expect("a pipe");
+        command.stdin(Stdio::null()).stdout(write.try_clone().expect("it again")).stderr(write);
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+        // It has the other end, too.
+        let command = format!("{:?}", { command });
+        let mut stdout = BufReader::new(read);
         match listening(&mut stdout) {
             Ok((said, addresses)) => {
                 Self { child, address: addresses[0], addresses, said, key, stdout }
             }
             Err(said) => {
                 let _ = child.kill();
-                panic!("{command:?} ended with {:?} before it listened: {said}", child.wait());
+                panic!("{command} ended with {:?} before it listened: {said}", child.wait());
             }
         }
     }

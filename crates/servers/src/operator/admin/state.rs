@@ -25,8 +25,12 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
             "admission": admission(server, place),
         })
     });
-    // Without /proc nothing is told rather than zeros.
+    // Without /proc nothing is told rather than zeros. The kernel counts since it began.
+    let before = server.dropped_before;
     let drops = os::queue_drops::queue_drops().ok();
+    let overflows =
+        drops.map(|drops| drops.listen_overflows.saturating_sub(before.listen_overflows));
+    let drops = drops.map(|drops| drops.listen_drops.saturating_sub(before.listen_drops));
     let settings = &server.settings;
     let architecture = server.architecture;
     json!({
@@ -39,8 +43,8 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         "connections_max": server.connections_max * server.counters.workers(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),
-        "overflows": drops.map(|drops| drops.listen_overflows),
-        "drops": drops.map(|drops| drops.listen_drops),
+        "overflows": overflows,
+        "drops": drops,
     })
 }
 

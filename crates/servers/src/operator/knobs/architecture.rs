@@ -10,15 +10,15 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "listen",
         value: "ADDR",
-        reason: "host:port, [v6]:port, port, unix:PATH or fd:N; may be given several times. Port \
-                 8080 needs no privilege",
+        reason: "host:port, [v6]:port, port, unix:PATH or fd:N; may be given several times. A \
+                 port alone is all addresses, of IPv6 and IPv4; 8080 needs no privilege",
         takes: Takes::All,
         set: |s, v| {
             s.listen.push(v.parse()?);
             Ok(())
         },
         show: |s| match s.listen.as_slice() {
-            [] => String::from("0.0.0.0:8080"),
+            [] => String::from(":8080"),
             some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         },
     },

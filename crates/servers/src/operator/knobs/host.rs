@@ -1,6 +1,7 @@
 //! Knobs of the host: what a worker may do there, and whom it believes.
 
-use os::Network;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use super::values::{named, number, put};
 use super::{Knob, Takes};
@@ -10,8 +11,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "user",
         value: "NAME|off",
-        reason: "whom the server becomes once it listens, name or number: root is needed for a \
-                 port below 1024 and for nothing after",
+        reason: "the user that the server runs as once it listens, name or number: root is needed \
+                 for a port below 1024 and for nothing after",
         takes: Takes::All,
         set: |s, v| put(&mut s.user, Ok(name(v))),
         show: |s| s.user.clone().unwrap_or_else(|| String::from("off")),
@@ -49,25 +50,25 @@ pub(super) const KNOBS: &[Knob] = &[
                  address then stands in the log; everybody else is turned away. Several with \
                  commas, or given several times",
         takes: Takes::All,
-        set: |s, v| {
-            if v == "off" {
-                return put(&mut s.proxy_protocol, Ok(Vec::new()));
-            }
-            let networks =
-                v.split(',').map(str::parse::<Network>).collect::<Result<Vec<_>, _>>()?;
-            s.proxy_protocol.extend(networks);
-            Ok(())
-        },
-        show: |s| match s.proxy_protocol.as_slice() {
-            [] => String::from("off"),
-            some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-        },
+        set: |s, v| extend(&mut s.proxy_protocol, v),
+        show: |s| listed(&s.proxy_protocol),
+    },
+    Knob {
+        name: "trusted-proxies",
+        value: "ADDR[/BITS]|unix|off",
+        reason: "proxies that say in each request whose it is: X-Forwarded-For, walked from the \
+                 right, of which the first address that is no such proxy's counts in the log, for \
+                 limits and for rules. unix: whoever connects through a Unix socket. Everybody \
+                 else's is ignored. Several with commas, or given several times",
+        takes: Takes::All,
+        set: |s, v| extend(&mut s.trusted_proxies, v),
+        show: |s| listed(&s.trusted_proxies),
     },
     Knob {
         name: "address-connections-max",
         value: "0..1000000 connections",
-        reason: "of one address (IPv6: of one /64) in each process; more are closed at once. 0, \
-                 off: many people may share an address",
+        reason: "of one address (IPv6: of one /64) in each process; more are closed at once. Those \
+                 of --trusted-proxies are not counted. 0, off: many people may share an address",
         takes: Takes::All,
         set: |s, v| put(&mut s.quota.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.quota.connections_max.to_string(),
@@ -87,13 +88,29 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "that one address (IPv6: one /64) may get wrong in each process, a minute's worth \
                  of them at once; more are answered 429 before they are verified. Who mistypes \
                  needs a few, and a day's 28,800 guesses are a short list of words. 0, off: for a \
-                 server behind a proxy that says no PROXY header, whose clients all have one \
-                 address",
+                 server behind a proxy that does not say whose its requests are, whose clients all \
+                 have one address",
         takes: Takes::All,
         set: |s, v| put(&mut s.auth_failures_per_min, number(v, 0, 1_000_000)),
         show: |s| s.auth_failures_per_min.to_string(),
     },
 ];
+
+/// Adds what stands between commas; `off` takes all away.
+fn extend<T: FromStr<Err = String>>(list: &mut Vec<T>, text: &str) -> Result<(), String> {
+    if text == "off" {
+        return put(list, Ok(Vec::new()));
+    }
+    list.extend(text.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?);
+    Ok(())
+}
+
+fn listed<T: Display>(list: &[T]) -> String {
+    match list {
+        [] => String::from("off"),
+        some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    }
+}
 
 fn name(text: &str) -> Option<String> {
     (text != "off").then(|| String::from(text))

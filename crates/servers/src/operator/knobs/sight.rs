@@ -1,40 +1,39 @@
 //! Knobs of what the operator sees.
 
-use std::path::PathBuf;
-
-use super::values::{named, path, put, shown};
+use super::values::{file, named, put, shown};
 use super::{Knob, Takes};
-use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Level, LogFormat};
+use crate::shared::settings::{ADMIN_DEFAULT, AdminAt, Level, LogFormat, LogTo};
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "access-log",
-        value: "FILE|off",
-        reason: "one line per reply, written by a thread of its own; opened again on SIGUSR1",
+        value: "FILE|stdout|stderr|-|off",
+        reason: "one line per reply, written by a thread of its own; a file is opened again on \
+                 SIGUSR1. -: stdout",
         takes: Takes::All,
-        set: |s, v| put(&mut s.access_log, Ok(path(v))),
-        show: |s| shown(s.access_log.as_ref()),
+        set: |s, v| put(&mut s.access_log, Ok((v != "off").then(|| log_to(v, LogTo::Stdout)))),
+        show: |s| s.access_log.as_ref().map_or_else(|| "off".into(), LogTo::to_string),
     },
     Knob {
         name: "log-format",
         value: "common|combined|json",
-        reason: "of the access log; combined adds referer and user agent, json tells most",
+        reason: "of the access log; combined adds referer and user agent, json has most",
         takes: Takes::All,
         set: |s, v| put(&mut s.log_format, named(v, &LogFormat::ALL, LogFormat::name)),
         show: |s| String::from(s.log_format.name()),
     },
     Knob {
         name: "error-log",
-        value: "FILE|stderr",
-        reason: "what went wrong and what changed; opened again on SIGUSR1",
+        value: "FILE|stdout|stderr|-",
+        reason: "what went wrong and what changed; a file is opened again on SIGUSR1. -: stderr",
         takes: Takes::All,
-        set: |s, v| put(&mut s.error_log, Ok((v != "stderr").then(|| PathBuf::from(v)))),
-        show: |s| s.error_log.as_ref().map_or("stderr".into(), |path| path.display().to_string()),
+        set: |s, v| put(&mut s.error_log, Ok(log_to(v, LogTo::Stderr))),
+        show: |s| s.error_log.to_string(),
     },
     Knob {
         name: "log-level",
         value: "error|warn|info|debug",
-        reason: "the least urgent that the error log tells",
+        reason: "the least urgent that the error log has",
         takes: Takes::All,
         set: |s, v| put(&mut s.log_level, named(v, Level::ALL, Level::name)),
         show: |s| String::from(s.log_level.name()),
@@ -45,7 +44,7 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "one line per reply that says which process and thread did which step; for \
                  learning and for tests, not for speed",
         takes: Takes::All,
-        set: |s, v| put(&mut s.trace, Ok(path(v))),
+        set: |s, v| put(&mut s.trace, file(v)),
         show: |s| shown(s.trace.as_ref()),
     },
     Knob {
@@ -54,8 +53,18 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "one line per look at who waits to be accepted, up to 500 a second in a flood: \
                  what was seen and what was set, to be replayed; for learning",
         takes: Takes::All,
-        set: |s, v| put(&mut s.admission_log, Ok(path(v))),
+        set: |s, v| put(&mut s.admission_log, file(v)),
         show: |s| shown(s.admission_log.as_ref()),
+    },
+    Knob {
+        name: "pid-file",
+        value: "FILE|off",
+        reason: "where the number of the process is that signals are for; after SIGUSR2 that of \
+                 the new program. Removed at the end, or emptied where --user may not remove it. \
+                 Nothing serves with a file that another living process has",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.pid_file, file(v)),
+        show: |s| shown(s.pid_file.as_ref()),
     },
     Knob {
         name: "admin",
@@ -78,3 +87,13 @@ pub(super) const KNOBS: &[Knob] = &[
         },
     },
 ];
+
+/// `dash`: what a dash stands for.
+fn log_to(text: &str, dash: LogTo) -> LogTo {
+    match text {
+        "-" => dash,
+        "stdout" => LogTo::Stdout,
+        "stderr" => LogTo::Stderr,
+        path => LogTo::File(path.into()),
+    }
+}

@@ -44,6 +44,11 @@ pub(super) fn on_off(value: bool) -> String {
     String::from(if value { "on" } else { "off" })
 }
 
+/// A file, which the standard output is not: it would be the name of one.
+pub(super) fn file(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == "-" { Err("a file's name, or off".into()) } else { Ok(path(text)) }
+}
+
 pub(super) fn path(text: &str) -> Option<PathBuf> {
     (text != "off").then(|| PathBuf::from(text))
 }

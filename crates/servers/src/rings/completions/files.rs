@@ -68,7 +68,7 @@ impl Completions<'_> {
             Joined::First => {}
         }
         let begun = self.books.disk.begin();
-        let opening = self.books.server.site.open(&lookup);
+        let opening = self.books.open(&lookup);
         self.books.disk.end(&begun);
         self.books.translated(dialog, tag);
         let Some(part) = opening.unread().filter(|part| !part.is_empty()) else {

@@ -2,26 +2,58 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::{Duration, Instant};
+use os::Output;
 
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::{By, ErrorLog, Seldom};
 use crate::shared::orders::Orders;
-use crate::shared::settings::Level;
+use crate::shared::settings::{Level, LogTo};
 
 /// How often lost lines are told: a full disk stays full for longer than that.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
+/// How long a reader of what was inherited may let a line wait: longer than any that is alive.
+const READER_MS: u32 = 1000;
+
+/// Where an access log goes, as all workers of a server have it.
+pub(crate) enum Target {
+    /// Each worker opens it.
+    File(PathBuf),
+    /// Taken before there were workers: who is confined could not any more.
+    Inherited(Arc<Mutex<Output>>, LogTo),
+}
+
+impl Target {
+    /// Takes what was inherited; looks whether a file can be written.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(crate) fn take(to: &LogTo) -> io::Result<Self> {
+        let inherited = |output| Self::Inherited(Arc::new(Mutex::new(output)), to.clone());
+        match to {
+            LogTo::File(path) => os::output::append(path).map(|_| Self::File(path.clone())),
+            LogTo::Stdout => Output::stdout().map(inherited),
+            LogTo::Stderr => Output::stderr().map(inherited),
+        }
+    }
+
+    /// The number of the descriptor that a worker needs.
+    pub(crate) fn number(&self) -> Option<RawFd> {
+        match self {
+            Self::File(_) => None,
+            Self::Inherited(output, _) => Some(locked(output).number()),
+        }
+    }
+}
+
 /// A worker's access log, as the thread that writes it has it.
 pub(super) struct Written {
-    path: PathBuf,
-    /// None while it cannot be opened.
-    open: Option<Open>,
-    /// Of the order to open it again that was obeyed last.
-    generation: u64,
+    place: Place,
     /// Lines lost and not yet told.
     lost: u64,
     told: Seldom,
@@ -29,6 +61,18 @@ pub(super) struct Written {
     orders: Orders,
     counters: Counters,
     errors: Arc<ErrorLog>,
+}
+
+enum Place {
+    File {
+        path: PathBuf,
+        /// None while it cannot be opened.
+        open: Option<Open>,
+        /// Of the order to open it again that was obeyed last.
+        generation: u64,
+    },
+    /// The standard output or error output, and which.
+    Inherited(Arc<Mutex<Output>>, LogTo),
 }
 
 struct Open {
@@ -39,18 +83,23 @@ struct Open {
 
 impl Written {
     pub(super) fn new(
-        path: &Path,
+        to: &Target,
         worker: usize,
         orders: &Orders,
         counters: &Counters,
         errors: &Arc<ErrorLog>,
     ) -> Self {
-        let generation = orders.logs_generation();
+        let place = match to {
+            Target::File(path) => Place::File {
+                path: path.clone(),
+                // If that fails the first lines do again, and tell.
+                open: Open::at(path).ok(),
+                generation: orders.logs_generation(),
+            },
+            Target::Inherited(output, to) => Place::Inherited(Arc::clone(output), to.clone()),
+        };
         Self {
-            path: path.to_owned(),
-            // If that fails the first lines do again, and tell.
-            open: Open::at(path).ok(),
-            generation,
+            place,
             lost: 0,
             told: Seldom::new(TOLD_EVERY),
             worker,
@@ -60,14 +109,15 @@ impl Written {
         }
     }
 
-    /// Writes lines; those that the disk does not take are lost and counted.
+    /// Writes lines; those that are not taken are lost and counted.
     pub(super) fn write(&mut self, lines: &[u8], now: Instant) {
         self.open_again();
-        let written = match &mut self.open {
-            Some(open) => open.write(lines),
-            None => Open::at(&self.path)
+        let written = match &mut self.place {
+            Place::File { open: Some(open), .. } => open.write(lines),
+            Place::File { open, path, .. } => Open::at(path)
                 .map_err(|e| (0, e))
-                .and_then(|open| self.open.insert(open).write(lines)),
+                .and_then(|opened| open.insert(opened).write(lines)),
+            Place::Inherited(output, _) => locked(output).write_lines(lines, READER_MS),
         };
         if let Err((written, why)) = written {
             let lost = count(&lines[written..]);
@@ -86,20 +136,21 @@ impl Written {
     }
 
     fn open_again(&mut self) {
-        let generation = self.orders.logs_generation();
-        if core::mem::replace(&mut self.generation, generation) == generation {
+        let Place::File { path, open, generation } = &mut self.place else { return };
+        let ordered = self.orders.logs_generation();
+        if core::mem::replace(generation, ordered) == ordered {
             return;
         }
-        match Open::at(&self.path) {
-            Ok(open) => {
-                self.open = Some(open);
+        match Open::at(path) {
+            Ok(opened) => {
+                *open = Some(opened);
                 self.tell(Level::Info, "is open again");
             }
-            Err(e) if self.open.is_some() => self.tell(
+            Err(e) if open.is_some() => self.tell(
                 Level::Warn,
                 &format!(
-                    "cannot be opened again: {e}; the file that was open goes on; mend the path \
-                     and send SIGUSR1"
+                    "cannot be opened again: {e}; the file that was open goes on; correct the \
+                     path and send SIGUSR1"
                 ),
             ),
             // The lines that follow are lost, and that is told.
@@ -120,7 +171,10 @@ impl Written {
     }
 
     fn tell(&self, level: Level, what: &str) {
-        let text = format!("access log {} {what}", self.path.display());
+        let text = match &self.place {
+            Place::File { path, .. } => format!("access log {} {what}", path.display()),
+            Place::Inherited(_, to) => format!("access log {to} {what}"),
+        };
         self.errors.write(level, By::Worker(self.worker), &text);
     }
 }
@@ -164,4 +218,9 @@ impl Open {
 /// How many lines end in these bytes.
 fn count(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+// A line that somebody who panicked has left unfinished is ended before the next.
+fn locked(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
 }

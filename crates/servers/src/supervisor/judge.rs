@@ -1,0 +1,106 @@
+//! What of the settings cannot be, found before anything is opened. A mistake is a line for the
+//! operator, the same that a start would refuse to serve with.
+
+use std::io;
+
+use os::{Listener, PidFile, output};
+
+use super::{confine, start};
+use crate::architectures;
+use crate::operator::admin;
+use crate::shared::settings::{AdminAt, LogTo, Settings};
+
+/// All that [`serve`](super::serve) would refuse of these settings but for the site: what they
+/// name is tried, and nothing made, written or locked. What somebody else has at the moment, a port
+/// or the file of the process's number, is no mistake.
+///
+/// From then on the calling process is the user that the settings name, if it may become that: what
+/// is opened as that user is tried so. Where it may not, whoever starts the server has other rights
+/// than the caller, and what the caller may not do is no mistake.
+#[must_use]
+pub fn judge(settings: &Settings) -> Vec<String> {
+    let mut mistakes = knobs(settings);
+    mistakes.extend(confine::lacking(settings));
+    let mut refused = of_who_starts(settings);
+    let identity = confine::identity(settings);
+    let is_it = identity.is_ok_and(|who| confine::become_identity(who.as_ref()).is_ok());
+    refused.extend(of_the_user(settings));
+    refused.retain(|(error, _)| is_it || *error != io::ErrorKind::PermissionDenied);
+    mistakes.extend(refused.into_iter().map(|(_, line)| line));
+    mistakes
+}
+
+/// What a single knob cannot judge by itself: knobs that contradict each other, and a user or group
+/// that this machine has not.
+pub(super) fn knobs(settings: &Settings) -> Vec<String> {
+    let row = architectures::architecture(&settings.architecture);
+    let ways = row.map_or(&[][..], |row| row.sendfile);
+    let mut mistakes = Vec::new();
+    if settings.sendfile.is_some_and(|way| !ways.contains(&way)) {
+        let takes = ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(" or ");
+        let said = settings.said("sendfile", "");
+        mistakes.push(format!("{said}: {} takes {takes}", settings.architecture));
+    }
+    let Settings { threads, threads_min, processes, connections_max, .. } = *settings;
+    if threads_min > threads {
+        let (least, most) = (("threads-min", threads_min), ("threads", threads));
+        mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
+    }
+    if (1..processes).contains(&connections_max) {
+        let (all, each) = (("connections-max", connections_max), ("processes", processes));
+        let words = ["less than one for each of", "more than"];
+        mistakes.push(contrary(settings, [all, each], words));
+    }
+    mistakes.extend(confine::identity(settings).err().into_iter().flatten());
+    mistakes
+}
+
+/// Two knobs that do not go together: the first is blamed, unless only the other is in a file.
+fn contrary(settings: &Settings, two: [(&str, u32); 2], words: [&str; 2]) -> String {
+    let is_written = |knob| settings.origin(knob, 0).is_some();
+    let [one, other] = two;
+    let ((knob, value), (other, than), words) = match is_written(other.0) && !is_written(one.0) {
+        true => (other, one, words[1]),
+        false => (one, other, words[0]),
+    };
+    let other = if is_written(other) { format!("`{other}`") } else { format!("--{other}") };
+    format!("{} is {words} {other} {than}", settings.said(knob, value))
+}
+
+type Refused = Vec<(io::ErrorKind, String)>;
+
+/// What is opened as who starts the server.
+fn of_who_starts(settings: &Settings) -> Refused {
+    let mut refused = Refused::new();
+    let mut tried = |outcome: io::Result<()>, line: &dyn Fn(&io::Error) -> String| {
+        refused.extend(outcome.err().map(|error| (error.kind(), line(&error))));
+    };
+    if let Some(path) = &settings.pid_file {
+        tried(PidFile::probe(path), &|e| {
+            start::unwritable(settings, "pid-file", path.display(), e)
+        });
+    }
+    if let AdminAt::At(address) = &settings.admin {
+        tried(Listener::probe(address), &|e| admin::refusal(settings, address, e));
+    }
+    for (at, address) in settings.listen.iter().enumerate() {
+        tried(Listener::probe(address), &|e| start::refusal(settings, at, e, true));
+    }
+    for (knob, path) in [("trace", &settings.trace), ("admission-log", &settings.admission_log)] {
+        let Some(path) = path else { continue };
+        tried(output::probe(path), &|e| start::unwritable(settings, knob, path.display(), e));
+    }
+    refused
+}
+
+/// What is opened as the user that it then is, and by that user again.
+fn of_the_user(settings: &Settings) -> Refused {
+    let logs =
+        [("access-log", settings.access_log.as_ref()), ("error-log", Some(&settings.error_log))];
+    let files = logs.into_iter().filter_map(|(knob, log)| Some((knob, log.and_then(LogTo::path)?)));
+    let refused = files.filter_map(|(knob, path)| {
+        let error = output::probe(path).err()?;
+        Some((error.kind(), start::unwritable(settings, knob, path.display(), &error)))
+    });
+    refused.collect()
+}

@@ -1,0 +1,24 @@
+//! A directory as programs read it.
+
+use super::text::add_json;
+use super::{Entry, add_rows};
+
+pub(super) fn page(entries: &[Entry], shown: &str, is_all: bool) -> String {
+    let mut rows = String::new();
+    let complete = add_rows(&mut rows, entries, ",", add_row) && is_all;
+    let mut path = String::new();
+    add_json(&mut path, shown);
+    format!("{{\"path\":{path},\"complete\":{complete},\"entries\":[{rows}\n]}}\n")
+}
+
+fn add_row(page: &mut String, entry: &Entry) {
+    *page += "\n{\"name\":";
+    add_json(page, &entry.name);
+    let modified = entry.modified();
+    *page += &if entry.is_directory() {
+        format!(",\"kind\":\"directory\",\"modified\":{modified}}}")
+    } else {
+        let size = entry.stat.size;
+        format!(",\"kind\":\"file\",\"size\":{size},\"modified\":{modified}}}")
+    };
+}

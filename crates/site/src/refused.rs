@@ -1,0 +1,143 @@
+//! Why there is nothing to serve: for the client a status, for the operator perhaps a hint.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use h1::Status;
+use os::{Directory, Kind};
+
+use crate::ruling::Files;
+
+/// Nothing to serve.
+pub(crate) struct Refused {
+    pub(crate) status: Status,
+    /// What the operator may not know of it.
+    pub(crate) hint: Option<Hint>,
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self { status, hint: None }
+    }
+}
+
+impl Refused {
+    /// There is no such file. `leads_out`: the name that a link leads out of the root from.
+    pub(crate) fn missing(
+        files: &Files,
+        root: &Directory,
+        path: &[u8],
+        leads_out: Option<Vec<u8>>,
+    ) -> Self {
+        Self { status: Status::NOT_FOUND, hint: hint(files, root, path, leads_out) }
+    }
+}
+
+/// What an operator may not know of a reply that says 404.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hint {
+    /// This directory has no index file, and is not listed.
+    NoIndex(PathBuf),
+    /// This symbolic link leads out of the root.
+    LeadsOut(PathBuf),
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoIndex(directory) => write!(
+                f,
+                "404 for {}: it has no index.html; --listing, or `listing = true` in a rule, lists \
+                 it",
+                directory.display()
+            ),
+            Self::LeadsOut(link) => write!(
+                f,
+                "404 for {}: a symbolic link that leads out of the root; `follow-links` in a rule \
+                 names the directories that links may lead to, and this user needs search (x) \
+                 permission on the way there",
+                link.display()
+            ),
+        }
+    }
+}
+
+/// What the operator may have meant otherwise where there is nothing to serve.
+fn hint(files: &Files, root: &Directory, path: &[u8], leads_out: Option<Vec<u8>>) -> Option<Hint> {
+    let Files::Beneath(top, _) = files else { return None };
+    let name = path.strip_prefix(b"/").unwrap_or(path);
+    let whole = |name: &[u8]| top.join(OsStr::from_bytes(name));
+    if let Some(name) = leads_out {
+        return Some(Hint::LeadsOut(whole(link_in(root, &name))));
+    }
+    let is_directory = || root.stat_beneath(name).is_ok_and(|stat| stat.kind == Kind::Directory);
+    (path.ends_with(b"/") && is_directory()).then(|| Hint::NoIndex(whole(name)))
+}
+
+/// The link that leads out of the root, of a name that has one: or each name that a stranger makes
+/// up behind it would be a hint of its own.
+fn link_in<'n>(root: &Directory, name: &'n [u8]) -> &'n [u8] {
+    let leads_out = |name: &&[u8]| {
+        root.stat_beneath(name).is_err_and(|error| error.kind() == ErrorKind::CrossesDevices)
+    };
+    let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.map(|(at, _)| &name[..at]).find(leads_out).unwrap_or(name)
+}
+
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    status_of(error) == Status::NOT_FOUND
+}
+
+/// What the client hears when the disk says no.
+pub(crate) fn status_of(error: &io::Error) -> Status {
+    /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
+    const ELOOP: i32 = 40;
+    use ErrorKind::{
+        CrossesDevices, InvalidFilename, IsADirectory, NotADirectory, NotFound, OutOfMemory,
+        PermissionDenied, WouldBlock,
+    };
+    if os::is_out_of_descriptors(error) {
+        return Status::SERVICE_UNAVAILABLE;
+    }
+    match error.kind() {
+        // The third stands for a symbolic link that leads out of the root.
+        NotFound | NotADirectory | CrossesDevices | InvalidFilename | IsADirectory => {
+            Status::NOT_FOUND
+        }
+        PermissionDenied => Status::FORBIDDEN,
+        OutOfMemory | WouldBlock => Status::SERVICE_UNAVAILABLE,
+        _ if error.raw_os_error() == Some(ELOOP) => Status::NOT_FOUND,
+        _ => Status::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_statuses() {
+        // Numbers of Linux, asm-generic/errno.h.
+        let rows = [
+            ("ENOENT", 2, Status::NOT_FOUND),
+            ("EIO", 5, Status::INTERNAL_SERVER_ERROR),
+            ("EAGAIN", 11, Status::SERVICE_UNAVAILABLE),
+            ("ENOMEM", 12, Status::SERVICE_UNAVAILABLE),
+            ("EACCES", 13, Status::FORBIDDEN),
+            ("EPERM", 1, Status::FORBIDDEN),
+            ("EXDEV", 18, Status::NOT_FOUND),
+            ("ENOTDIR", 20, Status::NOT_FOUND),
+            ("ENFILE", 23, Status::SERVICE_UNAVAILABLE),
+            ("EMFILE", 24, Status::SERVICE_UNAVAILABLE),
+            ("ENAMETOOLONG", 36, Status::NOT_FOUND),
+            ("ENOSYS", 38, Status::INTERNAL_SERVER_ERROR),
+            ("ELOOP", 40, Status::NOT_FOUND),
+        ];
+        for (name, number, status) in rows {
+            assert_eq!(status_of(&io::Error::from_raw_os_error(number)), status, "{name}");
+        }
+    }
+}

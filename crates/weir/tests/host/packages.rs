@@ -1,0 +1,38 @@
+//! The Debian package, built and installed as docs/host.md says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// Of the source, where the scripts are.
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+#[test]
+fn the_package_serves_as_it_is_installed() {
+    for (tool, package) in [("dpkg-deb", "dpkg"), ("objcopy", "binutils"), ("curl", "curl")] {
+        if Command::new(tool).arg("--version").output().is_err() {
+            return eprintln!("skipped: there is no {tool} here: apt-get install {package}");
+        }
+    }
+    let out = TempDir::new().expect("a directory");
+    // The sooner one: it is not measured here.
+    said(Command::new(script("build.sh")).arg(out.path()).env("PROFILE", "dev"));
+    let made = out.path().read_dir().expect("what was built").filter_map(Result::ok);
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|of| of == "deb");
+    let package = made.map(|made| made.path()).find(is_package).expect("a package");
+    let tried = said(Command::new(script("try.sh")).arg(package));
+    assert!(tried.ends_with("installed, served and removed\n"), "{tried}");
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(SOURCE).join("packaging").join(name)
+}
+
+/// What a command that has to do what it is for says.
+fn said(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().expect("a command");
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{stdout}{stderr}");
+    stdout.into_owned()
+}
