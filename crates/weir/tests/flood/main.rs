@@ -35,7 +35,7 @@ const THREADS: &[&str] = &["--threads", "4"];
 
 /// More than can be answered where each takes milliseconds.
 const RATE: &str = "1500";
-/// So, though half of them are refused.
+/// So of two workers, or though half of those who knock are refused.
 const RATE_TWICE: &str = "3000";
 
 /// Clients who come, whether they are answered or not, until it is dropped.

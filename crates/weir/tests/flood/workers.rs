@@ -10,7 +10,8 @@ use crate::support::processes::{children, stop};
 use crate::support::server::{Combination, Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
-    Crowd, admission, await_flood, check_calm, flags, flooded, on_each_architecture, refuses,
+    Crowd, RATE_TWICE, admission, await_flood, check_calm, flags, flooded, on_each_architecture,
+    refuses,
 };
 
 const TWO: &[&str] = &["--processes", "2"];
@@ -56,7 +57,7 @@ fn check_the_other_takes_over(lose: fn(&Server, u32), regain: fn(&Server, u32)) 
         let mut server = combination.start(&site.root(), &[&flags(combination)[..], TWO].concat());
         let admin = server.await_admin();
         let both = two_workers(&server);
-        let crowd = Crowd::new(server.address);
+        let crowd = Crowd::at_rate(server.address, RATE_TWICE);
         await_flood(combination, admin);
         for worker in both {
             lose(&server, worker);
