@@ -31,9 +31,6 @@ const ROOMS: &[Rooms<'static>] = &[(
 /// What a reader can hold in view: the rooms, and the root itself.
 const ENTRIES_MAX: usize = 10;
 
-/// Crates that have circles still, for which this is not asked.
-const CIRCLES: [&str; 1] = ["lab"];
-
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let rooms = ROOMS.iter().flat_map(|rooms| check_rooms(tree, *rooms));
     rooms.chain(check_circles(tree)).collect()
@@ -80,8 +77,8 @@ fn check_entries(imports: &Imports<'_>, (src, rooms): Rooms<'_>) -> Vec<Finding>
 
 fn check_circles(tree: &Tree) -> Vec<Finding> {
     let sources = tree.sources().filter_map(|(file, _)| {
-        let (name, _) = file.path.strip_prefix("crates/")?.split_once("/src/")?;
-        (!CIRCLES.contains(&name)).then(|| format!("crates/{name}/src"))
+        let (home, _) = file.path.split_once("/src/")?;
+        Some(format!("{home}/src"))
     });
     let sources: BTreeSet<String> = sources.collect();
     sources.iter().flat_map(|src| circles(&Imports::of(tree, src))).collect()

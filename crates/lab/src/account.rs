@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::curves::{capital, counted, lasting, number};
 use crate::design::{PROBE, SWEEP};
-use crate::experiment::experiment;
+use crate::experiments::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Page, Section, Table};

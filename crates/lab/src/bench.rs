@@ -22,8 +22,9 @@ use self::outcome::Outcome;
 use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
+use crate::design::is_flood;
 use crate::executable::Executable;
-use crate::experiment::experiment;
+use crate::experiments::experiment;
 use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::profile::Profiler;
 use crate::room;
@@ -157,7 +158,7 @@ impl Bench {
         let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
         let of_site = point.site.zip(limit_bytes).and_then(complaint);
         let disturbed = of_site.into_iter().chain(of_wire).collect();
-        point.verdict = outcome.verdict(spec.is_flood(), disturbed);
+        point.verdict = outcome.verdict(is_flood(spec), disturbed);
         drop(testbed);
         // A point of two programs is one of neither.
         self.executable.check()?;

@@ -332,6 +332,18 @@ pub const RATE: &str = "rate";
 /// The same as a share of the capacity.
 pub const OF_CAPACITY: &str = "of_capacity";
 
+/// Whether a server may well be asked for more than it can do: where it is looked for what that is,
+/// at its capacity and beyond, in steps, and beside SYNs.
+#[must_use]
+pub fn is_flood(spec: &Spec) -> bool {
+    let is_search = spec.stage == PROBE || spec.stage == SWEEP;
+    let of_capacity = spec.factors.get(OF_CAPACITY);
+    is_search
+        || spec.layout.syns.is_some()
+        || of_capacity.is_some_and(|of| *of >= 1.0)
+        || ["steps", "ramp"].iter().any(|flag| spec.load.flags.contains_key(*flag))
+}
+
 /// The capacity that an experiment's sweep of a subject has found, and where.
 #[must_use]
 pub fn best_of_sweep<'s, 'k>(

@@ -1,12 +1,9 @@
-//! The questions there are, each in a file of its own.
+//! What a question is.
 
-use crate::Failure;
 use crate::design::Plan;
-use crate::experiments::EXPERIMENTS;
 use crate::known::Known;
 use crate::page::Section;
 use crate::setup::Setup;
-use crate::unknown::unknown;
 
 /// One question.
 pub struct Experiment {
@@ -25,39 +22,4 @@ pub struct Experiment {
     pub plan: fn(&Setup, &Known<'_>) -> Plan,
     /// What is told of it.
     pub sections: fn(&Setup, &Known<'_>) -> Vec<Section>,
-}
-
-/// Finds one by its name.
-#[must_use]
-pub fn experiment(name: &str) -> Option<&'static Experiment> {
-    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
-}
-
-/// The same for somebody who has typed it.
-///
-/// # Errors
-/// The operator's: there is none; with what was probably meant, or all there are.
-pub fn named(name: &str) -> Result<&'static Experiment, Failure> {
-    experiment(name).ok_or_else(|| {
-        let names = EXPERIMENTS.iter().map(|experiment| experiment.name);
-        Failure::Operator(unknown("experiment", name, names))
-    })
-}
-
-impl Experiment {
-    /// Whether it takes these knobs.
-    ///
-    /// # Errors
-    /// The operator's: it does not; with who does.
-    pub fn judge<'k>(&self, knobs: impl IntoIterator<Item = &'k str>) -> Result<(), Failure> {
-        let mut knobs = knobs.into_iter();
-        let Some(knob) = knobs.find(|knob| self.ignores.contains(knob)) else { return Ok(()) };
-        let takers = EXPERIMENTS.iter().filter(|other| !other.ignores.contains(&knob));
-        let takers: Vec<&str> = takers.map(|other| other.name).collect();
-        Err(Failure::Operator(format!(
-            "--{knob}: {} has its own; it is for {}",
-            self.name,
-            takers.join(", ")
-        )))
-    }
 }

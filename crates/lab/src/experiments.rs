@@ -1,4 +1,4 @@
-//! The table of questions.
+//! The questions there are, each in a file of its own.
 
 mod ablation;
 mod best;
@@ -30,7 +30,9 @@ mod step;
 mod tune;
 mod whitebox;
 
+use crate::Failure;
 use crate::experiment::Experiment;
+use crate::unknown::unknown;
 
 /// In the order in which they are listed.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -65,3 +67,38 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jaws97_threads::EXPERIMENT,
     jaws97_cache::EXPERIMENT,
 ];
+
+/// Finds one by its name.
+#[must_use]
+pub fn experiment(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}
+
+/// The same for somebody who has typed it.
+///
+/// # Errors
+/// The operator's: there is none; with what was probably meant, or all there are.
+pub fn named(name: &str) -> Result<&'static Experiment, Failure> {
+    experiment(name).ok_or_else(|| {
+        let names = EXPERIMENTS.iter().map(|experiment| experiment.name);
+        Failure::Operator(unknown("experiment", name, names))
+    })
+}
+
+impl Experiment {
+    /// Whether it takes these knobs.
+    ///
+    /// # Errors
+    /// The operator's: it does not; with who does.
+    pub fn judge<'k>(&self, knobs: impl IntoIterator<Item = &'k str>) -> Result<(), Failure> {
+        let mut knobs = knobs.into_iter();
+        let Some(knob) = knobs.find(|knob| self.ignores.contains(knob)) else { return Ok(()) };
+        let takers = EXPERIMENTS.iter().filter(|other| !other.ignores.contains(&knob));
+        let takers: Vec<&str> = takers.map(|other| other.name).collect();
+        Err(Failure::Operator(format!(
+            "--{knob}: {} has its own; it is for {}",
+            self.name,
+            takers.join(", ")
+        )))
+    }
+}

@@ -9,10 +9,12 @@ use load::gates::{self, Finding};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
-use crate::results::SCHEMA;
 use crate::spec::Spec;
 use crate::testbed::Sent;
 use crate::vitals::{Classes, Vitals};
+
+/// Of the lines of results. It grows when a key changes its meaning or goes, not when one comes.
+pub const SCHEMA: u32 = 1;
 
 /// All that is kept of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,8 +151,9 @@ pub fn is_of_client(finding: &Finding) -> bool {
 }
 
 impl Verdict {
-    /// By what the gates of a load found, which may be a flood ([`Spec::is_flood`]), and by what
-    /// disturbed the machine meanwhile, in words.
+    /// By what the gates of a load found, which may be a flood
+    /// ([`is_flood`](crate::design::is_flood)), and by what disturbed the machine meanwhile, in
+    /// words.
     #[must_use]
     pub fn of(findings: &[Finding], is_flood: bool, disturbed: Vec<String>) -> Self {
         let is_failing = |finding: &&Finding| {

@@ -9,11 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
-use crate::point::Point;
+use crate::point::{Point, SCHEMA};
 use crate::setup::Setup;
-
-/// Of the lines. It grows when a key changes its meaning or goes, not when one comes.
-pub const SCHEMA: u32 = 1;
 
 /// The file's name in the directory of a run.
 pub const FILE: &str = "results.jsonl";

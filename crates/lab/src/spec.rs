@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{OF_CAPACITY, PROBE, SWEEP};
 use crate::profile;
 use crate::setup::WarmUp;
 use crate::subject::Subject;
@@ -104,18 +103,6 @@ impl Load {
 }
 
 impl Spec {
-    /// Whether a server may well be asked for more than it can do: where it is looked for what that
-    /// is, at its capacity and beyond, in steps, and beside SYNs.
-    #[must_use]
-    pub fn is_flood(&self) -> bool {
-        let is_search = self.stage == PROBE || self.stage == SWEEP;
-        let of_capacity = self.factors.get(OF_CAPACITY);
-        is_search
-            || self.layout.syns.is_some()
-            || of_capacity.is_some_and(|of| *of >= 1.0)
-            || ["steps", "ramp"].iter().any(|flag| self.load.flags.contains_key(*flag))
-    }
-
     /// The same for all repeats, and different for all else.
     ///
     /// # Panics

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use lab::Failure;
-use lab::point::{Commands, Cost, Point, Verdict};
-use lab::results::{FILE, Line, Log, Results, Run, SCHEMA};
+use lab::point::{Commands, Cost, Point, SCHEMA, Verdict};
+use lab::results::{FILE, Line, Log, Results, Run};
 use lab::setup::{Setup, WarmUp};
 use lab::spec::{Load, Spec};
 use lab::subject::resolve;

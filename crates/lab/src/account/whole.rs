@@ -4,7 +4,7 @@ use super::{Source, again_of, asked};
 use crate::again;
 use crate::curves::{counted, lasting};
 use crate::design::PROBE;
-use crate::experiment::experiment;
+use crate::experiments::experiment;
 use crate::known::Known;
 use crate::point::Point;
 use crate::results::Results;

@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 
 use serde::{Deserialize, Serialize};
 
-use super::symbols::{Part, part};
+use super::symbols::{Part, Sample, Whose, part};
 use super::tool::{self, Running, Scratch};
 use super::{Profile, Seen, Target};
 use crate::Failure;
@@ -204,25 +204,6 @@ fn parse(text: &str, ours: &BTreeSet<u32>) -> (Shares, Vec<String>) {
         faults.push(format!("{strange} lines of perf's are not understood"));
     }
     (Shares { percent, top, samples, idle_percent, ..Shares::default() }, faults)
-}
-
-/// Where a processor was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Sample<'t> {
-    pub(super) whose: Whose,
-    pub(super) is_kernel: bool,
-    pub(super) symbol: &'t str,
-    /// The file without its directory, `[kernel.kallsyms]`, `[unknown]`.
-    pub(super) object: &'t str,
-}
-
-/// Whose time it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
-    Server,
-    /// The kernel's own, with nothing to run.
-    Idle,
-    Other,
 }
 
 impl<'t> Sample<'t> {

@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shares::{Sample, Whose};
-
 /// The rows of the table, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -115,6 +113,25 @@ impl Part {
             Self::Other => "other programs",
         }
     }
+}
+
+/// Where a processor was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Sample<'t> {
+    pub(super) whose: Whose,
+    pub(super) is_kernel: bool,
+    pub(super) symbol: &'t str,
+    /// The file without its directory, `[kernel.kallsyms]`, `[unknown]`.
+    pub(super) object: &'t str,
+}
+
+/// Whose time it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whose {
+    Server,
+    /// The kernel's own, with nothing to run.
+    Idle,
+    Other,
 }
 
 /// To what a sample is counted; `None`: nothing ran.

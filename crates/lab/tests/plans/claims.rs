@@ -1,7 +1,7 @@
 //! What papers say, beside servers that are as they say, or otherwise, or as likely one as the
 //! other.
 
-use lab::experiment::experiment;
+use lab::experiments::experiment;
 use lab::known::Known;
 use lab::page::Agreement;
 use lab::point::Verdict;

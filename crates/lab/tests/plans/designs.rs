@@ -2,7 +2,8 @@
 
 use lab::Failure;
 use lab::design::{Design, OF_CAPACITY, PROBE, RATE, RATES, SWEEP, filled};
-use lab::experiment::{Experiment, experiment};
+use lab::experiment::Experiment;
+use lab::experiments::experiment;
 use lab::knobs::KNOBS;
 use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};

@@ -1,8 +1,9 @@
 //! What is said of servers that fail verification: that they do, and nothing else.
 
 use lab::design::{OF_CAPACITY, PROBE, RATES, SWEEP};
-use lab::experiment::{Experiment, experiment};
+use lab::experiment::Experiment;
 use lab::experiments::EXPERIMENTS;
+use lab::experiments::experiment;
 use lab::known::Known;
 use lab::page::{Agreement, Figure, Mark, Section};
 use lab::point::{Point, Verdict};

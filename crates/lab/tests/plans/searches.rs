@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::design::is_over;
-use lab::experiment::experiment;
+use lab::experiments::experiment;
 use lab::known::Known;
 use lab::point::{Point, Verdict};
 use lab::setup::{Setup, WarmUp};

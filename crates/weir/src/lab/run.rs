@@ -10,12 +10,13 @@ use lab::Failure;
 use lab::bench::Bench;
 use lab::design::PROBE;
 use lab::executable::Executable;
-use lab::experiment::{self, Experiment};
+use lab::experiment::Experiment;
+use lab::experiments;
 use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
-use lab::point::Point;
+use lab::point::{Point, SCHEMA};
 use lab::profile;
-use lab::results::{EXECUTABLE, Line, Log, Results, Run, SCHEMA};
+use lab::results::{EXECUTABLE, Line, Log, Results, Run};
 use lab::schedule::{self, News};
 use lab::setup::Setup;
 use lab::spec::Spec;
@@ -77,7 +78,7 @@ enum Asked<'a> {
 
 fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let experiments: Vec<&Experiment> =
-        names.iter().map(|name| experiment::named(name)).collect::<Result<_, _>>()?;
+        names.iter().map(|name| experiments::named(name)).collect::<Result<_, _>>()?;
     let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
     experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
     let executable = Executable::own()?;
