@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the static binary and the Debian package, and shows what is in it. Needs Rust, dpkg-deb
-# and binutils. Gives OUT/weir, its debug information in OUT/weir.debug, and
+# Builds the static binary and, where dpkg-deb is, the Debian package, and shows what is in it.
+# Needs Rust and binutils. Gives OUT/weir, its debug information in OUT/weir.debug, and
 # OUT/weir_VERSION_ARCHITECTURE.deb; OUT is target/packaging unless the first argument names
 # another. PROFILE=dev builds sooner and serves slower. packaging/try.sh installs what this has made.
 set -euo pipefail
@@ -11,7 +11,6 @@ target=${CARGO_TARGET_DIR:-target}
 out=${1:-$target/packaging}
 triple="$(uname -m)-unknown-linux-gnu"
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-architecture=$(dpkg --print-architecture)
 
 # With --target the flags are for what runs there only, and not for build scripts.
 RUSTFLAGS="-C target-feature=+crt-static" \
@@ -27,6 +26,12 @@ if readelf --program-headers "$out/weir" | grep -q INTERP; then
     exit 1
 fi
 
+if ! command -v dpkg-deb >/dev/null; then
+    "$out/weir" --version
+    echo "$out/weir; no dpkg-deb here, so no package"
+    exit 0
+fi
+architecture=$(dpkg --print-architecture)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 chmod 755 "$tree"

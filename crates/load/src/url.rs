@@ -56,6 +56,13 @@ impl FromStr for Url {
             },
         };
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:%~".contains(&byte);
+        // The system would take it for an address of IPv4: 8080 is 0.0.31.144.
+        if !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(bad(&format!(
+                "a number alone is no host; port {host} of this machine is \
+                                     localhost:{host}"
+            )));
+        }
         if host.is_empty() {
             return Err(bad("the host is missing, as in http://localhost:8080/"));
         }
@@ -165,6 +172,11 @@ mod tests {
             ("http:", "a URL is http://HOST[:PORT][/PATH]"),
             ("http://", MISSING),
             ("http:///a", MISSING),
+            (
+                "8080",
+                "8080: a number alone is no host; port 8080 of this machine is localhost:8080",
+            ),
+            ("http://8080/a", "a number alone is no host"),
             ("http://:80/", MISSING),
             ("http://user@a/", "are sent by --header 'Authorization: Basic ...'"),
             ("http://user:secret@a/", "are sent by --header 'Authorization: Basic ...'"),

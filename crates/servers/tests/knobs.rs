@@ -31,6 +31,9 @@ fn a_bad_value_is_told_what_would_do() {
     check("threads", "-1", "a number from 1 to 32768");
     check("cache-locks", "0", "a number from 1 to 256");
     check("gather", "yes", "on or off");
+    check("pid-file", "stdout", "a file's name, as ./stdout is, or off");
+    let error_log = "a file's name, as ./off is, stderr or stdout; --log-level says how much";
+    check("error-log", "off", error_log);
     let networks = "addresses or networks as 10.0.0.0/8, with commas";
     for value in ["10.0.0.0/33", "host", "", "10.0.0.1,", "10.0.0.1,off", "unix:"] {
         check("proxy-protocol", value, networks);

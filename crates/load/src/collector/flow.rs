@@ -32,6 +32,12 @@ impl Flow {
         self.connections += u64::from(is_reply && record.connected.is_some());
     }
 
+    /// What ended otherwise than by a good reply in time, a 404 included.
+    #[must_use]
+    pub const fn not_good(&self) -> u64 {
+        self.replies.saturating_add(self.failed).saturating_sub(self.goodput)
+    }
+
     pub(super) const fn add(&mut self, other: &Self) {
         self.replies = self.replies.saturating_add(other.replies);
         self.goodput = self.goodput.saturating_add(other.goodput);

@@ -160,8 +160,9 @@ fn failed(results: &Results) -> Option<f64> {
 }
 
 fn failed_of(interval: &Interval, _: Duration) -> Option<f64> {
-    let all = interval.flow.replies.saturating_add(interval.flow.failed);
-    (all > 0).then(|| (1.0 - interval.flow.goodput as f64 / all as f64).max(0.0))
+    let flow = &interval.flow;
+    let all = flow.replies.saturating_add(flow.failed);
+    (all > 0).then(|| flow.not_good() as f64 / all as f64)
 }
 
 fn time(seconds: f64) -> String {

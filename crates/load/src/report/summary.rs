@@ -260,8 +260,8 @@ fn intervals(results: &Results) -> String {
         some[1..].iter().for_each(|(_, next)| interval.add(next));
         let (of, note) = piece(results, begin, lasts);
         let per_s = |count: u64| units::rate(count as f64 / of.as_secs_f64());
-        let counts =
-            [interval.offered, interval.flow.replies, interval.flow.goodput, interval.flow.failed];
+        let flow = &interval.flow;
+        let counts = [interval.offered, flow.replies, flow.goodput, flow.not_good()];
         let mut cells = vec![format!("  {}", seconds(begin))];
         cells.extend(counts.map(per_s));
         let whole = &interval.whole;
@@ -430,7 +430,7 @@ pub fn progress(progress: &Progress<'_>, columns: usize) -> String {
         let per_s = |count: u64| units::rate(if lasts > 0.0 { count as f64 / lasts } else { 0.0 });
         let (flow, whole) = (&interval.flow, &interval.whole);
         let p99 = told_of(whole, whole.quantile(0.99));
-        let (good, failed) = (per_s(flow.goodput), per_s(flow.failed));
+        let (good, failed) = (per_s(flow.goodput), per_s(flow.not_good()));
         _ = write!(line, "  good {good:>9}/s  failed {failed:>8}/s  p99 {p99:>7}");
     }
     _ = write!(line, "  open {:>6}", units::count(progress.open as u64));

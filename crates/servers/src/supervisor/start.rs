@@ -281,7 +281,11 @@ pub(crate) fn unwritable(
     to: impl fmt::Display,
     error: &io::Error,
 ) -> String {
-    format!("{}: {error}; name a file to write", settings.said(knob, to))
+    let cure = match error.kind() {
+        io::ErrorKind::NotFound => "make its directory, or name another file",
+        _ => "name a file to write",
+    };
+    format!("{}: {error}; {cure}", settings.said(knob, to))
 }
 
 fn announce(

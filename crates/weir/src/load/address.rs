@@ -1,7 +1,7 @@
 //! Which address of a host is asked.
 
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 use load::choices::Choices;
 use load::engine::{self, Failure};
@@ -17,6 +17,9 @@ const TRIED_FOR: Duration = Duration::from_millis(1500);
 /// The one address of a host that is asked. Of several the first that takes a connection: a server
 /// may listen at the one of IPv4 only, where the name has one of IPv6 before it.
 pub(super) fn of(url: &Url, choices: &Choices) -> Result<SocketAddr, Failure> {
+    if choices.probes {
+        check_sources(&choices.behaviour.sources)?;
+    }
     let unknown = |why: String| {
         Failure::Machine(format!("{}: {why}; check the name, or say an address", url.host))
     };
@@ -34,6 +37,20 @@ pub(super) fn of(url: &Url, choices: &Choices) -> Result<SocketAddr, Failure> {
         [only] if !choices.probes => Ok(only),
         _ => chosen(&able, choices)
             .map_err(|why| Failure::Machine(format!("{}: {why}", url.authority))),
+    }
+}
+
+/// In a run it would look as if no port were free.
+fn check_sources(sources: &[IpAddr]) -> Result<(), Failure> {
+    let is_lacking = |from: &&IpAddr| {
+        let bound = UdpSocket::bind((**from, 0));
+        bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable)
+    };
+    match sources.iter().find(is_lacking) {
+        Some(from) => Err(Failure::Machine(format!(
+            "--sources: this machine has no address {from}; add it to an interface, or name others"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -97,6 +114,22 @@ mod tests {
         for (all, probes, expected) in rows {
             let choices = Choices { probes, ..Choices::default() };
             assert_eq!(chosen(all, &choices), expected, "{all:?} {probes}");
+        }
+    }
+
+    #[test]
+    fn sources_that_this_machine_lacks_are_named() {
+        let told = |sources: &[&str]| {
+            let sources: Vec<_> = sources.iter().map(|from| from.parse().expect("one")).collect();
+            check_sources(&sources).err().map(|failure| match failure {
+                Failure::Machine(why) | Failure::Operator(why) => why,
+            })
+        };
+        assert_eq!(told(&["127.0.0.1", "127.0.0.9", "::1"]), None);
+        // For documentation (RFC 5737, RFC 3849): nobody has it.
+        for lacking in ["192.0.2.1", "2001:db8::1"] {
+            let told = told(&["127.0.0.1", lacking]).expect("refused");
+            assert!(told.contains(&format!("this machine has no address {lacking};")), "{told}");
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
         value: "FILE|stdout|stderr|-",
         reason: "what went wrong and what changed; a file is opened again on SIGUSR1. -: stderr",
         takes: Takes::All,
-        set: |s, v| put(&mut s.error_log, Ok(log_to(v, LogTo::Stderr))),
+        set: |s, v| put(&mut s.error_log, error_log(v)),
         show: |s| s.error_log.to_string(),
     },
     Knob {
@@ -88,12 +88,23 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
+/// It cannot be left out: what goes wrong has to stand somewhere.
+fn error_log(text: &str) -> Result<LogTo, String> {
+    match text {
+        "off" => {
+            Err("a file's name, as ./off is, stderr or stdout; --log-level says how much".into())
+        }
+        _ => Ok(log_to(text, LogTo::Stderr)),
+    }
+}
+
 /// `dash`: what a dash stands for.
 fn log_to(text: &str, dash: LogTo) -> LogTo {
     match text {
         "-" => dash,
-        "stdout" => LogTo::Stdout,
-        "stderr" => LogTo::Stderr,
+        // By its name a socket, as the journal's, cannot be opened.
+        "stdout" | "/dev/stdout" => LogTo::Stdout,
+        "stderr" | "/dev/stderr" => LogTo::Stderr,
         path => LogTo::File(path.into()),
     }
 }

@@ -46,7 +46,11 @@ pub(super) fn on_off(value: bool) -> String {
 
 /// A file, which the standard output is not: it would be the name of one.
 pub(super) fn file(text: &str) -> Result<Option<PathBuf>, String> {
-    if text == "-" { Err("a file's name, or off".into()) } else { Ok(path(text)) }
+    match text {
+        "-" => Err("a file's name, or off".into()),
+        "stdout" | "stderr" => Err(format!("a file's name, as ./{text} is, or off")),
+        _ => Ok(path(text)),
+    }
 }
 
 pub(super) fn path(text: &str) -> Option<PathBuf> {
