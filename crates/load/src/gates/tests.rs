@@ -108,7 +108,7 @@ const EVEN: Change = |number, record| {
 };
 
 /// What is changed of the requests, and what a gate says then.
-const ROWS: [(&str, Change, Verdict, &str); 31] = [
+const ROWS: [(&str, Change, Verdict, &str); 32] = [
     ("measured", WELL, Verdict::Holds, "1,000 requests in 10.0 s"),
     ("schedule-lag", WELL, Verdict::Holds, "p99 of the schedule lag is 0 us, of 1.00 ms at most"),
     (
@@ -191,17 +191,17 @@ const ROWS: [(&str, Change, Verdict, &str); 31] = [
         "even-timeouts",
         BROKEN_OFF,
         Verdict::Fails,
-        "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
+         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
+         server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
         DROPPED,
         Verdict::Fails,
-        "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
+         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
+         server is fast at the cost of these files; do not compare it at this load",
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
     ("timeouts", WELL, Verdict::Holds, "no request timed out"),
@@ -248,16 +248,16 @@ const ROWS: [(&str, Change, Verdict, &str); 31] = [
         "even-timeouts",
         UNEVEN,
         Verdict::Fails,
-        "files of 921,600 bytes time out or break off for 20.0 %, 10.0 points above the mean of \
-         10.0 % where 7.81 points are allowed: the server is fast at the cost of these files; do \
-         not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
+         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
+         server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
         EVEN,
         Verdict::Holds,
-        "files of 102 bytes time out or break off for 15.0 %, the mean is 15.0 %; no size of 50 \
-         requests or more is worse",
+        "15.0 % time out or break off, and no size, alone or with its neighbours, more than chance \
+         makes",
     ),
     (
         "timeouts",
@@ -292,8 +292,8 @@ const ROWS: [(&str, Change, Verdict, &str); 31] = [
             }
         },
         Verdict::Holds,
-        "files of 921,600 bytes time out or break off for 15.0 %, the mean is 5.0 %; no size of \
-         50 requests or more is worse",
+        "5.0 % time out or break off, and no size, alone or with its neighbours, more than chance \
+         makes",
     ),
     // By chance: 4 of 60, where nobody else's do, and two hundredths are allowed.
     (
@@ -305,8 +305,22 @@ const ROWS: [(&str, Change, Verdict, &str); 31] = [
             }
         },
         Verdict::Holds,
-        "files of 921,600 bytes time out or break off for 6.7 %, the mean is 0.400 %; no size of \
-         50 requests or more is worse",
+        "0.400 % time out or break off, and no size, alone or with its neighbours, more than chance \
+         makes",
+    ),
+    // Few, and none of them is answered in time.
+    (
+        "even-timeouts",
+        |number, record| {
+            record.file = FileId(u32::from(number < 5));
+            if number < 5 {
+                record.outcome = Outcome::TimedOut;
+            }
+        },
+        Verdict::Fails,
+        "files of 921,600 bytes, 5 requests, time out or break off for 100.0 %, 99.5 points above \
+         the mean of 0.500 %: more than the 2.00 points that are allowed, and than chance makes; \
+         the server is fast at the cost of these files; do not compare it at this load",
     ),
     // Too few to say that files of one size fare worse: 49, of which one.
     (
@@ -318,8 +332,8 @@ const ROWS: [(&str, Change, Verdict, &str); 31] = [
             }
         },
         Verdict::Holds,
-        "files of 102 bytes time out or break off for 0 %, the mean is 0.100 %; no size of 50 \
-         requests or more is worse",
+        "0.100 % time out or break off, and no size, alone or with its neighbours, more than chance \
+         makes",
     ),
 ];
 
@@ -470,4 +484,35 @@ fn a_run_of_nothing_is_invalid_and_says_so() {
     let words = String::from(expected);
     let only = Finding { gate: "measured", verdict: Verdict::Fails, words };
     assert_eq!(findings(&results, &Limits::default()), [only]);
+}
+
+#[test]
+fn sizes_that_are_rare_are_judged_with_their_neighbours() {
+    use Verdict::{Fails, Holds};
+    // Of sizes in a row: how many of how many time out; beside 3,000 of another that do not.
+    let rows: [(&[(u64, u64)], Verdict); 5] = [
+        (&[(2, 5); 9], Fails),
+        (&[(1, 5), (0, 5), (0, 5), (1, 5), (0, 5)], Holds),
+        (&[(3, 3)], Fails),
+        (&[(1, 1)], Holds),
+        (&[(0, 5), (2, 40), (1, 30), (2, 40), (1, 30)], Holds),
+    ];
+    for (sizes, verdict) in rows {
+        let mut results = results(15, WELL);
+        let common = results.kinds[0].clone();
+        let of = |place: usize, timeouts: u64, all: u64| {
+            let mut of = common.clone();
+            of.kind.bytes = Some(place as u64);
+            of.detail.counts = Counts::default();
+            let timed_out =
+                |number| if number < timeouts { Outcome::TimedOut } else { Outcome::Good };
+            (0..all).for_each(|number| of.detail.counts.record(timed_out(number)));
+            of
+        };
+        let rare = sizes.iter().enumerate().map(|(at, &(of_them, all))| of(at + 1, of_them, all));
+        results.kinds = rare.chain([of(99, 0, 3000)]).collect();
+        results.requests.counts = Counts::default();
+        results.kinds.iter().for_each(|of| results.requests.counts.add(&of.detail.counts));
+        assert_eq!(found(&results, "even-timeouts").0, verdict, "{sizes:?}");
+    }
 }
