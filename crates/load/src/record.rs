@@ -17,7 +17,8 @@ pub struct Record {
     pub is_last: bool,
     /// When it was to be made by its schedule, which is when patience and response times begin.
     pub intended: Instant,
-    /// When it was made: later, where the generator was late.
+    /// When its bytes, or the SYN of its connection, were given to the kernel: later, where the
+    /// generator was late.
     pub started: Instant,
     /// When its connection was there; `None`: it used one that was there, or got none.
     pub connected: Option<Instant>,

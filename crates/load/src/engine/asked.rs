@@ -14,10 +14,13 @@ pub(super) struct Asked {
     /// What its connection knows it by.
     pub(super) tag: u32,
     pub(super) due: Due,
+    /// Whether it was to be made at a time; else it counts from when it leaves.
+    has_time: bool,
     pub(super) file: FileId,
     method: Method,
     pub(super) is_conditional: bool,
-    started: Instant,
+    /// When it left; see [`Self::leaves`].
+    started: Option<Instant>,
     pub(super) connected: Option<Instant>,
     pub(super) first_byte: Option<Instant>,
     pub(super) retries_left: u16,
@@ -31,15 +34,16 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// One that is made now. A share of those whose content was made is compared with it.
-    pub(super) fn new(due: Due, request: &Request, now: Instant) -> Self {
+    /// One that has not left yet. A share of those whose content was made is compared with it.
+    pub(super) fn new(due: Due, request: &Request, has_time: bool) -> Self {
         Self {
             tag: 0,
             due,
+            has_time,
             file: request.file,
             method: request.method,
             is_conditional: request.is_conditional,
-            started: now,
+            started: None,
             connected: None,
             first_byte: None,
             retries_left: 0,
@@ -66,6 +70,15 @@ impl Asked {
         let is_drawn = from.unit() < share;
         if let (true, Method::Get, Some(bytes)) = (is_drawn && files.is_made, self.method, bytes) {
             self.comparison = Some(Box::new(Comparison::new(target, *bytes)));
+        }
+    }
+
+    /// The kernel is given its bytes, or the SYN that they wait for: from the first time on, it
+    /// waits for the server, and no more for the generator.
+    pub(super) fn leaves(&mut self, now: Instant) {
+        let started = *self.started.get_or_insert(now);
+        if !self.has_time {
+            self.due.intended = started;
         }
     }
 
@@ -117,7 +130,7 @@ impl Asked {
             place: self.due.place,
             is_last,
             intended: self.due.intended,
-            started: self.started,
+            started: self.started.unwrap_or(now),
             connected: self.connected,
             first_byte: self.first_byte,
             ended: now,
@@ -180,7 +193,7 @@ mod tests {
     ) -> Asked {
         let request = Request { method, is_conditional, ..Request::get(FileId(0)) };
         let due = Due { burst: 0, index: 0, place: 0, intended: Instant::ORIGIN };
-        let mut asked = Asked::new(due, &request, Instant::ORIGIN);
+        let mut asked = Asked::new(due, &request, true);
         asked.verify(1.0, files, &mut Stream::new(1, 1));
         (asked.status, asked.length) = (status, length);
         content.chunks(2).for_each(|piece| asked.content(piece));

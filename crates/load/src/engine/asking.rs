@@ -43,7 +43,9 @@ impl Engine<'_> {
     fn ask(&mut self, token: Token, due: Due, now: Instant) {
         let Some(visit) = self.visits.named(token) else { return };
         let Some(request) = visit.request(due.burst, due.index) else { return };
-        let mut asked = Asked::new(due, request, now);
+        // Nobody set a time for the session of a client who never rests.
+        let has_time = due.place > 0 || self.plan.arrivals.have_times();
+        let mut asked = Asked::new(due, request, has_time);
         asked.retries_left = self.plan.behaviour.retries;
         asked.make_conditional(self.plan.behaviour.conditional, &mut visit.draws.behaving);
         asked.verify(
@@ -56,17 +58,23 @@ impl Engine<'_> {
 
     /// Puts a request on a connection.
     pub(super) fn put(&mut self, visit: Token, mut asked: Asked, now: Instant) {
-        let token = match self.usable(visit) {
+        let token = match self.usable(visit).or_else(|| self.take_kept(visit)) {
             Some(token) => token,
-            None => match self.open(visit, now) {
-                Ok((token, is_connected)) => {
-                    asked.connected = is_connected.then(monotonic);
-                    token
+            None => {
+                asked.leaves(monotonic());
+                match self.open(visit, now) {
+                    Ok((token, is_connected)) => {
+                        asked.connected = is_connected.then(monotonic);
+                        token
+                    }
+                    Err(outcome) => return self.finish(visit, &asked, outcome, monotonic()),
                 }
-                Err(outcome) => return self.finish(visit, &asked, outcome, now),
-            },
+            }
         };
         let Some(connection) = self.connections.named(token) else { return };
+        if connection.state == State::Connecting {
+            asked.leaves(monotonic());
+        }
         connection.take(asked, now);
         if connection.state == State::Open {
             let last = connection.asked.len() - 1;
@@ -105,12 +113,8 @@ impl Engine<'_> {
         None
     }
 
-    /// A connection for another request, which may be one that was there; says whether it is a new
-    /// one that has come about already.
+    /// A new connection for another request; says whether it has come about already.
     fn open(&mut self, visit: Token, now: Instant) -> Result<(Token, bool), Outcome> {
-        if let Some(token) = self.take_kept(visit) {
-            return Ok((token, false));
-        }
         let behaviour = &self.plan.behaviour;
         if self.connections.count() >= behaviour.connections_max {
             return Err(Outcome::NotStarted);
@@ -176,12 +180,13 @@ impl Engine<'_> {
         if self.outgoing.is_empty() {
             return;
         }
-        let now = monotonic();
         let ends = self.outgoing.iter().skip(1).map(|&(_, next)| next).chain([self.out.len()]);
         for (&(token, from), to) in self.outgoing.iter().zip(ends) {
             if let Some(connection) = self.connections.named(token)
                 && connection.state == State::Open
             {
+                let now = monotonic();
+                connection.asked.iter_mut().for_each(|asked| asked.leaves(now));
                 connection.send(&self.out[from..to], now);
                 if let Some(deadline) = connection.deadline(&self.plan.behaviour) {
                     self.deadlines.set_at_latest(token.place(), deadline);

@@ -5,10 +5,13 @@ use std::sync::{Arc, Barrier};
 use load::arrivals::{Arrivals, Gaps, Stage};
 use load::behaviour::Keeps;
 use load::engine::{self, Failure};
+use load::files::Files;
 use load::record::Outcome::{Good, Impatient};
 use load::record::Step;
+use load::session::Session;
+use load::workload::Workload;
 use measure::Duration;
-use measure::draw::Draw;
+use measure::draw::{Draw, Stream};
 
 use crate::server::{Client, PATIENCE, Same, answer, made, outcomes, plan, reply, run, serve};
 
@@ -94,6 +97,41 @@ fn clients_of_a_closed_loop_come_again() {
                 Keeps::Client => 3,
             };
             assert_eq!((summary.sessions, summary.connections), (30, connections), "{keeps:?}");
+        }
+    }
+}
+
+/// Takes its time to say what is asked.
+struct Slow(Same);
+
+const TAKES: Duration = Duration::from_millis(2);
+
+impl Workload for Slow {
+    fn files(&self) -> &Files {
+        self.0.files()
+    }
+
+    fn session(&mut self, number: u64, asking: &mut Stream, thinking: &mut Stream) -> Session {
+        let end = os::clock::monotonic() + TAKES;
+        while os::clock::monotonic() < end {}
+        self.0.session(number, asking, thinking)
+    }
+}
+
+/// What the generator does between the time of a request and its first byte is its own delay, and
+/// not the server's.
+#[test]
+fn a_request_is_made_when_it_leaves() {
+    for keeps in [Keeps::Request, Keeps::Session, Keeps::Client] {
+        let mut plan = plan(serve(answer));
+        plan.arrivals = Arrivals::Closed { clients: 1, think: Draw::Constant(0.001) };
+        plan.behaviour.keeps = keeps;
+        plan.stop.sessions_max = Some(3);
+        let (records, _) = run(&plan, &mut Slow(Same::bursts(&[1])));
+        assert_eq!(outcomes(&records), [Good; 3]);
+        for record in &records {
+            let lag = record.started - record.intended;
+            assert!(lag >= TAKES, "{keeps:?}, session {}: {lag:?}", record.session);
         }
     }
 }
