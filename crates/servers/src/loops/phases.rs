@@ -116,6 +116,7 @@ impl<'s> Loop<'s> {
         let events = poller.wait(timeout)?;
         self.books.tally.add(Counter::GeteventsCalls, 1);
         self.books.tally.add(Counter::Events, events.len() as u64);
+        self.books.tally.add(Counter::Interest, connections.len() as u64);
         let events_max = self.books.server.settings.events_max as usize;
         let is_full = events.len() >= events_max;
         let (mut ordered, mut judged) = (false, false);
