@@ -32,7 +32,7 @@ use crate::spec::{Load, Spec};
 use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
 use crate::testbed::{Carried, Host, Sent, Testbed, drop_pages, share};
-use crate::vitals::{Reading, Side, Watch};
+use crate::vitals::{self, Reading, Side, Watch};
 
 /// What stays the same for all points of a run.
 pub struct Bench {
@@ -181,27 +181,37 @@ impl Bench {
         point: &mut Point,
     ) -> Result<Outcome, Failure> {
         let load = &point.spec.load.clone();
+        // All rivals are asked the same, and each repeat asks something else.
+        let seed = 1 + u64::from(point.spec.repeat);
         let idle = client.hold_idle(load)?;
         let began = Instant::now();
-        let mut warm_up = client.warm_up(load)?;
+        let mut warm_up = client.warm_up(load, seed)?;
         let mut profiler = None;
         if let Some(kind) = point.spec.profile {
             // The window of a profile is all of a load, so that its requests can be counted.
-            client.run(&Load { seconds: warm_up.within_s, ..load.clone() }, 0.0, &mut |_| ())?;
+            let before = Load { seconds: warm_up.within_s, ..load.clone() };
+            client.run(&before, (0.0, seed), &mut |_| ())?;
             warm_up.within_s = 0.0;
             profiler = Some(Profiler::start(kind, &client.target(running)));
         }
-        let beside = client.begin_beside(load, warm_up.within_s)?;
+        let beside = client.begin_beside(load, (warm_up.within_s, seed))?;
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
-        let syns = client.send_syns(load, warm_up.within_s)?;
-        let mut watching = None;
+        let (mut syns, mut watching) = (Ok(None), None);
         let (mut limited, mut limit, mut watched) = (Ok(()), Ok(None), Ok(()));
-        let ran = client.run(load, warm_up.within_s, &mut |moment| match moment {
+        let ran = client.run(load, (warm_up.within_s, seed), &mut |moment| match moment {
+            Moment::Starts(lasts) => {
+                syns = client.testbed.send_syns(client.address.port(), lasts);
+            }
             Moment::HalfWarm => limited = client.testbed.limit_disk(true),
             Moment::Begins => {
                 watching = Some(Watching::begin(running, client.testbed));
                 limit = client.testbed.disk_limit();
+            }
+            Moment::Goes => {
+                if let Some(Ok(watching)) = &mut watching {
+                    watching.look(client.testbed);
+                }
             }
             Moment::Ends => {
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
@@ -215,7 +225,7 @@ impl Bench {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
             seen => seen.map(|seen| seen.map_err(|failure| failure.to_string())),
         };
-        drop((syns, idle));
+        drop((syns?, idle));
         point.commands.load = ran.command;
         let mut complaints: Vec<String> = of_others(point).into_iter().chain(of_disk).collect();
         let ran_beside = beside.map(|second| client.end_beside(second)).transpose()?;
@@ -360,6 +370,8 @@ struct Watching {
     counted: Counted,
     reading: Reading,
     syns: Option<Sent>,
+    /// Connections at a time, of all looks.
+    open_most: Option<u64>,
 }
 
 /// What the server has counted, and when: half-way between the question and its answer, for which
@@ -383,11 +395,22 @@ impl Watching {
     fn begin(running: &Running, testbed: &Testbed) -> Result<Self, Failure> {
         let counted = Counted::by(running)?;
         let syns = testbed.syns_sent();
-        Ok(Self { counted, reading: Reading::take(&watch(running, testbed))?, syns })
+        let reading = Reading::take(&watch(running, testbed))?;
+        let mut watching = Self { counted, reading, syns, open_most: None };
+        watching.look(testbed);
+        Ok(watching)
+    }
+
+    /// One look that fails is one less.
+    fn look(&mut self, testbed: &Testbed) {
+        let open = vitals::open_connections(&side(&testbed.server, Vec::new()));
+        self.open_most = self.open_most.max(open.ok());
     }
 
     fn end(self, running: &Running, testbed: &Testbed, point: &mut Point) -> Result<(), Failure> {
-        point.vitals = Some(self.reading.finish(&watch(running, testbed))?);
+        let mut vitals = self.reading.finish(&watch(running, testbed))?;
+        vitals.queues.open_most = self.open_most.max(Some(vitals.queues.open));
+        point.vitals = Some(vitals);
         point.syns = testbed.syns_sent().zip(self.syns).map(|(now, was)| now.since(was));
         let now = Counted::by(running)?;
         let was = |name: &str| match name {
@@ -403,15 +426,18 @@ impl Watching {
 
 /// Both sides; the lab's own work is the client's.
 fn watch(running: &Running, testbed: &Testbed) -> Watch {
-    let side = |host: &Host, pids| Side {
+    Watch {
+        server: side(&testbed.server, running.pids()),
+        client: side(&testbed.client, vec![os::process::id()]),
+    }
+}
+
+fn side(host: &Host, pids: Vec<u32>) -> Side {
+    Side {
         pids,
         processors: host.placement.processors.clone(),
         namespace: host.placement.namespace.clone(),
         groups: host.placement.groups.clone(),
-    };
-    Watch {
-        server: side(&testbed.server, running.pids()),
-        client: side(&testbed.client, vec![os::process::id()]),
     }
 }
 

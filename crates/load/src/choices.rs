@@ -63,6 +63,8 @@ pub struct Choices {
     pub hgrm: Option<PathBuf>,
     /// See [`Choices::json`].
     pub records: Option<PathBuf>,
+    /// Where it is told when the run begins, as soon as that is known.
+    pub begins: Option<PathBuf>,
 }
 
 /// When sessions begin.
@@ -118,6 +120,7 @@ impl Default for Choices {
             json: None,
             hgrm: None,
             records: None,
+            begins: None,
         }
     }
 }

@@ -51,6 +51,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     results::JSON,
     results::HGRM,
     results::RECORDS,
+    results::BEGINS,
 ];
 
 /// Letters that other generators have taught people, and the knob that each stands for.

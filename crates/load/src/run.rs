@@ -27,6 +27,9 @@ pub struct Order<'o> {
     /// Where a line for each request goes, if anywhere; of several processes each has a file of its
     /// own, with its number behind the name.
     pub records: Option<&'o Path>,
+    /// Where a line goes, if anywhere, that tells when the run begins: in nanoseconds of the
+    /// machine's monotonic clock, and before it does.
+    pub begins: Option<&'o Path>,
 }
 
 /// What came of it.
@@ -87,6 +90,10 @@ pub fn run(
     let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP, CUT]);
     let signals = signals.map_err(|error| Failure::Machine(format!("signals: {error}")))?;
     let begin = monotonic() + START + START_EACH * order.processes;
+    if let Some(file) = order.begins {
+        std::fs::write(file, format!("{}\n", begin.ns))
+            .map_err(|error| Failure::Machine(format!("{}: {error}", file.display())))?;
+    }
     let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
     let order = Order { plan: &whole, ..*order };
     let perform = if order.processes > 1 { processes::share } else { part };

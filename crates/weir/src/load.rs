@@ -103,6 +103,7 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         processes: choices.processes,
         clients: choices.clients(),
         records: choices.records.as_deref(),
+        begins: choices.begins.as_deref(),
     };
     let progress = Progress::new(&plan);
     let done = run::run(&order, &mut *workload, &mut |standing| progress.tell(&standing));

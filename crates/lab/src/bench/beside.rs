@@ -40,6 +40,9 @@ const HELD_LOOK: Duration = Duration::from_millis(20);
 /// the end of what is measured, its own are still there.
 const OUTLASTS_S: f64 = 0.2;
 
+/// Of idle connections, of which all are alike.
+const SEED: u64 = 1;
+
 /// Longer than any point.
 const DAY_S: f64 = 86_400.0;
 
@@ -58,7 +61,7 @@ impl Client<'_> {
         let log = self.scratch.join("idle.wsesslog");
         std::fs::write(&log, session(&sites::target(load)?))
             .map_err(|error| Failure::machine(log.display(), error))?;
-        let arguments = self.arguments(&idle(load, &log), 0.0, DAY_S);
+        let arguments = self.arguments(&idle(load, &log), (0.0, SEED), DAY_S);
         let held = Held(Some(self.start(&arguments, &self.scratch.join("idle"))?));
         let end = Instant::now() + HELD_WITHIN;
         // How many there were is told by the point: a server may have its reasons to refuse some.
@@ -73,12 +76,12 @@ impl Client<'_> {
     pub(super) fn begin_beside(
         &self,
         load: &Load,
-        warm_up_s: f64,
+        (warm_up_s, seed): (f64, u64),
     ) -> Result<Option<Second>, Failure> {
         let Some(beside) = &load.beside else { return Ok(None) };
         let second = self.second(load, beside)?;
         let warm_up_s = beside.begins_s + warm_up_s + OUTLASTS_S;
-        let arguments = self.arguments(&second, warm_up_s, load.seconds);
+        let arguments = self.arguments(&second, (warm_up_s, seed), load.seconds);
         let told = self.scratch.join("beside.json");
         let running = Held(Some(self.start(&arguments, &told)?));
         let lasts_s = warm_up_s + load.seconds + client::patience_s(&second.flags);

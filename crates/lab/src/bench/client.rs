@@ -18,7 +18,7 @@ use crate::profile::Target;
 use crate::setup::{STEADY_SHARE, WarmUp};
 use crate::spec::Load;
 use crate::subject::Running;
-use crate::testbed::{Sending, Testbed};
+use crate::testbed::Testbed;
 
 /// Whoever asks.
 #[derive(Clone, Copy)]
@@ -46,8 +46,12 @@ pub(super) enum Moment {
     /// Half of the warm-up within the load is over: what is limited while measuring has to be from
     /// here on, for queues to fill.
     HalfWarm,
+    /// The load begins soon; it is measured until so long from now.
+    Starts(Duration),
     /// The measured time begins.
     Begins,
+    /// It goes on.
+    Goes,
     /// It is over; replies may still come.
     Ends,
 }
@@ -59,10 +63,11 @@ pub(super) struct WarmedUp {
     pub(super) within_s: f64,
 }
 
-/// From its start until a load's first session: a tenth of a second is its own, the rest is for the
-/// system to start it. What is looked at is told in a second of the time between two looks, so that
-/// some milliseconds do not matter.
-const STARTS: Duration = Duration::from_millis(120);
+/// Between two looks whether a load says when it begins, which it does 100 ms before.
+const BEGINS_LOOK: Duration = Duration::from_millis(5);
+
+/// Between two looks within the measured time: fewer than a thousandth of it are spent on them.
+const GOES_EACH: Duration = Duration::from_millis(100);
 
 /// A load that is not over so long after it should be has failed.
 pub(super) const LATE: Duration = Duration::from_secs(30);
@@ -70,30 +75,67 @@ pub(super) const LATE: Duration = Duration::from_secs(30);
 /// The least that tells whether a server is steady.
 const STEADY_S: f64 = 1.0;
 
+/// Each piece of a warm-up asks for something else: from one to the next, by more than there are
+/// repeats.
+const PIECE_SEEDS: u64 = 1 << 20;
+
 impl Client<'_> {
-    /// Performs a load; `look` is called when its measured time begins and when it ends.
+    /// Performs a load, drawn by this seed; `look` is called when its measured time begins and when
+    /// it ends, by the load's own word.
     pub(super) fn run(
         &self,
         load: &Load,
-        warm_up_s: f64,
+        (warm_up_s, seed): (f64, u64),
         look: &mut dyn FnMut(Moment),
     ) -> Result<Ran, Failure> {
-        let arguments = self.arguments(load, warm_up_s, load.seconds);
-        let told = self.scratch.join("load.json");
-        let child = self.start(&arguments, &told)?;
+        let mut arguments = self.arguments(load, (warm_up_s, seed), load.seconds);
+        let command = self.shown(&arguments);
+        let (told, says) = (self.scratch.join("load.json"), self.scratch.join("begins"));
+        arguments.extend([String::from("--begins"), says.display().to_string()]);
+        // What an earlier load said is no word of this one.
+        let _ = std::fs::remove_file(&says);
+        let mut child = self.start(&arguments, &told)?;
+        let mut moments = Vec::new();
+        if let Some(begins) = self.begins(&mut child, &says)? {
+            let begins = begins + Duration::from_secs_f64(warm_up_s);
+            let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
+            let ends = begins + Duration::from_secs_f64(load.seconds);
+            look(Moment::Starts(ends.saturating_duration_since(Instant::now())));
+            let looks = (1..(load.seconds / GOES_EACH.as_secs_f64()).ceil() as u32)
+                .map(|place| (begins + GOES_EACH * place, Moment::Goes));
+            moments.extend([(half_warm, Moment::HalfWarm), (begins, Moment::Begins)]);
+            moments.extend(looks.chain([(ends, Moment::Ends)]));
+        }
         let lasts_s = warm_up_s + load.seconds + load.cool_down_s() + patience_s(&load.flags);
-        let begins = Instant::now() + STARTS + Duration::from_secs_f64(warm_up_s);
-        let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
-        let ends = begins + Duration::from_secs_f64(load.seconds);
-        let moments =
-            [(half_warm, Moment::HalfWarm), (begins, Moment::Begins), (ends, Moment::Ends)];
         let lasts = Duration::from_secs(lasts_s as u64) + LATE;
         let is_over = self.wait(child, lasts, &moments, look)?;
-        Ok(Ran { command: self.shown(&arguments), results: results(&told, is_over)? })
+        Ok(Ran { command, results: results(&told, is_over)? })
+    }
+
+    /// When a load's schedule begins, as it says itself; none: it has ended, or says nothing.
+    fn begins(&self, child: &mut Child, says: &Path) -> Result<Option<Instant>, Failure> {
+        let failed = |error| Failure::machine("weir load", error);
+        let end = Instant::now() + LATE;
+        while Instant::now() < end {
+            let said = std::fs::read_to_string(says).unwrap_or_default();
+            if let Some(ns) = said.strip_suffix('\n').and_then(|ns| ns.parse().ok()) {
+                let left = measure::Instant { ns } - os::clock::monotonic();
+                return Ok(Some(Instant::now() + left));
+            }
+            if child.try_wait().map_err(failed)?.is_some() {
+                return Ok(None);
+            }
+            let signal = self.signals.wait(Some(BEGINS_LOOK)).map_err(failed)?;
+            if signal.is_some_and(super::is_stop) {
+                end_now(child);
+                return Err(Failure::Stopped);
+            }
+        }
+        Ok(None)
     }
 
     /// What the load needs before it is measured, as far as it is not a part of the load.
-    pub(super) fn warm_up(&self, load: &Load) -> Result<WarmedUp, Failure> {
+    pub(super) fn warm_up(&self, load: &Load, seed: u64) -> Result<WarmedUp, Failure> {
         let most = match load.warm_up {
             WarmUp::Fixed(within_s) => return Ok(WarmedUp { within_s }),
             WarmUp::Steady(most) => most,
@@ -101,8 +143,8 @@ impl Client<'_> {
         let piece = Load { seconds: STEADY_S, ..load.clone() };
         let mut before = None;
         let mut within_s = 0.0;
-        for _ in 0..most {
-            let ran = self.run(&piece, 0.0, &mut |_| ())?;
+        for piece_seed in (1..).map(|piece| seed + piece * PIECE_SEEDS).take(most as usize) {
+            let ran = self.run(&piece, (0.0, piece_seed), &mut |_| ())?;
             let Ok(results) = ran.results else { break };
             within_s += STEADY_S;
             let (now, was) = (results.flow.goodput as f64, before.replace(results.flow.goodput));
@@ -115,16 +157,6 @@ impl Client<'_> {
         Ok(WarmedUp { within_s })
     }
 
-    /// Sends what comes beside the load, from the begin of its warm-up until this is dropped.
-    pub(super) fn send_syns(
-        &self,
-        load: &Load,
-        warm_up_s: f64,
-    ) -> Result<Option<Sending>, Failure> {
-        let lasts = Duration::from_secs_f64(warm_up_s + load.seconds) + STARTS;
-        self.testbed.send_syns(self.address.port(), lasts)
-    }
-
     /// Who is looked at, from this side.
     pub(super) fn target(&self, running: &Running) -> Target {
         Target {
@@ -135,7 +167,12 @@ impl Client<'_> {
         }
     }
 
-    pub(super) fn arguments(&self, load: &Load, warm_up_s: f64, seconds: f64) -> Vec<String> {
+    pub(super) fn arguments(
+        &self,
+        load: &Load,
+        (warm_up_s, seed): (f64, u64),
+        seconds: f64,
+    ) -> Vec<String> {
         let mut arguments = vec![String::from("load"), format!("http://{}/", self.address)];
         let mut flag = |name: &str, value: String| {
             arguments.push(format!("--{name}"));
@@ -150,6 +187,7 @@ impl Client<'_> {
             flag("warm-up", warm_up_s.to_string());
         }
         flag("duration", seconds.to_string());
+        flag("seed", seed.to_string());
         // It answers already, and each of its connections counts.
         flag("probe", String::from("off"));
         flag("json", String::from("-"));

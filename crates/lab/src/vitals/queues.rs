@@ -50,6 +50,9 @@ pub struct Queues {
     /// open all along are no more (Tcp CurrEstab).
     #[serde(default)]
     pub open: u64,
+    /// The same at any time between, as far as somebody looked; `None`: nobody did.
+    #[serde(default)]
+    pub open_most: Option<u64>,
 }
 
 /// Why connections were dropped. What is sent again while its first copy is being answered is
@@ -130,6 +133,7 @@ impl Counters {
             deferred,
             established,
             open: self.open.min(earlier.open),
+            open_most: None,
             client_syn_retransmissions: self
                 .client_syn_retransmissions
                 .saturating_sub(earlier.client_syn_retransmissions),

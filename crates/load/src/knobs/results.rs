@@ -131,6 +131,19 @@ pub(super) const RECORDS: Knob<Choices> = Knob {
     show: |choices| shown(choices.records.as_deref()),
 };
 
+pub(super) const BEGINS: Knob<Choices> = Knob {
+    name: "begins",
+    group: GROUP,
+    value: "FILE",
+    reason: "for programs that measure beside it: a line with the time at which the run begins, in \
+             ns of CLOCK_MONOTONIC, written some 100 ms before",
+    set: |choices, value| {
+        choices.begins = Some(file(value)?);
+        Ok(())
+    },
+    show: |choices| shown(choices.begins.as_deref()),
+};
+
 fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err(String::from("has to be a file")) } else { Ok(text.into()) }
 }
