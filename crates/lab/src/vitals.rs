@@ -21,7 +21,7 @@ mod processors;
 mod queues;
 
 pub(crate) use columns::line;
-use everybody::Owner;
+use everybody::{Owner, Used};
 pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
 pub use memory::Memory;
 pub use pressure::{Pressure, Stalls};
@@ -58,6 +58,7 @@ pub struct Reading {
     at: measure::Instant,
     stat: processors::Stat,
     everybody: everybody::Everybody,
+    in_groups: Option<Used>,
     switches: [processes::Switches; 2],
     queues: queues::Counters,
     pressure: Option<pressure::Totals>,
@@ -121,13 +122,15 @@ impl Reading {
     pub fn take(watch: &Watch) -> Result<Self, Failure> {
         let stat = processors::Stat::read()?;
         let at = os::clock::monotonic();
-        let everybody = everybody::Everybody::read()?;
+        let in_groups = Used::of_groups(&watch.server.groups);
+        let everybody = everybody::Everybody::read(&watch.server.groups)?;
         let switches = [Owner::Server, Owner::Client]
             .map(|owner| processes::Switches::read(&everybody.members(watch, owner)));
         Ok(Self {
             at,
             stat,
             everybody,
+            in_groups,
             switches,
             queues: queues::Counters::read(watch)?,
             pressure: pressure::Totals::read(Path::new("/proc/pressure"), ""),
@@ -147,7 +150,10 @@ impl Reading {
             processors::Processors::between(&self.stat, &now.stat, numbers, elapsed_us)
         };
         let both = processors(&processors::union(&watch.server, &watch.client));
-        let usage = now.everybody.since(&self.everybody, watch);
+        let mut usage = now.everybody.since(&self.everybody, watch);
+        if let Some((now, before)) = now.in_groups.zip(self.in_groups) {
+            usage.server = now.since(before);
+        }
         let machine = |side: &Side, owner: Owner, used| Machine {
             processors: processors(&side.processors),
             processes: Processes::new(
@@ -179,7 +185,7 @@ pub(crate) fn open_connections(side: &Side) -> Result<u64, Failure> {
 pub(crate) fn family(pids: &[u32]) -> Result<Vec<u32>, Failure> {
     let server = Side { pids: pids.to_vec(), ..Side::default() };
     let watch = Watch { server, client: Side::default() };
-    Ok(everybody::Everybody::read()?.members(&watch, Owner::Server))
+    Ok(everybody::Everybody::read(&[])?.members(&watch, Owner::Server))
 }
 
 /// Of the whole machine: switches from one thread to another since it started, and the size of its

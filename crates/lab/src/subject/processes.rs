@@ -102,31 +102,9 @@ pub(super) fn cpu_time(process: &Process) -> Duration {
     own + Duration::from_millis(process.children_ticks * (1000 / TICKS_PER_S))
 }
 
-/// Context switches of all its threads that live: because they waited, and because others were to
-/// run.
-pub(super) fn switches(pid: u32) -> (u64, u64) {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    tasks.into_iter().fold((0, 0), |(waits, preemptions), task| {
-        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
-        let of = |name| field(&status, name).unwrap_or_default();
-        (waits + of("voluntary_ctxt_switches:"), preemptions + of("nonvoluntary_ctxt_switches:"))
-    })
-}
-
-/// Its memory, in bytes; of what it shares its share.
-pub(super) fn memory(pid: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    field(&text, "Pss:").unwrap_or_default() << 10
-}
-
 fn pids() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 /// See proc_pid_stat(5). The name stands in parentheses and may have any character in it.
@@ -172,9 +150,6 @@ mod tests {
         let own = of(pid).unwrap();
         assert!(is_there(&own));
         assert!(!is_there(&Process { started: own.started + 1, ..own }));
-        assert!(memory(pid) > 0);
         assert!(cpu_time(&own) > Duration::ZERO);
-        let (waits, preemptions) = switches(pid);
-        assert!(waits + preemptions > 0);
     }
 }

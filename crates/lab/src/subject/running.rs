@@ -196,26 +196,6 @@ impl Running {
         self.family().iter().map(|process| process.pid).collect()
     }
 
-    /// For how long its processes have run, those that have ended and were looked at included.
-    #[must_use]
-    pub fn cpu_time(&self) -> Duration {
-        self.family().iter().map(processes::cpu_time).sum()
-    }
-
-    /// Context switches of all its threads that live: because they waited, and because others were
-    /// to run.
-    #[must_use]
-    pub fn switches(&self) -> (u64, u64) {
-        let all = self.pids().into_iter().map(processes::switches);
-        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-
-    /// The memory of its processes in bytes; what they share counts once. Takes the kernel a while.
-    #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        self.pids().into_iter().map(processes::memory).sum()
-    }
-
     /// What it counts itself; nothing, unless it is Weir: then every counter of
     /// [`servers::counters::COUNTERS`] by its name, summed over the workers, and beside them
     /// `workers`, `connections_max`, `listen_queue`, `listen_drops`, `kernel_listen_overflows` and

@@ -31,6 +31,8 @@ pub(super) enum Root {
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     found: BTreeMap<Resource, Root>,
+    /// Of version 2, which tells of any group what it has used, whatever is limited in version 1.
+    two: Option<PathBuf>,
 }
 
 impl Resource {
@@ -81,7 +83,7 @@ impl Roots {
 
     /// From what is mounted (proc_pid_mountinfo(5)). A controller is in one version only.
     fn of(mounts: &str) -> Self {
-        let mut found = BTreeMap::new();
+        let (mut found, mut unified) = (BTreeMap::new(), None);
         for line in mounts.lines() {
             let Some((ours, theirs)) = line.split_once(" - ") else { continue };
             let Some(place) = ours.split(' ').nth(4) else { continue };
@@ -90,6 +92,7 @@ impl Roots {
             let controllers = match kind {
                 "cgroup" => theirs.rsplit(' ').next().unwrap_or_default().replace(',', " "),
                 "cgroup2" => {
+                    unified.get_or_insert_with(|| place.clone());
                     fs::read_to_string(place.join("cgroup.controllers")).unwrap_or_default()
                 }
                 _ => continue,
@@ -105,7 +108,7 @@ impl Roots {
                 }
             }
         }
-        Self { found }
+        Self { found, two: unified }
     }
 
     pub(super) fn of_resource(&self, resource: Resource) -> Option<&Root> {
@@ -114,14 +117,16 @@ impl Roots {
 
     /// All directories in which groups may have been made.
     pub(super) fn places(&self) -> Vec<&Path> {
-        let mut places: Vec<&Path> = self.found.values().map(Root::path).collect();
+        let limited = self.found.values().map(Root::path);
+        let mut places: Vec<&Path> = limited.chain(self.two.as_deref()).collect();
         places.sort_unstable();
         places.dedup();
         places
     }
 
     /// Makes the groups that a layout needs, with its limits but for the disk's, which needs to
-    /// know which disk. `made` has the directory of each as soon as it is there.
+    /// know which disk; and, on hosts of their own, the one that tells what the server uses, where
+    /// it can be made: what is used is read of its processes else. `made` has the directory of each as soon as it is there.
     pub(super) fn make(
         &self,
         name: &Name,
@@ -133,6 +138,12 @@ impl Roots {
                 let group = self.group(resource, name, made)?;
                 group.limit(layout)?;
             }
+        }
+        let tells = self.two.as_ref().map(|root| root.join(name.to_string()));
+        if let Some(group) = tells.filter(|group| !layout.is_loopback && !made.contains(group))
+            && fs::create_dir(&group).is_ok()
+        {
+            made.push(group);
         }
         Ok(())
     }

@@ -1,16 +1,20 @@
 //! Every process of the machine and what it has used, so that nobody's work is taken for another's.
+//! What the server has used its control group tells better, where it has one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::path::PathBuf;
 
 use super::processors::TICK_US;
-use super::{Others, Processors, Watch};
+use super::{Others, Processors, Watch, columns};
 use crate::Failure;
 
 /// All processes at one time.
 #[derive(Debug, Default)]
 pub(super) struct Everybody {
     by_pid: HashMap<u32, Process>,
+    /// Those of the server's control groups: they stay so, whatever becomes of their parents.
+    in_groups: HashSet<u32>,
 }
 
 /// From /proc/PID/stat.
@@ -47,7 +51,8 @@ pub(super) enum Owner {
 }
 
 impl Everybody {
-    pub(super) fn read() -> Result<Self, Failure> {
+    /// `groups`: the server's.
+    pub(super) fn read(groups: &[PathBuf]) -> Result<Self, Failure> {
         let entries = fs::read_dir("/proc").map_err(|e| Failure::machine("/proc", e))?;
         let mut by_pid = HashMap::new();
         for entry in entries.flatten() {
@@ -57,7 +62,11 @@ impl Everybody {
             let Ok(text) = fs::read_to_string(entry.path().join("stat")) else { continue };
             by_pid.extend(parse(&text).map(|process| (pid, process)));
         }
-        Ok(Self { by_pid })
+        let members = groups.iter().filter_map(|group| {
+            let text = fs::read_to_string(group.join("cgroup.procs")).ok()?;
+            Some(text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<u32>>())
+        });
+        Ok(Self { by_pid, in_groups: members.flatten().collect() })
     }
 
     /// The processes of `owner`.
@@ -72,11 +81,11 @@ impl Everybody {
         let mut now = [Used::default(); 4];
         let mut then = [Used::default(); 4];
         for (pid, process) in &self.by_pid {
-            now[self.owner_or_before(*pid, earlier, watch) as usize].add(process.used);
+            now[self.owner(*pid, watch) as usize].add(process.used);
         }
         for (pid, process) in &earlier.by_pid {
             let by = if self.by_pid.contains_key(pid) { self } else { earlier };
-            then[by.owner_or_before(*pid, earlier, watch) as usize].add(process.used);
+            then[by.owner(*pid, watch) as usize].add(process.used);
         }
         let since = |owner: Owner| now[owner as usize].since(then[owner as usize]);
         Usage {
@@ -87,21 +96,9 @@ impl Everybody {
         }
     }
 
-    /// A process whose parent has ended is another's child from then on, the lab's among them, who
-    /// adopts orphans; but it is still theirs, and so is whom it starts.
-    fn owner_or_before(&self, pid: u32, earlier: &Self, watch: &Watch) -> Owner {
-        let now = self.owner(pid, watch);
-        if matches!(now, Owner::Server | Owner::Kernel) {
-            return now;
-        }
-        let before = self.line(pid).map(|at| earlier.owner(at, watch));
-        let mut ours = before.filter(|owner| matches!(owner, Owner::Server | Owner::Client));
-        ours.next().unwrap_or(now)
-    }
-
     fn owner(&self, pid: u32, watch: &Watch) -> Owner {
         let owner = |at: u32| {
-            if watch.server.pids.contains(&at) {
+            if self.in_groups.contains(&at) || watch.server.pids.contains(&at) {
                 return Some(Owner::Server);
             }
             if watch.client.pids.contains(&at) {
@@ -124,12 +121,23 @@ impl Everybody {
 const GENERATIONS_MAX: usize = 32;
 
 impl Used {
+    /// Of the first of these control groups that tells it: of all that ran there, also of what has
+    /// ended since, to the microsecond. By ticks, hundreds of processes that work for less than one
+    /// each do nothing.
+    pub(super) fn of_groups(groups: &[PathBuf]) -> Option<Self> {
+        groups.iter().find_map(|group| {
+            let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
+            let of = |name| columns::line(&text, name);
+            Some(Self { user_us: of("user_usec")?, system_us: of("system_usec")? })
+        })
+    }
+
     fn add(&mut self, other: Self) {
         self.user_us += other.user_us;
         self.system_us += other.system_us;
     }
 
-    fn since(self, earlier: Self) -> Self {
+    pub(super) fn since(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),
             system_us: self.system_us.saturating_sub(earlier.system_us),
@@ -209,7 +217,8 @@ mod tests {
             let used = Used { user_us: 0, system_us: ticks };
             (pid, Process { parent, is_kernel: pid == 2, used })
         };
-        Everybody { by_pid: rows.iter().map(process).collect() }
+        let in_groups = HashSet::from([26]);
+        Everybody { by_pid: rows.iter().map(process).collect(), in_groups }
     }
 
     #[test]
@@ -239,12 +248,12 @@ mod tests {
             ),
             // A worker of 9 had used 4 and is waited for with 6.
             (&[(20, 1, 3), (21, 20, 4)], &[(20, 1, 9)], [2, 0, 0, 0]),
-            // The parent of 21 has ended, and init has waited for it.
-            (&[(1, 0, 0), (20, 1, 3), (21, 20, 4)], &[(1, 0, 3), (21, 1, 9)], [2, 0, 0, 3]),
-            // The same, and the lab has adopted it; a child that it had since goes with it.
+            // The parent of one of the server's group has ended, and init has waited for it.
+            (&[(1, 0, 0), (20, 1, 3), (26, 20, 4)], &[(1, 0, 3), (26, 1, 9)], [2, 0, 0, 3]),
+            // One of the server's group, which the lab has adopted.
             (
-                &[(10, 1, 7), (20, 10, 3), (22, 20, 1), (21, 22, 4)],
-                &[(10, 1, 8), (20, 10, 4), (21, 10, 9), (23, 21, 2)],
+                &[(10, 1, 7), (20, 10, 3), (22, 20, 1), (26, 22, 4)],
+                &[(10, 1, 8), (20, 10, 4), (26, 10, 9), (23, 26, 2)],
                 [7, 1, 0, 0],
             ),
             // What the client starts is not the server's, whoever else is adopted.
@@ -269,6 +278,21 @@ mod tests {
         };
         assert_eq!(members(Owner::Server), [20, 21]);
         assert_eq!(members(Owner::Client), [10, 11]);
+    }
+
+    /// Version 1 has a file of the same name, which tells of throttling alone.
+    #[test]
+    fn a_group_tells_what_was_used_there() {
+        let home = tempfile::tempdir().unwrap();
+        let groups = ["one", "two"].map(|name| home.path().join(name));
+        let texts =
+            ["nr_periods 0\n", "usage_usec 912\nuser_usec 300\nsystem_usec 612\nnr_periods 0\n"];
+        for (group, text) in groups.iter().zip(texts) {
+            fs::create_dir(group).unwrap();
+            fs::write(group.join("cpu.stat"), text).unwrap();
+        }
+        assert_eq!(Used::of_groups(&groups), Some(Used { user_us: 300, system_us: 612 }));
+        assert_eq!(Used::of_groups(&groups[..1]), None);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub struct Processes {
     pub count: u64,
     /// Their threads then.
     pub threads: u64,
-    /// Processor time in their own code; that of processes that have ended is in it if somebody
+    /// Processor time in their own code: of the server, as its control group tells it; without one,
+    /// in hundredths of a second for each process, and of processes that have ended if somebody
     /// waited for them.
     pub user_us: u64,
     /// In the kernel for them. What the network did while it interrupted them is in it.

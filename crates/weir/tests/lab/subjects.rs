@@ -9,6 +9,7 @@ use std::time::Duration;
 use lab::floors::Floor;
 use lab::subject::{self, Kind, Running};
 use lab::testbed::{Layout, Testbed};
+use lab::vitals::{Reading, Side, Watch};
 
 use super::support::wire::Wire;
 use super::{Bench, runs, subject};
@@ -213,10 +214,11 @@ fn serves(site: &Path, address: SocketAddr) -> Result<(), String> {
 fn seen_at_work(running: &Running, text: &str) {
     assert!(running.is_alive(), "{text}");
     assert!(!running.pids().is_empty(), "{text}");
-    assert!(running.cpu_time() > Duration::ZERO, "{text}");
-    let (waits, preemptions) = running.switches();
-    assert!(waits + preemptions > 0, "{text}");
-    assert!(running.memory_bytes() > 0, "{text}");
+    let server = Side { pids: running.pids(), ..Side::default() };
+    let watch = Watch { server, client: Side::default() };
+    let reading = Reading::take(&watch).expect("a reading");
+    let server = reading.finish(&watch).expect("another one").server.processes;
+    assert!(server.threads > 0 && server.pss_bytes.is_none_or(|bytes| bytes > 0), "{text}");
     let counters = running.counters().expect("its counters");
     let name = text.split(':').next().unwrap_or_default();
     if servers::architectures::architecture(name).is_some() {

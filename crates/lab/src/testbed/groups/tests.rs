@@ -68,7 +68,7 @@ fn version_one_has_a_group_in_each_hierarchy() {
         machine.mount("unified", TWO),
     ];
     let roots = Roots::of(&mounts.concat());
-    assert_eq!(roots.places().len(), 3);
+    assert_eq!(roots.places().len(), 4);
     let expected = [
         "blkio.throttle.read_bps_device: 8:16 5000000",
         "cpu.cfs_period_us: 4000",
