@@ -6,7 +6,7 @@ use load::units::grouped;
 
 use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
 use crate::known::{Cell, Known, Spread, Stability};
-use crate::metric::{self, Metric};
+use crate::metric::{self, Metric, NEVER};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
 use crate::subject::Subject;
@@ -162,7 +162,8 @@ pub fn is_known(cell: &Cell<'_>) -> bool {
 pub const MARKS: &str = "\
     Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
     verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
-    the median apart; ? what has fewer than three repeats to tell that by.";
+    the median apart; ? what has fewer than three repeats to tell that by. Percentiles are of all \
+    requests: never, where more had no good reply.";
 
 /// A cell of a table.
 #[must_use]
@@ -194,9 +195,12 @@ pub fn spread_text(spread: &Spread) -> String {
     format!("{median} ({} to {})", number(low), number(high))
 }
 
-/// Three digits or all before the point, with commas between thousands.
+/// Three digits or all before the point, with commas between thousands; or that it never is.
 #[must_use]
 pub fn number(value: f64) -> String {
+    if value == NEVER {
+        return String::from("never");
+    }
     let digits = match value.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
@@ -348,6 +352,7 @@ mod tests {
             (1_234_567.0, "1,234,567"),
             (-1234.0, "-1,234"),
             (999.96, "1,000"),
+            (NEVER, "never"),
         ];
         for (value, expected) in rows {
             assert_eq!(number(value), expected);

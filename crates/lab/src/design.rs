@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::known::{Cell, Known};
 use crate::metric::{GOODPUT, OFFERED};
 use crate::setup::WarmUp;
+pub use crate::spec::OF_CAPACITY;
 use crate::spec::{COOL_DOWN, Load, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -329,8 +330,6 @@ pub const SWEEP: &str = "sweep";
 pub const RATES: &str = "rates";
 /// What varies, as it stands in [`Spec::factors`]: sessions begun in a second.
 pub const RATE: &str = "rate";
-/// The same as a share of the capacity.
-pub const OF_CAPACITY: &str = "of_capacity";
 
 /// Whether a server may well be asked for more than it can do: where it is looked for what that is,
 /// at its capacity and beyond, in steps, and beside SYNs.

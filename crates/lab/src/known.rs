@@ -212,43 +212,49 @@ impl<'k> Cell<'k> {
 }
 
 impl Spread {
-    /// Of values, in any order; none of none.
+    /// Of values, in any order; none of none. What is never is more than all others.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.retain(|value| value.is_finite());
+        values.retain(|value| !value.is_nan());
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
         // Between two values, as far as the share lies between their places.
         let at = |share: f64| {
             let place = share * last as f64;
             let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
-            below + (above - below) * place.fract()
+            // Between two nevers there is nothing.
+            let is_there = place.fract() == 0.0 || below == above;
+            if is_there { below } else { below + (above - below) * place.fract() }
         };
         let (quartiles, range) = ((at(0.25), at(0.75)), (values[0], values[last]));
         Some(Self { median: at(0.5), quartiles, range, count: values.len() })
     }
 
-    /// How far the quartiles are from each other, as a share of the median.
+    /// How far the quartiles are from each other, as a share of the median; of a median of nothing,
+    /// without a limit: there is no share of it.
     #[must_use]
     pub fn relative(&self) -> f64 {
         let (low, high) = self.quartiles;
-        if self.median > 0.0 { (high - low) / self.median } else { 0.0 }
+        if self.median > 0.0 { (high - low) / self.median } else { f64::INFINITY }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::NEVER;
 
     #[test]
     fn a_spread_is_the_median_and_its_quartiles() {
         type Row<'r> = (&'r [f64], Option<[f64; 5]>);
-        let rows: [Row<'_>; 5] = [
+        let rows: [Row<'_>; 7] = [
             (&[], None),
             (&[3.0], Some([3.0, 3.0, 3.0, 3.0, 3.0])),
             (&[9.0, 1.0, 5.0], Some([1.0, 3.0, 5.0, 7.0, 9.0])),
             (&[4.0, 1.0, 2.0, 3.0], Some([1.0, 1.75, 2.5, 3.25, 4.0])),
             (&[f64::NAN, 2.0], Some([2.0, 2.0, 2.0, 2.0, 2.0])),
+            (&[1.0, NEVER, 2.0], Some([1.0, 1.5, 2.0, NEVER, NEVER])),
+            (&[NEVER, NEVER], Some([NEVER; 5])),
         ];
         for (values, expected) in rows {
             let spread = Spread::of(values.to_vec());
@@ -256,6 +262,20 @@ mod tests {
                 [range.0, quartiles.0, median, quartiles.1, range.1]
             });
             assert_eq!(told, expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_mostly_nothing_is_not_stable() {
+        let rows: [(&[f64], bool); 4] = [
+            (&[100.0, 101.0, 102.0], true),
+            (&[100.0, 120.0, 140.0], false),
+            (&[0.0, 0.0, 308.0], false),
+            (&[0.0, 0.0, 0.0, 0.0, 308.0], false),
+        ];
+        for (values, is_stable) in rows {
+            let spread = Spread::of(values.to_vec()).unwrap();
+            assert_eq!(spread.relative() <= UNSTABLE_SHARE, is_stable, "{values:?}");
         }
     }
 }

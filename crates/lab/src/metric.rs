@@ -2,9 +2,11 @@
 
 use load::collector::figures::Figures;
 use load::collector::results::Results;
+use measure::Duration;
 
 use crate::point::Point;
-use crate::vitals::{Stalls, Vitals};
+use crate::spec::OF_CAPACITY;
+use crate::vitals::{Processes, Processors, Stalls, Vitals};
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -81,22 +83,43 @@ pub const CLIENT_LATENCY: Metric =
 pub const RESPONSE: Metric =
     time("mean response time", |point| point.figures().map(|figures| figures.response_time_ms));
 
-/// Of good replies, from the intended start.
-pub const P50: Metric = time("median response time", |point| quantile(point, 0.5));
+/// Of all requests, from the intended start; [`NEVER`] where more had no good reply. A server that
+/// answers few at once is not as quick as one that answers all.
+pub const P50: Metric = time("median response time", |point| of_all(point.load.as_ref()?, 0.5));
 
 /// See [`P50`].
-pub const P95: Metric = time("95th percentile of response times", |point| quantile(point, 0.95));
+pub const P95: Metric =
+    time("95th percentile of response times", |point| of_all(point.load.as_ref()?, 0.95));
 
 /// See [`P50`].
-pub const P99: Metric = time("99th percentile of response times", |point| quantile(point, 0.99));
+pub const P99: Metric =
+    time("99th percentile of response times", |point| of_all(point.load.as_ref()?, 0.99));
 
-fn quantile(point: &Point, share: f64) -> Option<f64> {
-    of_whole(point.load.as_ref()?, share)
+/// Of good replies alone: how soon those have theirs whom a server answers in a flood.
+pub const GOOD_P50: Metric = time("median of good replies", |point| of_good(point, 0.5));
+
+/// See [`GOOD_P50`].
+pub const GOOD_P95: Metric = time("95th percentile of good replies", |point| of_good(point, 0.95));
+
+/// See [`GOOD_P50`].
+pub const GOOD_P99: Metric = time("99th percentile of good replies", |point| of_good(point, 0.99));
+
+/// The time of who has no good reply: longer than all others.
+pub const NEVER: f64 = f64::INFINITY;
+
+fn of_all(results: &Results, share: f64) -> Option<f64> {
+    let requests = &results.requests;
+    let time = requests.whole_of_all(share).map_or(NEVER, milliseconds);
+    (requests.counts.total() > 0).then_some(time)
 }
 
-fn of_whole(results: &Results, share: f64) -> Option<f64> {
-    let whole = &results.requests.whole;
-    (whole.count() > 0).then(|| whole.quantile(share).as_nanos() as f64 / 1e6)
+fn of_good(point: &Point, share: f64) -> Option<f64> {
+    let whole = &point.load.as_ref()?.requests.whole;
+    (whole.count() > 0).then(|| milliseconds(whole.quantile(share)))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
 }
 
 /// Sessions whose last request was answered well.
@@ -122,7 +145,7 @@ pub const SECOND_GOODPUT: Metric =
 
 /// See [`SECOND_GOODPUT`].
 pub const SECOND_P99: Metric =
-    time("99th percentile of the load beside", |point| of_whole(point.beside.as_ref()?, 0.99));
+    time("99th percentile of the load beside", |point| of_all(point.beside.as_ref()?, 0.99));
 
 /// Connections that the kernel dropped, as Brecht04 6.1 counts them: failed attempts and overflows
 /// of the listen queue.
@@ -144,13 +167,33 @@ fn in_a_second(point: &Point, count: u64) -> Option<f64> {
     (elapsed_us > 0).then(|| count as f64 * 1e6 / elapsed_us as f64)
 }
 
-/// Processor time of the server's side for one reply, the network's work included.
+/// Processor time of the server's side for one reply, the network's work included. None where it is
+/// asked for more than it can do: refusals and what is given up cost as well there, and a share of
+/// that is no reply's.
 pub const CPU: Metric = metric("processor time for a reply", "µs", |point| {
     let (load, vitals) = (point.load.as_ref()?, point.vitals.as_ref()?);
     let per_s = load.flow.replies as f64 / load.measured.as_secs_f64();
     let replies = per_s * vitals.elapsed_us as f64 / 1e6;
-    (replies >= 1.0).then(|| vitals.server.processors.busy_us as f64 / replies)
+    let is_told = replies >= 1.0 && !is_beyond_capacity(point);
+    is_told.then(|| vitals.server.processors.busy_us as f64 / replies)
 });
+
+/// The same of its own processes alone, without what the network did while nobody ran.
+pub const OWN_CPU: Metric = metric("processor time of its processes for a reply", "µs", |point| {
+    let Processors { busy_us, .. } = point.vitals.as_ref()?.server.processors;
+    let Processes { user_us, system_us, .. } = point.vitals.as_ref()?.server.processes;
+    let share = each((user_us + system_us) as f64, busy_us as f64)?;
+    Some((CPU.of)(point)? * share)
+});
+
+/// By what it was to be asked for, or by what it left without a good reply: of sessions, who is slow
+/// is asked for less.
+fn is_beyond_capacity(point: &Point) -> bool {
+    /// Of a hundred, who answers less has too much to do.
+    const ANSWERED: f64 = 95.0;
+    let is_multiple = point.spec.factors.get(OF_CAPACITY).is_some_and(|of| *of > 1.0);
+    is_multiple || (self::ANSWERED.of)(point).is_some_and(|share| share < ANSWERED)
+}
 
 /// Of the time of the server's processors, that in which they were at work.
 pub const BUSY: Metric = metric("server's processors at work", "%", |point| {
@@ -185,6 +228,12 @@ pub const ESTABLISHED: Metric = metric("connections established", "connections/s
     in_a_second(point, point.vitals.as_ref()?.queues.established)
 });
 
+/// Connections that were open on the server's machine at the same time, at most, as far as they were
+/// looked at (Brecht04 6.1 and 6.2, Pariag07 8).
+pub const OPEN_MOST: Metric = metric("connections open, at most", "connections", |point| {
+    Some(point.vitals.as_ref()?.queues.open_most? as f64)
+});
+
 /// Connections that were open on the server's machine when the measured time began, and ended.
 pub const OPEN: Metric = metric("connections open", "connections", |point| {
     Some(point.vitals.as_ref()?.queues.open as f64)
@@ -197,6 +246,32 @@ pub const PHASES: Metric =
 /// Connections per accept phase, C_avg of Brecht04 equation 1.
 pub const C_AVG: Metric = metric("C_avg", "connections", |point| {
     each(point.counted_per_s("accepted")?, point.counted_per_s("accept_phases")?)
+});
+
+/// Of the time of a loop, that in which it asks for events, waiting included; of several loops, of
+/// all of them together (Brecht04 6.3; beside a load that leaves nothing to wait for, Pariag07's
+/// share of poll).
+pub const GETEVENTS_SHARE: Metric = metric("of a loop's time, in getevents phases", "%", |point| {
+    phase_share(point, "getevents_ns")
+});
+
+/// The same, in which it accepts.
+pub const ACCEPT_SHARE: Metric =
+    metric("of a loop's time, in accept phases", "%", |point| phase_share(point, "accept_ns"));
+
+/// The same, in which it works on connections.
+pub const WORK_SHARE: Metric =
+    metric("of a loop's time, in work phases", "%", |point| phase_share(point, "work_ns"));
+
+fn phase_share(point: &Point, name: &str) -> Option<f64> {
+    let phases = ["getevents_ns", "accept_ns", "work_ns"];
+    let all: f64 = phases.iter().filter_map(|phase| point.counters.get(*phase)).sum();
+    Some(100.0 * each(*point.counters.get(name)?, all)?)
+}
+
+/// Descriptors that a loop asks about by one call, on the average (Pariag07 4.4).
+pub const INTEREST: Metric = metric("descriptors asked about by a call", "descriptors", |point| {
+    each(point.counted_per_s("interest")?, point.counted_per_s("getevents_calls")?)
 });
 
 /// Connections of a work phase, on the average (Brecht04 6.3).
@@ -284,7 +359,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 36] = [
+pub const ALL: [&Metric; 45] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -296,11 +371,15 @@ pub const ALL: [&Metric; 36] = [
     &P50,
     &P95,
     &P99,
+    &GOOD_P50,
+    &GOOD_P95,
+    &GOOD_P99,
     &FINISHED,
     &FINISHED_SHARE,
     &SECOND_GOODPUT,
     &SECOND_P99,
     &CPU,
+    &OWN_CPU,
     &BUSY,
     &SOFTIRQ,
     &SYNS,
@@ -312,7 +391,12 @@ pub const ALL: [&Metric; 36] = [
     &GETEVENTS_PREDICTED,
     &ESTABLISHED,
     &OPEN,
+    &OPEN_MOST,
     &WORK,
+    &INTEREST,
+    &GETEVENTS_SHARE,
+    &ACCEPT_SHARE,
+    &WORK_SHARE,
     &IO_WAIT,
     &BLOCKED,
     &IO_PRESSURE,

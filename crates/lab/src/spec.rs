@@ -49,6 +49,9 @@ pub struct Load {
     pub beside: Option<Beside>,
 }
 
+/// What varies, as it stands in [`Spec::factors`]: what was asked for, as a share of the capacity.
+pub const OF_CAPACITY: &str = "of_capacity";
+
 /// A flag of a load.
 pub const COOL_DOWN: &str = "cool-down";
 

@@ -16,7 +16,7 @@ use crate::subject::Subject;
 
 /// What is compared of loads for which both times asked for as much: at another rate it is another
 /// figure.
-const OF_SAME_RATES: [&Metric; 2] = [&metric::P50, &metric::CPU];
+const OF_SAME_RATES: [&Metric; 2] = [&metric::GOOD_P50, &metric::CPU];
 
 /// Of the median: two medians that are nearer are the same, however small their own spread is. It
 /// is the spread from which on a subject is unstable.

@@ -190,7 +190,7 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
     let ranked = names.iter().zip(&told).map(|(name, (.., replies))| (name.as_str(), *replies));
     let others = frame::not_told_from_first(&ranked.collect::<Vec<_>>());
     let capacity = design.capacity(known, of)?.replies_per_s;
-    let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
+    let p99 = cell.spread(&metric::GOOD_P99).map_or_else(String::new, |p99| {
         format!(", 99 of 100 of them within {} ms", number(p99.median))
     });
     Some(format!(

@@ -56,7 +56,7 @@ fn design(setup: &Setup) -> Design {
             made_of.push((fixed, basis));
         }
     }
-    let load = overload::load(setup, 2.0).with("gaps", "poisson");
+    let load = overload::load(setup, 2.0);
     Design {
         experiment: EXPERIMENT.name,
         subjects,

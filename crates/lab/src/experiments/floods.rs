@@ -68,7 +68,6 @@ fn design(flood: &Flood, setup: &Setup) -> Design {
 
 fn load(flood: &Flood, setup: &Setup) -> Load {
     let load = overload::load(setup, rows::SECONDS).with("patience", flood.patience_s);
-    let load = load.with("gaps", "poisson");
     let beside = match flood.beside {
         Some(of) if !flood.is_compared => Some(of()),
         _ => None,
@@ -153,12 +152,13 @@ fn promise(flood: &Flood, design: &Design) -> Promise {
 }
 
 /// Of a load and of the one beside it.
-const METRICS: [&Metric; 9] = [
+const METRICS: [&Metric; 10] = [
     &metric::OFFERED,
     &metric::GOODPUT,
     &metric::P50,
     &metric::P95,
     &metric::P99,
+    &metric::GOOD_P99,
     &metric::SECOND_GOODPUT,
     &metric::SECOND_P99,
     &metric::OPEN,

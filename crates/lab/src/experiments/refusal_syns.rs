@@ -38,7 +38,7 @@ pub(super) fn design(experiment: &'static str, setup: &Setup) -> Design {
     Design {
         experiment,
         subjects,
-        load: overload::load(setup, 1.5).with("gaps", "poisson"),
+        load: overload::load(setup, 1.5),
         layout: layout(setup),
         sweep_s: setup.seconds(1.0),
         sweep: &[0.8, 1.0, 1.2],

@@ -102,7 +102,7 @@ fn design(shape: &Shape, setup: &Setup) -> Design {
     Design {
         experiment: shape.name,
         subjects,
-        load: overload::load(setup, 2.0).with("gaps", "poisson"),
+        load: overload::load(setup, 2.0),
         layout: frame::layout(setup, QUOTA_PERCENT),
         sweep_s: setup.seconds(2.0),
         sweep: &[0.8, 1.0, 1.2],

@@ -14,7 +14,7 @@ mod words;
 use canvas::{Anchor, Canvas, Hand, Point, Stroke};
 use legend::{Legend, Place};
 use palette::{FAINT_GRID, GRID, INK, PALE_INK};
-use scale::{Ends, Scale, placed};
+use scale::{Ends, Scale, placed, placed_up};
 
 use crate::page::{Axis, Dot, Figure, Series, Shape};
 use crate::report::text;
@@ -153,10 +153,10 @@ impl<'f> Plan<'f> {
         let top = MARGIN + height(&title, TITLE) + 1.5 * GAP;
         let frame = Frame { left, right, top, bottom: top + tall };
         let x_label = words::wrapped(&label_of(&figure.x), LABEL, right - left);
-        let note = match left_out {
-            0 => Vec::new(),
-            many => words::wrapped(&left_out_note(many, figure), NOTE, wide),
-        };
+        let left_out = (left_out > 0).then(|| left_out_note(left_out, figure));
+        let never = has_never(figure).then(|| String::from(NEVER_NOTE));
+        let notes = never.into_iter().chain(left_out);
+        let note: Vec<String> = notes.flat_map(|note| words::wrapped(&note, NOTE, wide)).collect();
         let names = match &across {
             Across::Names(columns) => Names::of(columns, (right - left) / columns.len() as f64),
             Across::Values(_) => {
@@ -328,6 +328,14 @@ impl Names {
     }
 }
 
+/// Under a figure with something at its upper edge.
+const NEVER_NOTE: &str = "An arrow at the upper edge is never: so many had no good reply.";
+
+fn has_never(figure: &Figure) -> bool {
+    let dots = figure.series.iter().flat_map(|series| &series.points);
+    figure.shape != Shape::Stack && dots.into_iter().any(|dot| dot.y == f64::INFINITY)
+}
+
 fn left_out_note(many: usize, figure: &Figure) -> String {
     let values = if many == 1 { "value is" } else { "values are" };
     let is_logarithmic = figure.x.is_logarithmic || figure.y.is_logarithmic;
@@ -349,13 +357,13 @@ fn height(lines: &[String], size: f64) -> f64 {
 
 /// The spread, if both ends have a place and differ.
 fn spread_of(dot: &Dot, axis: &Axis) -> Option<(f64, f64)> {
-    let (low, high) = (placed(dot.spread.0, axis)?, placed(dot.spread.1, axis)?);
+    let (low, high) = (placed_up(dot.spread.0, axis)?, placed_up(dot.spread.1, axis)?);
     (low < high).then_some((low, high))
 }
 
-/// The lowest and the highest.
+/// The lowest and the highest that are finite.
 fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    values.into_iter().fold(None, |extent, value| {
+    values.into_iter().filter(|value| value.is_finite()).fold(None, |extent, value| {
         let (low, high) = extent.unwrap_or((value, value));
         Some((low.min(value), high.max(value)))
     })

@@ -4,6 +4,9 @@ use load::units;
 
 /// In a table: four digits that count, or all before the point, in groups of three.
 pub(super) fn shown(value: f64) -> String {
+    if value == f64::INFINITY {
+        return String::from("never");
+    }
     if !value.is_finite() {
         return String::from("–");
     }
@@ -100,6 +103,7 @@ mod tests {
             (1e-7, "1.000e−7"),
             (f64::NAN, "–"),
             (f64::NEG_INFINITY, "–"),
+            (f64::INFINITY, "never"),
         ];
         for (value, expected) in rows {
             assert_eq!(shown(value), expected, "{value}");

@@ -1,7 +1,7 @@
 //! Series as bars, side by side or on top of each other.
 
 use super::canvas::{Anchor, Canvas, Hand};
-use super::{Across, Ends, Frame, Scale, extent, numbered, palette, placed, spread_of};
+use super::{Across, Ends, Frame, Scale, extent, numbered, palette, placed_up, spread_of};
 use crate::page::{Axis, Dot, Figure, Mark, Series, Shape};
 use crate::report::numbers;
 
@@ -43,8 +43,8 @@ fn scale_axis(figure: &Figure) -> Axis {
 }
 
 fn height(figure: &Figure, dot: &Dot) -> Option<f64> {
-    let value = placed(dot.y, &scale_axis(figure)).filter(|_| dot.x.is_finite())?;
-    (figure.shape != Shape::Stack || value >= 0.0).then_some(value)
+    let value = placed_up(dot.y, &scale_axis(figure)).filter(|_| dot.x.is_finite())?;
+    (figure.shape != Shape::Stack || (0.0..f64::INFINITY).contains(&value)).then_some(value)
 }
 
 /// All that have a name, and all that have a value.
@@ -119,6 +119,11 @@ fn group(
             let end = ((from + to) / 2.0, top);
             if dot.mark == Mark::Failed {
                 palette::failed(canvas, end);
+                continue;
+            }
+            if value == f64::INFINITY {
+                // As high as a bar may be, it would seem to be of that height.
+                palette::never(canvas, end, colour);
                 continue;
             }
             canvas.bar((from, top.min(ground)), (to, top.max(ground)), colour);

@@ -1,7 +1,7 @@
 //! Series as curves, with spreads and marks.
 
 use super::canvas::{Canvas, Point};
-use super::{Across, Ends, Frame, Scale, extent, numbered, palette, placed, spread_of};
+use super::{Across, Ends, Frame, Scale, extent, numbered, palette, placed, placed_up, spread_of};
 use crate::page::{Dot, Figure, Mark, Series};
 
 /// References are shown up to so much above all that was measured; a line of what was asked for
@@ -93,6 +93,9 @@ fn mark(
         palette::spread(canvas, middle.0, ends, palette::colour(number));
     }
     match dot.mark {
+        Mark::Plain | Mark::Unstable if y == f64::INFINITY => {
+            palette::never(canvas, middle, palette::colour(number));
+        }
         Mark::Plain => palette::mark(canvas, middle, number),
         Mark::Unstable => palette::unstable(canvas, middle, palette::colour(number)),
         Mark::Failed => palette::failed(canvas, middle),
@@ -100,7 +103,7 @@ fn mark(
 }
 
 fn place(figure: &Figure, dot: &Dot) -> Option<Point> {
-    Some((placed(dot.x, &figure.x)?, placed(dot.y, &figure.y)?))
+    Some((placed(dot.x, &figure.x)?, placed_up(dot.y, &figure.y)?))
 }
 
 /// Points that a line joins: a value that failed is none to lead a line through, and where a value

@@ -117,6 +117,12 @@ pub(super) fn unstable(canvas: &mut Canvas<'_>, at: Point, colour: RGBColor) {
     canvas.disc(at, 3.0, PAPER);
 }
 
+/// An arrow upwards, at the upper edge.
+pub(super) fn never(canvas: &mut Canvas<'_>, (x, y): Point, colour: RGBColor) {
+    canvas.area(&[(x, y - 6.0), (x + 4.5, y + 1.5), (x - 4.5, y + 1.5)], colour);
+    canvas.bar((x - 1.25, y + 1.5), (x + 1.25, y + 9.0), colour);
+}
+
 /// A red cross.
 pub(super) fn failed(canvas: &mut Canvas<'_>, (x, y): Point) {
     let stroke = Stroke { colour: FAILED, width: 2.25, dash: &[] };

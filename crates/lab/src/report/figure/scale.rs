@@ -40,6 +40,11 @@ pub(super) fn placed(value: f64, axis: &Axis) -> Option<f64> {
     }
 }
 
+/// The same upwards, where what is never stands at the upper edge, above all times.
+pub(super) fn placed_up(value: f64, axis: &Axis) -> Option<f64> {
+    if value == f64::INFINITY { Some(value) } else { placed(value, axis) }
+}
+
 impl Scale {
     /// That has a place for all from `low` to `high`, both with a place on `axis`.
     pub(super) fn of((low, high): (f64, f64), axis: &Axis, ends: Ends) -> Self {
