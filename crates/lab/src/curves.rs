@@ -189,7 +189,7 @@ pub fn marked(text: String, is_failed: bool) -> String {
 pub fn spread_text(spread: &Spread) -> String {
     let (low, high) = spread.range;
     let median = number(spread.median);
-    if spread.count < 2 {
+    if spread.count < 2 || low == NEVER {
         return median;
     }
     format!("{median} ({} to {})", number(low), number(high))
@@ -332,10 +332,10 @@ pub fn commands(known: &Known<'_>, experiment: &str, subjects: &[Subject]) -> Ve
     subjects.iter().filter_map(of).flatten().filter(|text| !text.is_empty()).collect()
 }
 
-/// The metrics of an overload: what came of it, how long who was answered had waited, and what it
-/// cost.
-pub const OF_LOAD: [&Metric; 5] =
-    [&metric::GOODPUT, &metric::P50, &metric::P99, &metric::CPU, &metric::DROPS];
+/// The metrics of an overload: what came of it, how long all had waited, and who was answered, and
+/// what it cost.
+pub const OF_LOAD: [&Metric; 6] =
+    [&metric::GOODPUT, &metric::P50, &metric::P99, &metric::GOOD_P99, &metric::CPU, &metric::DROPS];
 
 #[cfg(test)]
 mod tests {

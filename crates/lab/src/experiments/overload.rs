@@ -83,11 +83,11 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
     let row = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
         let name = curves::marked(of.to_string(), failed.is_some());
         let share = number(100.0 * good / capacity);
-        let told = [&metric::GOODPUT, &metric::P99].map(|metric| curves::told(cell, metric));
+        let told = [&metric::GOODPUT, &metric::GOOD_P99].map(|metric| curves::told(cell, metric));
         [vec![name, number(capacity), share], told.into()].concat()
     };
     let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
-    let metrics = [&metric::GOODPUT, &metric::P99].map(Metric::heading);
+    let metrics = [&metric::GOODPUT, &metric::GOOD_P99].map(Metric::heading);
     Table {
         title: format!("Asked for {most} times as much as it can do"),
         head: head.into_iter().chain(metrics).collect(),

@@ -329,7 +329,7 @@ impl Names {
 }
 
 /// Under a figure with something at its upper edge.
-const NEVER_NOTE: &str = "An arrow at the upper edge is never: so many had no good reply.";
+const NEVER_NOTE: &str = "An arrow at the upper edge: never. Too many had no good reply.";
 
 fn has_never(figure: &Figure) -> bool {
     let dots = figure.series.iter().flat_map(|series| &series.points);
