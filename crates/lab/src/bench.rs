@@ -235,24 +235,34 @@ impl Bench {
             None
         });
         complaints.extend(untold(watched)?);
-        let outcome = match ran.results {
-            Ok(results) => {
-                let findings = findings(&point.spec, &results);
-                point.load = Some(kept(results));
-                let findings = findings.into_iter().chain(wrong.unwrap_or_default()).collect();
-                Outcome::Measured { findings, disturbed: complaints }
-            }
-            Err(why) => {
-                room::check(client.scratch)?;
-                Outcome::Untold([vec![why], complaints].concat())
-            }
-        };
+        let outcome = told(ran.results, (wrong, complaints), client, point)?;
         if !running.is_alive() {
             let words = running.last_words();
             return Ok(Outcome::Failed(format!("the server ended in mid-run: {words}")));
         }
         Ok(outcome)
     }
+}
+
+/// What comes of a load, with what was wrong beside it and what disturbed it.
+fn told(
+    results: Result<Results, String>,
+    (wrong, disturbed): (Option<Vec<Finding>>, Vec<String>),
+    client: &Client<'_>,
+    point: &mut Point,
+) -> Result<Outcome, Failure> {
+    Ok(match results {
+        Ok(results) => {
+            let findings = findings(&point.spec, &results);
+            point.load = Some(kept(results));
+            let findings = findings.into_iter().chain(wrong.unwrap_or_default()).collect();
+            Outcome::Measured { findings, disturbed }
+        }
+        Err(why) => {
+            room::check(client.scratch)?;
+            Outcome::Untold([vec![why], disturbed].concat())
+        }
+    })
 }
 
 /// A server that has too much to do may not tell what it counts: one point is lost.

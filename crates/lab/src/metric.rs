@@ -186,8 +186,8 @@ pub const OWN_CPU: Metric = metric("processor time of its processes for a reply"
     Some((CPU.of)(point)? * share)
 });
 
-/// By what it was to be asked for, or by what it left without a good reply: of sessions, who is slow
-/// is asked for less.
+/// By what it was to be asked for, or by what it left without a good reply: of sessions, who is
+/// slow is asked for less.
 fn is_beyond_capacity(point: &Point) -> bool {
     /// Of a hundred, who answers less has too much to do.
     const ANSWERED: f64 = 95.0;
@@ -228,8 +228,8 @@ pub const ESTABLISHED: Metric = metric("connections established", "connections/s
     in_a_second(point, point.vitals.as_ref()?.queues.established)
 });
 
-/// Connections that were open on the server's machine at the same time, at most, as far as they were
-/// looked at (Brecht04 6.1 and 6.2, Pariag07 8).
+/// Connections that were open on the server's machine at the same time, at most, as far as somebody
+/// looked (Brecht04 6.1 and 6.2, Pariag07 8).
 pub const OPEN_MOST: Metric = metric("connections open, at most", "connections", |point| {
     Some(point.vitals.as_ref()?.queues.open_most? as f64)
 });

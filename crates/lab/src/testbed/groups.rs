@@ -126,7 +126,8 @@ impl Roots {
 
     /// Makes the groups that a layout needs, with its limits but for the disk's, which needs to
     /// know which disk; and, on hosts of their own, the one that tells what the server uses, where
-    /// it can be made: what is used is read of its processes else. `made` has the directory of each as soon as it is there.
+    /// it can be made: what is used is read of its processes else. `made` has the directory of each
+    /// as soon as it is there.
     pub(super) fn make(
         &self,
         name: &Name,

@@ -1,3 +1,5 @@
+mod rare;
+
 use measure::Instant;
 
 use super::*;
@@ -191,17 +193,17 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
         "even-timeouts",
         BROKEN_OFF,
         Verdict::Fails,
-        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
-         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
-         server is fast at the cost of these files; do not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
+         the server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
         DROPPED,
         Verdict::Fails,
-        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
-         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
-         server is fast at the cost of these files; do not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
+         the server is fast at the cost of these files; do not compare it at this load",
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
     ("timeouts", WELL, Verdict::Holds, "no request timed out"),
@@ -248,9 +250,9 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
         "even-timeouts",
         UNEVEN,
         Verdict::Fails,
-        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points above \
-         the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; the \
-         server is fast at the cost of these files; do not compare it at this load",
+        "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
+         the server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
@@ -318,8 +320,8 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
             }
         },
         Verdict::Fails,
-        "files of 921,600 bytes, 5 requests, time out or break off for 100.0 %, 99.5 points above \
-         the mean of 0.500 %: more than the 2.00 points that are allowed, and than chance makes; \
+        "files of 921,600 bytes, 5 requests, time out or break off for 100.0 %, 99.5 points \
+         above the mean of 0.500 %: more than the 2.00 points that are allowed, and than chance makes; \
          the server is fast at the cost of these files; do not compare it at this load",
     ),
     // Too few to say that files of one size fare worse: 49, of which one.
@@ -484,35 +486,4 @@ fn a_run_of_nothing_is_invalid_and_says_so() {
     let words = String::from(expected);
     let only = Finding { gate: "measured", verdict: Verdict::Fails, words };
     assert_eq!(findings(&results, &Limits::default()), [only]);
-}
-
-#[test]
-fn sizes_that_are_rare_are_judged_with_their_neighbours() {
-    use Verdict::{Fails, Holds};
-    // Of sizes in a row: how many of how many time out; beside 3,000 of another that do not.
-    let rows: [(&[(u64, u64)], Verdict); 5] = [
-        (&[(2, 5); 9], Fails),
-        (&[(1, 5), (0, 5), (0, 5), (1, 5), (0, 5)], Holds),
-        (&[(3, 3)], Fails),
-        (&[(1, 1)], Holds),
-        (&[(0, 5), (2, 40), (1, 30), (2, 40), (1, 30)], Holds),
-    ];
-    for (sizes, verdict) in rows {
-        let mut results = results(15, WELL);
-        let common = results.kinds[0].clone();
-        let of = |place: usize, timeouts: u64, all: u64| {
-            let mut of = common.clone();
-            of.kind.bytes = Some(place as u64);
-            of.detail.counts = Counts::default();
-            let timed_out =
-                |number| if number < timeouts { Outcome::TimedOut } else { Outcome::Good };
-            (0..all).for_each(|number| of.detail.counts.record(timed_out(number)));
-            of
-        };
-        let rare = sizes.iter().enumerate().map(|(at, &(of_them, all))| of(at + 1, of_them, all));
-        results.kinds = rare.chain([of(99, 0, 3000)]).collect();
-        results.requests.counts = Counts::default();
-        results.kinds.iter().for_each(|of| results.requests.counts.add(&of.detail.counts));
-        assert_eq!(found(&results, "even-timeouts").0, verdict, "{sizes:?}");
-    }
 }

@@ -221,12 +221,19 @@ fn hosts_are_gone_when_a_run_ends() {
     let point = &lab.results().points[0];
     assert_eq!(point.testbed["hosts"], "network namespaces, joined by veth");
     assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("what is mounted");
+    if mounts.contains(" - cgroup2 ") {
+        // Less than a tick of each process is seen as well.
+        let used = point.vitals.as_ref().map(|vitals| &vitals.server.processes);
+        assert!(used.is_some_and(|of| of.user_us + of.system_us > 0), "{used:?}");
+    }
     assert!(places(id).is_empty() && !lab.has_scratch());
     let lab = Lab::new();
     let mut stopped = Started::new(&lab, on_hosts(&lab, &LONG));
     stopped.await_load();
     let id = stopped.child.id();
-    assert_eq!(places(id).len(), 3, "two namespaces and a group: {:?}", places(id));
+    // Groups of both versions, where there are both.
+    assert!(matches!(places(id).len(), 3 | 4), "two namespaces and groups: {:?}", places(id));
     // As when its terminal is closed; under nohup neither of both minds that.
     send(id, if os::Signals::is_ignored(os::Signal::Hup) { Signal::INT } else { Signal::HUP });
     assert_eq!(stopped.end().status, Some(STOPPED));
@@ -251,7 +258,7 @@ fn hosts_of_a_run_that_was_killed_are_removed_by_the_next() {
     println!("nobody was there to remove {its:?}");
     let mut next = Started::new(&lab, on_hosts(&lab, &LONG));
     next.await_load();
-    assert!(its.len() == 3 && places(id).is_empty(), "{its:?}: {:?}", places(id));
+    assert!(matches!(its.len(), 3 | 4) && places(id).is_empty(), "{its:?}: {:?}", places(id));
     send(next.child.id(), Signal::INT);
     assert_eq!(next.end().status, Some(STOPPED));
     assert!(places(next.child.id()).is_empty() && !lab.has_scratch());
