@@ -401,9 +401,8 @@ impl<'r> Engine<'r> {
     }
 
     /// A client of a closed loop begins its next session, or leaves. Where clients never rest, a
-    /// session counts from when its first request leaves: nobody set it a time, so that many
-    /// clients begin one after the other makes none of them late. A rest sets a time, as a rate
-    /// does.
+    /// session counts from when its first request leaves: nobody set it a time, so that many come
+    /// one after the other makes none of them late. A rest sets a time, as a rate does.
     fn begin_next(&mut self, token: Token, at: Instant, now: Instant) {
         let has_time = self.plan.arrivals.have_times();
         let now = if has_time { now } else { monotonic() };

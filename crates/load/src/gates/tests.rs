@@ -194,16 +194,16 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
         BROKEN_OFF,
         Verdict::Fails,
         "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
-         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
-         the server is fast at the cost of these files; do not compare it at this load",
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance \
+         makes; the server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
         DROPPED,
         Verdict::Fails,
         "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
-         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
-         the server is fast at the cost of these files; do not compare it at this load",
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance \
+         makes; the server is fast at the cost of these files; do not compare it at this load",
     ),
     ("even-timeouts", WELL, Verdict::Holds, "no request timed out or was broken off"),
     ("timeouts", WELL, Verdict::Holds, "no request timed out"),
@@ -251,8 +251,8 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
         UNEVEN,
         Verdict::Fails,
         "files of 921,600 bytes, 500 requests, time out or break off for 20.0 %, 10.0 points \
-         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance makes; \
-         the server is fast at the cost of these files; do not compare it at this load",
+         above the mean of 10.0 %: more than the 2.00 points that are allowed, and than chance \
+         makes; the server is fast at the cost of these files; do not compare it at this load",
     ),
     (
         "even-timeouts",
@@ -307,8 +307,8 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
             }
         },
         Verdict::Holds,
-        "0.400 % time out or break off, and no size, alone or with its neighbours, more than chance \
-         makes",
+        "0.400 % time out or break off, and no size, alone or with its neighbours, more than \
+         chance makes",
     ),
     // Few, and none of them is answered in time.
     (
@@ -321,8 +321,8 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
         },
         Verdict::Fails,
         "files of 921,600 bytes, 5 requests, time out or break off for 100.0 %, 99.5 points \
-         above the mean of 0.500 %: more than the 2.00 points that are allowed, and than chance makes; \
-         the server is fast at the cost of these files; do not compare it at this load",
+         above the mean of 0.500 %: more than the 2.00 points that are allowed, and than chance \
+         makes; the server is fast at the cost of these files; do not compare it at this load",
     ),
     // Too few to say that files of one size fare worse: 49, of which one.
     (
@@ -334,8 +334,8 @@ const ROWS: [(&str, Change, Verdict, &str); 32] = [
             }
         },
         Verdict::Holds,
-        "0.100 % time out or break off, and no size, alone or with its neighbours, more than chance \
-         makes",
+        "0.100 % time out or break off, and no size, alone or with its neighbours, more than \
+         chance makes",
     ),
 ];
 
