@@ -116,12 +116,13 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Measured from {began}, in {}: {} that {}, {failed} at which a server failed \
-         verification, {invalid} that {} not count.{}",
+         verification, {invalid} that {} not count.{}{}",
         lasting(took_s),
         counted(good, "point"),
         if good == 1 { "counts" } else { "count" },
         if invalid == 1 { "does" } else { "do" },
-        beside(&results.points)
+        beside(&results.points),
+        of_client(&results.points)
     )];
     let first = first_of(results, sources);
     if let Some(run) = again_of(results).filter(|_| first.is_none()) {
@@ -151,6 +152,19 @@ fn beside(points: &[Point]) -> String {
         )
     };
     Spread::of(costs).map_or_else(String::new, told)
+}
+
+/// How busy the client's machine was: near 100 % it may have been the limit.
+fn of_client(points: &[Point]) -> String {
+    let busy: Vec<f64> = points.iter().filter_map(metric::CLIENT_BUSY.of).collect();
+    let told = |all: Spread| {
+        let (median, most) = (number(all.median), number(all.range.1));
+        format!(
+            " The client's processors were at work for {median} % of the time (the median; {most} \
+             % at most), the network's work included."
+        )
+    };
+    Spread::of(busy).map_or_else(String::new, told)
 }
 
 /// One line for each measurement, with all of its repeats together: what a page is drawn of, in

@@ -32,7 +32,7 @@ use crate::spec::{Load, Spec};
 use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
 use crate::testbed::{Carried, Host, Sent, Testbed, drop_pages, share};
-use crate::vitals::{self, Reading, Side, Watch};
+use crate::vitals::{self, Reading, Side, Vitals, Watch};
 
 /// What stays the same for all points of a run.
 pub struct Bench {
@@ -274,10 +274,9 @@ fn untold(watched: Result<(), Failure>) -> Result<Option<String>, Failure> {
     }
 }
 
-/// What other programs did to it meanwhile.
+/// What disturbed it meanwhile.
 fn of_others(point: &Point) -> Vec<String> {
-    let vitals = point.vitals.as_ref();
-    vitals.map(|of| of.others.complaints(&Default::default())).unwrap_or_default()
+    point.vitals.as_ref().map(Vitals::complaints).unwrap_or_default()
 }
 
 /// What is kept of a load: a client is one of several addresses of one machine here, which tells

@@ -5,6 +5,7 @@ use load::knob::Knob;
 use crate::known::ATTEMPTS_MAX;
 use crate::setup::{Setup, WarmUp};
 use crate::subject;
+use crate::testbed;
 
 /// The table.
 pub const KNOBS: &[Knob<Setup>] = &[
@@ -150,6 +151,34 @@ pub const KNOBS: &[Knob<Setup>] = &[
         },
         show: |setup| shown(setup.round_trip_ms.as_ref()),
     },
+    Knob {
+        name: "wire-mbit",
+        group: "The machines",
+        value: "MBIT",
+        reason: "what the wire carries in a second, in each direction; by default the \
+                 experiment's own, which is mostly no limit: the processors are one",
+        set: |setup, value| {
+            let range = 1..=testbed::MBIT_MAX;
+            let mbit = value.parse().ok().filter(|mbit| range.contains(mbit));
+            setup.wire_mbit = Some(mbit.ok_or("has to be a number from 1 to 10000")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.wire_mbit.as_ref()),
+    },
+    Knob {
+        name: "wire-mtu",
+        group: "The machines",
+        value: "BYTES",
+        reason: "how long a packet is at most; by default the experiment's own, which is mostly \
+                 Ethernet's 1500",
+        set: |setup, value| {
+            let range = testbed::MTU_BYTES_MIN..=testbed::MTU_BYTES_MAX;
+            let bytes = value.parse().ok().filter(|bytes| range.contains(bytes));
+            setup.wire_mtu_bytes = Some(bytes.ok_or("has to be a number from 576 to 65000")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.wire_mtu_bytes.as_ref()),
+    },
 ];
 
 /// So long is waited for a steady server where nothing is said: caches of some thousand files fill
@@ -213,6 +242,10 @@ mod tests {
             ("quota", "25", Ok("25")),
             ("loopback", "yes", Err("has to be on or off")),
             ("round-trip-ms", "0", Err("has to be a number from 1 to 10000")),
+            ("wire-mbit", "155", Ok("155")),
+            ("wire-mbit", "0", Err("has to be a number from 1 to 10000")),
+            ("wire-mtu", "9180", Ok("9180")),
+            ("wire-mtu", "575", Err("has to be a number from 576 to 65000")),
         ];
         for (name, value, expected) in rows {
             let knob = KNOBS.iter().find(|knob| knob.name == name).expect("a knob");

@@ -6,7 +6,7 @@ use measure::Duration;
 
 use crate::point::Point;
 use crate::spec::OF_CAPACITY;
-use crate::vitals::{Processes, Processors, Stalls, Vitals};
+use crate::vitals::{Machine, Processes, Processors, Stalls, Vitals};
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
@@ -198,14 +198,20 @@ fn is_beyond_capacity(point: &Point) -> bool {
 /// Of the time of the server's processors, that in which they were at work.
 pub const BUSY: Metric = metric("server's processors at work", "%", |point| {
     let vitals = point.vitals.as_ref()?;
-    percent_of_processors(vitals, vitals.server.processors.busy_us)
+    percent_of_processors(vitals, &vitals.server, |of| of.busy_us)
 });
 
-/// The same for the network alone: packets received, timers. Of ticks, see
+/// The same of its clients', the network's work included.
+pub const CLIENT_BUSY: Metric = metric("client's processors at work", "%", |point| {
+    let vitals = point.vitals.as_ref()?;
+    percent_of_processors(vitals, &vitals.client, |of| of.busy_us)
+});
+
+/// The same of the server's for the network alone: packets received, timers. Of ticks, see
 /// [`Processors`](crate::vitals::Processors).
 pub const SOFTIRQ: Metric = metric("server's processors at work for the network", "%", |point| {
     let vitals = point.vitals.as_ref()?;
-    percent_of_processors(vitals, vitals.server.processors.softirq_us)
+    percent_of_processors(vitals, &vitals.server, |of| of.softirq_us)
 });
 
 /// SYNs that came beside the load, and reached the server's host.
@@ -213,9 +219,13 @@ pub const SYNS: Metric = metric("SYNs beside the load", "SYNs/s", |point| {
     in_a_second(point, point.syns.map_or(0, |sent| sent.syns))
 });
 
-fn percent_of_processors(vitals: &Vitals, time_us: u64) -> Option<f64> {
-    let all_us = vitals.elapsed_us * vitals.server.processors.numbers.len() as u64;
-    (all_us > 0).then(|| 100.0 * time_us as f64 / all_us as f64)
+fn percent_of_processors(
+    vitals: &Vitals,
+    of: &Machine,
+    time_us: impl Fn(&Processors) -> u64,
+) -> Option<f64> {
+    let all_us = vitals.elapsed_us * of.processors.numbers.len() as u64;
+    (all_us > 0).then(|| 100.0 * time_us(&of.processors) as f64 / all_us as f64)
 }
 
 /// Connections accepted (Brecht04 equation 1).
@@ -359,7 +369,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 45] = [
+pub const ALL: [&Metric; 46] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -382,6 +392,7 @@ pub const ALL: [&Metric; 45] = [
     &OWN_CPU,
     &BUSY,
     &SOFTIRQ,
+    &CLIENT_BUSY,
     &SYNS,
     &DROPS,
     &ACCEPT_RATE,

@@ -23,6 +23,10 @@ pub struct Setup {
     pub quota_percent: Option<u32>,
     /// See [`Layout::round_trip_ms`](crate::testbed::Layout::round_trip_ms).
     pub round_trip_ms: Option<u32>,
+    /// See [`Layout::wire_mbit`](crate::testbed::Layout::wire_mbit).
+    pub wire_mbit: Option<u32>,
+    /// See [`Layout::wire_mtu_bytes`](crate::testbed::Layout::wire_mtu_bytes).
+    pub wire_mtu_bytes: Option<u32>,
     /// Both sides on this machine as it is.
     pub is_loopback: bool,
     /// What clients ask for.

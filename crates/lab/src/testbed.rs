@@ -18,6 +18,7 @@ mod pages;
 mod processors;
 mod removal;
 mod syns;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,12 +35,14 @@ use disk::Device;
 use groups::{Quota, Roots};
 pub use lacks::{Lack, Need, lacks};
 use name::Name;
-use network::{Network, Wire};
+use network::Network;
 pub use pages::{Share, drop_pages, share};
 use processors::Split;
 use removal::Belongings;
 use syns::Source;
 pub use syns::{SYNS_PER_S_MAX, Sending, Sent, Syns};
+use wire::Wire;
+pub use wire::{MBIT_MAX, MTU_BYTES_MAX, MTU_BYTES_MIN};
 
 /// How the two machines are to be; what is not said is not limited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,6 +61,12 @@ pub struct Layout {
     pub disk_bytes_per_s: Option<u64>,
     /// How long a packet is under way, there and back again together.
     pub round_trip_ms: Option<u32>,
+    /// How much the wire carries in each direction, in Mbit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_mbit: Option<u32>,
+    /// How long a packet is at most, in bytes from the head of IP on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_mtu_bytes: Option<u32>,
     /// What comes to the server beside its clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syns: Option<Syns>,
@@ -140,7 +149,7 @@ impl Testbed {
         let mut testbed = if layout.is_loopback {
             Self::of_loopback(name, &split, made)
         } else {
-            Self::of_namespaces(name, &split, made, layout.round_trip_ms, carrying)?
+            Self::of_namespaces(name, &split, made, layout, carrying)?
         };
         testbed.add_source(layout, &split)?;
         testbed.layout = layout.clone();
@@ -292,10 +301,11 @@ impl Testbed {
         name: Name,
         split: &Split,
         mut made: Made,
-        round_trip_ms: Option<u32>,
+        layout: &Layout,
         carrying: Carrying<'_>,
     ) -> Result<Self, Failure> {
-        let wire = if round_trip_ms.is_some() { Wire::Tun } else { Wire::Veth };
+        let round_trip_ms = layout.round_trip_ms;
+        let wire = Wire::of(layout);
         let mut network = Network::new(&name, wire);
         made.0.namespaces = vec![network.server().into(), network.client().into()];
         let mut facts = network.make(split)?;
@@ -310,6 +320,7 @@ impl Testbed {
             (Some(ms), Carrying::ByProcess(begin)) => begin(&name, ms).map(|()| None)?,
         };
         network.await_wire()?;
+        facts.extend(wire.fact().map(|fact| (String::from(WIRE), fact)));
         facts.insert(
             String::from(HOSTS),
             match round_trip_ms {
@@ -349,6 +360,7 @@ const LOOPBACK_ADDRESSES: u8 = 16;
 
 /// Names of facts.
 const HOSTS: &str = "hosts";
+const WIRE: &str = "wire";
 const DISK: &str = "server's disk";
 
 /// What can be said before anything is made.
@@ -363,6 +375,16 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Operator(String::from(what)));
     if layout.is_loopback && layout.round_trip_ms.is_some() {
         return wrong("the loopback has no delay: a round trip needs hosts in namespaces");
+    }
+    if layout.is_loopback && (layout.wire_mbit.is_some() || layout.wire_mtu_bytes.is_some()) {
+        return wrong("the loopback is no wire: a rate or an MTU needs hosts in namespaces");
+    }
+    if layout.wire_mbit.is_some_and(|mbit| !(1..=MBIT_MAX).contains(&mbit)) {
+        return wrong("a wire has from 1 to 10,000 Mbit/s; leave it out for one without a limit");
+    }
+    let is_mtu = |bytes| (MTU_BYTES_MIN..=MTU_BYTES_MAX).contains(&bytes);
+    if layout.wire_mtu_bytes.is_some_and(|bytes| !is_mtu(bytes)) {
+        return wrong("a packet has from 576 to 65,000 bytes at most (MTU)");
     }
     if layout.is_loopback && layout.syns.is_some() {
         return wrong("SYNs from nobody are for a host of one's own, and no loopback");

@@ -14,6 +14,7 @@ use crate::Failure;
 mod columns;
 mod everybody;
 mod limits;
+mod losses;
 mod memory;
 mod pressure;
 mod processes;
@@ -23,6 +24,7 @@ mod queues;
 pub(crate) use columns::line;
 use everybody::{Owner, Used};
 pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
+pub use losses::Losses;
 pub use memory::Memory;
 pub use pressure::{Pressure, Stalls};
 pub use processes::Processes;
@@ -61,6 +63,7 @@ pub struct Reading {
     in_groups: Option<Used>,
     switches: [processes::Switches; 2],
     queues: queues::Counters,
+    losses: [Losses; 2],
     pressure: Option<pressure::Totals>,
     group_pressure: Option<pressure::Totals>,
     page_cache_bytes: u64,
@@ -99,6 +102,9 @@ pub struct Machine {
     pub processors: Processors,
     /// What its processes used.
     pub processes: Processes,
+    /// What it received in vain; `None`: both sides are one machine to the kernel.
+    #[serde(default)]
+    pub losses: Option<Losses>,
 }
 
 /// Who used processors of the two sides without belonging to either.
@@ -133,6 +139,7 @@ impl Reading {
             in_groups,
             switches,
             queues: queues::Counters::read(watch)?,
+            losses: [Losses::read(&watch.server)?, Losses::read(&watch.client)?],
             pressure: pressure::Totals::read(Path::new("/proc/pressure"), ""),
             group_pressure: pressure::Totals::of_groups(&watch.server.groups),
             page_cache_bytes: memory::page_cache_bytes()?,
@@ -154,6 +161,7 @@ impl Reading {
         if let Some((now, before)) = now.in_groups.zip(self.in_groups) {
             usage.server = now.since(before);
         }
+        let are_two = watch.server.namespace != watch.client.namespace;
         let machine = |side: &Side, owner: Owner, used| Machine {
             processors: processors(&side.processors),
             processes: Processes::new(
@@ -161,6 +169,7 @@ impl Reading {
                 used,
                 now.switches[owner as usize].since(&self.switches[owner as usize]),
             ),
+            losses: are_two.then(|| now.losses[owner as usize].since(&self.losses[owner as usize])),
         };
         Ok(Vitals {
             elapsed_us,
@@ -173,6 +182,15 @@ impl Reading {
             group_pressure: pressure::between(self.group_pressure, now.group_pressure),
             memory: Memory::new(self.page_cache_bytes, now.page_cache_bytes, &watch.server.groups),
         })
+    }
+}
+
+impl Vitals {
+    /// Why figures taken between these readings do not count: a line each; none: they do.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let of_client = self.client.losses.and_then(|losses| losses.complaint());
+        self.others.complaints(&Limits::default()).into_iter().chain(of_client).collect()
     }
 }
 

@@ -195,7 +195,11 @@ fn the_loopback_needs_no_root() {
 fn layouts_without_sense_are_refused() {
     let loopback = Layout { is_loopback: true, ..Layout::default() };
     let rows = [
-        (Layout { round_trip_ms: Some(1), ..loopback }, "the loopback has no delay"),
+        (Layout { round_trip_ms: Some(1), ..loopback.clone() }, "the loopback has no delay"),
+        (Layout { wire_mbit: Some(1), ..loopback.clone() }, "the loopback is no wire"),
+        (Layout { wire_mtu_bytes: Some(9_180), ..loopback }, "the loopback is no wire"),
+        (Layout { wire_mbit: Some(0), ..Layout::default() }, "from 1 to 10,000 Mbit/s"),
+        (Layout { wire_mtu_bytes: Some(575), ..Layout::default() }, "from 576 to 65,000 bytes"),
         (Layout { quota_percent: Some(0), ..Layout::default() }, "has to be at least 1"),
         (Layout { memory_bytes: Some(0), ..Layout::default() }, "has to be at least 1"),
         (Layout { disk_bytes_per_s: Some(0), ..Layout::default() }, "leave it out"),

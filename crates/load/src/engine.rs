@@ -83,7 +83,7 @@ impl Plan {
 
 /// A share of a run: of `of` processes, the one at `place` begins each `of`-th session from that
 /// of its own number on, so that together they do what one alone would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Part {
     /// From 0 on.
     pub place: u32,

@@ -30,6 +30,16 @@ pub fn set<C>(table: &[Knob<C>], of: &mut C, name: &str, value: &str) -> Result<
     (knob.set)(of, value).map_err(|wanted| format!("--{name} {}: {wanted}", printable(value)))
 }
 
+/// The choices of which this was said, by the knobs' names.
+///
+/// # Errors
+/// As [`set`].
+pub fn told<C: Default>(table: &[Knob<C>], said: &[(String, String)]) -> Result<C, String> {
+    let mut of = C::default();
+    said.iter().try_for_each(|(name, value)| set(table, &mut of, name, value))?;
+    Ok(of)
+}
+
 /// On one line, and nothing that a terminal obeys, whatever it holds.
 pub(crate) fn printable(value: &str) -> String {
     let shown =

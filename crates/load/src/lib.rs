@@ -27,6 +27,7 @@ pub mod session;
 pub mod site_files;
 pub mod source;
 pub mod stop;
+pub mod task;
 pub mod trace;
 pub mod units;
 pub mod url;

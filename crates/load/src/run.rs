@@ -1,27 +1,28 @@
 //! A whole run, by one process or by several that share it: from a plan to results.
 
+mod part;
 mod processes;
 mod watch;
 
 use std::path::Path;
 
-use measure::Duration;
+use measure::{Duration, Instant};
 use os::clock::monotonic;
 use os::{Signal, Signals};
 
+pub use self::part::perform_part;
 use self::watch::Watch;
 use crate::collector::flow::Interval;
 use crate::collector::results::Results;
 use crate::engine::{self, Course, Failure, Part, Plan};
+use crate::task::Task;
 use crate::workload::Workload;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'o> {
-    /// By each process alike, but for its part and when it begins, which is told here anew.
+    /// But for when it begins, which is told here anew.
     pub plan: &'o Plan,
-    /// How many processes share it: 1 is the calling one, more are forked from it.
-    pub processes: u32,
     /// Clients that results are told by; see [`crate::collector::Plan::clients`].
     pub clients: u32,
     /// Where a line for each request goes, if anywhere; of several processes each has a file of its
@@ -30,6 +31,17 @@ pub struct Order<'o> {
     /// Where a line goes, if anywhere, that tells when the run begins: in nanoseconds of the
     /// machine's monotonic clock, and before it does.
     pub begins: Option<&'o Path>,
+}
+
+/// How several processes share a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Sharing<'s> {
+    /// How many: 1 is the calling one, more are started by it.
+    pub processes: u32,
+    /// What each of them is told, beside its part: the order is made of it.
+    pub task: &'s Task,
+    /// The words of a command that calls [`perform_part`].
+    pub command: &'s [&'s str],
 }
 
 /// What came of it.
@@ -58,10 +70,8 @@ pub struct Standing {
     pub latest: Option<(u64, u64, Interval)>,
 }
 
-/// The first arrival comes so long after the call, for each process to be ready: a fork copies
-/// tables of pages, which takes milliseconds where a long log is in memory.
+/// The first arrival comes so long after everybody is ready, for each process to hear of it.
 const START: Duration = Duration::from_millis(100);
-const START_EACH: Duration = Duration::from_millis(10);
 
 /// To one of several processes: its part ends early. None that a terminal or `kill` sends to all of
 /// them, or to one alone: who has less asked than was wanted does not know of it.
@@ -79,25 +89,21 @@ const INTERRUPTED: i32 = 130;
 ///
 /// # Errors
 /// See [`Failure`].
-///
-/// # Panics
-/// Several processes are wanted of one with several threads.
 pub fn run(
     order: &Order<'_>,
+    sharing: &Sharing<'_>,
     workload: &mut dyn Workload,
     tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Failure> {
-    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP, CUT]);
-    let signals = signals.map_err(|error| Failure::Machine(format!("signals: {error}")))?;
-    let begin = monotonic() + START + START_EACH * order.processes;
-    if let Some(file) = order.begins {
-        std::fs::write(file, format!("{}\n", begin.ns))
-            .map_err(|error| Failure::Machine(format!("{}: {error}", file.display())))?;
-    }
-    let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
-    let order = Order { plan: &whole, ..*order };
-    let perform = if order.processes > 1 { processes::share } else { part };
-    let done = perform(&order, workload, &signals, tell);
+    let signals = signals()?;
+    let done = if sharing.processes > 1 {
+        processes::share((order, sharing), &signals, tell)
+    } else {
+        let begin = monotonic() + START;
+        say_begin(order, begin)?;
+        let whole = Plan { begin, part: Part::WHOLE, ..order.plan.clone() };
+        part(&Order { plan: &whole, ..*order }, workload, &signals, tell)
+    };
     // Of a run that is over anyway.
     while let Ok(Some(_)) = signals.next() {}
     signals.release().map_err(|error| Failure::Machine(format!("signals: {error}")))?;
@@ -107,6 +113,18 @@ pub fn run(
         done.results.planned = done.results.measured;
     }
     Ok(done)
+}
+
+/// Where that was asked for.
+fn say_begin(order: &Order<'_>, begin: Instant) -> Result<(), Failure> {
+    let Some(file) = order.begins else { return Ok(()) };
+    std::fs::write(file, format!("{}\n", begin.ns))
+        .map_err(|error| Failure::Machine(format!("{}: {error}", file.display())))
+}
+
+fn signals() -> Result<Signals, Failure> {
+    let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Child, STOP, CUT]);
+    signals.map_err(|error| Failure::Machine(format!("signals: {error}")))
 }
 
 /// What is wanted by one more of SIGINT and SIGTERM; `is_over` says whether replies are all that is

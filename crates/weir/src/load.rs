@@ -17,10 +17,10 @@ use load::engine::Failure;
 use load::expectation::Met;
 use load::gates::{self, Limits};
 use load::report::{Report, summary};
-use load::run::{self, Order};
+use load::run::{self, Order, Sharing};
+use load::task::Task;
 use load::url::Url;
 use load::workload::Workload;
-use load::workload::one_url::OneUrl;
 
 use self::outputs::Outputs;
 use self::progress::Progress;
@@ -87,9 +87,14 @@ pub(crate) fn command() -> Command {
 fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
     flags::judge_threads(flags)?;
+    if text("url") == Some(PART[2]) {
+        run::perform_part();
+        return Ok(ExitCode::SUCCESS);
+    }
     let url: Url = text("url").unwrap_or_default().parse().map_err(Failure::Operator)?;
-    let choices = flags::choices(flags)?;
-    let mut workload = asked(text("workload"), &url, flags)?;
+    let task = flags::task(flags, &url);
+    let choices = task.choices().map_err(Failure::Operator)?;
+    let mut workload = asked(&task, &url, flags)?;
     let descriptors = os::limits::descriptors();
     // What makes no sense is told before what costs time: a name server, or a file that is there.
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
@@ -100,13 +105,13 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
     let order = Order {
         plan: &plan,
-        processes: choices.processes,
         clients: choices.clients(),
         records: choices.records.as_deref(),
         begins: choices.begins.as_deref(),
     };
+    let sharing = Sharing { processes: choices.processes, task: &task, command: &PART };
     let progress = Progress::new(&plan);
-    let done = run::run(&order, &mut *workload, &mut |standing| progress.tell(&standing));
+    let done = run::run(&order, &sharing, &mut *workload, &mut |standing| progress.tell(&standing));
     progress.end();
     let done = done?;
     let findings = gates::findings(&done.results, &Limits::default());
@@ -125,25 +130,26 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// How this program is called, whatever has become of its file, by one that shares a run with it.
+/// In place of a URL stands that all is on its standard input.
+const PART: [&str; 3] = ["/proc/self/exe", "load", "-"];
+
 /// The workload, or the URL alone.
-fn asked(
-    workload: Option<&str>,
-    url: &Url,
-    flags: &ArgMatches,
-) -> Result<Box<dyn Workload + Send>, Failure> {
-    let settings = flags::settings(flags)?;
-    match workload {
-        None => match flags::first_of_workloads(flags) {
-            None => Ok(Box::new(OneUrl::new(&url.target))),
-            Some(name) => Err(Failure::Operator(format!("--{name}: there is no --workload"))),
-        },
-        Some(_) if url.target != "/" => Err(Failure::Operator(format!(
-            "{url}: the workload says what is asked for; of the URL only http://{} counts",
-            url.authority
-        ))),
-        Some(name) => {
-            flags::judge_workload(flags, name)?;
-            load::workload::make(name, &settings).map_err(Failure::Operator)
+fn asked(task: &Task, url: &Url, flags: &ArgMatches) -> Result<Box<dyn Workload + Send>, Failure> {
+    task.settings().map_err(Failure::Operator)?;
+    match &task.workload {
+        None => {
+            if let Some(name) = flags::first_of_workloads(flags) {
+                return Err(Failure::Operator(format!("--{name}: there is no --workload")));
+            }
         }
+        Some(_) if url.target != "/" => {
+            return Err(Failure::Operator(format!(
+                "{url}: the workload says what is asked for; of the URL only http://{} counts",
+                url.authority
+            )));
+        }
+        Some(name) => flags::judge_workload(flags, name)?,
     }
+    task.workload().map_err(Failure::Operator)
 }

@@ -183,6 +183,10 @@ impl Client<'_> {
             flag(name, value.clone());
         }
         flag("sources", sources(&self.testbed.client_addresses));
+        let processors = self.testbed.client.placement.processors.len();
+        if let Some(processes) = processes(load, processors) {
+            flag("processes", processes.to_string());
+        }
         if warm_up_s > 0.0 {
             flag("warm-up", warm_up_s.to_string());
         }
@@ -278,6 +282,14 @@ pub(super) fn end_now(child: &mut Child) {
     let _ = group.map(process::wait_group_exited);
 }
 
+/// In how many processes a load is made that has so many processors: in one on each, as far as
+/// there is a client for each. `None`: in one, or as the load says itself.
+fn processes(load: &Load, processors: usize) -> Option<usize> {
+    let clients = load.flags.get("clients").and_then(|text| text.parse().ok());
+    let processes = processors.min(clients.unwrap_or(processors));
+    (processes > 1 && !load.flags.contains_key("processes")).then_some(processes)
+}
+
 /// As short as `weir load` takes them.
 fn sources(addresses: &[IpAddr]) -> String {
     let number = |address: &IpAddr| match address {
@@ -297,6 +309,34 @@ fn sources(addresses: &[IpAddr]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_load_has_a_process_for_each_processor() {
+        let rows = [
+            (1, &[("rate", "1000")][..], None),
+            (2, &[("rate", "1000")], Some(2)),
+            (8, &[("rate", "1000")], Some(8)),
+            (8, &[("clients", "64")], Some(8)),
+            (8, &[("clients", "6")], Some(6)),
+            (8, &[("clients", "1")], None),
+            (1, &[("clients", "42")], None),
+            // A workload's own times, or the clients of weir load.
+            (8, &[], Some(8)),
+            (8, &[("rate", "1000"), ("processes", "2")], None),
+        ];
+        for (processors, flags, expected) in rows {
+            let flags = flags.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            let load = Load {
+                workload: String::from("one-packet"),
+                seconds: 1.0,
+                warm_up: WarmUp::Fixed(0.0),
+                flags: flags.collect(),
+                idle_connections: 0,
+                beside: None,
+            };
+            assert_eq!(processes(&load, processors), expected, "{processors} {:?}", load.flags);
+        }
+    }
 
     #[test]
     fn sources_are_told_in_short() {

@@ -4,7 +4,7 @@
 //! with one of them turned off or set otherwise, under JAWS' own load. A saving that an
 //! architecture cannot have is not measured with it.
 
-use super::{frame, jaws97};
+use super::{frame, jaws97, overload};
 use crate::claim::{self, Says};
 use crate::closed::Closed;
 use crate::curves;
@@ -60,7 +60,8 @@ fn closed(setup: &Setup) -> Closed {
         let taken = SAVINGS.iter().filter(|(_, knob, _)| takes(knob));
         subjects.extend(taken.map(|(_, knob, value)| with_knob(&of, knob, value)));
     }
-    Closed { clients: vec![CLIENTS], ..jaws97::closed(EXPERIMENT.name, setup, subjects) }
+    let layout = overload::layout(setup);
+    Closed { clients: vec![CLIENTS], layout, ..jaws97::closed(EXPERIMENT.name, setup, subjects) }
 }
 
 /// The architecture with all of its savings.

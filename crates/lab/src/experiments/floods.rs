@@ -83,10 +83,8 @@ fn layout(flood: &Flood, setup: &Setup) -> Layout {
     let far = flood.round_trip_ms.filter(|_| !setup.is_loopback);
     let quota = flood.quota_percent.filter(|_| !setup.is_loopback);
     let layout = Layout {
-        is_loopback: setup.is_loopback,
-        quota_percent: setup.quota_percent.or(quota),
         round_trip_ms: setup.round_trip_ms.or(far),
-        ..Layout::default()
+        ..frame::joined(setup, setup.quota_percent.or(quota))
     };
     if flood.has_disk { disk::limited(layout, disk::DIRS) } else { layout }
 }

@@ -30,10 +30,17 @@ pub(super) fn section(
 /// Machines of which the server's processes have so much of one processor, or what the operator
 /// says.
 pub(super) fn layout(setup: &Setup, quota_percent: u32) -> Layout {
+    joined(setup, setup.quota_percent(quota_percent))
+}
+
+/// The same with this share, or with none.
+pub(super) fn joined(setup: &Setup, quota_percent: Option<u32>) -> Layout {
     Layout {
         is_loopback: setup.is_loopback,
-        quota_percent: setup.quota_percent(quota_percent),
+        quota_percent,
         round_trip_ms: setup.round_trip_ms,
+        wire_mbit: setup.wire_mbit,
+        wire_mtu_bytes: setup.wire_mtu_bytes,
         ..Layout::default()
     }
 }

@@ -12,13 +12,15 @@ use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
+use crate::testbed::Layout;
 
 /// WebStone's files (table 1), one request on each connection (JAWS97 2.2.2), from 1 to 42 at a
 /// time (2.3).
 pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Closed {
     let load = Load {
         workload: setup.workload.clone().unwrap_or_else(|| String::from("webstone")),
-        seconds: setup.seconds(2.0),
+        // A reply of 5 MB takes long on a wire that is full.
+        seconds: setup.seconds(if setup.wire_mbit.is_some() { 10.0 } else { 2.0 }),
         // "Server file caches were pre-loaded by running a dummy client" (2.3).
         warm_up: setup.warm_up(WarmUp::Fixed(0.5)),
         flags: Default::default(),
@@ -31,12 +33,22 @@ pub(super) fn closed(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
         // All lengths are verified, and the contents of some replies: to look at each byte of 62 KB
         // a reply would make the client the limit.
         load: load.with("keeps", "request").with("verified", 0.05),
-        layout: super::overload::layout(setup),
+        layout: layout(setup),
         clients: if setup.is_paper { &PAPER_CLIENTS[..] } else { &CLIENTS[..] }.into(),
         profile: None,
         repeats: setup.repeats(3),
     }
 }
+
+/// With the packets of its network (2.2.1). Its rate is nobody's here who does not ask for it: see
+/// [`wire`].
+fn layout(setup: &Setup) -> Layout {
+    let layout = super::overload::layout(setup);
+    let mtu_bytes = (!layout.is_loopback).then_some(MTU_BYTES);
+    Layout { wire_mtu_bytes: layout.wire_mtu_bytes.or(mtu_bytes), ..layout }
+}
+
+const MTU_BYTES: u32 = 9_180;
 
 /// Of its figures, which end at 42 (2.3).
 const PAPER_CLIENTS: [u32; 8] = [1, 6, 12, 18, 24, 30, 36, 42];
@@ -58,9 +70,28 @@ pub(super) fn question(closed: &Closed) -> Vec<String> {
     vec![format!(
         "{clients} at a time ask for WebStone's files (table 1: 500 bytes to 5 MB, 62 KB on the \
          average), one request on each connection, and again as soon as they are answered. So they \
-         never ask for more than the server can do.{quota} The paper's network, ATM of 155 Mbit/s, \
-         was a limit that a pair of virtual devices is not."
+         never ask for more than the server can do.{quota} {}",
+        wire(&closed.layout)
     )]
+}
+
+/// What joins the machines, beside what joined the paper's.
+fn wire(layout: &Layout) -> String {
+    let mtu = layout.wire_mtu_bytes.map_or_else(String::new, |bytes| {
+        format!(" Packets have {} bytes at most.", number(f64::from(bytes)))
+    });
+    match layout.wire_mbit {
+        Some(mbit) => format!(
+            "The wire has {mbit} Mbit/s in each direction.{mtu} The paper's, ATM, had 155 Mbit/s \
+             and packets of 9,180 bytes. With one of 10 Mbit/s its servers did not differ (2.2.1)."
+        ),
+        None => format!(
+            "The paper's network, ATM of 155 Mbit/s with packets of 9,180 bytes, had room for \
+             more: its best servers came to somewhat over 35 Mbit/s.{mtu} Servers of today fill \
+             155 Mbit/s with one client, and would all be alike, so that the wire has no rate of \
+             its own here (`--wire-mbit 155` is for that)."
+        ),
+    }
 }
 
 /// JAWS' baseline (3.2.1): 20 threads, one lock for the whole cache, and heads and dates made anew
@@ -217,6 +248,30 @@ pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)])
         .map(|(of, label)| format!("{label} {} ({} %)", number(of.median), share(of)))
         .collect();
     let told = told.join("; ");
+    let full = full(closed, known, names);
     let line = format!("Connections/s with {most} clients, the most first: {told}.{near}");
-    [line].into_iter().chain(failed).collect()
+    [line].into_iter().chain(full).chain(failed).collect()
+}
+
+/// Who fills the wire with the most clients: there it is the limit, and no server.
+fn full(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Option<String> {
+    /// Heads of packets take some of it, and acknowledgements.
+    const FULL_SHARE: f64 = 0.85;
+    let mbit = f64::from(closed.layout.wire_mbit?);
+    let is_full = |of: &Subject| {
+        let throughput = closed.at_most(known, of)?.judged(&metric::SERVER_MBIT)?;
+        Some(throughput.median >= FULL_SHARE * mbit)
+    };
+    let full: Vec<String> = closed
+        .subjects
+        .iter()
+        .filter(|of| is_full(of) == Some(true))
+        .map(|of| {
+            let text = of.to_string();
+            let row = names.iter().find(|(named, _)| *named == text);
+            row.map_or(text, |(_, name)| String::from(*name))
+        })
+        .collect();
+    let words = "The wire was full, and is the limit there, of these";
+    (!full.is_empty()).then(|| format!("{words}: {}.", full.join("; ")))
 }

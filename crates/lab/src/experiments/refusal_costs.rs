@@ -81,12 +81,7 @@ pub(super) fn specs(experiment: &str, setup: &Setup, subjects: &[Subject]) -> Ve
 
 /// Without a quota, unless the operator has one: what is asked is what all of it costs.
 pub(super) fn layout(setup: &Setup) -> Layout {
-    Layout {
-        is_loopback: setup.is_loopback,
-        quota_percent: setup.quota_percent,
-        round_trip_ms: setup.round_trip_ms,
-        ..Layout::default()
-    }
+    super::frame::joined(setup, setup.quota_percent)
 }
 
 pub(super) fn question() -> String {

@@ -11,8 +11,9 @@ use os::{Signal, Signals};
 
 use super::groups::Roots;
 use super::name::{Maker, Name};
-use super::network::{Network, Wire};
+use super::network::Network;
 use super::processors::{Split, numbers};
+use super::wire::Wire;
 use super::{Carrying, Layout, Testbed, delay, is_root, lacks, removal};
 use crate::Failure;
 use crate::hearing::hear;
@@ -93,7 +94,8 @@ pub fn carry(name: &str, round_trip_ms: u32) -> Result<(), Failure> {
     let carried = || {
         let nobody = || io::Error::new(io::ErrorKind::NotFound, "no testbed has this name");
         let name = Name::of(name).filter(|(_, rest)| rest.is_empty()).ok_or_else(nobody)?.0;
-        let network = Network::new(&name, Wire::Tun);
+        let layout = Layout { round_trip_ms: Some(round_trip_ms), ..Layout::default() };
+        let network = Network::new(&name, Wire::of(&layout));
         let begun = || {
             println!("{CARRIES}");
             io::stdout().flush()

@@ -16,7 +16,7 @@ use os::Wake;
 use os::namespace::{Devices, enter, within};
 use os::tun::{PACKET_BYTES_MAX, Tun};
 
-use super::network::DEVICE;
+use super::wire::DEVICE;
 
 /// So much may be under way in one direction: 100 Mbit/s for 5 s, or 5 Gbit/s for 100 ms. What
 /// comes on top is lost, as by a router.

@@ -11,7 +11,7 @@ use os::tun::{self, Tun};
 
 use super::groups::{Resource, Root, Roots};
 use super::is_root;
-use super::network::{CONGESTION_CONTROL, NO_IP, ip};
+use super::network::{CONGESTION_CONTROL, NO_IP, ip, tc};
 use super::pages::is_untold;
 use crate::Failure;
 
@@ -40,6 +40,8 @@ pub enum Need {
     Rps,
     /// Devices whose packets a program carries: for a delay.
     Tun,
+    /// Rates of devices (TBF, and tc(8)): for a wire with a rate.
+    Rate,
     /// The congestion control that all figures are measured with.
     CongestionControl,
     /// Control groups for processors.
@@ -125,6 +127,11 @@ fn devices(lacks: &mut Lacks, has_ip: bool) {
             Need::Veth,
             format!("no veth ({}): no two hosts without a delay", one_line(&error)),
         );
+    }
+    let rate = "qdisc add dev lo root tbf rate 1mbit burst 2000 limit 2000\n";
+    if let Ok(Err(error)) = within_new(|| Ok(tc(rate))) {
+        let error = one_line(&error);
+        lacks.add(Need::Rate, format!("no TBF ({error}): no wire with a rate of its own"));
     }
     if let Err(error) = within_new(|| Tun::attach("one")) {
         let place = tun::PLACE;

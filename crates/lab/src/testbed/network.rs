@@ -14,26 +14,15 @@ use os::namespace::{Devices, within};
 
 use super::name::Name;
 use super::processors::{Split, mask};
+use super::wire::{DEVICE, Joint, Wire};
 use crate::Failure;
 
 /// Where ip-netns(8) keeps their names.
 pub(super) const NAMES: &str = "/run/netns";
 
-/// The name of either end of the wire, within its namespace.
-pub(super) const DEVICE: &str = "wire";
-
 /// Addresses of the client: each has some 64,000 ports, and whoever ends a connection first keeps
 /// its port for a minute, so that these are good for 17,000 connections in a second.
 const CLIENT_ADDRESSES: u8 = 16;
-
-/// What the namespaces are joined by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wire {
-    /// Two devices of the kernel, each handing the other its packets at once.
-    Veth,
-    /// Two devices whose packets somebody has to carry from one to the other.
-    Tun,
-}
 
 /// Both hosts.
 #[derive(Debug)]
@@ -90,7 +79,7 @@ impl Network {
         };
         let (server, client) = (name(&self.server), name(&self.client));
         let mut lines = format!("netns add {server}\nnetns add {client}\n");
-        if self.wire == Wire::Veth {
+        if self.wire.joint == Joint::Veth {
             lines += &format!(
                 "link add name {DEVICE} netns {server} type veth \
                  peer name {DEVICE} netns {client}\n"
@@ -168,21 +157,15 @@ const SETTINGS: [(&str, &str); 11] = [
 /// Who is how fast is not to depend on what this machine prefers.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";
 
-/// How long a TUN device's queue is, in packets: whoever carries them may be late by as long as it
-/// takes another to run, and nothing is to be lost by that.
-const TUN_QUEUE_PACKETS: u32 = 10_000;
-
 /// One side, by a thread that is there.
 fn settle(wire: Wire, addresses: &[Ipv4Addr], processors: &[usize]) -> Result<Side, Failure> {
     let mut lines = String::from("link set lo up\n");
-    if wire == Wire::Tun {
-        lines += &format!("tuntap add dev {DEVICE} mode tun vnet_hdr\n");
-        lines += &format!("link set {DEVICE} txqueuelen {TUN_QUEUE_PACKETS}\n");
-    }
+    lines += &wire.device();
     for address in addresses {
         lines += &format!("addr add {address}/24 dev {DEVICE}\n");
     }
     ip(&lines)?;
+    wire.rate().map_or(Ok(()), |line| tc(&line))?;
     // It has no address, and would send packets to find that out.
     let _ = set(&format!("net/ipv6/conf/{DEVICE}/disable_ipv6"), "1");
     let control = congestion_control(addresses[0])?;
@@ -284,26 +267,36 @@ const CONTROL_SETTING: &str = "net/ipv4/tcp_congestion_control";
 
 /// Does what the lines say, as ip(8) takes them, in the namespace of the calling thread.
 pub(super) fn ip(lines: &str) -> Result<(), Failure> {
-    let mut command = Command::new("ip");
+    batch("ip", lines, NO_IP)
+}
+
+/// The same of tc(8).
+pub(super) fn tc(lines: &str) -> Result<(), Failure> {
+    batch("tc", lines, NO_TC)
+}
+
+fn batch(program: &str, lines: &str, without: &str) -> Result<(), Failure> {
+    let mut command = Command::new(program);
     // A ^C is not for it: it would leave half of its lines undone.
     command.args(["-batch", "-"]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::Machine(String::from(NO_IP)),
-        _ => Failure::machine("ip", error),
+        io::ErrorKind::NotFound => Failure::Machine(String::from(without)),
+        _ => Failure::machine(program, error),
     })?;
     // Dropped, so that it sees the end. If it does not read, its status says why.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(lines.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| Failure::machine("ip", error))?;
+    let output = child.wait_with_output().map_err(|error| Failure::machine(program, error))?;
     if output.status.success() {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<String> = errors.lines().map(|line| format!("ip: {line}")).collect();
+    let errors: Vec<String> = errors.lines().map(|line| format!("{program}: {line}")).collect();
     Err(Failure::Machine(errors.join("\n")))
 }
 
 /// What to do about it.
+const NO_TC: &str = "tc is not there: it gives the wire its rate, and is in the package iproute2";
 pub(super) const NO_IP: &str = "ip is not there: it makes the two hosts, and is in the package \
     iproute2; the loopback layout does without";
 

@@ -180,7 +180,10 @@ pub(super) fn open(side: &Side) -> Result<u64, Failure> {
 }
 
 /// What is seen in a side's network namespace.
-fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Result<T, Failure> {
+pub(super) fn look<T: Send>(
+    side: &Side,
+    at: impl FnOnce() -> io::Result<T> + Send,
+) -> Result<T, Failure> {
     let Some(namespace) = &side.namespace else {
         return at().map_err(|error| Failure::machine("/proc/net", error));
     };
@@ -190,7 +193,7 @@ fn look<T: Send>(side: &Side, at: impl FnOnce() -> io::Result<T> + Send) -> Resu
 }
 
 /// 0 for what this kernel does not count.
-fn count(counts: &NetCounts, group: &str, name: &str) -> u64 {
+pub(super) fn count(counts: &NetCounts, group: &str, name: &str) -> u64 {
     counts.of(group, name).unwrap_or(0)
 }
 

@@ -379,6 +379,8 @@ fn an_experiment_says_which_knobs_change_nothing() {
         ("loopback", ["on", "on"]),
         ("quota", ["33", "66"]),
         ("round-trip-ms", ["7", "8"]),
+        ("wire-mbit", ["7", "8"]),
+        ("wire-mtu", ["1000", "2000"]),
     ];
     // One subject is enough for all but itself.
     let one = |name: &str| if name == "subject" { &[][..] } else { &[("subject", "sped")][..] };

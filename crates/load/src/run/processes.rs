@@ -1,20 +1,22 @@
-//! Several processes that share a run: each performs its part and hands its results over through a
-//! pipe. Each says at least once a second how it stands, so one that is silent for long hangs.
+//! Several processes that share a run: each is started with its part, performs it, and hands its
+//! results over through a pipe. Each says at least once a second how it stands, so one that is
+//! silent for long hangs.
 
-use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use measure::Duration;
 use os::clock::monotonic;
-use os::process::{Exit, Fork, Pid};
+use os::process::{Exit, Pid};
 use os::{Signal, Signals};
-use serde::{Deserialize, Serialize};
 
-use super::{CUT, Done, Order, STOP, Standing, wanted};
+use super::part::{Begin, Share, Word, line};
+use super::{CUT, Done, Order, START, STOP, Sharing, Standing, say_begin, wanted};
 use crate::collector::results::Results;
 use crate::engine::{Course, Failure, Part, Plan};
-use crate::workload::Workload;
 
 /// How soon a signal is heard.
 const LISTEN: Duration = Duration::from_millis(50);
@@ -24,33 +26,30 @@ const LISTEN: Duration = Duration::from_millis(50);
 /// of them (^Z) has not waited.
 const SILENCE_MAX: u32 = 600;
 
+/// The same for one that makes what it is to ask: 5 min, in which it reads a log of gigabytes.
+const PREPARES_MAX: u32 = 6_000;
+
 /// A process that was killed is gone within this.
 const GONE: Duration = Duration::from_secs(1);
 
-/// What a process says, in a line each.
-#[derive(Serialize, Deserialize)]
-enum Word {
-    Standing(Standing),
-    Done { results: Box<Results>, complaints: Vec<String> },
-    Failed { what: String, is_operators: bool },
-}
-
 pub(super) fn share(
-    order: &Order<'_>,
-    workload: &mut dyn Workload,
+    (order, sharing): (&Order<'_>, &Sharing<'_>),
     signals: &Signals,
     tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Failure> {
-    let (mut children, mut readers) = (Vec::new(), Vec::new());
-    let begun = begin(order, workload, signals, (&mut children, &mut readers));
+    let mut started = Started::default();
+    let begun = started.all(order.plan, sharing);
+    let Started { children, inputs, outputs } = started;
     let (sender, receiver) = mpsc::channel();
-    let hearing = readers.into_iter().enumerate().map(|(place, reader)| {
+    let hearing = outputs.into_iter().enumerate().map(|(place, output)| {
         let sender = sender.clone();
-        thread::spawn(move || hear(place, reader, &sender))
+        thread::spawn(move || hear(place, output, &sender))
     });
     let hearing: Vec<_> = hearing.collect();
     let failed = |error| Lost::Failure(Failure::Machine(format!("to share a run: {error}")));
-    let done = begun.map_err(failed).and_then(|()| gather(&receiver, &children, signals, tell));
+    let done = begun
+        .map_err(failed)
+        .and_then(|()| gather(&receiver, (order, &children, inputs), signals, tell));
     // Who ends too early tells by himself how.
     let ended = usize::from(matches!(done, Err(Lost::Ended { .. })));
     let mut exits = bury(ended, signals);
@@ -81,58 +80,42 @@ enum Lost {
     },
 }
 
-/// Forks all of them. If that fails there are those that came before.
-fn begin(
-    order: &Order<'_>,
-    workload: &mut dyn Workload,
-    signals: &Signals,
-    (children, readers): (&mut Vec<Pid>, &mut Vec<PipeReader>),
-) -> io::Result<()> {
-    for place in 0..order.processes {
-        let (reader, writer) = io::pipe()?;
-        match os::process::fork()? {
-            Fork::Parent(pid) => {
-                children.push(pid);
-                readers.push(reader);
-            }
-            Fork::Child => {
-                os::process::die_with_parent();
-                readers.clear();
-                drop(reader);
-                let part = Part { place, of: order.processes };
-                let plan = Plan { part, ..order.plan.clone() };
-                perform(&Order { plan: &plan, ..*order }, workload, signals, writer);
-                os::process::exit(0);
+/// Those that were started, by their places.
+#[derive(Default)]
+struct Started {
+    children: Vec<Pid>,
+    /// Open until the run is over.
+    inputs: Vec<ChildStdin>,
+    outputs: Vec<ChildStdout>,
+}
+
+impl Started {
+    /// Starts them, each with its share. If that fails there are those that came before.
+    fn all(&mut self, plan: &Plan, sharing: &Sharing<'_>) -> io::Result<()> {
+        for place in 0..sharing.processes {
+            let mut command = Command::new(sharing.command[0]);
+            command.args(&sharing.command[1..]).arg0(NAME);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+            self.children.extend(Pid::new(child.id()));
+            self.outputs.extend(child.stdout.take());
+            let part = Part { place, of: sharing.processes };
+            let (task, to, host) = (sharing.task.clone(), plan.to, plan.host.clone());
+            let share = line(&Share { task, to, host, part })?;
+            if let Some(mut input) = child.stdin.take() {
+                // Who does not read has ended, and is heard of.
+                let _ = input.write_all(&share);
+                self.inputs.push(input);
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// In a child: does its part.
-fn perform(
-    order: &Order<'_>,
-    workload: &mut dyn Workload,
-    signals: &Signals,
-    mut writer: PipeWriter,
-) {
-    let mut say = |word: &Word| {
-        // Who is to hear it may be gone, and this process goes with him.
-        let Ok(mut line) = serde_json::to_vec(word) else { return };
-        line.push(b'\n');
-        let _ = writer.write_all(&line);
-    };
-    let mut tell = |standing| say(&Word::Standing(standing));
-    let word = match super::part(order, workload, signals, &mut tell) {
-        Ok(Done { results, complaints }) => Word::Done { results: Box::new(results), complaints },
-        Err(Failure::Operator(what)) => Word::Failed { what, is_operators: true },
-        Err(Failure::Machine(what)) => Word::Failed { what, is_operators: false },
-    };
-    say(&word);
-}
+/// What it is called where processes are shown.
+const NAME: &str = "weir";
 
 /// Reads what one of them says; behind its last word there is none.
-fn hear(place: usize, reader: PipeReader, to: &Sender<(usize, Option<Word>)>) {
+fn hear(place: usize, reader: ChildStdout, to: &Sender<(usize, Option<Word>)>) {
     for line in BufReader::new(reader).lines() {
         let word = line.and_then(|line| Ok(serde_json::from_str(&line)?));
         let word = word.unwrap_or_else(|error: io::Error| Word::Failed {
@@ -150,7 +133,7 @@ fn hear(place: usize, reader: PipeReader, to: &Sender<(usize, Option<Word>)>) {
 /// Hears all of them until each has handed over its results, or one will not.
 fn gather(
     receiver: &Receiver<(usize, Option<Word>)>,
-    children: &[Pid],
+    (order, children, mut inputs): (&Order<'_>, &[Pid], Vec<ChildStdin>),
     signals: &Signals,
     tell: &mut dyn FnMut(Standing),
 ) -> Result<Done, Lost> {
@@ -164,6 +147,14 @@ fn gather(
             _ => {}
         }
         let now = monotonic();
+        if all.are_ready_now() {
+            let at = now + START;
+            say_begin(order, at).map_err(Lost::Failure)?;
+            let begin = line(&Begin { ns: at.ns });
+            let begin = begin.map_err(|error| Failure::Machine(error.to_string()))?;
+            // Who does not read has ended, and is heard of.
+            inputs.iter_mut().for_each(|input| _ = input.write_all(&begin));
+        }
         if now >= next_wait {
             next_wait = now + LISTEN;
             all.wait()?;
@@ -183,6 +174,8 @@ fn gather(
 /// What has been heard, by the processes' places.
 struct Gathered {
     parts: Vec<Heard>,
+    /// All of them are ready, and were told when to begin.
+    have_begun: bool,
     /// As was told last: replies are all that is left to come.
     is_over: bool,
     complaints: Vec<String>,
@@ -190,6 +183,8 @@ struct Gathered {
 
 /// Of one process.
 enum Heard {
+    /// It makes what it is to ask, for so long, in times [`LISTEN`].
+    Prepares(u32),
     Works {
         /// If it has said so since the last time that all together were told.
         standing: Option<Box<Standing>>,
@@ -201,9 +196,8 @@ enum Heard {
 
 impl Gathered {
     fn new(processes: usize) -> Self {
-        let nothing = || Heard::Works { standing: None, silent: 0 };
-        let parts = std::iter::repeat_with(nothing).take(processes).collect();
-        Self { parts, is_over: false, complaints: Vec::new() }
+        let parts = std::iter::repeat_with(|| Heard::Prepares(0)).take(processes).collect();
+        Self { parts, have_begun: false, is_over: false, complaints: Vec::new() }
     }
 
     fn are_done(&self) -> bool {
@@ -211,7 +205,14 @@ impl Gathered {
     }
 
     fn works(&self, place: usize) -> bool {
-        matches!(self.parts[place], Heard::Works { .. })
+        !matches!(self.parts[place], Heard::Done(_))
+    }
+
+    /// Once, when the last one has become ready.
+    fn are_ready_now(&mut self) -> bool {
+        let is_ready = |part: &Heard| !matches!(part, Heard::Prepares(_));
+        let have_begun = self.parts.iter().all(is_ready);
+        !std::mem::replace(&mut self.have_begun, have_begun) && have_begun
     }
 
     fn take(
@@ -221,6 +222,7 @@ impl Gathered {
         tell: &mut dyn FnMut(Standing),
     ) -> Result<(), Failure> {
         self.parts[place] = match word {
+            Word::Ready => Heard::Works { standing: None, silent: 0 },
             Word::Standing(standing) => Heard::Works { standing: Some(standing.into()), silent: 0 },
             Word::Done { results, complaints } => {
                 self.complaints.extend(complaints);
@@ -244,12 +246,18 @@ impl Gathered {
     /// Time passes in which nobody may have said anything.
     fn wait(&mut self) -> Result<(), Failure> {
         for (place, part) in self.parts.iter_mut().enumerate() {
-            let Heard::Works { silent, .. } = part else { continue };
+            let (silent, most, what) = match part {
+                Heard::Prepares(silent) => (silent, PREPARES_MAX, "was not ready within"),
+                // Until all are ready there is nothing to say.
+                Heard::Works { silent, .. } if self.have_begun => {
+                    (silent, SILENCE_MAX, "has not said anything for")
+                }
+                _ => continue,
+            };
             *silent += 1;
-            if *silent > SILENCE_MAX {
-                let seconds = (LISTEN * SILENCE_MAX).as_secs();
-                let what = format!("process {place} has not said anything for {seconds} s");
-                return Err(Failure::Machine(what));
+            if *silent > most {
+                let seconds = (LISTEN * most).as_secs();
+                return Err(Failure::Machine(format!("process {place} {what} {seconds} s")));
             }
         }
         Ok(())
@@ -348,7 +356,7 @@ mod tests {
             (1, 20, late, None),
             (0, 3, early, Some((23, Some((2, 9))))),
         ];
-        let mut all = Gathered::new(2);
+        let mut all = ready();
         for (place, open, over_ns, expected) in rows {
             let mut told = None;
             let mut tell = |standing: Standing| told = Some((standing.open, standing.over_ns));
@@ -358,14 +366,39 @@ mod tests {
         }
     }
 
+    /// Two that have begun.
+    fn ready() -> Gathered {
+        let mut all = Gathered::new(2);
+        for place in 0..2 {
+            assert!(!all.are_ready_now(), "{place} prepares");
+            assert!(all.take(place, Word::Ready, &mut |_| ()).is_ok());
+        }
+        assert!(all.are_ready_now() && !all.are_ready_now(), "they begin once");
+        all
+    }
+
+    fn told(of: Result<(), Failure>) -> String {
+        let Err(Failure::Machine(what)) = of else { panic!("it waits for ever") };
+        what
+    }
+
     #[test]
     fn who_says_nothing_for_long_hangs() {
-        let mut all = Gathered::new(2);
+        let mut all = ready();
         for _ in 0..SILENCE_MAX {
             assert!(all.wait().is_ok());
             assert!(all.take(0, standing(1, None), &mut |_| ()).is_ok());
         }
-        let Err(Failure::Machine(what)) = all.wait() else { panic!("it waits for ever") };
-        assert_eq!(what, "process 1 has not said anything for 30 s");
+        assert_eq!(told(all.wait()), "process 1 has not said anything for 30 s");
+    }
+
+    #[test]
+    fn who_is_never_ready_is_named() {
+        let mut all = Gathered::new(2);
+        assert!(all.take(0, Word::Ready, &mut |_| ()).is_ok());
+        for _ in 0..PREPARES_MAX {
+            assert!(all.wait().is_ok() && !all.are_ready_now());
+        }
+        assert_eq!(told(all.wait()), "process 1 was not ready within 300 s");
     }
 }

@@ -20,6 +20,8 @@ pub(super) fn command() -> Command {
         .arg(limit("memory-mb", "MB", "What the server may use, its page cache included"))
         .arg(limit("disk-mb-per-s", "MB", "What the server may read from the disk of --site"))
         .arg(limit("round-trip-ms", "MS", "How long a packet is under way, there and back"))
+        .arg(limit("wire-mbit", "MBIT", "What the wire carries in a second, in each direction"))
+        .arg(limit("wire-mtu", "BYTES", "How long a packet is at most"))
         .arg(limit("site", "DIR", "A directory on the disk that is to be slow"));
     Command::new("testbed")
         .about("The two machines of an experiment, for trying something by hand")
@@ -71,6 +73,8 @@ fn up(flags: &ArgMatches) -> Result<Vec<String>, Failure> {
         memory_bytes: number(flags, "memory-mb")?.map(bytes),
         disk_bytes_per_s: number(flags, "disk-mb-per-s")?.map(bytes),
         round_trip_ms: number(flags, "round-trip-ms")?,
+        wire_mbit: number(flags, "wire-mbit")?,
+        wire_mtu_bytes: number(flags, "wire-mtu")?,
         syns: None,
     };
     let this = std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;

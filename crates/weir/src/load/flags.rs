@@ -5,6 +5,8 @@ use load::choices::Choices;
 use load::engine::Failure;
 use load::knob::{self, Knob};
 use load::knobs::{KNOBS, REPEATED, SHORT_FORMS};
+use load::task::{Said, Task};
+use load::url::Url;
 use load::workload::settings::{KNOBS as WORKLOAD_KNOBS, Settings};
 use load::workload::{self, named};
 
@@ -54,24 +56,25 @@ pub(super) fn judge_threads(flags: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a run was told.
-pub(super) fn choices(flags: &ArgMatches) -> Result<Choices, Failure> {
-    told(KNOBS, flags)
+/// What a run of a URL was told.
+pub(super) fn task(flags: &ArgMatches, url: &Url) -> Task {
+    Task {
+        workload: flags.get_one("workload").cloned(),
+        target: url.target.clone(),
+        choices: said(KNOBS, flags),
+        settings: said(WORKLOAD_KNOBS, flags),
+    }
 }
 
 /// What the workload was told.
 pub(super) fn settings(flags: &ArgMatches) -> Result<Settings, Failure> {
-    told(WORKLOAD_KNOBS, flags)
+    knob::told(WORKLOAD_KNOBS, &said(WORKLOAD_KNOBS, flags)).map_err(Failure::Operator)
 }
 
-fn told<C: Default>(table: &[Knob<C>], flags: &ArgMatches) -> Result<C, Failure> {
-    let mut of = C::default();
-    for knob in table {
-        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
-            knob::set(table, &mut of, knob.name, value).map_err(Failure::Operator)?;
-        }
-    }
-    Ok(of)
+fn said<C>(table: &[Knob<C>], flags: &ArgMatches) -> Said {
+    let values = |knob: &Knob<C>| flags.get_many::<String>(knob.name).into_iter().flatten();
+    let said = table.iter().flat_map(|knob| values(knob).map(|value| (knob.name, value)));
+    said.map(|(name, value)| (String::from(name), value.clone())).collect()
 }
 
 /// A flag that only a workload takes.

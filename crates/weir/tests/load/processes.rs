@@ -1,13 +1,14 @@
 //! Runs that several processes share, and what may happen to these.
 
+use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
 use crate::runs::answering;
-use crate::support::PATIENCE;
 use crate::support::processes::children;
 use crate::support::server::send;
+use crate::support::{PATIENCE, await_true};
 
 /// A run of two processes against somebody who answers, which has begun.
 fn begun(flags: &[&str]) -> Child {
@@ -29,9 +30,9 @@ fn begun(flags: &[&str]) -> Child {
     run
 }
 
-/// To the process that was forked last.
+/// To the process that was started last.
 fn signal_second(run: &Child, signal: Signal) {
-    let second = *children(run.id()).iter().max().expect("it has forked");
+    let second = *children(run.id()).iter().max().expect("it has started some");
     send(second, signal);
 }
 
@@ -53,4 +54,48 @@ fn a_process_alone_ends_nothing_early() {
     let ended = run.wait_with_output().expect("it ends");
     let report: serde_json::Value = serde_json::from_slice(&ended.stdout).expect("JSON");
     assert_eq!(report["outcomes"], serde_json::json!({ "good": 60 }));
+}
+
+/// One that reads what it is to ask from where nothing more comes.
+#[test]
+fn who_ends_before_the_run_begins_is_named() {
+    let home = tempfile::tempdir().expect("a folder");
+    let list = home.path().join("list");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &list, rustix::fs::Mode::RWXU).expect("a FIFO");
+    let run = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["load", "http://127.0.0.1:1/", "--probe", "off", "--processes", "2"])
+        .arg(format!("--workload=urls:{}", list.display()))
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // The first process reads it to its end, and then starts two that wait for its begin.
+    std::fs::write(&list, "/a\n").expect("a list");
+    assert!(await_true(PATIENCE, || children(run.id()).len() == 2));
+    signal_second(&run, Signal::KILL);
+    let ended = run.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(3));
+    let errors = String::from_utf8(ended.stderr).expect("text");
+    assert_eq!(errors, "weir: process 1 was killed by signal 9, without its results\n");
+}
+
+/// As whoever shares a run with others is told of it.
+const SHARE: &str = r#"{"task": {"workload": null, "target": "/", "choices": [], "settings": []},
+    "to": "127.0.0.1:1", "host": "127.0.0.1:1", "part": {"place": 1, "of": 2}}"#;
+
+#[test]
+fn who_cannot_begin_in_time_says_so() {
+    let mut part = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["load", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = part.stdin.take().expect("its input");
+    writeln!(input, "{}\n{{\"ns\": 1}}", SHARE.replace('\n', " ")).expect("it reads");
+    let ended = part.wait_with_output().expect("it ends");
+    let said = String::from_utf8(ended.stdout).expect("text");
+    let (ready, failed) = said.trim_end().split_once('\n').expect("two words");
+    assert_eq!(ready, r#""Ready""#);
+    assert!(failed.contains("process 1 was late: it was to begin "), "{failed}");
 }

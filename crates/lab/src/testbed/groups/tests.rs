@@ -54,6 +54,8 @@ const LIMITED: Layout = Layout {
     memory_bytes: Some(1 << 30),
     disk_bytes_per_s: Some(5_000_000),
     round_trip_ms: None,
+    wire_mbit: None,
+    wire_mtu_bytes: None,
     syns: None,
 };
 
