@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::claim::REPEATS_MIN;
+use crate::compare::PAIRS_MIN;
 use crate::design::PROBE;
 use crate::known::{Cell, Known};
 use crate::point::Point;
@@ -21,7 +21,7 @@ pub fn specs(first: &Results) -> Vec<Spec> {
     let known = Known::of(&first.points);
     let is_told = |cell: &&Cell<'_>| {
         let is_hint = cell.spec.stage == PROBE || tuning::is_round(&cell.spec.stage);
-        !is_hint && cell.points().count() >= REPEATS_MIN
+        !is_hint && cell.points().count() >= PAIRS_MIN
     };
     let told = known.all().iter().filter(is_told).flat_map(Cell::points);
     let told: BTreeSet<(String, u32)> = told.map(|of| (of.spec.key(), of.spec.repeat)).collect();

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use load::units::grouped;
 
+use crate::compare::Ratio;
 use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
-use crate::known::{Cell, Known, Spread, Stability};
+use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric, NEVER};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
@@ -99,7 +100,7 @@ pub fn series(
 #[must_use]
 pub fn is_unstable(cells: &[&Cell<'_>]) -> bool {
     let at_most = |cell: &&&Cell<'_>| cell.factor(OF_CAPACITY) == Some(0.9);
-    cells.iter().find(at_most).is_some_and(|cell| cell.stability() == Stability::Unstable)
+    cells.iter().find(at_most).is_some_and(|cell| cell.is_unstable() == Some(true))
 }
 
 /// A group of bars for each subject of a design: a metric at each multiple of its capacity.
@@ -161,19 +162,20 @@ pub fn is_known(cell: &Cell<'_>) -> bool {
 /// What stands beside a table of [`told`] cells.
 pub const MARKS: &str = "\
     Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
-    verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
-    the median apart; ? what has fewer than three repeats to tell that by. Percentiles are of all \
-    requests: never, where more had no good reply.";
+     verification; ~ what is unstable: at 0.9 of the capacity it is not known within 5 % how much of \
+     what is asked for it answers (the 95 % interval of its median is wider); ? what has one repeat, \
+     which says nothing of that. Percentiles are of all requests: never, where more had no good \
+     reply.";
 
 /// A cell of a table.
 #[must_use]
 pub fn told(cell: &Cell<'_>, metric: &Metric) -> String {
     let Some(spread) = cell.spread(metric) else { return none() };
-    let judged = (cell.factor(OF_CAPACITY) == Some(0.9)).then(|| cell.stability());
-    let mark = match judged.filter(|_| !cell.is_failed()) {
-        Some(Stability::Unstable) => " ~",
-        Some(Stability::Unknown) => " ?",
-        Some(Stability::Stable) | None => "",
+    let is_judged = cell.factor(OF_CAPACITY) == Some(0.9) && !cell.is_failed();
+    let mark = match is_judged.then(|| cell.is_unstable()) {
+        Some(Some(true)) => " ~",
+        Some(None) => " ?",
+        Some(Some(false)) | None => "",
     };
     marked(format!("{}{mark}", spread_text(&spread)), cell.is_failed())
 }
@@ -193,6 +195,17 @@ pub fn spread_text(spread: &Spread) -> String {
         return median;
     }
     format!("{median} ({} to {})", number(low), number(high))
+}
+
+/// A ratio with the interval in which it lies.
+#[must_use]
+pub fn ratio_text(ratio: &Ratio) -> String {
+    let Ratio { middle, low, high } = *ratio;
+    let number = |value: f64| match value.is_infinite() {
+        true => String::from("∞"),
+        false => number(value),
+    };
+    format!("{} ({} to {})", number(middle), number(low), number(high))
 }
 
 /// Three digits or all before the point, with commas between thousands; or that it never is.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::metric::{GOODPUT, Metric};
+use crate::compare::{self, NEAR_SHARE, Pair};
+use crate::metric::{ANSWERED, Metric};
 use crate::page::{Dot, Mark};
 use crate::point::{Point, Verdict};
 use crate::spec::Spec;
@@ -42,27 +43,9 @@ pub struct Spread {
     pub count: usize,
 }
 
-/// Whether a subject's repeats agree well enough to tell it from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stability {
-    /// They do.
-    Stable,
-    /// They differ by more than [`UNSTABLE_SHARE`].
-    Unstable,
-    /// There are fewer than [`REPEATS_JUDGED_MIN`].
-    Unknown,
-}
-
 /// So often is tried to measure what turns out invalid, unless the operator says otherwise: what
 /// disturbs a machine goes by, or is there to stay.
 pub const ATTEMPTS_MAX: u32 = 3;
-
-/// Beyond it, a subject's repeats at 0.9 of its capacity differ too much to be told from others':
-/// quartiles from each other, as a share of the median.
-pub const UNSTABLE_SHARE: f64 = 0.05;
-
-/// Quartiles of fewer are made of the median itself, and agree by chance.
-pub const REPEATS_JUDGED_MIN: usize = 3;
 
 impl<'k> Known<'k> {
     /// Of points, in the order in which they were measured.
@@ -171,16 +154,30 @@ impl<'k> Cell<'k> {
         !self.points.is_empty() && !self.is_failed()
     }
 
-    /// Whether its repeats agree.
+    /// Whether its repeats differ too much to tell it from others: by what of all that was asked
+    /// for they answer, as how much that is differs by itself. `None`: nobody knows, of one.
     #[must_use]
-    pub fn stability(&self) -> Stability {
-        match self.spread(&GOODPUT) {
-            Some(of) if of.count >= REPEATS_JUDGED_MIN => {
-                let is_unstable = of.relative() > UNSTABLE_SHARE;
-                if is_unstable { Stability::Unstable } else { Stability::Stable }
-            }
-            _ => Stability::Unknown,
-        }
+    pub fn is_unstable(&self) -> Option<bool> {
+        let (low, high) = self.interval(&ANSWERED)?;
+        let median = self.spread(&ANSWERED)?.median;
+        Some(low < median * (1.0 - NEAR_SHARE) || high * (1.0 - NEAR_SHARE) > median)
+    }
+
+    /// Within what the median of its repeats is known; `None` of one or none.
+    #[must_use]
+    pub fn interval(&self, metric: &Metric) -> Option<(f64, f64)> {
+        compare::interval(&self.points().filter_map(metric.of).collect::<Vec<_>>())
+    }
+
+    /// What it and another one had in the same repeats; none, if a server failed verification in
+    /// one of the two.
+    #[must_use]
+    pub fn pairs(&self, other: &Cell<'_>, metric: &Metric) -> Vec<Pair> {
+        let is_good = self.is_good() && other.is_good();
+        let pair = |(repeat, own): (&u32, &&Point)| {
+            Some(((metric.of)(own)?, (metric.of)(other.points.get(repeat)?)?))
+        };
+        self.points.iter().filter(|_| is_good).filter_map(pair).collect()
     }
 
     /// Of a metric, over all repeats that tell it.
@@ -229,14 +226,6 @@ impl Spread {
         let (quartiles, range) = ((at(0.25), at(0.75)), (values[0], values[last]));
         Some(Self { median: at(0.5), quartiles, range, count: values.len() })
     }
-
-    /// How far the quartiles are from each other, as a share of the median; of a median of nothing,
-    /// without a limit: there is no share of it.
-    #[must_use]
-    pub fn relative(&self) -> f64 {
-        let (low, high) = self.quartiles;
-        if self.median > 0.0 { (high - low) / self.median } else { f64::INFINITY }
-    }
 }
 
 #[cfg(test)]
@@ -262,20 +251,6 @@ mod tests {
                 [range.0, quartiles.0, median, quartiles.1, range.1]
             });
             assert_eq!(told, expected, "{values:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_mostly_nothing_is_not_stable() {
-        let rows: [(&[f64], bool); 4] = [
-            (&[100.0, 101.0, 102.0], true),
-            (&[100.0, 120.0, 140.0], false),
-            (&[0.0, 0.0, 308.0], false),
-            (&[0.0, 0.0, 0.0, 0.0, 308.0], false),
-        ];
-        for (values, is_stable) in rows {
-            let spread = Spread::of(values.to_vec()).unwrap();
-            assert_eq!(spread.relative() <= UNSTABLE_SHARE, is_stable, "{values:?}");
         }
     }
 }

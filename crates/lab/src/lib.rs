@@ -15,6 +15,7 @@ pub mod bench;
 mod calendar;
 pub mod claim;
 pub mod closed;
+pub mod compare;
 pub mod curves;
 pub mod design;
 pub mod executable;

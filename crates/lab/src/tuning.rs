@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::compare::{self, Ratio};
 use crate::design::{OF_CAPACITY, Plan, RATE, are_over, filled, rounded};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::GOODPUT;
@@ -63,6 +64,8 @@ pub struct Gain {
     pub best: Subject,
     /// Its score, and what it is untuned; by other figures than those it was chosen by.
     pub scores: (Spread, Spread),
+    /// How many times as much the best one has, if repeats tell the two apart.
+    pub more: Option<Ratio>,
 }
 
 /// A round's outcome.
@@ -120,16 +123,21 @@ impl Tuning {
     #[must_use]
     pub fn gain(&self, known: &Known<'_>) -> Option<Gain> {
         let best = self.best(known)?;
-        let score = |of| self.score(known, LAST, of).ok()?;
-        let scores = (score(&best)?, score(&self.of)?);
-        Some(Gain { best, scores })
+        let score = |of| self.scores(known, LAST, of).ok();
+        let (with, without) = (score(&best)?, score(&self.of)?);
+        let pairs = with.iter().filter_map(|(at, with)| Some((*with, *without.get(at)?)));
+        let pairs = [pairs.collect::<Vec<_>>()];
+        let told = compare::told(&pairs, |_, ratio| ratio.is_more().then_some(()));
+        let more = Ratio::of(&pairs[0], compare::MISSED_SHARE).filter(|_| told[0].is_some());
+        let spread = |scores: BTreeMap<u32, f64>| Spread::of(scores.into_values().collect());
+        Some(Gain { best, scores: (spread(with)?, spread(without)?), more })
     }
 
     /// Who failed verification in the last comparison, the best first.
     #[must_use]
     pub fn failed_at_last(&self, known: &Known<'_>) -> Vec<Subject> {
         let both = self.best(known).into_iter().chain([self.of.clone()]);
-        both.filter(|of| self.score(known, LAST, of).is_err()).collect()
+        both.filter(|of| self.scores(known, LAST, of).is_err()).collect()
     }
 
     /// Those who are left after all rounds, the best first; `None` before that is known.
@@ -289,14 +297,14 @@ impl Tuning {
         specs
     }
 
-    /// The spread over the repeats that were measured at every load of their scores: the mean over
-    /// all loads of good replies in a second. None, if no repeat is whole.
-    fn score(
+    /// The score of each repeat that was measured at every load: the mean over all loads of good
+    /// replies in a second.
+    fn scores(
         &self,
         known: &Known<'_>,
         stage: &str,
         of: &Subject,
-    ) -> Result<Option<Spread>, IsFailed> {
+    ) -> Result<BTreeMap<u32, f64>, IsFailed> {
         let mut cells = self.cells(known, stage);
         cells.retain(|cell| cell.subject() == of);
         if cells.iter().any(|cell| cell.is_failed()) {
@@ -308,17 +316,17 @@ impl Tuning {
             repeats.entry(point.spec.repeat).or_default().push(good);
         }
         let loads = self.multiples.len();
-        let whole = repeats.into_values().filter(|good| good.len() == loads);
-        Ok(Spread::of(whole.map(|good| good.iter().sum::<f64>() / loads as f64).collect()))
+        let whole = repeats.into_iter().filter(|(_, good)| good.len() == loads);
+        Ok(whole.map(|(at, good)| (at, good.iter().sum::<f64>() / loads as f64)).collect())
     }
 
     fn outcome(&self, known: &Known<'_>, stage: &str, subjects: Vec<Subject>) -> Round {
         let mut outcome = Round { scored: Vec::new(), unknown: Vec::new() };
         for of in subjects {
-            match self.score(known, stage, &of) {
-                Ok(Some(score)) => outcome.scored.push((of, score)),
-                Ok(None) => outcome.unknown.push(of),
-                Err(IsFailed) => {}
+            let Ok(scores) = self.scores(known, stage, &of) else { continue };
+            match Spread::of(scores.into_values().collect()) {
+                Some(score) => outcome.scored.push((of, score)),
+                None => outcome.unknown.push(of),
             }
         }
         outcome.scored.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
@@ -368,15 +376,6 @@ impl Tuning {
         let cells = stages.flat_map(|stage| self.cells(known, &stage));
         let points = cells.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
         points.map(|point| point.cost.whole_s).sum()
-    }
-}
-
-impl Gain {
-    /// Whether each repeat of it is better than each of the other one.
-    #[must_use]
-    pub fn is_more(&self) -> bool {
-        let (with, without) = self.scores;
-        with.range.0 > without.range.1
     }
 }
 

@@ -1,26 +1,24 @@
 //! Whether an experiment that was done again agrees with itself, within the spread that it tells.
 
-mod chance;
-
 use std::collections::BTreeMap;
 
 use super::{Source, first_of};
-use crate::claim::REPEATS_MIN;
+use crate::compare::{NEAR_SHARE, PAIRS_MIN};
 use crate::curves::{self, number};
 use crate::design::{self, OF_CAPACITY, RATE, RATES, SWEEP, best_of_sweep};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{NONE, Section, Table};
-use crate::point::Point;
 use crate::subject::Subject;
 
 /// What is compared of loads for which both times asked for as much: at another rate it is another
 /// figure.
 const OF_SAME_RATES: [&Metric; 2] = [&metric::GOOD_P50, &metric::CPU];
 
-/// Of the median: two medians that are nearer are the same, however small their own spread is. It
-/// is the spread from which on a subject is unstable.
-const SAME_SHARE: f64 = crate::known::UNSTABLE_SHARE;
+/// So many of all figures have to agree. Of one that is the same both times the second median lies
+/// in the first one's interval in nine of ten cases with three repeats, and in more than eight with
+/// any number: it has noise of its own.
+const AGREE_SHARE: f64 = 0.75;
 
 /// So many are told in words; the table, and each one's own section, have all.
 const TOLD_MAX: usize = 5;
@@ -61,16 +59,16 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
         name: format!("{experiment}-repeated"),
         title: format!("{experiment}, done twice"),
         question: vec![format!(
-            "Both times agree where their ranges overlap, from the lowest repeat to the highest, \
-             or their medians are not more than {0:.0} % apart, of the greater one. Loads are \
+            "A figure agrees where the second median lies in the 95 % interval of the first one, \
+             in brackets, or is not more than {0:.0} % from it, of the greater one. Loads are \
              multiples of what each time was the capacity: where capacities differ, so do the \
              rates behind them. So replies are compared as a share of what was asked for; and \
              times only where the rates are not more than {0:.0} % apart. A capacity that was \
              found at another rate lies between the replies at the best rate and what was asked \
              for at the lowest rate that was too much; where no rate was, it is not compared. Who \
              failed verification once and passed it once does not agree. What was measured less \
-             than {REPEATS_MIN} times has no spread to agree within, and is not compared.",
-            SAME_SHARE * 100.0
+             than {PAIRS_MIN} times is not compared.",
+            NEAR_SHARE * 100.0
         )],
         answer: answer(&both, [alone(&a_time, &b_time), alone(&b_time, &a_time)]),
         tables: vec![Table {
@@ -141,13 +139,6 @@ impl<'s, 'k> Found<'s, 'k> {
         };
         Some(Self { rate, cell, most })
     }
-
-    /// In which the capacity lies.
-    fn range(&self) -> Option<Spread> {
-        let replies = self.cell.spread(&metric::GOODPUT)?;
-        let (low, high) = replies.range;
-        Some(Spread { range: (low, high.max(self.most?)), ..replies })
-    }
 }
 
 /// What both times have.
@@ -156,8 +147,6 @@ struct Both {
     capacities: Vec<Pair>,
     loads: Vec<Pair>,
     failed: Vec<FailedOnce>,
-    /// Of each thing that was measured in both: see [`chance::dealt`].
-    by_chance: Vec<Vec<f64>>,
     /// Whose capacity was found at other rates, and one of them is not known to be the most.
     open: Vec<String>,
     /// What was asked at several rates, so that nobody knows which belong together.
@@ -187,39 +176,59 @@ struct Pair {
     what: String,
     of: &'static Metric,
     a: Spread,
+    /// Within what the first one's median is known.
+    known: (f64, f64),
     b: Spread,
 }
 
 impl Pair {
-    /// None, if one of both has no spread.
-    fn new(what: String, of: &'static Metric, a: Spread, b: Spread) -> Option<Self> {
-        (a.count.min(b.count) >= REPEATS_MIN).then_some(Self { what, of, a, b })
+    /// None, if one of both was measured too seldom.
+    fn new(what: String, of: &'static Metric, a: &Cell<'_>, b: &Cell<'_>) -> Option<Self> {
+        let known = a.interval(of)?;
+        let (a, b) = (a.spread(of)?, b.spread(of)?);
+        (a.count.min(b.count) >= PAIRS_MIN).then_some(Self { what, of, a, known, b })
     }
 
-    /// Of the greater median, in percent.
+    /// As a share of the greater median.
     fn apart(&self) -> f64 {
-        100.0 * apart(&self.a, &self.b)
+        let (a, b) = (self.a.median, self.b.median);
+        let most = a.max(b);
+        if most > 0.0 { (a - b).abs() / most } else { 0.0 }
+    }
+
+    fn is_within(&self) -> bool {
+        (self.known.0..=self.known.1).contains(&self.b.median)
     }
 
     fn agree(&self) -> bool {
-        overlap(&self.a, &self.b) || apart(&self.a, &self.b) <= SAME_SHARE
+        self.is_within() || self.apart() <= NEAR_SHARE
+    }
+
+    /// Both medians, the first with its interval.
+    fn told(&self) -> [String; 2] {
+        let (low, high) = self.known;
+        let first = format!("{} ({} to {})", number(self.a.median), number(low), number(high));
+        [first, number(self.b.median)]
     }
 
     fn row(&self) -> Vec<String> {
-        let agree = match (overlap(&self.a, &self.b), self.agree()) {
-            (true, _) => String::from("yes, their ranges overlap"),
-            (false, true) => format!("yes, within {:.0} %", SAME_SHARE * 100.0),
+        let agree = match (self.is_within(), self.agree()) {
+            (true, _) => String::from("yes"),
+            (false, true) => format!("yes, within {:.0} %", NEAR_SHARE * 100.0),
             (false, false) => String::from("no"),
         };
-        let both = [&self.a, &self.b].map(curves::spread_text);
         let what = [self.what.clone(), self.of.heading()].into_iter();
-        what.chain(both).chain([number(self.apart()), agree]).collect()
+        what.chain(self.told()).chain([number(100.0 * self.apart()), agree]).collect()
     }
 
     fn line(&self) -> String {
-        let [a, b] = [&self.a, &self.b].map(curves::spread_text);
+        let [a, b] = self.told();
         let Metric { label, unit, .. } = self.of;
-        format!("{}, {label}: {a} and {b} {unit}, {} % apart", self.what, number(self.apart()))
+        format!(
+            "{}, {label}: {a} and {b} {unit}, {} % apart",
+            self.what,
+            number(100.0 * self.apart())
+        )
     }
 }
 
@@ -228,15 +237,19 @@ fn compare_capacities(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
     for (of, found) in &a.capacities {
         let Some(other) = b.capacity(of) else { continue };
         let what = format!("{of} capacity");
-        if found.rate == other.rate {
-            let (pairs, by_chance) = compared(&what, (found.cell, other.cell), &[&metric::GOODPUT]);
-            both.capacities.extend(pairs);
-            both.by_chance.push(by_chance);
-        } else if let (Some(a), Some(b)) = (found.range(), other.range()) {
-            both.capacities.extend(Pair::new(what, &metric::GOODPUT, a, b));
-        } else {
-            both.open.push(what);
-        }
+        let most = match (found.rate == other.rate, found.most.zip(other.most)) {
+            (true, _) => 0.0,
+            (false, Some((most, _))) => most,
+            (false, None) => {
+                both.open.push(what);
+                continue;
+            }
+        };
+        let pair = Pair::new(what, &metric::GOODPUT, found.cell, other.cell);
+        both.capacities.extend(pair.map(|mut pair| {
+            pair.known.1 = pair.known.1.max(most);
+            pair
+        }));
     }
 }
 
@@ -255,41 +268,18 @@ fn compare_loads(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
             // No figure of it counts, and both say so.
             (true, true) => {}
             (false, false) => {
-                let (pairs, by_chance) =
-                    compared(&what(cell), (cell, other), &metrics(cell, other));
-                both.loads.extend(pairs);
-                both.by_chance.push(by_chance);
+                let pair = |of: &&'static Metric| Pair::new(what(cell), of, cell, other);
+                both.loads.extend(metrics(cell, other).iter().filter_map(pair));
             }
             (is_first, _) => both.failed.push(FailedOnce { what: what(cell), is_first }),
         }
     }
 }
 
-/// The figures of what was asked in both, and how many of them chance puts apart: see
-/// [`chance::dealt`].
-fn compared(
-    what: &str,
-    (a, b): (&Cell<'_>, &Cell<'_>),
-    metrics: &[&'static Metric],
-) -> (Vec<Pair>, Vec<f64>) {
-    let pairs = |a: &[&Point], b: &[&Point]| -> Vec<Pair> {
-        let spread = |of: &Metric, points: &[&Point]| {
-            Spread::of(points.iter().copied().filter_map(of.of).collect())
-        };
-        let pair =
-            |of: &&'static Metric| Pair::new(what.into(), of, spread(of, a)?, spread(of, b)?);
-        metrics.iter().filter_map(pair).collect()
-    };
-    let apart =
-        |a: &[&Point], b: &[&Point]| pairs(a, b).iter().filter(|pair| !pair.agree()).count();
-    let [a, b] = [a, b].map(|of| of.points().collect::<Vec<&Point>>());
-    (pairs(&a, &b), chance::dealt(&a, &b, apart))
-}
-
 /// All that is compared of a load.
 fn metrics(a: &Cell<'_>, b: &Cell<'_>) -> Vec<&'static Metric> {
     let (replies, is_same_rate) = match (rate(a), rate(b)) {
-        (Some(a), Some(b)) => (&metric::ANSWERED, (a - b).abs() <= SAME_SHARE * a.max(b)),
+        (Some(a), Some(b)) => (&metric::ANSWERED, (a - b).abs() <= NEAR_SHARE * a.max(b)),
         // Clients of a closed loop ask for as much as they are answered.
         (a, b) => (&metric::GOODPUT, a == b),
     };
@@ -352,8 +342,8 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
     let same = all().filter(|pair| pair.agree()).count();
     let count = all().count() + both.failed.len();
     let mut lines = vec![match count {
-        0 => format!("No figure has {REPEATS_MIN} repeats in both, so that none is compared."),
-        _ => format!("{same} of {count} figures agree. {}", verdict(both, count - same)),
+        0 => format!("No figure has {PAIRS_MIN} repeats in both, so that none is compared."),
+        _ => format!("{same} of {count} figures agree. {}", verdict(both, same, count)),
     }];
     let furthest = |pairs: &mut dyn Iterator<Item = &Pair>| {
         let mut pairs: Vec<&Pair> = pairs.collect();
@@ -382,25 +372,23 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
     lines
 }
 
-/// Whether so many that do not agree are more than chance brings, and what would be seen.
-fn verdict(both: &Both, apart: usize) -> String {
-    let most = chance::most_apart(&both.by_chance);
-    let judged = if apart > most {
-        "More are apart here: the two do not agree within their spread"
-    } else {
-        "No more are apart here: the two agree within their spread"
+/// Whether so many agree as have to, and what would be seen.
+fn verdict(both: &Both, same: usize, count: usize) -> String {
+    let judged = match same as f64 >= AGREE_SHARE * count as f64 {
+        true => "Three of four or more: the two agree within what is known of the first",
+        false => "Less than three of four: the two do not agree within what is known of the first",
     };
-    let pairs = both.capacities.iter().chain(&both.loads);
-    let widths = pairs.flat_map(|pair| [pair.a, pair.b]).filter(|of| of.median > 0.0);
-    let widths = widths.map(|of| (of.range.1 - of.range.0) / of.median);
+    let pairs = || both.capacities.iter().chain(&both.loads);
+    let within = pairs().filter(|pair| pair.is_within()).count();
+    let widths = pairs().filter(|of| of.a.median > 0.0 && of.known.1.is_finite());
+    let widths = widths.map(|of| (of.known.1 - of.known.0) / of.a.median);
     let seen = Spread::of(widths.collect()).map_or_else(String::new, |width| {
         let percent = number(100.0 * width.median);
-        format!(" Half of the ranges are wider than {percent} % of their median; less is not seen.")
+        format!(
+            " Half of the intervals are wider than {percent} % of their median; less is not seen."
+        )
     });
-    format!(
-        "Of equal servers on a machine that never changes chance would put up to {most} apart, in \
-         19 of 20 times. {judged}.{seen}"
-    )
+    format!("{judged}. Of {count}, {within} are within the intervals themselves.{seen}")
 }
 
 /// As many as are told in words.
@@ -408,16 +396,6 @@ fn shortened(names: &[String]) -> String {
     let more = names.len().saturating_sub(TOLD_MAX);
     let told = names[..names.len() - more].join("; ");
     if more > 0 { format!("{told}; and {more} more") } else { told }
-}
-
-fn overlap(a: &Spread, b: &Spread) -> bool {
-    a.range.0 <= b.range.1 && b.range.0 <= a.range.1
-}
-
-/// As a share of the greater median.
-fn apart(a: &Spread, b: &Spread) -> f64 {
-    let most = a.median.max(b.median);
-    if most > 0.0 { (a.median - b.median).abs() / most } else { 0.0 }
 }
 
 /// The load, without the rate, which differs.
@@ -438,21 +416,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overlaps_or_is_near_agrees() {
-        let of = |low, median, high| {
-            let (quartiles, range) = ((low, high), (low, high));
-            Spread { median, quartiles, range, count: 3 }
-        };
+    fn what_is_within_the_interval_or_near_agrees() {
         let rows = [
-            (of(90.0, 100.0, 110.0), of(108.0, 120.0, 130.0), true),
-            (of(90.0, 100.0, 105.0), of(108.0, 120.0, 130.0), false),
-            (of(100.0, 100.0, 100.0), of(104.0, 104.0, 104.0), true),
-            (of(100.0, 100.0, 100.0), of(106.0, 106.0, 106.0), false),
-            (of(0.0, 0.0, 0.0), of(0.0, 0.0, 0.0), true),
+            // The first median with its interval, and the second one.
+            ((90.0, 100.0, 110.0), 109.0, true),
+            ((90.0, 100.0, 110.0), 120.0, false),
+            ((100.0, 100.0, 100.0), 104.0, true),
+            ((100.0, 100.0, 100.0), 94.0, false),
+            ((0.0, 0.0, f64::INFINITY), 308.0, true),
+            ((0.0, 0.0, 0.0), 0.0, true),
         ];
-        for (a, b, expected) in rows {
-            let agree = |a, b| Pair { what: String::new(), of: &metric::GOODPUT, a, b }.agree();
-            assert_eq!((agree(a, b), agree(b, a)), (expected, expected), "{a:?} {b:?}");
+        for ((low, median, high), second, expected) in rows {
+            let of = |value| Spread::of(vec![value; PAIRS_MIN]).expect("values");
+            let (a, b, known) = (of(median), of(second), (low, high));
+            let pair = Pair { what: String::new(), of: &metric::GOODPUT, a, known, b };
+            assert_eq!(pair.agree(), expected, "{median} {second}");
         }
     }
 }

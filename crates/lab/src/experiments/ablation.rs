@@ -5,14 +5,15 @@
 //! architecture cannot have is not measured with it.
 
 use super::{frame, jaws97, overload};
-use crate::claim::{self, Says};
+use crate::claim::{self, Beside, Claim, Says};
 use crate::closed::Closed;
+use crate::compare;
 use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::{Known, Spread};
 use crate::metric;
-use crate::page::{Agreement, Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
+use crate::page::{Axis, Comparison, Dot, Figure, Mark, Section, Series, Shape, Table};
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::tuning::with_knob;
@@ -133,17 +134,18 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
         let with = cell.judged(&metric::CONNECTIONS)?;
         let lost = |(saving, knob, value): &(&'static str, &str, &str)| {
             let without = closed.at_most(known, &with_knob(of, knob, value))?;
-            let without = without.judged(&metric::CONNECTIONS)?;
-            let is_told = claim::judged(Says::Less, &without, &with) == Agreement::Yes;
-            Some((is_told, 100.0 * (1.0 - without.median / with.median), *saving))
+            let left = without.judged(&metric::CONNECTIONS)?.median;
+            let pairs = without.pairs(cell, &metric::CONNECTIONS);
+            Some((pairs, (100.0 * (1.0 - left / with.median), *saving)))
         };
-        let looked: Vec<(bool, f64, &str)> = SAVINGS.iter().filter_map(lost).collect();
-        let mut told: Vec<&(bool, f64, &str)> = looked.iter().filter(|lost| lost.0).collect();
-        told.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
+        let (pairs, looked): (Vec<_>, Vec<_>) = SAVINGS.iter().filter_map(lost).unzip();
+        let told = compare::told(&pairs, |at, ratio| ratio.is_less().then(|| looked[at]));
+        let mut told: Vec<(f64, &str)> = told.into_iter().flatten().collect();
+        told.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let told: Vec<String> = told
             .iter()
             .take(TOLD_MAX)
-            .map(|(_, percent, saving)| format!("{saving} {} %", curves::number(*percent)))
+            .map(|(percent, saving)| format!("{saving} {} %", curves::number(*percent)))
             .collect();
         match (&*looked, &*told) {
             ([], _) => None,
@@ -161,15 +163,22 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
     let Some(of) = closed.subjects.iter().find(|of| of.name == "mt" && whole(of) == **of) else {
         return Vec::new();
     };
-    let compared = |(saving, paper): &(&str, &str)| {
+    let compared = |(saving, paper): &(&str, &'static str)| {
         let (_, knob, value) = SAVINGS.iter().find(|(named, ..)| named == saving)?;
         let without = with_knob(of, knob, value);
-        let (a, b) = (format!("{of}"), format!("{without}"));
-        let cell = |of: &Subject| closed.at_most(known, of);
-        let sides = ((&*a, cell(of)), (&*b, cell(&without)));
-        Some(frame::beside(("JAWS97 4", paper), Says::More, (&metric::CONNECTIONS, ""), sides))
+        let side = |of: &Subject| (of.to_string(), closed.at_most(known, of));
+        Some(Claim {
+            figure: "JAWS97 4",
+            paper,
+            says: Says::More,
+            metric: &metric::CONNECTIONS,
+            at: String::new(),
+            one: side(of),
+            beside: Beside::Every,
+            others: vec![side(&without)],
+        })
     };
-    SAID.iter().filter_map(compared).collect()
+    claim::judged(&SAID.iter().filter_map(compared).collect::<Vec<_>>())
 }
 
 /// Of savings by the names above; the paper has no numbers for them one by one.

@@ -187,8 +187,8 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
     told.sort_by(|(.., a), (.., b)| b.median.total_cmp(&a.median));
     let &(of, cell, replies) = told.first()?;
     let names: Vec<String> = told.iter().map(|(of, ..)| of.to_string()).collect();
-    let ranked = names.iter().zip(&told).map(|(name, (.., replies))| (name.as_str(), *replies));
-    let others = frame::not_told_from_first(&ranked.collect::<Vec<_>>());
+    let ranked = names.iter().zip(&told).map(|(name, (_, cell, _))| (name.as_str(), *cell));
+    let others = frame::beside_first(&metric::GOODPUT, &ranked.collect::<Vec<_>>());
     let capacity = design.capacity(known, of)?.replies_per_s;
     let p99 = cell.spread(&metric::GOOD_P99).map_or_else(String::new, |p99| {
         format!(", 99 of 100 of them within {} ms", number(p99.median))

@@ -8,11 +8,11 @@
 use load::workload::settings::Settings;
 
 use super::frame;
-use crate::claim::Says;
+use crate::claim::{self, Beside, Says};
 use crate::curves::{self, number};
 use crate::design::{Design, OF_CAPACITY, RATE};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known, Spread};
+use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
 use crate::setup::Setup;
@@ -189,14 +189,18 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
         };
         let (a, b) = (of(claim.of), of(claim.to));
         let at = format!(" at {} of the capacity", claim.at);
-        frame::beside(
-            (claim.figure, claim.paper),
-            claim.says,
-            (claim.metric, &at),
-            ((&a.0, a.1), (&b.0, b.1)),
-        )
+        claim::Claim {
+            figure: claim.figure,
+            paper: claim.paper,
+            says: claim.says,
+            metric: claim.metric,
+            at,
+            one: a,
+            beside: Beside::Every,
+            others: vec![b],
+        }
     };
-    there.map(compared).collect()
+    claim::judged(&there.map(compared).collect::<Vec<_>>())
 }
 
 /// All that is told of a workload but what is its own.
@@ -350,22 +354,22 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
                 Some(failed) => Err(failed),
                 None => {
                     let cell = curves::at_multiple(design, known, of, most)?;
-                    Ok(cell.judged(&metric::REPLIES)?)
+                    Ok((cell, cell.judged(&metric::REPLIES)?.median))
                 }
             };
             Some((policy(of).unwrap_or_else(|| of.label()), judged))
         };
-        let mut kept: Vec<(String, Result<Spread, String>)> = same.filter_map(replies).collect();
-        let median = |of: &Result<Spread, _>| of.as_ref().map_or(f64::NEG_INFINITY, |of| of.median);
+        type Kept<'k> = Result<(&'k Cell<'k>, f64), String>;
+        let mut kept: Vec<(String, Kept<'_>)> = same.filter_map(replies).collect();
+        let median = |of: &Kept<'_>| of.as_ref().map_or(f64::NEG_INFINITY, |of| of.1);
         kept.sort_by(|(_, a), (_, b)| median(b).total_cmp(&median(a)));
-        let passed = kept.iter().filter_map(|(policy, of)| Some((&**policy, *of.as_ref().ok()?)));
-        let ranked: Vec<(&str, Spread)> = passed.collect();
-        let near = frame::not_told_from_first(&ranked);
+        let passed = kept.iter().filter_map(|(policy, of)| Some((&**policy, of.as_ref().ok()?.0)));
+        let near = frame::beside_first(&metric::REPLIES, &passed.collect::<Vec<_>>());
         let best = capacity.replies_per_s;
         let kept: Vec<String> = kept
             .iter()
             .map(|(policy, replies)| match replies {
-                Ok(Spread { median, .. }) => {
+                Ok((_, median)) => {
                     format!("{policy} {} ({} %)", number(*median), number(100.0 * median / best))
                 }
                 Err(failed) => format!("{policy} failed verification {failed}"),

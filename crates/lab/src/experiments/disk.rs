@@ -5,7 +5,7 @@
 //! disk of today is slowed down so far that a server has to wait for it.
 
 use super::frame::{self, Rival};
-use crate::claim::Says;
+use crate::claim::{self, Says};
 use crate::curves::{self, counted, number};
 use crate::design::{Design, best_of_sweep};
 use crate::experiment::Experiment;
@@ -157,10 +157,18 @@ pub(super) fn comparisons(
         };
         let (name, cell) = side(claim.of)?;
         let others: Vec<_> = claim.to.names().iter().filter_map(|text| side(text)).collect();
-        let of = (claim.figure, claim.paper);
-        frame::among(of, claim.says, (metric, &at), (&name, cell), (&claim.to, &others))
+        (!others.is_empty()).then(|| claim::Claim {
+            figure: claim.figure,
+            paper: claim.paper,
+            says: claim.says,
+            metric,
+            at,
+            one: (name, cell),
+            beside: claim.to.beside(),
+            others,
+        })
     };
-    claims.iter().filter_map(compared).collect()
+    claim::judged(&claims.iter().filter_map(compared).collect::<Vec<_>>())
 }
 
 /// The cell of a subject's sweep in which its capacity was found, with all of its repeats.
@@ -283,12 +291,12 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
             let percent = number(waits.median);
             format!(", waiting for the disk {percent} % of the time in overload")
         });
-        let spread = at_capacity(design, known, of).and_then(|cell| cell.judged(&metric::GOODPUT));
-        Some((capacity.replies_per_s, spread, name, waits))
+        Some((capacity.replies_per_s, at_capacity(design, known, of), name, waits))
     });
     let mut told: Vec<_> = told.collect();
     told.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near = frame::nearly_first(told.iter().map(|(_, spread, ..)| *spread));
+    let cells: Vec<_> = told.iter().map(|(_, cell, ..)| *cell).collect();
+    let near = frame::nearly_first(&metric::GOODPUT, &cells);
     let line = |((replies, _, name, waits), is_near): (&(f64, _, &String, String), bool)| {
         let near = if is_near { ", which is not told from the first" } else { "" };
         format!("{name}: {} replies/s at its best{near}{waits}.", number(*replies))

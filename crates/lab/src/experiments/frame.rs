@@ -1,12 +1,13 @@
 //! What machines, sections, figures and comparisons have in common, whatever is asked.
 
-use crate::claim::{self, Beside, Says};
-use crate::curves;
+use crate::claim::Beside;
+use crate::compare::{self, Ratio};
+use crate::curves::{self, ratio_text};
 use crate::design::{Design, OF_CAPACITY, SWEEP};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known, Spread};
+use crate::known::{Cell, Known};
 use crate::metric::Metric;
-use crate::page::{Agreement, Comparison, Figure, Section};
+use crate::page::{Figure, Section};
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -73,49 +74,34 @@ pub(super) fn named(
     figure
 }
 
-/// One of two that are compared: what it is called, and what was measured.
-pub(super) type Side<'s, 'k> = (&'s str, Option<&'s Cell<'k>>);
-
-/// The comparison of a metric of two, at some load. Who failed verification is said to have, and
-/// supports nothing.
-pub(super) fn beside(
-    of: (&str, &str),
-    says: Says,
-    (metric, at): (&Metric, &str),
-    (a, b): (Side<'_, '_>, Side<'_, '_>),
-) -> Comparison {
-    let judged = |cell: Option<&Cell<'_>>| cell.and_then(|cell| cell.judged(metric));
-    let sides = ((a.0, judged(a.1)), (b.0, judged(b.1)));
-    let comparison = claim::compared(of, says, (metric, at), sides);
-    let is_failed = |side: &Side<'_, '_>| side.1.is_some_and(Cell::is_failed);
-    let failed: Vec<&str> = [a, b].into_iter().filter(is_failed).map(|side| side.0).collect();
-    if failed.is_empty() {
-        return comparison;
+/// After a list with the most first: how much more the first has than the second, or who may be as
+/// good as the first. Empty: nobody knows who is second.
+pub(super) fn beside_first(metric: &Metric, ranked: &[(&str, &Cell<'_>)]) -> String {
+    let cells: Vec<_> = ranked.iter().map(|(_, cell)| Some(*cell)).collect();
+    let near = nearly_first(metric, &cells);
+    let near: Vec<&str> =
+        ranked.iter().zip(near).filter(|of| of.1).map(|((of, _), _)| *of).collect();
+    if !near.is_empty() {
+        return format!(" Not told from the first: {}.", near.join("; "));
     }
-    let here = format!("{} failed verification: it tells nothing", failed.join(", and "));
-    Comparison { here, ..comparison }
-}
-
-/// After a list with the most first: who of it may be as good as the first one. Empty: nobody.
-pub(super) fn not_told_from_first(ranked: &[(&str, Spread)]) -> String {
-    let near = nearly_first(ranked.iter().map(|(_, of)| Some(*of)));
-    let near = ranked.iter().zip(near).filter(|(_, is_near)| *is_near);
-    let near: Vec<&str> = near.map(|((name, _), _)| *name).collect();
-    if near.is_empty() {
-        String::new()
-    } else {
-        format!(" Not told from the first: {}.", near.join("; "))
-    }
+    let [(_, first), (_, second), ..] = ranked else { return String::new() };
+    let ratio = Ratio::of(&first.pairs(second, metric), compare::MISSED_SHARE);
+    ratio.filter(|ratio| ratio.middle.is_finite()).map_or_else(String::new, |ratio| {
+        format!(" The first has {} times what the second has.", ratio_text(&ratio))
+    })
 }
 
 /// Of each of a list with the most first, whether it is another than the first, and the repeats do
 /// not tell it from it.
-pub(super) fn nearly_first(ranked: impl IntoIterator<Item = Option<Spread>>) -> Vec<bool> {
-    let ranked: Vec<Option<Spread>> = ranked.into_iter().collect();
-    let Some(first) = ranked.first().copied() else { return Vec::new() };
-    let is_less = |of: Option<Spread>| Some(claim::judged(Says::Less, &of?, &first?));
-    let others = ranked.iter().skip(1).map(|of| is_less(*of) != Some(Agreement::Yes));
-    std::iter::once(false).chain(others).collect()
+pub(super) fn nearly_first(metric: &Metric, ranked: &[Option<&Cell<'_>>]) -> Vec<bool> {
+    let Some((first, others)) = ranked.split_first() else { return Vec::new() };
+    let beside = |of: &Option<&Cell<'_>>| match (first, of) {
+        (Some(first), Some(of)) => first.pairs(of, metric),
+        _ => Vec::new(),
+    };
+    let pairs: Vec<_> = others.iter().map(beside).collect();
+    let told = compare::told(&pairs, |_, ratio| ratio.is_more().then_some(()));
+    std::iter::once(false).chain(told.into_iter().map(|of| of.is_none())).collect()
 }
 
 /// Beside whom something is claimed, by their names in the experiment.
@@ -135,46 +121,8 @@ impl Rival {
             Self::Every(names) | Self::Any(names) => names,
         }
     }
-}
 
-/// One of several: what it is called, and what was measured.
-type Other<'s, 'k> = (String, Option<&'s Cell<'k>>);
-
-/// The comparison with rivals. Shown is the hardest of them: where something is more than every
-/// one, that which has most. `None`: none of them was asked for.
-pub(super) fn among(
-    of: (&str, &str),
-    says: Says,
-    (metric, at): (&Metric, &str),
-    a: Side<'_, '_>,
-    (rival, others): (&Rival, &[Other<'_, '_>]),
-) -> Option<Comparison> {
-    let one =
-        |name: &str, of_it: &Other<'_, '_>| beside(of, says, (metric, at), (a, (name, of_it.1)));
-    let median = |of_it: &Other<'_, '_>| Some(of_it.1?.judged(metric)?.median);
-    let (mut told, silent): (Vec<&Other<'_, '_>>, Vec<_>) =
-        others.iter().partition(|of_it| median(of_it).is_some());
-    told.sort_by(|a, b| median(b).unwrap_or(0.0).total_cmp(&median(a).unwrap_or(0.0)));
-    let how = if matches!(rival, Rival::Any(_)) { Beside::Any } else { Beside::Every };
-    let is_most = (says == Says::More) == (how == Beside::Every);
-    let extreme = if is_most { "most" } else { "least" };
-    let row = match (told.len(), if is_most { told.first() } else { told.last() }) {
-        (0, _) | (_, None) => one(&others.first()?.0, others.first()?),
-        (1, Some(only)) => one(&only.0, only),
-        (many, Some(shown)) => one(&format!("{}, the {extreme} of {many} others", shown.0), shown),
-    };
-    let mut verdicts: Vec<Agreement> =
-        told.iter().map(|of_it| one(&of_it.0, of_it).agrees).collect();
-    let open = told.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Agreement::Open);
-    let open: Vec<&str> = open.map(|(of_it, _)| &*of_it.0).collect();
-    let silent: Vec<&str> = silent.iter().map(|of_it| &*of_it.0).collect();
-    // What is not known of one may be otherwise than all that is known of the others.
-    verdicts.extend(silent.iter().map(|_| Agreement::Open));
-    let mut here = row.here;
-    for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
-        if others.len() > 1 && a.1.is_some_and(Cell::is_good) && !names.is_empty() {
-            here += &format!("; {what}: {}", names.join("; "));
-        }
+    pub(super) fn beside(&self) -> Beside {
+        if matches!(self, Self::Any(_)) { Beside::Any } else { Beside::Every }
     }
-    Some(Comparison { here, agrees: claim::together(how, &verdicts), ..row })
 }

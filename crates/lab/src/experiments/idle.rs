@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use super::frame;
 use super::overload;
-use crate::claim::{self, Says};
+use crate::compare::{self, Ratio};
 use crate::curves;
 use crate::design::{Design, OF_CAPACITY, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Agreement, Axis, Figure, Section, Table};
+use crate::page::{Axis, Figure, Section, Table};
 use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
@@ -157,8 +157,14 @@ fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
     }
     let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
     let (without, with) = (few.judged(&metric::CPU)?, many.judged(&metric::CPU)?);
-    let is_told = claim::judged(Says::More, &with, &without) != Agreement::Open;
-    let told = if is_told { "" } else { " The repeats do not tell these apart." };
+    let pairs = [many.pairs(few, &metric::CPU)];
+    let is_told = compare::told(&pairs, |_, of| (of.is_more() || of.is_less()).then_some(()));
+    let told = match Ratio::of(&pairs[0], compare::MISSED_SHARE) {
+        Some(ratio) if is_told[0].is_some() => {
+            format!(" That is {} times as much.", curves::ratio_text(&ratio))
+        }
+        _ => String::from(" The repeats do not tell these apart."),
+    };
     let open = median(many, &metric::OPEN)
         .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));
     Some(format!(

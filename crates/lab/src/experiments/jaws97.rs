@@ -1,12 +1,12 @@
 //! What the experiments of JAWS97 have in common: its load, its numbers of clients, its metrics.
 
 use super::frame::{self, Rival};
-use crate::claim::Says;
+use crate::claim::{self, Says};
 use crate::closed::Closed;
 use crate::curves::{self, number};
 use crate::design::Plan;
 use crate::experiment::Experiment;
-use crate::known::{Known, Spread};
+use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
 use crate::page::{Comparison, Figure, Section};
 use crate::setup::{Setup, WarmUp};
@@ -212,17 +212,25 @@ pub(super) fn comparisons(
         let (rival, at) = &claim.to;
         let others = rival.names().iter().filter(|text| (**text, *at) != claim.of);
         let others: Vec<_> = others.filter_map(|text| side(text, *at)).collect();
-        let of = (claim.figure, claim.paper);
-        frame::among(of, claim.says, (claim.metric, ""), (&name, cell), (rival, &others))
+        (!others.is_empty()).then(|| claim::Claim {
+            figure: claim.figure,
+            paper: claim.paper,
+            says: claim.says,
+            metric: claim.metric,
+            at: String::new(),
+            one: (name, cell),
+            beside: rival.beside(),
+            others,
+        })
     };
-    claims.iter().filter_map(compared).collect()
+    claim::judged(&claims.iter().filter_map(compared).collect::<Vec<_>>())
 }
 
 /// Who has the most connections/s with the most clients, and how many all others have.
 pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)]) -> Vec<String> {
     let told = closed.subjects.iter().zip(curves::labels(&closed.subjects));
     let mut failed: Vec<String> = Vec::new();
-    let mut told: Vec<(Spread, String)> = told
+    let mut told: Vec<(f64, &Cell<'_>, String)> = told
         .filter_map(|(of, short)| {
             let cell = closed.at(known, of, *closed.clients.last()?)?;
             let text = of.to_string();
@@ -232,20 +240,19 @@ pub(super) fn answer(closed: &Closed, known: &Known<'_>, names: &[(&str, &str)])
                 failed.push(label);
                 return None;
             }
-            Some((cell.judged(&metric::CONNECTIONS)?, label))
+            Some((cell.judged(&metric::CONNECTIONS)?.median, cell, label))
         })
         .collect();
-    told.sort_by(|(a, _), (b, _)| b.median.total_cmp(&a.median));
+    told.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let Some(most) = closed.clients.last() else { return Vec::new() };
     let failed = (!failed.is_empty())
         .then(|| format!("With {most} clients these failed verification: {}.", failed.join("; ")));
-    let Some((best, _)) = told.first() else { return failed.into_iter().collect() };
-    let share = |of: &Spread| number(100.0 * of.median / best.median);
-    let ranked: Vec<(&str, Spread)> = told.iter().map(|(of, label)| (&**label, *of)).collect();
-    let near = frame::not_told_from_first(&ranked);
+    let Some(&(best, ..)) = told.first() else { return failed.into_iter().collect() };
+    let ranked: Vec<_> = told.iter().map(|(_, cell, label)| (&**label, *cell)).collect();
+    let near = frame::beside_first(&metric::CONNECTIONS, &ranked);
     let told: Vec<String> = told
         .iter()
-        .map(|(of, label)| format!("{label} {} ({} %)", number(of.median), share(of)))
+        .map(|(of, _, label)| format!("{label} {} ({} %)", number(*of), number(100.0 * of / best)))
         .collect();
     let told = told.join("; ");
     let full = full(closed, known, names);

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use super::frame;
 use super::whitebox::{how_often, seen, share_figure, stacked};
-use crate::claim::{self, Says};
+use crate::claim::{self, Beside, Claim, Says};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
-use crate::known::{Cell, Known};
+use crate::known::Known;
 use crate::metric::Metric;
 use crate::page::{Comparison, NONE, Section, Series, Table};
 use crate::point::Point;
@@ -97,13 +97,13 @@ fn design(setup: &Setup) -> Design {
         sweep: &[0.8, 1.0],
         multiples: AT,
         sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(1),
+        repeats: setup.repeats(3),
         made_of: Vec::new(),
         filling_max_s: setup.filling_max_s(),
     }
 }
 
-/// The capacities, then one profile of each.
+/// The capacities, then profiles of each.
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let mut plan = design(setup).plan(known);
     for spec in plan.specs.iter_mut().filter(|spec| spec.stage == RATES) {
@@ -145,11 +145,6 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 "On a guest of a hypervisor, kernel and architecture is for the most part waking \
                  another processor, which leaves the guest, and the begin of softirq, where the \
                  time of a sleeping processor is seen.",
-            ),
-            String::from(
-                "What was looked at less than three times is compared by the number of samples: \
-                 shares within three standard errors of counting them are open. How much a server \
-                 differs from one look to the next is not in that.",
             ),
         ],
         answer: answer(&shares),
@@ -289,38 +284,22 @@ const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
 ];
 
 fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
-    let compared = |(paper, more, less, metric): &(&str, &str, &str, &Metric)| {
+    let compared = |(paper, more, less, metric): &(&'static str, &str, &str, &'static Metric)| {
         let side = |text: &str| {
             let of: Subject = text.parse().ok()?;
             let of = design.subjects.iter().find(|subject| **subject == of)?;
             Some((of.label(), curves::at_multiple(design, known, of, AT[0])))
         };
-        let (a, b) = (side(more)?, side(less)?);
-        let of = ("Pariag07 table 1", *paper);
-        let row = frame::beside(of, Says::More, (metric, ""), ((&a.0, a.1), (&b.0, b.1)));
-        let counted = |cell: Option<&Cell<'_>>| counted(cell?, metric);
-        Some(match (counted(a.1), counted(b.1)) {
-            (Some(a), Some(b)) => Comparison {
-                here: format!("{}; of {} and {} samples", row.here, number(a.1), number(b.1)),
-                agrees: claim::is_counted_more(a, b),
-                ..row
-            },
-            _ => row,
+        Some(Claim {
+            figure: "Pariag07 table 1",
+            paper,
+            says: Says::More,
+            metric,
+            at: String::new(),
+            one: side(more)?,
+            beside: Beside::Every,
+            others: vec![side(less)?],
         })
     };
-    CLAIMS.iter().filter_map(compared).collect()
-}
-
-/// A share as a part of one, and of how many samples it is, where there are too few repeats for
-/// anything else.
-fn counted(cell: &Cell<'_>, metric: &Metric) -> Option<(f64, f64)> {
-    let told = |point: &Point| {
-        let samples = of_point(point, |shares| shares.samples as f64)?;
-        Some(((metric.of)(point)? / 100.0 * samples, samples))
-    };
-    let told: Vec<(f64, f64)> = cell.points().filter_map(told).collect();
-    let of_all = told.iter().map(|(_, samples)| samples).sum::<f64>();
-    let is_seldom = cell.is_good() && told.len() < claim::REPEATS_MIN;
-    let seen = told.iter().map(|(seen, _)| seen).sum::<f64>();
-    (is_seldom && of_all > 0.0).then(|| (seen / of_all, of_all))
+    claim::judged(&CLAIMS.iter().filter_map(compared).collect::<Vec<_>>())
 }

@@ -5,7 +5,7 @@
 //! at: 0.9 and 2.0 of the capacity that it has untuned.
 
 use super::{frame, overload};
-use crate::curves::{self, number};
+use crate::curves;
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::Known;
@@ -164,10 +164,9 @@ fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
         ));
     };
     let (best, (with, without)) = (&gain.best, gain.scores);
-    let more = if gain.is_more() {
-        format!("{} % more", number((with.median / without.median - 1.0) * 100.0))
-    } else {
-        String::from("which repeats do not tell from that")
+    let more = match gain.more {
+        Some(ratio) => format!("{} times as much", curves::ratio_text(&ratio)),
+        None => String::from("which repeats do not tell from that"),
     };
     Some(format!(
         "{}: best with {best}. Measured once more beside what it is untuned: {} good replies/s \

@@ -173,28 +173,39 @@ fn a_list_says_who_may_be_as_good_as_its_first() {
     }
 }
 
+/// What the machine does to both of a pair is no difference between them.
 #[test]
-fn what_is_within_the_spread_is_open() {
-    let noisy = |spec: &Spec, rate: Option<f64>| {
-        // By a tenth of it more with inf, and repeats that differ by more.
-        let noise = [1.0, 1.3, 0.8][spec.repeat as usize % 3];
-        noise * replies(spec, rate, |of| of.contains("accept-limit=inf"), 1.1)
-    };
-    let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 8", &noisy);
-    assert_eq!(agrees, Agreement::Open, "{here}");
+fn noise_is_told_from_a_difference_where_it_meets_both() {
+    for (is_shared, expected) in [(true, Agreement::Yes), (false, Agreement::Open)] {
+        let noisy = |spec: &Spec, rate: Option<f64>| {
+            let is_inf = |of: &str| of.contains("accept-limit=inf");
+            let turn = usize::from(!is_shared && is_inf(&spec.subject.to_string()));
+            let noise = [1.0, 1.3, 0.8][(spec.repeat as usize + turn) % 3];
+            noise * replies(spec, rate, is_inf, 1.1)
+        };
+        let (agrees, here) = told("brecht04-one-packet", "Brecht04 figure 8", &noisy);
+        assert_eq!(agrees, expected, "{here}");
+    }
 }
 
 #[test]
-fn shares_of_one_look_are_compared_by_their_samples() {
+fn shares_of_one_look_tell_nothing() {
     let of = experiment("pariag07-profile").expect("an experiment of this name");
-    let setup = Setup { subjects: subjects(&["sped:poller=poll", "sped"]), ..Setup::default() };
-    for (more, less, expected) in
-        [(0.3, 0.06, Agreement::Open), (10.0, 1.0, Agreement::Yes), (1.0, 10.0, Agreement::No)]
-    {
+    let subjects = subjects(&["sped:poller=poll", "sped"]);
+    for (repeats, more, less, expected) in [
+        (1, 10.0, 1.0, Agreement::Open),
+        (3, 0.3, 0.29, Agreement::Open),
+        (3, 10.0, 1.0, Agreement::Yes),
+        (3, 1.0, 10.0, Agreement::No),
+    ] {
+        let setup =
+            Setup { subjects: subjects.clone(), repeats: Some(repeats), ..Setup::default() };
         let mut points = performed(of, &setup, &|spec, rate| replies(spec, rate, |_| false, 1.0));
         for point in points.iter_mut().filter(|point| point.spec.profile.is_some()) {
             let is_poll = point.spec.subject.to_string().contains("poll");
-            let percent = [(Part::EventNotification, if is_poll { more } else { less })].into();
+            let noise = 1.0 + 0.01 * f64::from(point.spec.repeat);
+            let share = noise * if is_poll { more } else { less };
+            let percent = [(Part::EventNotification, share)].into();
             let shares = Shares { percent, samples: 3_600, ..Shares::default() };
             let seen = Seen::Shares(shares);
             point.profile = Some(Ok(Profile { window_us: 1, faults: Vec::new(), seen }));
@@ -202,8 +213,33 @@ fn shares_of_one_look_are_compared_by_their_samples() {
         let sections = (of.sections)(&setup, &Known::of(&points));
         let rows = &sections[0].comparisons;
         assert_eq!(rows.len(), 1);
-        assert!(rows[0].here.ends_with("of 3,600 and 3,600 samples"), "{}", rows[0].here);
         assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
+        let is_once = rows[0].here.ends_with("; one repeat tells nothing");
+        assert_eq!(is_once, repeats == 1, "{}", rows[0].here);
+    }
+}
+
+/// Figures are told with their ratio, or what is missing of them.
+#[test]
+fn a_comparison_says_what_was_measured() {
+    let told = |inf: f64, one: f64| {
+        let server = |spec: &Spec, rate: Option<f64>| {
+            let is_inf = spec.subject.to_string().contains("accept-limit=inf");
+            replies(spec, rate, |_| true, if is_inf { inf } else { one })
+        };
+        told("brecht04-one-packet", "Brecht04 figure 8", &server).1
+    };
+    let rows = [
+        (1.4, 1.0, "µserver-Inf is 1.40 (1.40 to 1.40) times µserver-1: 5,600 and 4,000 replies/s"),
+        (
+            0.7,
+            1.0,
+            "µserver-Inf is 0.700 (0.700 to 0.700) times µserver-1: 2,800 and 4,000 replies/s",
+        ),
+    ];
+    for (inf, one, expected) in rows {
+        let here = told(inf, one);
+        assert_eq!(here, format!("replies at 1.5 of the capacity: {expected}"));
     }
 }
 

@@ -172,9 +172,8 @@ fn two_runs_are_compared_by_their_capacities_and_loads() {
     let less = answer(&other);
     assert!(less[2].starts_with("Those that do not agree, the furthest first: "), "{less:?}");
     assert!(
-        less[2].contains(
-            " capacity, good replies: 900 (900 to 900) and 810 (810 to 810) replies/s, 10.0 % apart"
-        ),
+        less[2]
+            .contains(" capacity, good replies: 900 (900 to 900) and 810 replies/s, 10.0 % apart"),
         "{less:?}"
     );
 }
@@ -227,8 +226,8 @@ fn again_of(first: &Results, specs: &[Spec], points_max: usize, share: f64) -> R
 fn a_run_that_is_asked_again_is_told_beside_the_first() {
     let one = results_of(&["capacity"], 3, usize::MAX, &|_| Verdict::Good);
     let specs = again::specs(&one);
-    let agree = "No more are apart here: the two agree within their spread.";
-    let differ = "More are apart here: the two do not agree within their spread.";
+    let agree = "Three of four or more: the two agree within what is known of the first.";
+    let differ = "Less than three of four: the two do not agree within what is known of the first.";
     let rows = [
         (usize::MAX, 1.0, agree),
         (specs.len() - 2, 1.0, agree),

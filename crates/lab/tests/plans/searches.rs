@@ -172,7 +172,7 @@ fn what_the_best_brings_is_told_by_a_last_comparison() {
         }
         let gain = tuning().gain(&Known::of(&points)).expect("a comparison");
         assert_eq!(gain.best.to_string(), "sped:connections-max=1000,processes=4");
-        assert_eq!(gain.is_more(), is_more);
+        assert_eq!(gain.more.is_some(), is_more);
         assert_eq!(gain.scores.0.count, 5);
     }
 }
