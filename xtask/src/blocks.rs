@@ -1,28 +1,29 @@
 //! Blocks of the documents that are made from the code's own tables, so that they cannot drift
 //! apart.
 
-use crate::laboratory;
+use crate::{laboratory, papers, tree::Tree};
 
 /// What makes a block.
-type Make = fn() -> String;
+type Make = fn(&Tree) -> String;
 
 /// By the block's name.
-const BLOCKS: [(&str, Make); 15] = [
-    ("architectures", servers::architectures::markdown),
-    ("configuration-keys", config::keys::markdown),
-    ("configuration-knobs", config::keys::knobs_markdown),
-    ("knobs", servers::knobs::markdown),
-    ("lab-experiments", laboratory::experiments),
-    ("lab-knobs", lab::knobs::markdown),
-    ("lab-metrics", laboratory::metrics),
-    ("lab-peers", laboratory::peers),
-    ("lab-subjects", laboratory::subjects),
-    ("load-knobs", load::knobs::markdown),
-    ("presets", load::trace::presets::markdown),
-    ("state-diagram", h1::state::diagram),
-    ("statistics", servers::counters::markdown),
-    ("workload-knobs", load::workload::knobs_markdown),
-    ("workloads", load::workload::markdown),
+const BLOCKS: [(&str, Make); 16] = [
+    ("architectures", |_| servers::architectures::markdown()),
+    ("configuration-keys", |_| config::keys::markdown()),
+    ("configuration-knobs", |_| config::keys::knobs_markdown()),
+    ("knobs", |_| servers::knobs::markdown()),
+    ("lab-experiments", |_| laboratory::experiments()),
+    ("lab-knobs", |_| lab::knobs::markdown()),
+    ("lab-metrics", |_| laboratory::metrics()),
+    ("lab-peers", |_| laboratory::peers()),
+    ("lab-subjects", |_| laboratory::subjects()),
+    ("load-knobs", |_| load::knobs::markdown()),
+    ("papers", papers::markdown),
+    ("presets", |_| load::trace::presets::markdown()),
+    ("state-diagram", |_| h1::state::diagram()),
+    ("statistics", |_| servers::counters::markdown()),
+    ("workload-knobs", |_| load::workload::knobs_markdown()),
+    ("workloads", |_| load::workload::markdown()),
 ];
 
 const BEGINS: &str = "<!-- generated: ";
@@ -31,10 +32,13 @@ const ENDS: &str = "<!-- end -->";
 
 /// `document` with the lines between `<!-- generated: NAME -->` and `<!-- end -->` made anew. A
 /// name that is not known is said in the block's place, which no reader can miss.
-pub(crate) fn rewritten(document: &str) -> String {
+pub(crate) fn rewritten(document: &str, tree: &Tree) -> String {
     rewritten_by(document, &|name| {
         let block = BLOCKS.iter().find(|(of, _)| *of == name);
-        block.map_or_else(|| format!("xtask/src/blocks.rs knows no `{name}`"), |(_, make)| make())
+        block.map_or_else(
+            || format!("xtask/src/blocks.rs knows no `{name}`"),
+            |(_, make)| make(tree),
+        )
     })
 }
 

@@ -7,7 +7,8 @@ use crate::{
 };
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.documents().flat_map(|file| titles(file).into_iter().chain(stale_blocks(file))).collect()
+    let documents = tree.documents();
+    documents.flat_map(|file| titles(file).into_iter().chain(stale_blocks(file, tree))).collect()
 }
 
 fn titles(file: &File) -> Option<Finding> {
@@ -20,8 +21,8 @@ fn titles(file: &File) -> Option<Finding> {
     (count != 1).then(|| Finding::new(&file.path, 1, format!("{count} top titles in place of one")))
 }
 
-fn stale_blocks(file: &File) -> Option<Finding> {
-    let fresh = blocks::rewritten(&file.text);
+fn stale_blocks(file: &File, tree: &Tree) -> Option<Finding> {
+    let fresh = blocks::rewritten(&file.text, tree);
     let mut lines = (1..).zip(file.text.lines().zip(fresh.lines()));
     let line = lines.find(|(_, (old, new))| old != new).map_or(1, |(line, _)| line);
     let what = "not what the code says: `cargo xtask generate` rewrites it";

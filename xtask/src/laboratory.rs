@@ -63,7 +63,7 @@ pub(crate) fn metrics() -> String {
     names.collect()
 }
 
-fn row(text: &mut String, cells: &[&str]) {
+pub(crate) fn row(text: &mut String, cells: &[&str]) {
     // A bar would end the cell.
     let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
     let _ = writeln!(text, "| {} |", cells.join(" | "));

@@ -13,6 +13,7 @@ mod laboratory;
 mod layers;
 mod lengths;
 mod manual;
+mod papers;
 mod references;
 mod rooms;
 mod source;
@@ -54,7 +55,7 @@ fn report(root: &Path) -> std::io::Result<ExitCode> {
 fn generate(root: &Path) -> std::io::Result<ExitCode> {
     let tree = Tree::read(root)?;
     for file in tree.documents() {
-        let text = blocks::rewritten(&file.text);
+        let text = blocks::rewritten(&file.text, &tree);
         if text != file.text {
             println!("generate: {}", file.path);
             std::fs::write(root.join(&file.path), text)?;

@@ -25,6 +25,7 @@ mod promised;
 mod refusal;
 mod refusal_costs;
 mod refusal_syns;
+mod said;
 mod shapes;
 mod step;
 mod tune;
@@ -33,6 +34,8 @@ mod whitebox;
 use crate::Failure;
 use crate::experiment::Experiment;
 use crate::unknown::unknown;
+
+pub use said::{Said, said};
 
 /// In the order in which they are listed.
 pub const EXPERIMENTS: &[Experiment] = &[

@@ -28,6 +28,7 @@ pub mod knobs;
 pub mod known;
 pub mod metric;
 pub mod page;
+pub mod papers;
 pub mod point;
 pub mod profile;
 mod program;

@@ -5,6 +5,8 @@
 //! over the same rates, which are multiples of the capacity that it has with the strategy of the
 //! original.
 
+use std::cmp::Ordering;
+
 use load::workload::settings::Settings;
 
 use super::frame;
@@ -24,6 +26,8 @@ use crate::tuning::with_knob;
 pub(super) struct Server {
     /// As the paper calls it.
     paper: &'static str,
+    /// The same, where what is here is another kind of server.
+    legend: &'static str,
     /// The architecture that is it.
     name: &'static str,
     /// How it was in the paper, where it is not by itself.
@@ -37,27 +41,33 @@ pub(super) struct Server {
 pub(super) const SERVERS: [Server; 3] = [
     Server {
         paper: "µserver",
+        legend: "µserver",
         name: "sped",
         // 4.1: "In our experiments this is done using select", in one work-phase.
-        knobs: &[("poller", "select"), ("passes", "1")],
+        knobs: &[("poller", "select"), ("passes", "1"), CONNECTIONS],
         limits: &["1", "10", "inf", AUTO],
         original: "inf",
     },
     Server {
         paper: "Knot",
+        legend: "Knot",
         name: "knot",
-        knobs: &[],
+        knobs: &[("threads", "1000")],
         limits: &["1", "10", "50", "100", AUTO],
         original: "1",
     },
     Server {
         paper: "TUX",
+        legend: "tux (ring, user mode)",
         name: "tux",
-        knobs: &[],
+        knobs: &[CONNECTIONS],
         limits: &["1", "50", "inf", AUTO],
         original: "inf",
     },
 ];
+
+/// Of the µserver and of TUX at most (5.2), where Knot has 1,000 threads.
+const CONNECTIONS: (&str, &str) = ("connections-max", "15000");
 
 /// As in the paper (3), so that the accept queue fills as it did there.
 const BACKLOG: &str = "128";
@@ -150,32 +160,47 @@ pub(super) struct Claim {
     pub(super) to: (&'static str, &'static str),
     pub(super) says: Says,
     pub(super) metric: &'static Metric,
-    /// at this multiple of the capacity.
-    pub(super) at: f64,
+    pub(super) at: At,
+}
+
+/// At which load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum At {
+    /// This multiple of the capacity.
+    Load(f64),
+    /// That at which each of the two answers most.
+    Peak,
 }
 
 /// The paper's name of a policy: `µserver-Inf`.
 fn policy(of: &Subject) -> Option<String> {
     let server = SERVERS.iter().find(|server| server.name == of.name)?;
-    Some(format!("{}-{}", server.paper, capital(of.knobs.get(LIMIT)?)))
+    Some(format!("{}-{}", server.legend, capital(of.knobs.get(LIMIT)?)))
 }
 
 fn capital(limit: &str) -> String {
     if limit == "inf" { String::from("Inf") } else { limit.into() }
 }
 
-/// Of a server with an accept-limit, at a multiple of the capacity.
+/// Of a server with an accept-limit.
 fn at<'s, 'k>(
     design: &Design,
     known: &'s Known<'k>,
     (server, limit): (&str, &str),
-    multiple: f64,
+    load: At,
 ) -> Option<&'s Cell<'k>> {
     let is_it = |of: &&Subject| {
         of.name == server && of.knobs.get(LIMIT).is_some_and(|value| value == limit)
     };
     let of = design.subjects.iter().find(is_it)?;
-    design.curve(known, of).into_iter().find(|cell| cell.factor(OF_CAPACITY) == Some(multiple))
+    let mut curve = design.curve(known, of).into_iter();
+    match load {
+        At::Load(multiple) => curve.find(|cell| cell.factor(OF_CAPACITY) == Some(multiple)),
+        At::Peak => {
+            let replies = |cell: &&Cell<'_>| cell.spread(&metric::REPLIES).map(|of| of.median);
+            curve.max_by(|a, b| replies(a).partial_cmp(&replies(b)).unwrap_or(Ordering::Equal))
+        }
+    }
 }
 
 fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comparison> {
@@ -184,11 +209,14 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
     let compared = |claim: &Claim| {
         let of = |it: (&str, &str)| {
             let server = SERVERS.iter().find(|server| server.name == it.0);
-            let name = server.map_or(it.0, |server| server.paper);
+            let name = server.map_or(it.0, |server| server.legend);
             (format!("{name}-{}", capital(it.1)), at(design, known, it, claim.at))
         };
         let (a, b) = (of(claim.of), of(claim.to));
-        let at = format!(" at {} of the capacity", claim.at);
+        let at = match claim.at {
+            At::Load(multiple) => format!(" at {multiple} of the capacity"),
+            At::Peak => String::from(" at its peak"),
+        };
         claim::Claim {
             figure: claim.figure,
             paper: claim.paper,
@@ -212,13 +240,13 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
         if of.subjects.is_empty() {
             continue;
         }
-        let (paper, workload) = (server.paper, part.workload);
+        let (legend, workload) = (server.legend, part.workload);
         let rows = [
             ("performance", replies, "replies", &metric::REPLIES),
             ("queue drops/s", drops, "drops", &metric::DROPS),
         ];
         figures.extend(rows.map(|(what, number, file, metric)| {
-            let title = format!("{paper} {what} under {workload} (Brecht04 figure {number})");
+            let title = format!("{legend} {what} under {workload} (Brecht04 figure {number})");
             over_targets(&of, known, (&format!("{file}-{name}"), title), metric)
         }));
     }
@@ -230,7 +258,7 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
         let of = only(design, |of| (of.name == "sped" || of.name == "tux") && is_shown(of));
         let workload = part.workload;
         let title =
-            format!("µserver versus TUX under {workload} (Brecht04 figure {})", part.versus);
+            format!("µserver versus tux under {workload} (Brecht04 figure {})", part.versus);
         figures.push(over_targets(&of, known, ("versus", title), &metric::REPLIES));
     }
     let others = only(design, |of| policy(of).is_none());
@@ -302,11 +330,16 @@ fn question(design: &Design) -> Vec<String> {
              other work (4.1); Inf takes all that wait. The backlog is {BACKLOG}, as in the paper. \
              With auto, which the paper does not have, accept-limit, backlog and the share of SYNs \
              that are admitted tune themselves. The µserver is sped with select and one work \
-             phase, as the paper has it."
+             phase, as the paper has it, and as there at most {} connections are open, or as many \
+             as this machine has descriptors for. TUX ran in the kernel: what is called tux here \
+             is its loop in user mode, on a ring.",
+            CONNECTIONS.1
         ),
         format!(
             "Rates are multiples of each server's capacity with the accept-limit of its original. \
-             Clients wait {} s; the paper's wait 15 s, for two minutes at each rate.",
+             Clients wait {} s; the paper's wait 15 s, for two minutes at each rate, and try again \
+             when they have given up. Those here do not, so that the rate stays what it is said to \
+             be.",
             design.load.flags.get("patience").map_or("15", String::as_str)
         ),
         String::from(
@@ -441,7 +474,7 @@ pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f6
             let is_shown = |at: &&String| ["1", "inf", AUTO].contains(&&***at);
             let Some(limit) = of.knobs.get(LIMIT).filter(is_shown) else { continue };
             let Some(policy) = policy(of) else { continue };
-            let cell = at(design, known, (&of.name, limit), multiple);
+            let cell = at(design, known, (&of.name, limit), At::Load(multiple));
             columns.extend(cell.map(|cell| (format!("{policy} at {multiple}"), cell)));
         }
     }

@@ -4,7 +4,7 @@
 //! The paper's one-packet workload (6.2): each client asks for one small file on a connection of
 //! its own, as in the flood of the news sites in September 2001.
 
-use super::brecht04::{self, Claim, Part};
+use super::brecht04::{self, At, Claim, Part};
 use crate::claim::Says::{Alike, Less, More};
 use crate::design::Design;
 use crate::experiment::Experiment;
@@ -72,7 +72,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
-const CLAIMS: [Claim; 17] = [
+pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
         figure: "Brecht04 figure 8",
         paper: "at 30,000 requests/s the µserver answers 71 % more with Inf than with 1",
@@ -80,7 +80,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.5,
+        at: At::Load(1.5),
     },
     Claim {
         figure: "Brecht04 figure 8",
@@ -89,7 +89,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "inf"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.1,
+        at: At::Peak,
     },
     Claim {
         figure: "Brecht04 figure 8",
@@ -98,7 +98,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.1,
+        at: At::Peak,
     },
     Claim {
         figure: "Brecht04 figure 9",
@@ -108,7 +108,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "inf"),
         says: Less,
         metric: &metric::DROPS,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 figure 16",
@@ -117,7 +117,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: Less,
         metric: &metric::DROPS,
-        at: 1.25,
+        at: At::Load(1.25),
     },
     Claim {
         figure: "Brecht04 figure 16",
@@ -126,7 +126,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: More,
         metric: metric::DROP_CLASSES[1],
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 6.3",
@@ -135,7 +135,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "inf"),
         says: More,
         metric: &metric::GETEVENTS,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 6.3",
@@ -144,7 +144,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: More,
         metric: &metric::WORK,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 figure 12",
@@ -153,7 +153,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("knot", "1"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.25,
+        at: At::Load(1.25),
     },
     Claim {
         figure: "Brecht04 figure 12",
@@ -162,7 +162,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("knot", "50"),
         says: Less,
         metric: &metric::REPLIES,
-        at: 1.5,
+        at: At::Load(1.5),
     },
     Claim {
         figure: "Brecht04 figure 13",
@@ -171,7 +171,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("knot", "1"),
         says: Less,
         metric: &metric::DROPS,
-        at: 1.25,
+        at: At::Load(1.25),
     },
     Claim {
         figure: "Brecht04 figure 10",
@@ -180,7 +180,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("tux", "inf"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 figure 11",
@@ -189,7 +189,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("tux", "inf"),
         says: Less,
         metric: &metric::DROPS,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 figure 15",
@@ -198,7 +198,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("sped", "1"),
         says: More,
         metric: &metric::REPLIES,
-        at: 1.5,
+        at: At::Load(1.5),
     },
     Claim {
         figure: "Brecht04 figure 15",
@@ -207,7 +207,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("tux", "inf"),
         says: Alike,
         metric: &metric::REPLIES,
-        at: 1.5,
+        at: At::Load(1.5),
     },
     Claim {
         figure: "Brecht04 figure 16",
@@ -216,7 +216,7 @@ const CLAIMS: [Claim; 17] = [
         to: ("tux", "inf"),
         says: Less,
         metric: &metric::DROPS,
-        at: 1.1,
+        at: At::Load(1.1),
     },
     Claim {
         figure: "Brecht04 figure 16",
@@ -225,6 +225,24 @@ const CLAIMS: [Claim; 17] = [
         to: ("tux", "inf"),
         says: Less,
         metric: metric::DROP_CLASSES[1],
-        at: 1.1,
+        at: At::Load(1.1),
+    },
+    Claim {
+        figure: "Brecht04 figure 12",
+        paper: "Knot's peak is 17 % higher with 50 (14,000 replies/s) than with 1",
+        of: ("knot", "50"),
+        to: ("knot", "1"),
+        says: More,
+        metric: &metric::REPLIES,
+        at: At::Peak,
+    },
+    Claim {
+        figure: "Brecht04 figure 10",
+        paper: "TUX' peak is 14 % higher with 1 (22,998 replies/s) than with Inf (20,194)",
+        of: ("tux", "1"),
+        to: ("tux", "inf"),
+        says: More,
+        metric: &metric::REPLIES,
+        at: At::Peak,
     },
 ];

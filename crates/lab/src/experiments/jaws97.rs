@@ -102,6 +102,9 @@ pub(super) const BASELINE: &str =
 /// The same pool with what JAWS saves of protocol processing.
 pub(super) const SAVING: &str = "mt:cache-locks=1,threads=20,threads-min=20";
 
+/// The same with all that JAWS saves (3.3): its pool as it was tuned.
+pub(super) const OPTIMISED: &str = "mt:threads=20,threads-min=20";
+
 /// Something that JAWS was measured with and without.
 pub(super) struct Variants {
     pub(super) experiment: &'static Experiment,

@@ -1,4 +1,4 @@
-//! What are locks of single entries worth in a cache that threads share? (JAWS97 figure 15.)
+//! What are many locks worth in a cache that threads share? (JAWS97 figure 15.)
 
 use super::frame::Rival::One;
 use super::jaws97::{At, Claim, SAVING, Variants};
@@ -10,11 +10,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "jaws97-cache",
     paper: "JAWS97 figure 15",
     is_as_in_papers: true,
-    question: "what are locks of single entries worth in a cache that threads share?",
+    question: "what are many locks worth in a cache that threads share?",
     ignores: &[],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);
+        section.question.push(String::from(
+            "JAWS locks single entries of its cache. Here each of up to 256 locks guards a part of \
+             them, so that two threads seldom want the same.",
+        ));
         section.question.push(String::from(
             "A lock is felt when threads run at the same time: the paper's machine had two \
              processors. Where the server has one, a thread seldom finds a lock taken, and no \
@@ -24,7 +28,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     },
 };
 
-const VARIANTS: Variants = Variants {
+pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
     title: "Locks of the file cache",
     number: "figure 15",

@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections: |setup, known| vec![VARIANTS.section(setup, known)],
 };
 
-const VARIANTS: Variants = Variants {
+pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
     title: "Savings in protocol processing",
     number: "figure 12",

@@ -5,7 +5,7 @@
 //! table 2. No event may be lost; a profile that lost one is left out.
 
 use super::frame::{self, Rival::One};
-use super::jaws97::{self, At, BASELINE, Claim};
+use super::jaws97::{self, At, BASELINE, Claim, OPTIMISED};
 use super::whitebox::{how_often, seen, share_figure, stacked};
 use crate::claim::Says::{Less, More};
 use crate::closed::Closed;
@@ -44,9 +44,6 @@ const SUBJECTS: [&str; 12] = [
     "h2o",
     "caddy",
 ];
-
-/// With the pool of the baseline, so that nothing else differs from it.
-const OPTIMISED: &str = "mt:threads=20,threads-min=20";
 
 const NAMES: [(&str, &str); 2] =
     [(BASELINE, "mt as JAWS' baseline"), (OPTIMISED, "mt optimised, of as many threads")];
@@ -110,6 +107,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          HTTP processing is the time between calls. A \
          ring's calls hand in reading, writing and file operations together, and are event \
          notification here.",
+    ));
+    question.push(String::from(
+        "The paper's 15 connections have 1,000 requests each (2.4); those here have one, as in its \
+         black box.",
     ));
     question.push(how_often(closed.repeats));
     vec![Section {
@@ -177,7 +178,7 @@ const SYNCHRONIZATION: Metric =
     metric("synchronization", |point| of_point(point, &[Task::Synchronization]));
 
 /// The text has no numbers of figures 6 to 10; what it says of them in 2.4 and at the begin of 2.
-const CLAIMS: [Claim; 6] = [
+pub(super) const CLAIMS: [Claim; 6] = [
     Claim {
         figure: "JAWS97 figure 6",
         paper: "Apache, which keeps no files in memory, spends much time on file operations",

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// What the paper calls it, and what it is here; those that are missing join where they are there.
-const SERVERS: [(&str, &str); 10] = [
+pub(super) const SERVERS: [(&str, &str); 10] = [
     ("userver-nb (SPED)", "sped"),
     ("userver-nb", "symped:processes=4"),
     ("userver-nb (copies of sped)", "sped:processes=4"),
@@ -108,7 +108,7 @@ const SYMPED: [&str; 2] = ["userver-nb", "userver-nb (copies of sped)"];
 const OF_PAPER: [&str; 5] =
     ["userver-nb", "userver-nb (copies of sped)", "userver-shared-nb", "knot", "WatPipe"];
 
-const CLAIMS: [Claim; 10] = [
+pub(super) const CLAIMS: [Claim; 10] = [
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED, the baseline, is 37 % below SYMPED's peak, as it waits for the disk",

@@ -42,12 +42,9 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     }
     let is_symped = servers::architectures::architecture("symped").is_some();
     let of = |(name, thousands, processes): (&str, u32, u32)| {
-        // poll, and one pass over what is ready, as the paper's servers have them (7).
         let own = [
             ("connections-max", (thousands * disk::thousand(setup)).to_string()),
             ("processes", processes.to_string()),
-            ("poller", String::from("poll")),
-            ("passes", String::from("1")),
         ];
         let all = disk::KNOBS.map(|(knob, value)| (knob, String::from(value)));
         let knobs = own.into_iter().chain(all).map(|(knob, value)| (knob.into(), value)).collect();
@@ -88,7 +85,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
-const CLAIMS: [Claim; 5] = [
+pub(super) const CLAIMS: [Claim; 5] = [
     Claim {
         figure: "Pariag07 figure 4",
         paper: "a second process gives 38 % more throughput at the peak",

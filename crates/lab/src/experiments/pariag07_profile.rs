@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::frame;
-use super::whitebox::{how_often, seen, share_figure, stacked};
+use super::whitebox::{Looked, how_often, seen, share_figure, stacked};
 use crate::claim::{self, Beside, Claim, Says};
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, RATES};
 use crate::experiment::Experiment;
 use crate::known::Known;
-use crate::metric::Metric;
+use crate::metric::{self, Metric};
 use crate::page::{Comparison, NONE, Section, Series, Table};
 use crate::point::Point;
 use crate::profile::{Kind, Part, Seen, Shares};
@@ -22,7 +22,7 @@ use crate::subject::{self, Subject};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-profile",
-    paper: "Pariag07 table 1",
+    paper: TABLE,
     is_as_in_papers: true,
     question: "on what does the processor spend a server's time?",
     ignores: &[],
@@ -30,9 +30,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections,
 };
 
-/// With poll, as the paper's servers have it, and as they are; and who joins where it is there.
-const SUBJECTS: [&str; 15] = [
-    "sped:poller=poll",
+/// With poll and in one pass, as the paper's servers have it, with epoll, and as they are; and who
+/// joins where it is there.
+const SUBJECTS: [&str; 16] = [
+    WITH_POLL,
+    WITH_EPOLL,
     "sped",
     "sped:sendfile=off,small-file-kb=0",
     "symped",
@@ -49,30 +51,102 @@ const SUBJECTS: [&str; 15] = [
     "caddy",
 ];
 
+const WITH_POLL: &str = "sped:passes=1,poller=poll";
+const WITH_EPOLL: &str = "sped:passes=1";
+
 /// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
 const AT: &[f64] = &[0.8];
 
 /// In memory: what waits for a disk costs no processor time.
 const DIRS: u32 = 10;
 
-/// Columns of the paper's table, in the order of [`Part::ALL`], with its context switches in a
-/// second.
-const PAPER: [(&str, [f64; 14], f64); 3] = [
-    (
-        "the paper's userver-nb",
-        [28.81, 6.95, 9.32, 5.84, 13.06, 1.01, 0.06, 4.35, 16.74, 0.0, 5.06, 4.48, 2.47, 1.85],
-        107.0,
-    ),
-    (
-        "the paper's WatPipe",
-        [33.26, 9.00, 6.65, 6.21, 6.52, 1.00, 0.29, 4.88, 19.17, 2.29, 3.34, 3.61, 1.65, 2.13],
-        1_148.0,
-    ),
-    (
-        "the paper's knot-nb",
-        [28.59, 7.48, 7.42, 5.15, 7.82, 0.71, 0.81, 4.67, 16.42, 10.52, 0.0, 8.04, 0.03, 2.34],
-        5_320.0,
-    ),
+/// What the claims and the columns are of.
+pub(super) const TABLE: &str = "Pariag07 table 1";
+
+/// A column of it.
+struct Column {
+    name: &'static str,
+    replies_per_s: f64,
+    mbit: f64,
+    /// In the order of [`Part::ALL`].
+    percent: [f64; 14],
+    /// The paper tells it in kilobytes, whatever its text says.
+    cache_mb: f64,
+    /// In a second, by the kernel, and by a library in user mode.
+    switches: [f64; 2],
+}
+
+const PAPER: [Column; 7] = [
+    Column {
+        name: "the paper's knot-c",
+        replies_per_s: 8_394.0,
+        mbit: 1_001.0,
+        percent: [
+            21.72, 6.90, 5.17, 4.72, 6.88, 17.73, 0.86, 4.70, 13.85, 6.84, 0.0, 8.33, 0.03, 2.27,
+        ],
+        cache_mb: 750.957,
+        switches: [1_947.0, 12_345.0],
+    },
+    Column {
+        name: "the paper's knot-nb",
+        replies_per_s: 8_852.0,
+        mbit: 1_055.0,
+        percent: [
+            28.59, 7.48, 7.42, 5.15, 7.82, 0.71, 0.81, 4.67, 16.42, 10.52, 0.0, 8.04, 0.03, 2.34,
+        ],
+        cache_mb: 1_773.02,
+        switches: [5_320.0, 20_836.0],
+    },
+    Column {
+        name: "the paper's knot-b",
+        replies_per_s: 9_238.0,
+        mbit: 1_102.0,
+        percent: [
+            27.74, 6.94, 7.55, 5.47, 7.91, 0.77, 1.64, 5.40, 15.77, 10.20, 0.0, 8.18, 0.03, 2.40,
+        ],
+        cache_mb: 1_748.075,
+        switches: [8_928.0, 19_158.0],
+    },
+    Column {
+        name: "the paper's userver-shared-nb",
+        replies_per_s: 10_712.0,
+        mbit: 1_280.0,
+        percent: [
+            30.94, 7.65, 8.22, 6.11, 8.29, 1.04, 0.15, 4.92, 17.80, 0.01, 5.09, 5.12, 2.60, 2.06,
+        ],
+        cache_mb: 1_817.925,
+        switches: [330.0, 0.0],
+    },
+    Column {
+        name: "the paper's userver-nb",
+        replies_per_s: 10_122.0,
+        mbit: 1_207.0,
+        percent: [
+            28.81, 6.95, 9.32, 5.84, 13.06, 1.01, 0.06, 4.35, 16.74, 0.0, 5.06, 4.48, 2.47, 1.85,
+        ],
+        cache_mb: 1_803.57,
+        switches: [107.0, 0.0],
+    },
+    Column {
+        name: "the paper's userver-b",
+        replies_per_s: 10_201.0,
+        mbit: 1_217.0,
+        percent: [
+            29.95, 8.32, 8.18, 7.74, 6.16, 1.04, 1.06, 5.93, 16.77, 0.0, 3.60, 4.82, 4.15, 2.28,
+        ],
+        cache_mb: 1_548.183,
+        switches: [4_394.0, 0.0],
+    },
+    Column {
+        name: "the paper's WatPipe",
+        replies_per_s: 10_691.0,
+        mbit: 1_276.0,
+        percent: [
+            33.26, 9.00, 6.65, 6.21, 6.52, 1.00, 0.29, 4.88, 19.17, 2.29, 3.34, 3.61, 1.65, 2.13,
+        ],
+        cache_mb: 1_777.199,
+        switches: [1_148.0, 0.0],
+    },
 ];
 
 fn design(setup: &Setup) -> Design {
@@ -118,15 +192,18 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let shares: Vec<Told<'_>> = seen
         .into_iter()
         .filter_map(|looked| match looked.seen {
-            Seen::Shares(shares) => Some((looked.of, shares, looked.is_failed)),
+            Seen::Shares(shares) => {
+                let Looked { of, point, is_failed, .. } = looked;
+                Some(Told { of, point, shares, is_failed })
+            }
             Seen::Calls(_) => None,
         })
         .collect();
-    let names = shares.iter().map(|(of, ..)| of.label());
-    let names = names.chain(PAPER.iter().map(|(name, ..)| String::from(*name))).collect();
+    let names = shares.iter().map(|told| told.of.label());
+    let names = names.chain(PAPER.iter().map(|column| String::from(column.name))).collect();
     let series = Part::ALL.iter().enumerate().map(|(at, part)| -> Series {
-        let here = shares.iter().map(|(_, shares, is_failed)| (percent(part, shares), *is_failed));
-        let there = PAPER.iter().map(move |(_, column, _)| (column[at], false));
+        let here = shares.iter().map(|told| (percent(part, told.shares), told.is_failed));
+        let there = PAPER.iter().map(move |column| (column.percent[at], false));
         stacked(part.title(), here.chain(there))
     });
     let title = "Where the processor's time goes (Pariag07 table 1)";
@@ -141,6 +218,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 AT[0]
             ),
             how_often(design.repeats),
+            format!(
+                "{WITH_POLL} is the paper's userver-nb but for its processes; {WITH_EPOLL} is the \
+                 same with epoll, and sped alone has both passes of its own."
+            ),
             String::from(
                 "On a guest of a hypervisor, kernel and architecture is for the most part waking \
                  another processor, which leaves the guest, and the begin of softirq, where the \
@@ -156,8 +237,14 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     }]
 }
 
-/// A subject, its shares, and whether it failed verification.
-type Told<'k> = (&'k Subject, &'k Shares, bool);
+/// A subject's shares.
+struct Told<'k> {
+    of: &'k Subject,
+    point: &'k Point,
+    shares: &'k Shares,
+    /// Verification.
+    is_failed: bool,
+}
 
 fn percent(part: &Part, shares: &Shares) -> f64 {
     shares.percent.get(part).copied().unwrap_or(0.0)
@@ -165,7 +252,7 @@ fn percent(part: &Part, shares: &Shares) -> f64 {
 
 /// The three greatest parts of each.
 fn answer(shares: &[Told<'_>]) -> Vec<String> {
-    let told = shares.iter().map(|(of, shares, is_failed)| {
+    let told = shares.iter().map(|Told { of, shares, is_failed, .. }| {
         let of = of.label();
         if *is_failed {
             return format!("{of} failed verification: it tells nothing.");
@@ -185,30 +272,36 @@ fn answer(shares: &[Told<'_>]) -> Vec<String> {
 
 fn table(shares: &[Told<'_>]) -> Table {
     let mut head = vec![String::from("% of the time in which something ran")];
-    head.extend(shares.iter().map(|(of, _, is_failed)| curves::marked(of.label(), *is_failed)));
-    head.extend(PAPER.iter().map(|(name, ..)| String::from(*name)));
-    let line = |title: &str, here: Vec<String>, there: [f64; PAPER.len()]| {
+    head.extend(shares.iter().map(|told| curves::marked(told.of.label(), told.is_failed)));
+    head.extend(PAPER.iter().map(|column| String::from(column.name)));
+    let line = |title: &str, here: &dyn Fn(&Told<'_>) -> String, there: &dyn Fn(&Column) -> f64| {
+        let there = PAPER.iter().map(|column| number(there(column)));
         let title = [String::from(title)].into_iter();
-        title.chain(here).chain(there.map(number)).collect::<Vec<String>>()
+        title.chain(shares.iter().map(here)).chain(there).collect::<Vec<String>>()
     };
-    let row = |title: &str, here: &dyn Fn(&Shares) -> f64, there: [f64; PAPER.len()]| {
-        line(title, shares.iter().map(|(_, shares, _)| number(here(shares))).collect(), there)
+    let of_load = |metric: &'static Metric| {
+        move |told: &Told<'_>| (metric.of)(told.point).map_or_else(|| NONE.into(), number)
     };
-    let mut rows: Vec<Vec<String>> = Part::ALL
-        .iter()
-        .enumerate()
-        .map(|(at, part)| {
-            row(part.title(), &|of| percent(part, of), PAPER.map(|(_, column, _)| column[at]))
-        })
-        .collect();
-    // The paper tells it in kilobytes, whatever its text says.
-    let caches = [1_803.57, 1_777.2, 1_773.02];
-    rows.push(row("file system cache, MB", &|of| of.page_cache_bytes as f64 / 1e6, caches));
-    let switches = PAPER.map(|(.., switches)| switches);
-    rows.push(row("context switches/s", &|of| of.context_switches_per_s, switches));
-    let user = [0.0, 0.0, 20_836.0];
-    let here = shares.iter().map(|(of, ..)| String::from(user_switches(of))).collect();
-    rows.push(line("user-level switches/s", here, user));
+    let parts = Part::ALL.iter().enumerate().map(|(at, part)| {
+        let here = |told: &Told<'_>| number(percent(part, told.shares));
+        line(part.title(), &here, &|column| column.percent[at])
+    });
+    let mut rows: Vec<Vec<String>> = parts.collect();
+    rows.extend([
+        line("replies/s", &of_load(&metric::REPLIES), &|column| column.replies_per_s),
+        line("Mbit/s", &of_load(&metric::SERVER_MBIT), &|column| column.mbit),
+        line(
+            "file system cache, MB",
+            &|told| number(told.shares.page_cache_bytes as f64 / 1e6),
+            &|column| column.cache_mb,
+        ),
+        line("context switches/s", &|told| number(told.shares.context_switches_per_s), &|column| {
+            column.switches[0]
+        }),
+        line("user-level switches/s", &|told| user_switches(told.of).into(), &|column| {
+            column.switches[1]
+        }),
+    ]);
     Table {
         title: String::from("Shares of the processor's time"),
         head,
@@ -238,27 +331,27 @@ fn of_point(point: &Point, of: impl Fn(&Shares) -> f64) -> Option<f64> {
     }
 }
 
-const fn metric(label: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
+const fn share_of(label: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
     Metric { label, unit: "% of the time", is_logarithmic: false, of }
 }
 
-const POLLING: Metric = metric("event notification", |point| {
+const POLLING: Metric = share_of("event notification", |point| {
     of_point(point, |shares| percent(&Part::EventNotification, shares))
 });
 const COPYING: Metric =
-    metric("data copying", |point| of_point(point, |shares| percent(&Part::DataCopying, shares)));
-const THREADING: Metric = metric("threading overhead", |point| {
+    share_of("data copying", |point| of_point(point, |shares| percent(&Part::DataCopying, shares)));
+const THREADING: Metric = share_of("threading overhead", |point| {
     of_point(point, |shares| percent(&Part::Threading, shares))
 });
 const SCHEDULING: Metric =
-    metric("scheduling", |point| of_point(point, |shares| percent(&Part::Scheduling, shares)));
+    share_of("scheduling", |point| of_point(point, |shares| percent(&Part::Scheduling, shares)));
 
 /// What section 7 says of the table: the paper's words, who has more, who has less, of what.
-const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
+pub(super) const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
     (
         "epoll's overhead is noticeably less than poll's, for the same throughput",
-        "sped:poller=poll",
-        "sped",
+        WITH_POLL,
+        WITH_EPOLL,
         &POLLING,
     ),
     (
@@ -291,7 +384,7 @@ fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {
             Some((of.label(), curves::at_multiple(design, known, of, AT[0])))
         };
         Some(Claim {
-            figure: "Pariag07 table 1",
+            figure: TABLE,
             paper,
             says: Says::More,
             metric,

@@ -73,7 +73,8 @@ fn what_tunes_itself_is_asked_for_the_rates_of_the_paper_s_server() {
             let capacity = capacity(&spec.subject.to_string());
             rate.map_or(capacity, |rate| capacity.min(rate))
         });
-        let subjects = limits.map(|of| format!("sped:accept-limit={of},passes=1,poller=select"));
+        let others = "connections-max=15000,passes=1,poller=select";
+        let subjects = limits.map(|of| format!("sped:accept-limit={of},{others}"));
         let [tuned, original] = subjects.map(|of| rates(&points, &of));
         assert!(!tuned.is_empty() && tuned == original, "{name}: {tuned:?}, {original:?}");
     }

@@ -75,7 +75,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         name: "proactor",
         is: "one loop on a completion ring: every want is a submission, every event a completion",
         known_as: "JAWS on Windows NT",
-        paper: "JAWS97 3.2.3",
+        paper: "JAWS97 3.1",
         accept: Performer::Ring,
         transfer: Performer::Ring,
         path: Performer::Loop,

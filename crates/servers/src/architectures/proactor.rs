@@ -1,7 +1,7 @@
 //! Proactor: every want is a submission, every event a completion.
 //!
-//! Paper: JAWS97 section 3.2.3 and its pairs of concurrency and I/O strategy (single-threaded,
-//! asynchronous).
+//! Paper: JAWS97 section 3.1, which has concurrency strategies and I/O strategies. It does not say
+//! which go together: single-threaded with asynchronous is our pair.
 //!
 //! Same: one thread starts operations and never waits for any single one; the system performs them
 //! and reports what is done, and only then is the next want looked at. The unit of work is a

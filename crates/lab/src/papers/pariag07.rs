@@ -1,0 +1,106 @@
+use super::Here::{Asked, Is, NotYet, Of, Out, Part};
+use super::Paper;
+
+pub(super) const PAPER: Paper = Paper {
+    short: "Pariag07",
+    source: "Pariag, Brecht, Harji, Buhr, Shukla: Comparing the Performance of Web Server \
+             Architectures. EuroSys 2007",
+    systems: &[
+        ("2", "SPED: one process, one loop", Of("sped")),
+        ("2", "MT: a thread for each connection", Of("mt")),
+        ("2", "MP: a process for each connection", Of("mp")),
+        ("2", "AMPED, Flash: helpers for the disk", Of("amped")),
+        (
+            "2",
+            "helpers that are processes",
+            Out("threads do the same work, and share the memory that the processes would map"),
+        ),
+        ("2", "SEDA, Haboob: stages, queues, controllers", Of("seda")),
+        ("2", "asynchronous input and output", Of("proactor")),
+        (
+            "2, 10",
+            "Lazy Asynchronous I/O",
+            Out("a ring is its heir: a call is done at once where it can be, and reported later \
+                 only where it would block; `proactor` is built on that"),
+        ),
+        ("4.1", "Capriccio: threads in user mode, workers for the disk", Of("knot")),
+        ("4.2", "knot-c: contents in memory of its own", Of("knot")),
+        ("4.3", "knot-nb, in two ways, and knot-b", Of("knot")),
+        ("4.2", "one hash function for all, heads and descriptors kept", Is("crate `site`")),
+        ("5.1", "SYMPED: copies of one loop, one listening socket", Of("symped")),
+        (
+            "5.1",
+            "N-copy: a port for each",
+            Part("`--processes` of `sped` shares the port; a queue for each is not built yet"),
+        ),
+        ("5.2", "shared-SYMPED: one cache and one table of descriptors", Of("shared-symped")),
+        ("5.3", "`sendfile` that blocks in a loop", Of("symped")),
+        ("6", "WatPipe: four stages, merged sets, select", Of("watpipe")),
+        ("7", "poll in all, and how each accepts", Is("`--poller`, `--accept-limit`")),
+    ],
+    method: &[
+        ("3.1", "four clients, a gigabit", Part("one host; several are not built yet")),
+        ("3.2", "24,480 files, 3.2 GB, of 36 sizes", Is("`--workload specweb99 --dirs 680`")),
+        ("3.2", "pauses of users and of browsers", Is("`--think`")),
+        ("3.2", "a partly open loop, 15 s for each request", Is("`weir load --rate --patience`")),
+        ("3.2", "memory of 2 GB", Is("the server's control group, in the same ratio")),
+        ("3.3", "a matrix of connections and workers, then a finer one", Asked),
+        ("3.4", "every size has about as many timeouts", Is("a gate of every run")),
+        ("3.4", "who fails at one rate counts at none", Is("every page")),
+        ("7", "shares of the processor's time, by OProfile", Is("`perf`, by the same parts")),
+        ("4.4", "time in poll over the rates", Part("at one rate, in `pariag07-profile`")),
+        ("7", "context switches, page cache, waiting for the disk", Is("metrics")),
+        ("7", "switches between threads of a server's own making", Of("knot")),
+        ("8", "connections that are open", Is("a metric")),
+    ],
+    figures: &[
+        ("figure 1", "knot-c: sizes of the cache", Of("knot")),
+        ("figure 2", "knot-nb: threads and workers", Of("knot")),
+        ("figure 3", "knot-b: threads and workers", Of("knot")),
+        ("figure 4", "SYMPED: connections and processes", Asked),
+        ("figure 5", "SYMPED with `sendfile` that blocks", Of("symped")),
+        ("figure 6", "WatPipe: connections and writers", Of("watpipe")),
+        ("figure 7", "throughput of eight servers", Asked),
+        ("figure 8", "response times of the same", Asked),
+        ("table 1", "where the processor's time goes", Asked),
+    ],
+    questions: &[
+        ("4.4", "descriptors in poll's set: 100 to 609 as workers run short", Of("knot")),
+        ("5.2", "5,000,000 descriptors for 200 processes, shared or not", Of("shared-symped")),
+        ("6.1", "5 writers wait for the disk 14 % of the time, 25 for 1 %", Of("watpipe")),
+        (
+            "7",
+            "does epoll help?",
+            Part("of `sped`, in `pariag07-profile`; of the others when they are built"),
+        ),
+        (
+            "8",
+            "20,000 connections in place of 30,000: lower response times, slightly less",
+            Part("`pariag07-processes` has 10,000 and 30,000 and their response times"),
+        ),
+        (
+            "9",
+            "threads may be equal with short connections and files in memory",
+            Part("`best` has `mt` beside the loops with one small file for each connection"),
+        ),
+        ("9", "with more connections the gap may grow", Part("`idle`: what open ones cost")),
+        (
+            "9",
+            "Knot on several processors",
+            Out("its library runs on one, and its authors have not written another"),
+        ),
+        ("10", "knot-nb gives 7 to 9 % more than knot-c, knot-b 11 to 18 %", Of("knot")),
+    ],
+    future: &[
+        ("5.1", "as many processes as are needed, by itself", NotYet),
+        ("10", "less and more work for the disk", NotYet),
+        (
+            "10",
+            "servers that tune themselves",
+            Part("who is let in and how many; workers, cache and architecture are not built yet"),
+        ),
+        ("10", "Lazy Asynchronous I/O", Out("a ring is its heir, as said of 2")),
+        ("10", "dynamic content", NotYet),
+        ("10", "several processors", Part("`--processes`; no experiment has them as its axis")),
+    ],
+};
