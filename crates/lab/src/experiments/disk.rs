@@ -65,16 +65,6 @@ const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 /// 15 % at rates at which all together did for 2 to 5 %, which mostly fails verification.
 pub(super) const KNOBS: [(&str, &str); 2] = [("small-file-kb", "0"), ("send-buffer-kb", "208")];
 
-/// An experiment's own subjects, without architectures that are not here yet and knobs that they
-/// do not take.
-pub(super) fn present(setup: &Setup, own: &[&str]) -> Vec<Subject> {
-    let all = setup.subjects(own);
-    if !setup.subjects.is_empty() {
-        return all;
-    }
-    all.into_iter().filter(|of| of.judge().is_ok()).collect()
-}
-
 pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Design {
     let dirs = if setup.is_paper { DIRS_OF_PAPER } else { DIRS };
     let load = Load {

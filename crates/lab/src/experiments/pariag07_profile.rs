@@ -90,7 +90,7 @@ fn design(setup: &Setup) -> Design {
     };
     Design {
         experiment: EXPERIMENT.name,
-        subjects: super::disk::present(setup, &SUBJECTS),
+        subjects: setup.subjects(&SUBJECTS),
         load: load.with("verified", 0.05).with("patience", setup.patience_s(1.0)),
         layout: super::overload::layout(setup),
         sweep_s: setup.seconds(1.0),
