@@ -1,7 +1,5 @@
 //! Figures and tables that most sections have, made of cells.
 
-use std::collections::BTreeMap;
-
 use load::units::grouped;
 
 use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
@@ -218,13 +216,15 @@ fn none() -> String {
 }
 
 /// So many of them: `1 point`, `2 points`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
     let count_text = grouped(&count.to_string());
     if count == 1 { format!("1 {what}") } else { format!("{count_text} {what}s") }
 }
 
 /// A time in words.
-pub(crate) fn lasting(seconds: f64) -> String {
+#[must_use]
+pub fn lasting(seconds: f64) -> String {
     let (minutes, seconds) = ((seconds / 60.0).round(), seconds.round());
     let (count, what) = if seconds < 60.0 { (seconds, "second") } else { (minutes, "minute") };
     counted(count as usize, what)
@@ -236,8 +236,7 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What of an experiment failed or could not be measured, in a line each, and how much was measured
-/// again because it did not count.
+/// What of an experiment failed or could not be measured, in a line each.
 #[must_use]
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
@@ -248,28 +247,12 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
             "{of} answers the highest rate of its sweep: it may be capable of more than is told"
         )
     }));
-    let mut again: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         for point in cell.points().filter(|point| !point.verdict.is_good()) {
             lines.push(format!("{}: {}", name(&point.spec), point.verdict));
         }
-        for point in &cell.invalid {
-            // The first words say which limit it was.
-            let why = point.verdict.why().first().map_or("", String::as_str);
-            let kind = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
-            *again.entry(kind.unwrap_or_default().trim()).or_default() += 1;
-        }
         let in_vain = cell.in_vain().into_iter();
         lines.extend(in_vain.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
-    }
-    let times = |(why, count): (&str, usize)| match count {
-        1 => format!("once {why}"),
-        2 => format!("twice {why}"),
-        _ => format!("{count} times {why}"),
-    };
-    let again: Vec<String> = again.into_iter().map(times).collect();
-    if !again.is_empty() {
-        lines.push(format!("did not count: {}", again.join(", ")));
     }
     lines
 }

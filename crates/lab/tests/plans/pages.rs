@@ -136,6 +136,48 @@ fn what_never_counted_is_missing() {
 }
 
 #[test]
+fn a_terminal_has_the_answer_why_points_do_not_count_and_what_to_do() {
+    const OTHERS: &str = "other programs ran: 7.5 % of the processors; more than 5 % is too much";
+    let busy = |spec: &Spec| match spec.stage.as_str() {
+        PROBE => Verdict::Invalid(vec![String::from("client-cpu: 97 % of it"), OTHERS.into()]),
+        _ => Verdict::Invalid(vec![OTHERS.into()]),
+    };
+    let twice = |spec: &Spec| match spec.factors.get("of_capacity") {
+        Some(2.0) => busy(spec),
+        _ => Verdict::Good,
+    };
+    type Row<'r> = (&'r [&'r str], &'r dyn Fn(&Spec) -> Verdict, &'r [&'r str]);
+    let rows: [Row<'_>; 4] = [
+        (
+            &["capacity"],
+            &|_| Verdict::Good,
+            &["sped: 900 replies/s at its best", "0 that do not count."],
+        ),
+        (
+            &["capacity"],
+            &twice,
+            &["6 that do not count (6 times other programs ran).", "(top shows which): end them"],
+        ),
+        (&["capacity"], &busy, &["6 times the client was too busy", "(--quota 10)"]),
+        (
+            &["capacity", "ablation"],
+            &|_| Verdict::Good,
+            &["Capacity, and what comes beyond:", "Of 6 claims of the paper: 0 yes, 0 no, 6 open."],
+        ),
+    ];
+    for (experiments, judge, expected) in rows {
+        let page = of_one(&results(experiments, usize::MAX, judge));
+        let told = lab::report::terminal::page(&page);
+        let lines = told.lines().count();
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in expected {
+            assert!(told.contains(expected), "{experiments:?}: {expected}: {told}");
+        }
+        assert!(lines < 40, "{told}");
+    }
+}
+
+#[test]
 fn columns_of_which_nothing_is_known_are_left_out() {
     let page = of_one(&results(&["capacity"], usize::MAX, &|_| Verdict::Good));
     let table = &page.sections[0].tables[0];

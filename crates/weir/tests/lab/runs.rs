@@ -134,7 +134,7 @@ fn a_short_run_is_told_whole() {
     let ran = lab.run(&[&["step", "--subject", "sped:backlog=64"][..], &BRIEF].concat());
     // Points of a busy machine may be invalid.
     assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
-    assert_eq!(ran.output, format!("{}\n", lab.dir().join("index.html").display()));
+    is_answered(&ran.output, &lab.dir());
     for line in ran.errors.lines() {
         assert!(line.starts_with("weir: sped:backlog=64 "), "{line}");
         assert!(line.chars().count() <= 200, "{line}");
@@ -191,6 +191,16 @@ fn a_run_is_asked_again() {
     assert!(words(&page).contains("step, done twice"), "{page}");
 }
 
+/// First what came out, and last where the page is.
+fn is_answered(output: &str, dir: &Path) {
+    let last = format!("\n\n{}\n", dir.join("index.html").display());
+    assert!(output.ends_with(&last), "{output}");
+    let page = words(&fs::read_to_string(dir.join("index.md")).expect("a page"));
+    let answer = words(output.trim_end_matches(&last));
+    assert!(answer.contains(" verification, ") && answer.contains(" not count"), "{answer}");
+    assert!(page.contains(&answer), "{answer}: {page}");
+}
+
 /// No part of what a point cost is told twice, or as more than there was.
 fn adds_up(point: &Point) {
     let (cost, load) = (point.cost, point.load.as_ref().expect("a load"));
@@ -210,7 +220,7 @@ fn is_drawn_again(lab: &Lab) {
     let mut report = weir(&["lab", "report"]);
     let told = ended(report.arg(&dir).arg("--out").arg(&other));
     assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
-    assert_eq!(told.output, format!("{}\n", other.join("index.html").display()));
+    is_answered(&told.output, &other);
     let files = |dir: &Path| {
         let entries = fs::read_dir(dir).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
