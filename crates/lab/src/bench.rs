@@ -128,6 +128,7 @@ impl Bench {
                 testbed.limit_processors(true)?;
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
+                point.ignored = running.ignored(&spec.subject, &start);
                 let client = Client {
                     executable: self.executable.path(),
                     testbed: &testbed,

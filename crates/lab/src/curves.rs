@@ -1,5 +1,7 @@
 //! Figures and tables that most sections have, made of cells.
 
+use std::collections::BTreeSet;
+
 use load::units::grouped;
 
 use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
@@ -247,6 +249,12 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
             "{of} answers the highest rate of its sweep: it may be capable of more than is told"
         )
     }));
+    let ignored = cells.clone().flat_map(|cell| {
+        let points = cell.points().chain(cell.invalid.iter().copied());
+        let ignored = points.flat_map(|point| &point.ignored);
+        ignored.map(|what| format!("{} ignores its knob: {what}", cell.subject()))
+    });
+    lines.extend(ignored.collect::<BTreeSet<_>>());
     for cell in cells {
         for point in cell.points().filter(|point| !point.verdict.is_good()) {
             lines.push(format!("{}: {}", name(&point.spec), point.verdict));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -145,6 +146,7 @@ fn a_short_run_is_told_whole() {
     for point in &results.points {
         assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
         assert!(point.counters.contains_key("replies"), "{:?}", point.counters);
+        assert!(point.ignored.is_empty(), "{:?}", point.ignored);
     }
     results.points.iter().for_each(adds_up);
     is_page_whole(&lab, &results);
@@ -417,6 +419,35 @@ fn a_server_that_drops_large_files_is_found_out() {
         Verdict::Invalid(_) => {}
         Verdict::Good => panic!("it passes, though {}", found.words),
     }
+}
+
+/// In the place of nginx: it takes its address and its site from the settings, and nothing else.
+#[test]
+fn a_server_that_ignores_its_knob_is_told() {
+    let lab = Lab::new();
+    let bin = lab.home().join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    let script = format!(
+        "#!/bin/sh\n\
+         case $1 in -v) echo 'nginx version: nginx/9.9.9' >&2; exit;; esac\n\
+         for settings; do :; done\n\
+         listen=$(sed -n 's/.* listen \\([^ ]*\\) .*/\\1/p' \"$settings\")\n\
+         root=$(sed -n 's/.* root \"\\(.*\\)\";/\\1/p' \"$settings\")\n\
+         exec {} right \"$listen\" \"$root\"\n",
+        example("lab", "wrong").display()
+    );
+    fs::write(bin.join("nginx"), script).expect("a script");
+    fs::set_permissions(bin.join("nginx"), fs::Permissions::from_mode(0o755)).expect("its mode");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let mut command =
+        lab.command(&[&["step", "--subject", "nginx:backlog=64"][..], &BRIEF].concat());
+    let ran = ended(command.env("PATH", path));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    for point in lab.results().points {
+        assert_eq!(point.ignored.len(), 1, "{:?}", point.ignored);
+    }
+    let page = lab.page();
+    assert!(page.contains("nginx:backlog=64 ignores its knob: backlog is "), "{page}");
 }
 
 #[test]
