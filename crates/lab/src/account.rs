@@ -137,7 +137,7 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     )];
     let first = first_of(results, sources);
     if let Some(run) = again_of(results).filter(|_| first.is_none()) {
-        lines.push(format!("It asks again what the run {run} asked, which is not here."));
+        lines.push(format!("It repeats the run {run}, which is not here."));
     }
     lines.extend(whole::missing(source, first.map(|(_, of)| *of)));
     // A run that went on says it again.
@@ -158,8 +158,7 @@ fn beside(points: &[Point]) -> String {
     let told = |all: Spread| {
         let (median, most) = (number(all.median), number(most));
         format!(
-            " Beside what it measured and its warm-up, a point took {median} s (the median; {most} \
-             s at most)."
+            " Besides warm-up and measuring a point took {median} s (median; {most} s at most)."
         )
     };
     Spread::of(costs).map_or_else(String::new, told)

@@ -160,10 +160,10 @@ pub fn is_known(cell: &Cell<'_>) -> bool {
 
 /// What stands beside a table of [`told`] cells.
 pub const MARKS: &str = "\
-    Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
-    verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
-    the median apart; ? what has fewer than three repeats to tell that by. Percentiles are of all \
-    requests: never, where more had no good reply.";
+    Medians, with the lowest and the highest repeat in brackets. A cross: failed verification. \
+    ~: unstable, as at 0.9 of the capacity its quartiles are more than 5 % of the median apart. \
+    ?: fewer than three repeats, too few to say. Percentiles are of all requests: never, where \
+    more had no good reply.";
 
 /// A cell of a table.
 #[must_use]
@@ -246,7 +246,8 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let probed = known.cells(experiment, PROBE).map(Cell::subject);
     lines.extend(probed.filter(|of| is_least(known, experiment, of)).map(|of| {
         format!(
-            "{of} answers the highest rate of its sweep: it may be capable of more than is told"
+            "{of} answers the highest rate of its sweep: it may be able to do more than this page \
+             says"
         )
     }));
     let ignored = cells.clone().flat_map(|cell| {
@@ -292,7 +293,7 @@ fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
         } else {
             let rates = counted(sweep.len(), "rate");
             let why = sweep.iter().find_map(|cell| why(cell)).unwrap_or_default();
-            format!("of {rates} in its sweep none counts. The first: {why}")
+            format!("none of the {rates} in its sweep counts; the first: {why}")
         };
         Some(format!("{of} is in no figure, as its capacity could not be found: {why}"))
     };

@@ -387,10 +387,10 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
         return wrong("a packet has from 576 to 65,000 bytes at most (MTU)");
     }
     if layout.is_loopback && layout.syns.is_some() {
-        return wrong("SYNs from nobody are for a host of one's own, and no loopback");
+        return wrong("SYNs from nobody need hosts of their own, and no loopback");
     }
     if layout.syns.is_some_and(|syns| syns.per_s > SYNS_PER_S_MAX) {
-        return wrong("so many SYNs nobody sends: 200,000/s at most");
+        return wrong("too many SYNs: 200,000/s at most");
     }
     if layout.quota_percent == Some(0) || layout.memory_bytes == Some(0) {
         return wrong("a server that may use nothing does nothing: a limit has to be at least 1");

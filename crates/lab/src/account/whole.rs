@@ -45,7 +45,7 @@ fn to_come((dir, results): &Source<'_>, first: Option<&Results>) -> Vec<String> 
         let later = if later_s > 0.0 { ", and others that depend on what comes out" } else { "" };
         let are = if specs.len() == 1 { "is" } else { "are" };
         lines.push(format!(
-            "This is not whole: {} of {name} {are} missing{later}. That takes about {}.",
+            "Not finished: {} of {name} {are} missing{later}. That takes about {}.",
             counted(specs.len(), "point"),
             lasting(schedule::costs(&specs) + later_s)
         ));

@@ -92,7 +92,7 @@ pub(super) fn beside(
     if failed.is_empty() {
         return comparison;
     }
-    let here = format!("{} failed verification: it tells nothing", failed.join(", and "));
+    let here = format!("{} failed verification: its figures do not count", failed.join(", and "));
     Comparison { here, ..comparison }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn not_told_from_first(ranked: &[(&str, Spread)]) -> String {
     if near.is_empty() {
         String::new()
     } else {
-        format!(" Not told from the first: {}.", near.join("; "))
+        format!(" Too close to the first to rank: {}.", near.join("; "))
     }
 }
 
@@ -171,7 +171,7 @@ pub(super) fn among(
     // What is not known of one may be otherwise than all that is known of the others.
     verdicts.extend(silent.iter().map(|_| Agreement::Open));
     let mut here = row.here;
-    for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
+    for (what, names) in [("too close to call", open), ("without figures that count", silent)] {
         if others.len() > 1 && a.1.is_some_and(Cell::is_good) && !names.is_empty() {
             here += &format!("; {what}: {}", names.join("; "));
         }

@@ -129,8 +129,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut question = overload::question(&design);
     question.push(String::from(
         "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each \
-         had one reply, and asks no more. The table tells how many connections were open, so \
-         that a server that closed them is found out.",
+         had one reply, and asks no more. The table shows how many connections were open, so \
+         that a server that closed them can be seen.",
     ));
     vec![Section {
         question,
@@ -158,7 +158,7 @@ fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
     let median = |cell: &Cell<'_>, metric| Some(cell.judged(metric)?.median);
     let (without, with) = (few.judged(&metric::CPU)?, many.judged(&metric::CPU)?);
     let is_told = claim::judged(Says::More, &with, &without) != Agreement::Open;
-    let told = if is_told { "" } else { " The repeats do not tell these apart." };
+    let told = if is_told { "" } else { " These two are too close to say which is more." };
     let open = median(many, &metric::OPEN)
         .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));
     Some(format!(
