@@ -1,7 +1,7 @@
 //! What experiments about floods have in common: the load, the machines, and what is said of them.
 
 use super::frame;
-use crate::curves::{self, number};
+use crate::curves::{self, counted, number};
 use crate::design::Design;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -114,7 +114,30 @@ pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
             number(100.0 * good / capacity)
         )
     };
-    ranked(design, known).into_iter().map(line).collect()
+    let ranked = ranked(design, known);
+    first(&ranked, most).into_iter().chain(ranked.into_iter().map(line)).collect()
+}
+
+/// Who is first of several, by how much, and by how many repeats that is known.
+fn first(ranked: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
+    let passed = ranked.iter().filter(|(_, kept)| kept.failed.is_none());
+    let passed: Vec<&(&Subject, Kept<'_, '_>)> = passed.collect();
+    let [(first, a), (second, b), ..] = passed.as_slice() else { return None };
+    let spreads = [a, b].map(|kept| kept.cell.spread(&metric::GOODPUT));
+    let repeats = a.cell.points().count().min(b.cell.points().count());
+    let repeats = counted(repeats, "repeat");
+    Some(if frame::nearly_first(spreads)[1] {
+        format!(
+            "At {most} times the capacity {first} and {second} are too close to say who is first \
+             ({repeats} of each)."
+        )
+    } else {
+        let of_second = match b.good > 0.0 {
+            true => format!("with {} times the replies of {second}", number(a.good / b.good)),
+            false => format!("and {second} answers nothing"),
+        };
+        format!("At {most} times the capacity {first} is first, {of_second} ({repeats} of each).")
+    })
 }
 
 /// What a subject answers at the highest load.

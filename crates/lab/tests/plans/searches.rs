@@ -207,7 +207,7 @@ fn what_is_told_of_a_search_is_its_own() {
     let tune = experiment("tune").expect("an experiment of this name");
     let rows: [(&[&str], bool, &str); 3] = [
         (&["sped"], false, "Measured once more: "),
-        (&["sped"], true, " failed verification: no gain is told."),
+        (&["sped"], true, " failed verification: no gain is reported."),
         (&["sped", "sped:backlog=64"], false, "Measured once more: "),
     ];
     for (subjects, is_failed, expected) in rows {
