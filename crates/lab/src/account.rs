@@ -15,7 +15,7 @@ use crate::design::{PROBE, SWEEP};
 use crate::experiments::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
-use crate::page::{Page, Section, Table};
+use crate::page::{Agreement, Comparison, Page, Section, Table};
 use crate::point::Point;
 use crate::results::{Results, Run};
 use crate::setup::Setup;
@@ -32,6 +32,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     let mut sections = all_sections(sources);
     sections.extend(repeated::sections(sources));
     sections.iter_mut().for_each(without_what_is_empty);
+    sections.iter_mut().for_each(|section| section.answer.extend(claims(&section.comparisons)));
     let title = match sections.as_slice() {
         [only] => {
             experiment(&only.name).map_or_else(|| only.title.clone(), |of| capital(of.question))
@@ -99,6 +100,15 @@ fn without_what_is_empty(section: &mut Section) {
     section.tables.iter_mut().for_each(Table::drop_empty_columns);
 }
 
+/// How many claims of papers are so here.
+fn claims(comparisons: &[Comparison]) -> Option<String> {
+    let count = |agrees| comparisons.iter().filter(|of| of.agrees == agrees).count();
+    let [yes, no, open] = [Agreement::Yes, Agreement::No, Agreement::Open].map(count);
+    let claims = counted(comparisons.len(), "claim");
+    let line = || format!("Of {claims} of the paper: {yes} yes, {no} no, {open} open.");
+    (!comparisons.is_empty()).then(line)
+}
+
 /// When, how long, how much of it counts, and what is missing.
 fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     let (dir, results) = source;
@@ -116,17 +126,18 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Measured from {began}, in {}: {} that {}, {failed} at which a server failed \
-         verification, {invalid} that {} not count.{}{}",
+         verification, {invalid} that {} not count{}.{}{}",
         lasting(took_s),
         counted(good, "point"),
         if good == 1 { "counts" } else { "count" },
         if invalid == 1 { "does" } else { "do" },
+        whole::why_not(&results.points),
         beside(&results.points),
         of_client(&results.points)
     )];
     let first = first_of(results, sources);
     if let Some(run) = again_of(results).filter(|_| first.is_none()) {
-        lines.push(format!("It asks again what the run {run} asked, which is not here."));
+        lines.push(format!("It repeats the run {run}, which is not here."));
     }
     lines.extend(whole::missing(source, first.map(|(_, of)| *of)));
     // A run that went on says it again.
@@ -147,8 +158,7 @@ fn beside(points: &[Point]) -> String {
     let told = |all: Spread| {
         let (median, most) = (number(all.median), number(most));
         format!(
-            " Beside what it measured and its warm-up, a point took {median} s (the median; {most} \
-             s at most)."
+            " Besides warm-up and measuring a point took {median} s (median; {most} s at most)."
         )
     };
     Spread::of(costs).map_or_else(String::new, told)

@@ -128,6 +128,7 @@ impl Bench {
                 testbed.limit_processors(true)?;
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
+                point.ignored = running.ignored(&spec.subject, &start);
                 let client = Client {
                     executable: self.executable.path(),
                     testbed: &testbed,
@@ -155,8 +156,7 @@ impl Bench {
                 after_bytes: after.cached_bytes,
             });
         }
-        let complaint = |(site, limit_bytes): (InMemory, u64)| site.complaint(limit_bytes);
-        let of_site = point.site.zip(limit_bytes).and_then(complaint);
+        let of_site = point.site.zip(limit_bytes).and_then(|(site, bytes)| site.complaint(bytes));
         let disturbed = of_site.into_iter().chain(of_wire).collect();
         point.verdict = outcome.verdict(is_flood(spec), disturbed);
         drop(testbed);

@@ -1,6 +1,6 @@
 //! Figures and tables that most sections have, made of cells.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use load::units::grouped;
 
@@ -161,11 +161,10 @@ pub fn is_known(cell: &Cell<'_>) -> bool {
 
 /// What stands beside a table of [`told`] cells.
 pub const MARKS: &str = "\
-    Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
-     verification; ~ what is unstable: at 0.9 of the capacity it is not known within 5 % how much of \
-     what is asked for it answers (the 95 % interval of its median is wider); ? what has one repeat, \
-     which says nothing of that. Percentiles are of all requests: never, where more had no good \
-     reply.";
+    Medians, with the lowest and the highest repeat in brackets. A cross: failed verification. \
+     ~: unstable, as at 0.9 of the capacity it is not known within 5 % how much of what is asked \
+     for it answers (the 95 % interval of its median is wider). ?: one repeat, too few to say. \
+     Percentiles are of all requests: never, where more had no good reply.";
 
 /// A cell of a table.
 #[must_use]
@@ -231,13 +230,15 @@ fn none() -> String {
 }
 
 /// So many of them: `1 point`, `2 points`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
     let count_text = grouped(&count.to_string());
     if count == 1 { format!("1 {what}") } else { format!("{count_text} {what}s") }
 }
 
 /// A time in words.
-pub(crate) fn lasting(seconds: f64) -> String {
+#[must_use]
+pub fn lasting(seconds: f64) -> String {
     let (minutes, seconds) = ((seconds / 60.0).round(), seconds.round());
     let (count, what) = if seconds < 60.0 { (seconds, "second") } else { (minutes, "minute") };
     counted(count as usize, what)
@@ -249,8 +250,7 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What of an experiment failed or could not be measured, in a line each, and how much was measured
-/// again because it did not count.
+/// What of an experiment failed or could not be measured, in a line each.
 #[must_use]
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
@@ -258,31 +258,22 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let probed = known.cells(experiment, PROBE).map(Cell::subject);
     lines.extend(probed.filter(|of| is_least(known, experiment, of)).map(|of| {
         format!(
-            "{of} answers the highest rate of its sweep: it may be capable of more than is told"
+            "{of} answers the highest rate of its sweep: it may be able to do more than this page \
+             says"
         )
     }));
-    let mut again: BTreeMap<&str, usize> = BTreeMap::new();
+    let ignored = cells.clone().flat_map(|cell| {
+        let points = cell.points().chain(cell.invalid.iter().copied());
+        let ignored = points.flat_map(|point| &point.ignored);
+        ignored.map(|what| format!("{} ignores its knob: {what}", cell.subject()))
+    });
+    lines.extend(ignored.collect::<BTreeSet<_>>());
     for cell in cells {
         for point in cell.points().filter(|point| !point.verdict.is_good()) {
             lines.push(format!("{}: {}", name(&point.spec), point.verdict));
         }
-        for point in &cell.invalid {
-            // The first words say which limit it was.
-            let why = point.verdict.why().first().map_or("", String::as_str);
-            let kind = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
-            *again.entry(kind.unwrap_or_default().trim()).or_default() += 1;
-        }
         let in_vain = cell.in_vain().into_iter();
         lines.extend(in_vain.map(|point| format!("{}: {}", name(&point.spec), point.verdict)));
-    }
-    let times = |(why, count): (&str, usize)| match count {
-        1 => format!("once {why}"),
-        2 => format!("twice {why}"),
-        _ => format!("{count} times {why}"),
-    };
-    let again: Vec<String> = again.into_iter().map(times).collect();
-    if !again.is_empty() {
-        lines.push(format!("did not count: {}", again.join(", ")));
     }
     lines
 }
@@ -314,7 +305,7 @@ fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
         } else {
             let rates = counted(sweep.len(), "rate");
             let why = sweep.iter().find_map(|cell| why(cell)).unwrap_or_default();
-            format!("of {rates} in its sweep none counts. The first: {why}")
+            format!("none of the {rates} in its sweep counts; the first: {why}")
         };
         Some(format!("{of} is in no figure, as its capacity could not be found: {why}"))
     };

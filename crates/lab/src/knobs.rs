@@ -44,8 +44,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "seconds",
         group: "How long",
         value: "S",
-        reason: "measured for each point; by default the experiment's own, which is little: more \
-                 seconds, less spread",
+        reason: "how long each point is measured; the experiment's own is short: more seconds \
+                 give less spread",
         set: |setup, value| {
             setup.seconds = Some(positive(value)?);
             Ok(())
@@ -56,8 +56,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "warm-up",
         group: "How long",
         value: "S|steady|steady:S",
-        reason: "before that: seconds of the same load, or until two seconds in a row have replies \
-                 that differ by less than 5 %, and S seconds at most",
+        reason: "before that: so many seconds of the same load, or until two seconds in a row \
+                 differ by less than 5 % in replies, at most S seconds",
         set: |setup, value| {
             setup.warm_up = Some(match value.strip_prefix("steady") {
                 None => WarmUp::Fixed(seconds(value)?),
@@ -79,7 +79,7 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "repeats",
         group: "How long",
         value: "N",
-        reason: "of each point, each after all others have had theirs; shown are the \
+        reason: "how often each point is measured, in rounds over all of them; pages show the \
                  median, the lowest and the highest",
         set: |setup, value| {
             let repeats = value.parse().ok().filter(|repeats| (1..=1000).contains(repeats));
@@ -92,8 +92,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "attempts",
         group: "How long",
         value: "N",
-        reason: "how often a point is measured at most that is invalid, as other work disturbed \
-                 it; by default 3 times",
+        reason: "how often a point is tried at most, where other work disturbs it; by default 3 \
+                 times",
         set: |setup, value| {
             let attempts = value.parse().ok().filter(|attempts| (1..=1000).contains(attempts));
             setup.attempts = Some(attempts.ok_or("has to be a number from 1 to 1000")?);
@@ -105,8 +105,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "paper",
         group: "How long",
         value: "on|off",
-        reason: "points of 120 s, as Brecht04 5 and Pariag07 3.2 have them, and thinking users who \
-                 think as long as theirs: hours",
+        reason: "points of 120 s as in Brecht04 5 and Pariag07 3.2, and the papers' think times: \
+                 takes hours",
         set: |setup, value| {
             setup.is_paper = switch(value)?;
             Ok(())
@@ -117,8 +117,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "loopback",
         group: "The machines",
         value: "on|off",
-        reason: "both sides on this machine as it is: needs no root, has no limits, and the \
-                 server's network work is done on the client's account",
+        reason: "server and client on this machine as it is: needs no root, has no limits, and \
+                 the client pays for the server's network work",
         set: |setup, value| {
             setup.is_loopback = switch(value)?;
             Ok(())
@@ -129,8 +129,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "quota",
         group: "The machines",
         value: "PERCENT",
-        reason: "of one processor, what the server's processes may use; what the kernel does for \
-                 the network is not covered",
+        reason: "share of one processor that the server's processes may use, without the \
+                 kernel's network work",
         set: |setup, value| {
             let percent = value.parse().ok().filter(|percent| (1..=100_000).contains(percent));
             setup.quota_percent = Some(percent.ok_or("has to be a number from 1")?);
@@ -142,8 +142,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         name: "round-trip-ms",
         group: "The machines",
         value: "MS",
-        reason: "how long a packet is under way, there and back together; none by default, as \
-                 moving packets costs the client's processor time",
+        reason: "how long a packet takes there and back; none by default, as it costs the \
+                 client's processor time",
         set: |setup, value| {
             let ms = value.parse().ok().filter(|ms| (1..=10_000).contains(ms));
             setup.round_trip_ms = Some(ms.ok_or("has to be a number from 1 to 10000")?);

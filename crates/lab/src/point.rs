@@ -35,6 +35,9 @@ pub struct Point {
     pub cost: Cost,
     /// As they were called.
     pub commands: Commands,
+    /// Of each knob that the server has not taken, what it is and what it was to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
     /// Of the machines.
     pub testbed: BTreeMap<String, String>,
     /// Of the site, where the server's memory is limited.
@@ -225,6 +228,7 @@ impl Point {
             verdict: Verdict::Good,
             cost: Cost::default(),
             commands: Commands::default(),
+            ignored: Vec::new(),
             testbed: BTreeMap::new(),
             site: None,
             load: None,

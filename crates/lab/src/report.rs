@@ -8,6 +8,7 @@ pub mod html;
 pub mod markdown;
 mod numbers;
 mod table;
+pub mod terminal;
 mod text;
 
 use std::collections::BTreeSet;

@@ -142,7 +142,8 @@ impl Results {
         let none = |error: serde_json::Error| format!("no line of results: {error}");
         let Head { schema, line: of } = serde_json::from_slice(line).map_err(none)?;
         if schema != SCHEMA {
-            return Err(format!("its schema is {schema}, and this program reads {SCHEMA}"));
+            let which = if schema < SCHEMA { "an older" } else { "a newer" };
+            return Err(format!("{which} weir has written it; take another --dir, or that weir"));
         }
         match of.as_str() {
             RUN => self.runs.push(serde_json::from_slice(line).map_err(none)?),

@@ -97,7 +97,9 @@ pub fn left(specs: &[Spec], known: &Known<'_>) -> Vec<Spec> {
     specs.iter().filter(is_left).cloned().collect()
 }
 
-fn costs(specs: &[Spec]) -> f64 {
+/// About how long they take, in seconds.
+#[must_use]
+pub fn costs(specs: &[Spec]) -> f64 {
     specs.iter().map(|spec| spec.load.costs_s()).sum()
 }
 

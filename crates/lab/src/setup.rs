@@ -102,13 +102,27 @@ impl Setup {
         self.quota_percent.or((!self.is_loopback).then_some(own))
     }
 
-    /// What is measured, where an experiment has its own.
+    /// What is measured, where an experiment has its own: of these what this build and this machine
+    /// have, with knobs that they take.
     #[must_use]
     pub fn subjects(&self, own: &[&str]) -> Vec<Subject> {
         if !self.subjects.is_empty() {
             return self.subjects.clone();
         }
         let own = own.iter().map(|text| text.parse().expect("an experiment's own subject"));
-        own.filter(|of: &Subject| !self.absent.contains(&of.name)).collect()
+        own.filter(|of: &Subject| !self.absent.contains(&of.name) && of.judge().is_ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_here_is_left_out() {
+        let setup = Setup { absent: vec![String::from("caddy")], ..Setup::default() };
+        let own = ["sped", "caddy", "no-such-architecture:processes=4", "mt:no-such-knob=1"];
+        let subjects: Vec<String> = setup.subjects(&own).iter().map(ToString::to_string).collect();
+        assert_eq!(subjects, ["sped"]);
     }
 }

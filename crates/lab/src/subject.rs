@@ -5,6 +5,7 @@ mod listening;
 mod own;
 pub mod peers;
 mod processes;
+mod read_back;
 mod running;
 mod said;
 pub mod weir;

@@ -387,10 +387,10 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
         return wrong("a packet has from 576 to 65,000 bytes at most (MTU)");
     }
     if layout.is_loopback && layout.syns.is_some() {
-        return wrong("SYNs from nobody are for a host of one's own, and no loopback");
+        return wrong("SYNs from nobody need hosts of their own, and no loopback");
     }
     if layout.syns.is_some_and(|syns| syns.per_s > SYNS_PER_S_MAX) {
-        return wrong("so many SYNs nobody sends: 200,000/s at most");
+        return wrong("too many SYNs: 200,000/s at most");
     }
     if layout.quota_percent == Some(0) || layout.memory_bytes == Some(0) {
         return wrong("a server that may use nothing does nothing: a limit has to be at least 1");
@@ -404,17 +404,15 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     let mut lines = Vec::new();
     if !layout.is_loopback {
         lines.push(
-            "two hosts need root, as they are network namespaces; --loopback does without, and \
-             tells less",
+            "two hosts need root, as they are network namespaces; start it as root, or with \
+             --loopback, which limits and shows less",
         );
     }
-    let is_limited = [
-        layout.quota_percent.is_some(),
-        layout.memory_bytes.is_some(),
-        layout.disk_bytes_per_s.is_some(),
-    ];
-    if is_limited.contains(&true) {
-        lines.push("limits of the server need root, as they are control groups; leave them out");
+    if layout.is_loopback && layout.quota_percent.is_some() {
+        lines.push("--quota needs root, as it is a control group; leave it out, or start as root");
+    }
+    if layout.memory_bytes.is_some() || layout.disk_bytes_per_s.is_some() {
+        lines.push("a server with little memory or a slow disk needs root; start it as root");
     }
     if lines.is_empty() { Ok(()) } else { Err(Failure::Machine(lines.join("\n"))) }
 }
@@ -465,11 +463,11 @@ mod tests {
         let loopback = Layout { is_loopback: true, ..Layout::default() };
         let limited = Layout { memory_bytes: Some(1), ..Layout::default() };
         let hosts = "two hosts need root";
-        let limits = "limits of the server need root";
+        let (quota, limits) = ("--quota needs root", "a server with little memory or a slow disk");
         let rows: [(&Layout, &[&str]); 4] = [
             (&loopback, &[]),
-            (&Layout { quota_percent: Some(1), ..loopback.clone() }, &[limits]),
-            (&Layout::default(), &[hosts]),
+            (&Layout { quota_percent: Some(1), ..loopback.clone() }, &[quota]),
+            (&Layout { quota_percent: Some(1), ..Layout::default() }, &[hosts]),
             (&limited, &[hosts, limits]),
         ];
         for (layout, expected) in rows {

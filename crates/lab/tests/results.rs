@@ -48,15 +48,16 @@ fn what_is_none_of_ours_is_refused_with_its_line_and_left_as_it_is() {
         fs::read_to_string(dir.path().join(FILE)).unwrap()
     };
     let (run, point) = (whole(&run("first")), whole(&point("µ")));
-    let newer = format!("\"schema\":{}", SCHEMA + 1);
-    let newer = run.replace(&format!("\"schema\":{SCHEMA}"), &newer);
-    let told_newer = format!("its schema is {}, and this program reads {SCHEMA}", SCHEMA + 1);
-    let rows: [(Vec<u8>, usize, &str); 8] = [
+    let of_form =
+        |schema: u32| run.replace(&format!("\"schema\":{SCHEMA}"), &format!("\"schema\":{schema}"));
+    let (older, newer) = (of_form(SCHEMA - 1), of_form(SCHEMA + 1));
+    let rows: [(Vec<u8>, usize, &str); 9] = [
         (b"hello\n".into(), 1, "no line of results: "),
         (format!("{run}\n").into(), 2, "no line of results: "),
         (format!("{run}{{}}\n{point}").into(), 2, "no line of results: missing field `schema`"),
         ([run.as_bytes(), b"\xff\n", point.as_bytes()].concat(), 2, "no line of results: "),
-        (newer.into(), 1, &told_newer),
+        (older.into(), 1, "an older weir has written it; take another --dir, or that weir"),
+        (newer.into(), 1, "a newer weir has written it; take another --dir, or that weir"),
         (run.replace("\"run\"", "\"walk\"").into(), 1, "a line of walk, which there is not"),
         (format!("{run}{}", point.replace("\"spec\"", "\"sp\"")).into(), 2, "missing field `spec`"),
         // What is behind it may be anything's.

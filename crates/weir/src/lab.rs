@@ -99,21 +99,28 @@ fn of_run() -> impl Iterator<Item = Arg> {
 }
 
 /// Where a run keeps what.
-fn of_places() -> [Arg; 3] {
+fn of_places() -> [Arg; 4] {
     let dir = Arg::new("dir").long("dir").value_name("DIR").help(
         "Where results and the page go; what is there already is not measured again \
          [default: weir-lab/ and the time]",
     );
     let sites = Arg::new("sites").long("sites").value_name("DIR").help(
         "Where the files that are served are made, and kept for the next run \
-         [default: weir-lab/sites]",
+         [default: weir-lab/sites; sites in the DIR of --dir, where that is given]",
     );
+    let dry_run = Arg::new(DRY_RUN)
+        .long(DRY_RUN)
+        .action(ArgAction::SetTrue)
+        .help("Says how long it would take, and measures nothing");
     let other_build = Arg::new(OTHER_BUILD).long(OTHER_BUILD).action(ArgAction::SetTrue).help(
         "Go on with results that another build of this program has measured; without it that is \
          refused, as they may be of another server",
     );
-    [dir, sites, other_build]
+    [dir, sites, dry_run, other_build]
 }
+
+/// Whether nothing is to be measured.
+const DRY_RUN: &str = "dry-run";
 
 /// Whether results may be of several builds.
 const OTHER_BUILD: &str = "other-build";

@@ -1,4 +1,6 @@
-//! What a run was to measure and did not.
+//! What a run was to measure and did not, why, and what to do about it.
+
+use std::collections::BTreeMap;
 
 use super::{Source, again_of, asked};
 use crate::again;
@@ -6,7 +8,7 @@ use crate::curves::{counted, lasting};
 use crate::design::PROBE;
 use crate::experiments::experiment;
 use crate::known::Known;
-use crate::point::Point;
+use crate::point::{Point, Verdict};
 use crate::results::Results;
 use crate::schedule;
 use crate::subject::quoted;
@@ -40,13 +42,12 @@ fn to_come((dir, results): &Source<'_>, first: Option<&Results>) -> Vec<String> 
         if specs.is_empty() {
             continue;
         }
-        let left_s = specs.iter().map(|spec| spec.load.costs_s()).sum::<f64>() + later_s;
         let later = if later_s > 0.0 { ", and others that depend on what comes out" } else { "" };
         let are = if specs.len() == 1 { "is" } else { "are" };
         lines.push(format!(
-            "This is not whole: {} of {name} {are} missing{later}. That takes about {}.",
+            "Not finished: {} of {name} {are} missing{later}. That takes about {}.",
             counted(specs.len(), "point"),
-            lasting(left_s)
+            lasting(schedule::costs(&specs) + later_s)
         ));
     }
     let Some(run) = results.runs.last().filter(|_| !lines.is_empty()) else { return lines };
@@ -80,6 +81,79 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
         1 => String::from("the one attempt does not count"),
         more => format!("none of {more} attempts counts"),
     };
+    if given_up == 0 {
+        return None;
+    }
     let points = counted(given_up, "point");
-    (given_up > 0).then(|| format!("{points} could not be measured: {why}."))
+    let mut line = format!("{points} could not be measured: {why}.");
+    for (reason, _) in reasons(&results.points) {
+        let advice = REASONS.iter().find(|of| of.found == reason).map(|of| of.advice);
+        // Those with the same advice stand beside each other.
+        if let Some(advice) = advice.filter(|advice| !line.ends_with(advice)) {
+            line += &format!(" {advice}");
+        }
+    }
+    Some(line)
 }
+
+/// Why points did not count, in parentheses; empty: all did.
+pub(super) fn why_not(points: &[Point]) -> String {
+    let times = |(why, count): (&str, usize)| match count {
+        1 => format!("once {why}"),
+        2 => format!("twice {why}"),
+        _ => format!("{count} times {why}"),
+    };
+    let all: Vec<String> = reasons(points).into_iter().map(times).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
+/// Why points did not count, and how many of them; the most frequent first.
+fn reasons(points: &[Point]) -> Vec<(&str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for point in points {
+        let Verdict::Invalid(why) = &point.verdict else { continue };
+        // The first words say which limit it was.
+        let why = why.first().map_or("", String::as_str);
+        let begin = why.split([':', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next();
+        let begin = begin.unwrap_or_default().trim();
+        let known = REASONS.iter().find(|of| of.begins == begin);
+        *counts.entry(known.map_or(begin, |of| of.found)).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+/// What may be wrong with a machine or a client.
+struct Reason {
+    /// How a verdict begins that says so.
+    begins: &'static str,
+    found: &'static str,
+    /// To whoever started the run.
+    advice: &'static str,
+}
+
+const REASONS: &[Reason] = &[
+    Reason { begins: "other programs ran", found: "other programs ran", advice: OTHERS },
+    Reason {
+        begins: "the hypervisor gave time to others",
+        found: "the hypervisor gave time to others",
+        advice: "Other guests of this machine's host disturb it: run it at another time, or try \
+                 more often (--attempts 10).",
+    },
+    Reason { begins: "client-cpu", found: "the client was too busy", advice: CLIENT },
+    Reason { begins: "schedule-lag", found: "the client was late", advice: CLIENT },
+    Reason { begins: "late-starts", found: "the client was late", advice: CLIENT },
+    Reason {
+        begins: "descriptors",
+        found: "the client had no descriptors or ports left",
+        advice: "Raise the limit of open files (ulimit -n 65536).",
+    },
+];
+
+const OTHERS: &str = "Other programs disturb this machine (top shows which): end them and run it \
+                      again in another --dir, or try more often (--attempts 10).";
+
+const CLIENT: &str = "The client was at its limit before the server: give the server less of a \
+                      processor (--quota 10), start it as root without --loopback, or take a \
+                      machine with more processors.";

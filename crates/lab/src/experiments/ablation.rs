@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "ablation",
     paper: "JAWS97 4",
     is_as_in_papers: true,
-    question: "what is each saving of JAWS worth in each architecture?",
+    question: "how much does each saving of JAWS bring in each architecture?",
     ignores: &[],
     plan,
     sections,
@@ -80,7 +80,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let closed = closed(setup);
     let mut question = jaws97::question(&closed);
     question.push(String::from(
-        "Every architecture is measured as it is, and with one saving taken away.",
+        "Every architecture is measured as it is, and without one saving at a time.",
     ));
     vec![Section {
         question,
@@ -129,7 +129,7 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
     let line = |of: &Subject| {
         let cell = closed.at_most(known, of)?;
         if cell.is_failed() {
-            return Some(format!("{of} failed verification: it tells nothing."));
+            return Some(format!("{of} failed verification: its figures do not count."));
         }
         let with = cell.judged(&metric::CONNECTIONS)?;
         let lost = |(saving, knob, value): &(&'static str, &str, &str)| {
@@ -149,7 +149,7 @@ fn answer(closed: &Closed, known: &Known<'_>) -> Vec<String> {
             .collect();
         match (&*looked, &*told) {
             ([], _) => None,
-            (_, []) => Some(format!("{of}: no saving is told from none.")),
+            (_, []) => Some(format!("{of}: no saving makes a clear difference.")),
             (_, told) => {
                 Some(format!("{of} loses most connections/s without: {}.", told.join(", ")))
             }
@@ -241,8 +241,8 @@ fn table(closed: &Closed, known: &Known<'_>) -> Table {
         head,
         rows: rows.collect(),
         notes: vec![String::from(
-            "Medians, with the lowest and the highest of the repeats. - : it has no such knob, or \
-             was not measured. A cross marks what failed verification, with the saving or without \
+            "Medians, with the lowest and the highest repeat in brackets. -: it has no such \
+             knob, or was not measured. A cross: failed verification, with the saving or without \
              it.",
         )],
     }

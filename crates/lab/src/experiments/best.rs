@@ -170,7 +170,7 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let failed = servers().filter(is_failed).map(ToString::to_string);
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {
-        lines.push(format!("Who failed verification is none of these: {}.", failed.join(", ")));
+        lines.push(format!("Left out, as they failed verification: {}.", failed.join(", ")));
     }
     lines
 }
@@ -190,12 +190,12 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
     let ranked = names.iter().zip(&told).map(|(name, (_, cell, _))| (name.as_str(), *cell));
     let others = frame::beside_first(&metric::GOODPUT, &ranked.collect::<Vec<_>>());
     let capacity = design.capacity(known, of)?.replies_per_s;
-    let p99 = cell.spread(&metric::GOOD_P99).map_or_else(String::new, |p99| {
-        format!(", 99 of 100 of them within {} ms", number(p99.median))
-    });
+    let p99 = cell
+        .spread(&metric::GOOD_P99)
+        .map_or_else(String::new, |p99| format!(", p99 of these {} ms", number(p99.median)));
     Some(format!(
-        "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a second \
-         in time, {} % of its capacity{p99}.{others}",
+        "At twice the capacity {who} is {of}: {} replies/s in time, {} % of its \
+         capacity{p99}.{others}",
         number(replies.median),
         number(100.0 * replies.median / capacity)
     ))

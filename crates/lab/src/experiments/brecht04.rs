@@ -362,7 +362,7 @@ fn question(design: &Design) -> Vec<String> {
         SERVERS.iter().filter(|of| !is_here(of)).map(|server| server.paper).collect();
     if !absent.is_empty() {
         lines.push(format!(
-            "The paper's figures of {} are not here: nothing of that architecture was measured.",
+            "The paper's figures of {} are not here: that architecture was not measured.",
             absent.join(" and ")
         ));
     }
@@ -413,8 +413,7 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
         }
         let original = policy(&design.basis(of)).unwrap_or_else(|| of.label());
         lines.push(format!(
-            "{original} answers {} replies/s at its best. Asked for {most} times as much: \
-             {}.{near}",
+            "{original}: {} replies/s at its capacity. At {most} times that: {}.{near}",
             number(best),
             kept.join(", ")
         ));
@@ -455,7 +454,7 @@ fn equation_1(design: &Design, known: &Known<'_>) -> Table {
         notes: vec![
             String::from(
                 "Equation 1: accept rate = N_phases x C_avg / time, by the server's counters; \
-                 beside it the connections that the kernel saw come about.",
+                 beside it the connections that the kernel counted.",
             ),
             String::from(
                 "Predicted getevents calls: the kernel's connections/s, divided by C_avg, as each \

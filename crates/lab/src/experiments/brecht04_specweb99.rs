@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "brecht04-specweb99",
     paper: "Brecht04 figures 2 to 7, 14 and 17",
     is_as_in_papers: true,
-    question: "and how many if each of them has more to ask?",
+    question: "how many connections should be taken at a time when each asks for several files?",
     ignores: &["workload"],
     plan: |setup, known| design(setup).plan(known),
     sections,

@@ -67,16 +67,6 @@ const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 pub(super) const KNOBS: [(&str, &str); 4] =
     [("small-file-kb", "0"), ("send-buffer-kb", "208"), ("poller", "poll"), ("passes", "1")];
 
-/// An experiment's own subjects, without architectures that are not here yet and knobs that they
-/// do not take.
-pub(super) fn present(setup: &Setup, own: &[&str]) -> Vec<Subject> {
-    let all = setup.subjects(own);
-    if !setup.subjects.is_empty() {
-        return all;
-    }
-    all.into_iter().filter(|of| of.judge().is_ok()).collect()
-}
-
 pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Design {
     let dirs = if setup.is_paper { DIRS_OF_PAPER } else { DIRS };
     let load = Load {
@@ -218,11 +208,10 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
     let limits = match (design.layout.memory_bytes, design.layout.disk_bytes_per_s) {
         (Some(memory), Some(disk)) => format!(
             "The server has {} MB of memory, its share of the page cache included. Most of that \
-             fills in the begin of the warm-up, at half of the capacity and more; from then on the \
-             server reads {} MB in a second from the disk at most. This limit counts bytes, and \
-             all of a server's processes share it: a read waits where they have read too much, and \
-             more of them do not read more. The paper's disk also had to seek for each read, which \
-             kept one process from work for which the disk was idle.",
+             fills early in the warm-up, at half of the capacity and more. From then on the \
+             server reads at most {} MB in a second from the disk. This limit counts bytes, and \
+             all of a server's processes share it: more processes do not read more. The paper's \
+             disk also had to seek for each read.",
             memory / 1_000_000,
             disk / 1_000_000
         ),
@@ -239,11 +228,11 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
             bytes / 1_000_000
         ),
         String::from(
-            "Whether the disk was met is in the table: how much of the time the server's \
-             processors had nothing to do but to wait for it (time that its quota leaves idle is \
-             in that, too, while one of its processes waits), how long Weir's loops were blocked \
-             by it, and how much of the files was in the server's share of the page cache. The \
-             last column tells how many connections were open: a limit above that is none.",
+            "The table shows what the disk did: for how much of the time the server's processors \
+             only waited for it (with the time that its quota leaves idle while one of its \
+             processes waits), how long Weir's loops were blocked by it, and how much of the \
+             files was in the server's share of the page cache. The last column shows how many \
+             connections were open: a limit above that changes nothing.",
         ),
         format!(
             "Each rate is measured {}, and so is the best rate of each sweep, which is the \
@@ -271,9 +260,9 @@ fn in_memory(design: &Design, known: &Known<'_>) -> Option<String> {
     let after = || sites.iter().map(|site| site.after_bytes);
     let limit = design.layout.memory_bytes?;
     Some(format!(
-        "cachestat tells how much of the files was in memory: {} % at most before a server was \
-         started, and {} to {} % when it had ended, of the {} % that its limit lets in. A point at \
-         which more than 1 % is there before, or more than the limit in the end, does not count.",
+        "Of the files at most {} % was in memory before a server was started (cachestat), and {} \
+         to {} % when it had ended; its limit has room for {} %. A point with more than 1 % \
+         before, or more than the limit at the end, does not count.",
         percent(before),
         percent(after().min()?),
         percent(after().max()?),
@@ -292,7 +281,7 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
         let waits = most.and_then(|cell| cell.judged(&metric::IO_WAIT));
         let waits = waits.map_or_else(String::new, |waits| {
             let percent = number(waits.median);
-            format!(", waiting for the disk {percent} % of the time in overload")
+            format!(", and in overload waits for the disk {percent} % of the time")
         });
         Some((capacity.replies_per_s, at_capacity(design, known, of), name, waits))
     });
@@ -301,11 +290,11 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
     let cells: Vec<_> = told.iter().map(|(_, cell, ..)| *cell).collect();
     let near = frame::nearly_first(&metric::GOODPUT, &cells);
     let line = |((replies, _, name, waits), is_near): (&(f64, _, &String, String), bool)| {
-        let near = if is_near { ", which is not told from the first" } else { "" };
-        format!("{name}: {} replies/s at its best{near}{waits}.", number(*replies))
+        let near = if is_near { ", too close to the first to rank" } else { "" };
+        format!("{name}: {} replies/s at its capacity{near}{waits}.", number(*replies))
     };
     let failed = failed.into_iter().filter_map(|((_, name), failed)| {
-        Some(format!("{name} failed verification {}: it tells nothing.", failed?))
+        Some(format!("{name} failed verification {}: its figures do not count.", failed?))
     });
     told.iter().zip(near).map(line).chain(failed).collect()
 }

@@ -109,7 +109,10 @@ fn plan<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Plan {
     let with: Vec<Spec> = without.filter_map(|spec| with_beside(flood, spec)).collect();
     if with.is_empty() || !are_over(known, &plan.specs) {
         plan.later_s += match &with[..] {
-            [] => design.of_rates(design.subjects.len()),
+            [] => {
+                let load = Load { beside: flood.beside.map(|of| of()), ..design.load.clone() };
+                Design { load, ..design.clone() }.of_rates(design.subjects.len())
+            }
             known => known.iter().map(|spec| spec.load.costs_s()).sum(),
         };
         return plan;

@@ -82,7 +82,7 @@ pub(super) fn beside_first(metric: &Metric, ranked: &[(&str, &Cell<'_>)]) -> Str
     let near: Vec<&str> =
         ranked.iter().zip(near).filter(|of| of.1).map(|((of, _), _)| *of).collect();
     if !near.is_empty() {
-        return format!(" Not told from the first: {}.", near.join("; "));
+        return format!(" Too close to the first to rank: {}.", near.join("; "));
     }
     let [(_, first), (_, second), ..] = ranked else { return String::new() };
     let ratio = Ratio::of(&first.pairs(second, metric), compare::MISSED_SHARE);

@@ -129,8 +129,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut question = overload::question(&design);
     question.push(String::from(
         "Beside that load, at 0.9 of the capacity, a second client holds idle connections: each \
-         had one reply, and asks no more. The table tells how many connections were open, so \
-         that a server that closed them is found out.",
+         had one reply, and asks no more. The table shows how many connections were open, so \
+         that a server that closed them can be seen.",
     ));
     vec![Section {
         question,
@@ -163,7 +163,7 @@ fn answer(known: &Known<'_>, of: &Subject) -> Option<String> {
         Some(ratio) if is_told[0].is_some() => {
             format!(" That is {} times as much.", curves::ratio_text(&ratio))
         }
-        _ => String::from(" The repeats do not tell these apart."),
+        _ => String::from(" These two are too close to say which is more."),
     };
     let open = median(many, &metric::OPEN)
         .map_or_else(String::new, |open| format!(" (there were {} open)", curves::number(open)));

@@ -20,9 +20,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              them, so that two threads seldom want the same.",
         ));
         section.question.push(String::from(
-            "A lock is felt when threads run at the same time: the paper's machine had two \
-             processors. Where the server has one, a thread seldom finds a lock taken, and no \
-             difference is to be expected.",
+            "Locks cost time when threads run at the same time: the paper's machine had two \
+             processors. Where the server has one, threads seldom wait for a lock, and no \
+             difference is expected.",
         ));
         vec![section]
     },

@@ -20,7 +20,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         let mut section = VARIANTS.section(setup, known);
         if servers::architectures::architecture(PER_REQUEST).is_none() {
             section.question.push(String::from(
-                "Figure 14, a thread for each request, is not here: no architecture is that.",
+                "Figure 14, a thread for each request, is not here: that architecture is not \
+                 built.",
             ));
         }
         vec![section]

@@ -102,11 +102,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut question = jaws97::question(&closed);
     question.push(String::from(
         "Every system call of the server's processes is counted and timed in the kernel, by the \
-         tasks of table 2; asking for events, which the paper counts to reading requests, is one \
-         of its own. The time in which a call waits is not in the figure. What the paper calls \
-         HTTP processing is the time between calls. A \
-         ring's calls hand in reading, writing and file operations together, and are event \
-         notification here.",
+         tasks of table 2. Asking for events, which the paper counts with reading requests, is a \
+         task of its own. The time in which a call waits is not in the figure. What the paper \
+         calls HTTP processing is the time between calls. A ring's calls submit reading, writing \
+         and file operations together, and count as event notification here.",
     ));
     question.push(String::from(
         "The paper's 15 connections have 1,000 requests each (2.4); those here have one, as in its \
@@ -246,7 +245,7 @@ fn comparisons(closed: &Closed, known: &Known<'_>) -> Vec<Comparison> {
 fn answer(calls: &[Looked<'_>]) -> Vec<String> {
     let told = calls.iter().map(|Looked { name: of, calls, requests, is_failed, .. }| {
         if *is_failed {
-            return format!("{of} failed verification: it tells nothing.");
+            return format!("{of} failed verification: its figures do not count.");
         }
         let network = share(calls, &[Task::Reading, Task::Writing]);
         let us = busy_us(calls) / (*requests).max(1) as f64;
@@ -309,8 +308,8 @@ fn accepts(calls: &[Looked<'_>]) -> Table {
         rows: calls.iter().filter(is_seen).map(row).collect(),
         notes: vec![String::from(
             "As the kernel sees it: a phase is what a thread accepts between two calls that ask \
-             for events, or after it has waited for a connection. Who accepts by a ring makes no \
-             such calls, and is not here.",
+             for events, or after it has waited for a connection. Servers that accept by a ring \
+             make no such calls, and are not here.",
         )],
     }
 }

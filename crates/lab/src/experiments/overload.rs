@@ -1,7 +1,8 @@
 //! What experiments about floods have in common: the load, the machines, and what is said of them.
 
 use super::frame;
-use crate::curves::{self, number};
+use crate::compare::{self, Ratio};
+use crate::curves::{self, counted, number, ratio_text};
 use crate::design::Design;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -52,8 +53,8 @@ pub(super) fn question(design: &Design) -> Vec<String> {
     let quota = design.layout.quota_percent.map_or_else(String::new, |percent| {
         format!(
             " The server's processes have {percent} % of one processor, so that its clients can \
-             ask for more than it can do; what the kernel does for its network (softirq) is not \
-             covered by that, and is paid by the server's processor all the same."
+             ask for more than it can do. The kernel's network work (softirq) is not in that \
+             share, though the server's processor does it."
         )
     });
     let is_hasty = design.load.flags.get("think").is_some_and(|think| think == "none");
@@ -64,14 +65,14 @@ pub(super) fn question(design: &Design) -> Vec<String> {
     };
     vec![
         format!(
-            "Clients come at a rate, whatever the server does, ask for what {} asks for{hasty}, \
-             and wait {patience}.{quota}",
+            "Clients come at a fixed rate, whatever the server does. They ask for what {} asks \
+             for{hasty}, and wait {patience}.{quota}",
             design.load.workload
         ),
         String::from(
             "A server's capacity is the highest median of good replies in a second of a sweep. \
-             Then it is asked for multiples of its own capacity. It may answer more than its \
-             capacity there: of what comes in larger batches each reply costs less.",
+             Then it is asked for multiples of its own capacity. There it may answer more than \
+             its capacity, as each reply costs less when requests come in larger batches.",
         ),
     ]
 }
@@ -89,7 +90,7 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
     let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
     let metrics = [&metric::GOODPUT, &metric::GOOD_P99].map(Metric::heading);
     Table {
-        title: format!("Asked for {most} times as much as it can do"),
+        title: format!("At {most} times the capacity"),
         head: head.into_iter().chain(metrics).collect(),
         rows: ranked(design, known).into_iter().map(row).collect(),
         notes: Vec::new(),
@@ -102,20 +103,41 @@ pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let most = design.multiples.last().copied().unwrap_or(1.0);
     let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
         if let Some(failed) = failed {
-            return format!("{of} failed verification {failed}: it tells nothing.");
+            return format!("{of} failed verification {failed}: its figures do not count.");
         }
-        let p99 = cell.spread(&metric::GOOD_P99).map_or_else(String::new, |p99| {
-            format!(" and 99 of 100 of them come within {} ms", number(p99.median))
-        });
+        let p99 = cell
+            .spread(&metric::GOOD_P99)
+            .map_or_else(String::new, |p99| format!(", p99 of these {} ms", number(p99.median)));
         format!(
-            "{of}: {} replies/s at its best; asked for {most} times as much {} replies/s ({} %)\
-             {p99}.",
+            "{of}: {} replies/s at its capacity; at {most} times that {} replies/s ({} %){p99}.",
             number(capacity),
             number(good),
             number(100.0 * good / capacity)
         )
     };
-    ranked(design, known).into_iter().map(line).collect()
+    let ranked = ranked(design, known);
+    first(&ranked, most).into_iter().chain(ranked.into_iter().map(line)).collect()
+}
+
+/// Who is first of several, by how much, and by how many repeats that is known.
+fn first(ranked: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
+    let passed = ranked.iter().filter(|(_, kept)| kept.failed.is_none());
+    let passed: Vec<&(&Subject, Kept<'_, '_>)> = passed.collect();
+    let [(first, a), (second, b), ..] = passed.as_slice() else { return None };
+    let repeats = a.cell.points().count().min(b.cell.points().count());
+    let repeats = counted(repeats, "repeat");
+    let at = format!("At {most} times the capacity");
+    Some(if frame::nearly_first(&metric::GOODPUT, &[Some(a.cell), Some(b.cell)])[1] {
+        format!("{at} {first} and {second} are too close to say who is first ({repeats} of each).")
+    } else {
+        let pairs = a.cell.pairs(b.cell, &metric::GOODPUT);
+        let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
+        let of_second = match ratio.filter(|_| b.good > 0.0) {
+            Some(ratio) => format!("with {} times the replies of {second}", ratio_text(&ratio)),
+            None => format!("and {second} answers nothing"),
+        };
+        format!("{at} {first} is first, {of_second} ({repeats} of each).")
+    })
 }
 
 /// What a subject answers at the highest load.

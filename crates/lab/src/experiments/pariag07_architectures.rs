@@ -47,7 +47,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
         (of, name)
     };
-    let subjects = disk::present(setup, &SERVERS.map(|(_, subject)| subject)).into_iter();
+    let subjects = setup.subjects(&SERVERS.map(|(_, subject)| subject)).into_iter();
     // As many connections as the paper's best µserver has (5.3), unless the table says how many.
     let most = (30 * disk::thousand(setup)).to_string();
     let knobs = [&disk::KNOBS[..], &[("connections-max", &*most)]].concat();

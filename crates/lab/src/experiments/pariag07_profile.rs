@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-profile",
     paper: TABLE,
     is_as_in_papers: true,
-    question: "on what does the processor spend a server's time?",
+    question: "what does the processor spend a server's time on?",
     ignores: &[],
     plan,
     sections,
@@ -164,7 +164,7 @@ fn design(setup: &Setup) -> Design {
     };
     Design {
         experiment: EXPERIMENT.name,
-        subjects: super::disk::present(setup, &SUBJECTS),
+        subjects: setup.subjects(&SUBJECTS),
         load: load.with("verified", 0.05).with("patience", setup.patience_s(1.0)),
         layout: super::overload::layout(setup),
         sweep_s: setup.seconds(1.0),
@@ -211,10 +211,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         question: vec![
             format!(
                 "Sessions of SPECweb99's files, which are in memory, at {} of each server's \
-                 capacity. Which function runs on the server's processors is looked at 1,997 times \
-                 a second. The paper has 12,000 requests/s, which was its peak with the profiler's \
-                 overhead, an Ethernet card of 2006 (e1000) in place of a virtual device, and a \
-                 set of files larger than its memory.",
+                 capacity. The function that runs on the server's processors is sampled 1,997 \
+                 times a second. The paper has 12,000 requests/s, which was its peak with the \
+                 profiler's overhead, an Ethernet card of 2006 (e1000) in place of a virtual \
+                 device, and a set of files larger than its memory.",
                 AT[0]
             ),
             how_often(design.repeats),
@@ -223,9 +223,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                  same with epoll, and sped alone has both passes of its own."
             ),
             String::from(
-                "On a guest of a hypervisor, kernel and architecture is for the most part waking \
-                 another processor, which leaves the guest, and the begin of softirq, where the \
-                 time of a sleeping processor is seen.",
+                "In a virtual machine, the part called kernel and architecture is mostly waking \
+                 another processor, which leaves the guest, and the begin of softirq, where a \
+                 sleeping processor's time is seen.",
             ),
         ],
         answer: answer(&shares),
@@ -255,7 +255,7 @@ fn answer(shares: &[Told<'_>]) -> Vec<String> {
     let told = shares.iter().map(|Told { of, shares, is_failed, .. }| {
         let of = of.label();
         if *is_failed {
-            return format!("{of} failed verification: it tells nothing.");
+            return format!("{of} failed verification: its figures do not count.");
         }
         let mut parts: Vec<(&Part, f64)> =
             Part::ALL.iter().map(|part| (part, percent(part, shares))).collect();
@@ -308,8 +308,8 @@ fn table(shares: &[Told<'_>]) -> Table {
         rows,
         notes: vec![String::from(
             "Context switches and the cache are the whole machine's, the lab's client included. \
-             User-level switches are seen by the server alone: none where no thread is of its own \
-             making, as in all that Weir has, and not told of other servers.",
+             User-level switches are counted by the server itself: 0 where it has no user-level \
+             threads, as in all of this build, and unknown of other servers.",
         )],
     }
 }

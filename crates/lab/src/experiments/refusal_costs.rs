@@ -87,9 +87,9 @@ pub(super) fn layout(setup: &Setup) -> Layout {
 pub(super) fn question() -> String {
     format!(
         "Clients come at {} connections a second, and wait {PATIENCE_S} s, so that nobody tries \
-         twice. Each of these servers does one thing to all of them. Its cost is the slope of what \
-         the server's processors do over the connections in a second: of the time in which they \
-         were not idle, so that the network's work counts.",
+         twice. Each of these servers treats all of them in the same way. What that costs is the \
+         slope of the server's busy processor time over the connections in a second, so the \
+         network's work counts.",
         RATES.map(number).join(", ")
     )
 }
@@ -143,7 +143,7 @@ pub(super) fn answer(experiment: &str, known: &Known<'_>, subjects: &[Subject]) 
     let line = |of: &Subject| {
         let cells = curve(experiment, known, of);
         if cells.iter().any(|cell| cell.is_failed()) {
-            return Some(format!("{of} failed verification: it tells nothing."));
+            return Some(format!("{of} failed verification: its figures do not count."));
         }
         let what = if of.refuses() { "a connection refused" } else { "a reply" };
         let cost = number(cost(&cells)?.median);
@@ -198,9 +198,9 @@ pub(super) fn table(experiment: &str, known: &Known<'_>, subjects: &[Subject]) -
         head: head.into_iter().chain(kept).chain(of_most).collect(),
         rows: rows.collect(),
         notes: vec![String::from(
-            "A slope for each repeat: their median, with the lowest and the highest in brackets. \
-             If a refusal costs the share r of a reply, a server that is asked for k times its \
-             capacity can keep (1 - kr)/(1 - r) of it, and nothing where kr is 1 or more.",
+            "One slope for each repeat: the median, with the lowest and the highest in brackets. \
+             If a refusal costs the share r of a reply, a server at k times its capacity can \
+             keep (1 - kr)/(1 - r) of it, and nothing where kr is 1 or more.",
         )],
     }
 }

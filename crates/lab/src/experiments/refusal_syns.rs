@@ -103,10 +103,10 @@ fn spec(
 pub(super) fn question() -> String {
     format!(
         "Then servers are asked for {OF_IT} of their capacity, or of what the client can ask for \
-         where that is less, and beside it come SYNs that nobody wants to be served for. Forged \
-         ones end no handshake, honest ones end it and ask for nothing. They are received by the \
-         server's processor, as its clients' packets are. SYNs a second are those that were really \
-         sent: the source has the client's processor after the load."
+         where that is less, while SYNs without requests come besides. Forged ones never \
+         complete the handshake; honest ones complete it and ask for nothing. The server's \
+         processor receives them, like its clients' packets. SYNs/s are those really sent: the \
+         source uses what the load leaves of the client's processor."
     )
 }
 
@@ -138,7 +138,9 @@ pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
 fn line(design: &Design, known: &Known<'_>, of: &Subject, are_forged: bool) -> Option<String> {
     let (cells, kind) = (curve(design, known, of, are_forged), kind(are_forged));
     if cells.iter().any(|cell| cell.is_failed()) {
-        return Some(format!("{of} failed verification beside {kind} SYNs: it tells nothing."));
+        return Some(format!(
+            "{of} failed verification beside {kind} SYNs: its figures do not count."
+        ));
     }
     let good = |cell: &Cell<'_>| Some(cell.spread(&metric::GOODPUT)?.median);
     let (alone, most) = (cells.first()?, cells.last()?);

@@ -37,10 +37,10 @@ const SHAPES: [Shape; 2] = [
     Shape {
         name: "flood-bursts",
         title: "Bursts",
-        question: "are bursts answered whole that are no flood on the average?",
+        question: "are bursts answered whole that are no flood on average?",
         says: "Here as many come within 30 ms as the server answers in 100 ms, three times a \
-               second, so that it is asked for 0.3 of its capacity on the average, and nobody has \
-               to be turned away.",
+               second, so that it is asked for 0.3 of its capacity on average, and nobody has to \
+               be turned away.",
         flag: bursts,
         lasts_s: 4.0,
         table: whole,
@@ -48,7 +48,7 @@ const SHAPES: [Shape; 2] = [
     Shape {
         name: "flood-ramp",
         title: "A flood that grows",
-        question: "does a server keep what it can do when it is asked for ever more?",
+        question: "does a server keep what it can do when the rate grows and grows?",
         says: "Here the rate grows evenly, from 0.3 of the capacity to three times of it.",
         flag: ramp,
         lasts_s: 10.0,
@@ -181,7 +181,7 @@ fn whole(_: &Setup, design: &Design, known: &Known<'_>) -> Table {
     };
     let head = metrics.iter().map(|metric| metric.heading());
     Table {
-        title: String::from("Promised: all of a burst are answered, and nobody is dropped"),
+        title: String::from("Promised: all of a burst is answered, and nobody is dropped"),
         head: [String::from("subject")].into_iter().chain(head).chain(["met".into()]).collect(),
         rows: cells(design, known).filter(|(_, cell)| curves::is_known(cell)).map(row).collect(),
         notes: vec![curves::MARKS.into()],

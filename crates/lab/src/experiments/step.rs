@@ -36,7 +36,7 @@ const STEPS: [Step; 2] = [
     Step {
         name: "step",
         title: "A flood that comes and goes",
-        question: "what does a sudden flood do, and how long after it is all as before?",
+        question: "what does a sudden flood do, and how soon after it is all as before?",
         patience_s: 1.0,
         quota_percent: 25,
         rivals: |setup| (setup.subjects(&SUBJECTS), Vec::new()),
@@ -256,18 +256,18 @@ impl Told {
         let worst =
             self.recovers_s.iter().copied().try_fold(0.0, |most: f64, of| Some(most.max(of?)));
         worst.map_or_else(
-            || String::from("it does not recover in the time that was measured"),
+            || String::from("it does not recover within the measured time"),
             |s| format!("{} s after it clients are answered as before", curves::number(s)),
         )
     }
 
     fn line(&self) -> String {
         if self.is_failed {
-            return format!("{} failed verification: it tells nothing.", self.label);
+            return format!("{} failed verification: its figures do not count.", self.label);
         }
         let [before, flood, behind] = self.parts.map(|part| curves::number(part.median));
         format!(
-            "{}: {before} % of its capacity before the flood, {flood} % in it, {behind} % behind \
+            "{}: {before} % of its capacity before the flood, {flood} % in it, {behind} % after \
              it; {}.",
             self.label,
             self.recovers()
@@ -305,15 +305,13 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         "in the flood",
         "behind it",
         "p99 in its first second, ms, worst run",
-        "seconds until clients are answered as before, of each run",
+        "seconds until clients are answered as before, in each run",
     ];
     let table = Table {
         title: String::from("Good replies before, in and behind the flood"),
         head: head.map(String::from).into(),
         rows: all.iter().map(Told::row).collect(),
-        notes: vec![String::from(
-            "- : not in the time that was measured. A cross marks what failed verification.",
-        )],
+        notes: vec![String::from("-: not within the measured time. A cross: failed verification.")],
     };
     let series = all.drain(..).map(|told| told.series).chain([asked(part_s(setup))]);
     let figure = Figure {
@@ -330,8 +328,8 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     };
     let mut question = overload::question(&design);
     question.push(format!(
-        "Here it is {QUIET} of the capacity for {} s, then {FLOOD} times of it for as long, then \
-         {QUIET} again. Good replies are counted in each {} s.",
+        "Here the rate is {QUIET} of the capacity for {} s, then {FLOOD} times the capacity for \
+         as long, then {QUIET} again. Good replies are counted in each {} s.",
         part_s(setup),
         interval_s(setup)
     ));

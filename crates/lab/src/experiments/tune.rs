@@ -127,8 +127,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer.extend(winner(tuning, known));
         for of in tuning.unknown(known) {
             answer.push(format!(
-                "{of} was not measured at every load, as no try of one counted: it may be better, \
-                 or worse."
+                "{of} could not be measured at every load: it may be better, or worse."
             ));
         }
     }
@@ -150,8 +149,8 @@ fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
             let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
             return Some(format!(
                 "{}: first of the finalists is {best}, with {} good replies/s over all loads. \
-                 Measured once more beside what it is untuned, {} failed verification: no gain is \
-                 told.",
+                 Measured once more beside the untuned server, {} failed verification: no gain \
+                 is reported.",
                 tuning.of,
                 curves::spread_text(score),
                 failed.join(" and ")
@@ -166,11 +165,11 @@ fn winner(tuning: &Tuning, known: &Known<'_>) -> Option<String> {
     let (best, (with, without)) = (&gain.best, gain.scores);
     let more = match gain.more {
         Some(ratio) => format!("{} times as much", curves::ratio_text(&ratio)),
-        None => String::from("which repeats do not tell from that"),
+        None => String::from("no clear difference"),
     };
     Some(format!(
-        "{}: best with {best}. Measured once more beside what it is untuned: {} good replies/s \
-         over all loads, and {} untuned: {more}.",
+        "{}: best with {best}. Measured once more: {} good replies/s over all loads, and {} \
+         untuned: {more}.",
         tuning.of,
         curves::spread_text(&with),
         curves::spread_text(&without)
@@ -197,8 +196,8 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
         rows: rows.collect(),
         notes: vec![
             String::from(
-                "Who failed verification at any load is not here (Pariag07 3.4); a cross at a name \
-                 is of who failed it when measured once more.",
+                "Settings that failed verification at any load are left out (Pariag07 3.4). A \
+                 cross at a name: it failed when measured once more.",
             ),
             curves::MARKS.into(),
         ],

@@ -45,7 +45,7 @@ pub(super) fn seen<'k>(experiment: &str, known: &Known<'k>) -> (Vec<Looked<'k>>,
 pub(super) fn how_often(repeats: u32) -> String {
     let often = match repeats {
         1 => String::from("once"),
-        more => format!("{more} times, of which the answer, figures and tables have the first"),
+        more => format!("{more} times; the answer, figures and tables show the first"),
     };
     format!("Each server is looked at {often}.")
 }

@@ -15,7 +15,7 @@ use os::process::{self, Pid};
 
 use super::processes::{self, Beside, Process};
 use super::said::Said;
-use super::{Kind, Launch, Start, Subject, listening, weir};
+use super::{Kind, Launch, Start, Subject, listening, read_back, weir};
 use crate::Failure;
 
 /// How long a subject may take until it listens: longer than any of them needs on a busy machine.
@@ -181,6 +181,16 @@ impl Running {
         let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
         let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
         (!own.is_empty(), foreign.first().copied())
+    }
+
+    /// Of each knob that it has not taken, as far as that can be seen, what it is and what it was
+    /// to be.
+    #[must_use]
+    pub fn ignored(&self, subject: &Subject, start: &Start<'_>) -> Vec<String> {
+        let own = self.admin.as_ref().map(|admin| weir::ignored(admin, &subject.knobs));
+        let inodes = listening::listeners(self.child.id(), start.address).unwrap_or_default();
+        let backlog = read_back::backlog(subject, start.host, &inodes);
+        own.into_iter().flatten().chain(backlog).collect()
     }
 
     /// How it was started.

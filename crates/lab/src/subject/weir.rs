@@ -13,7 +13,7 @@ use servers::counters::COUNTERS;
 use servers::knobs;
 use servers::settings::Settings;
 
-use super::{Launch, Start};
+use super::{Launch, Start, read_back};
 use crate::Failure;
 use crate::unknown::unknown;
 
@@ -97,6 +97,21 @@ pub(super) fn counters(admin: &Path) -> Result<BTreeMap<String, f64>, Failure> {
     let state: Value =
         serde_json::from_slice(&answer).map_err(|error| Failure::machine("/state", error))?;
     Ok(figures(&state))
+}
+
+/// Of each knob that is not as it was chosen, what it is and what it was to be, by what the server
+/// says of itself.
+pub(super) fn ignored(admin: &Path, chosen: &BTreeMap<String, String>) -> Vec<String> {
+    let list = ask(admin, "/knobs").ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let list: Vec<Value> = list.unwrap_or_default();
+    let other = |(name, value): (&String, &String)| {
+        let knob = knobs::knob(name)?;
+        let mut settings = Settings::default();
+        (knob.set)(&mut settings, value).ok()?;
+        let has = list.iter().find(|row| row["name"] == name.as_str())?["value"].as_str()?;
+        read_back::ignored(name, (knob.show)(&settings).as_str(), has)
+    };
+    chosen.iter().filter_map(other).collect()
 }
 
 /// Of those who knock, the share that is admitted now, where least are; what is told of a time is

@@ -94,8 +94,8 @@ fn who_is_said_to_be_best_is_set_beside_all() {
     let rows: [(&str, f64, f64, Agreement, &str); 4] = [
         ("JAWS97 figure 19", 2.0, 1.4, Agreement::Yes, "h2o, 42 clients, the most of 5 others"),
         ("JAWS97 figure 19", 1.4, 2.0, Agreement::No, "h2o, 42 clients, the most of 5 others"),
-        ("JAWS97 figure 19", 1.4, 1.4, Agreement::Open, "not told from it: h2o, 42 clients"),
-        ("JAWS97 figure 3", 1.4, 1.45, Agreement::Open, "not told from it: h2o, 42 clients"),
+        ("JAWS97 figure 19", 1.4, 1.4, Agreement::Open, "too close to call: h2o, 42 clients"),
+        ("JAWS97 figure 3", 1.4, 1.45, Agreement::Open, "too close to call: h2o, 42 clients"),
     ];
     for (figure, mt, h2o, expected, told_of) in rows {
         let server = |spec: &Spec, rate: Option<f64>| {
@@ -154,7 +154,7 @@ fn only_savings_that_are_told_from_none_are_named() {
     let rows = [
         (0.5, 0.7, "mt loses most connections/s without: pre-computed heads 50.0 %, cached date"),
         (0.95, 0.7, "mt loses most connections/s without: cached date 30.0 %."),
-        (0.95, 1.3, "mt: no saving is told from none."),
+        (0.95, 1.3, "mt: no saving makes a clear difference."),
     ];
     for (heads, date, expected) in rows {
         let points = performed(of, &setup, &|spec, rate| {
@@ -175,8 +175,8 @@ fn only_savings_that_are_told_from_none_are_named() {
 fn a_list_says_who_may_be_as_good_as_its_first() {
     let of = experiment("jaws97-threads").expect("an experiment of this name");
     let expected = [
-        (1, " Not told from the first: mt threads 9; mt threads 6."),
-        (3, " Not told from the first: mt threads 9."),
+        (1, " Too close to the first to rank: mt threads 9; mt threads 6."),
+        (3, " Too close to the first to rank: mt threads 9."),
     ];
     for (repeats, expected) in expected {
         let texts = ["mt:threads=6", "mt:threads=9", "mt:threads=20"];

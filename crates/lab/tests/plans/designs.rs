@@ -407,8 +407,8 @@ fn who_answers_the_highest_rate_of_his_sweep_is_named() {
             rate.map_or(1_000.0, |rate| rate.min(capacity))
         });
         let sections = (self::capacity().sections)(&setup, &Known::of(&points));
-        let told = "sped answers the highest rate of its sweep: it may be capable of more than is \
-                    told";
+        let told = "sped answers the highest rate of its sweep: it may be able to do more than \
+                    this page says";
         let named: Vec<&String> = sections[0].excluded.iter().collect();
         assert_eq!(named, if is_named { vec![told] } else { Vec::new() });
     }

@@ -7,3 +7,4 @@ mod failed;
 mod model;
 mod pages;
 mod searches;
+mod words;

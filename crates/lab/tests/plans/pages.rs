@@ -71,7 +71,7 @@ fn a_page_says_what_is_missing_and_how_to_go_on() {
     let whole = results(&["capacity"], usize::MAX, &good).points.len();
     let stopped = |told: &str| {
         let go_on = "To go on: weir lab run capacity --dir 'a place'";
-        vec![format!("This is not whole: {told}"), String::from(go_on)]
+        vec![format!("Not finished: {told}"), String::from(go_on)]
     };
     let rows = [
         (1, stopped("1 point of capacity is missing, and others that depend on what comes out")),
@@ -104,11 +104,8 @@ fn a_command_that_names_its_directory_is_told_as_it_is() {
 fn who_has_no_capacity_is_named_with_the_reason() {
     let (noise, wrong) = (vec![String::from("steal")], vec![String::from("correct: wrong bytes")]);
     let rows = [
-        (Verdict::Invalid(noise), "in its sweep none counts. The first: invalid: steal"),
-        (
-            Verdict::Failed(wrong),
-            "in its sweep none counts. The first: failed: correct: wrong bytes",
-        ),
+        (Verdict::Invalid(noise), "in its sweep counts; the first: invalid: steal"),
+        (Verdict::Failed(wrong), "in its sweep counts; the first: failed: correct: wrong bytes"),
     ];
     for (verdict, why) in rows {
         let of = results(&["capacity"], usize::MAX, &|spec| {
@@ -116,7 +113,7 @@ fn who_has_no_capacity_is_named_with_the_reason() {
             if is_it { verdict.clone() } else { Verdict::Good }
         });
         let excluded = &of_one(&of).sections[0].excluded;
-        let begin = "mt is in no figure, as its capacity could not be found: of ";
+        let begin = "mt is in no figure, as its capacity could not be found: none of ";
         assert!(excluded[0].starts_with(begin) && excluded[0].ends_with(why), "{excluded:?}");
         assert!(excluded.iter().all(|line| !line.starts_with("sped")), "{excluded:?}");
     }
@@ -133,6 +130,52 @@ fn what_never_counted_is_missing() {
     assert_eq!(summary.last().map(String::as_str), Some(told));
     let table = &of_one(&of).sections[0].tables[0];
     assert!(table.rows.iter().all(|row| row[2] != "2"), "{:?}", table.rows);
+}
+
+#[test]
+fn a_terminal_has_the_answer_why_points_do_not_count_and_what_to_do() {
+    const OTHERS: &str = "other programs ran: 7.5 % of the processors; more than 5 % is too much";
+    let busy = |spec: &Spec| match spec.stage.as_str() {
+        PROBE => Verdict::Invalid(vec![String::from("client-cpu: 97 % of it"), OTHERS.into()]),
+        _ => Verdict::Invalid(vec![OTHERS.into()]),
+    };
+    let twice = |spec: &Spec| match spec.factors.get("of_capacity") {
+        Some(2.0) => busy(spec),
+        _ => Verdict::Good,
+    };
+    type Row<'r> = (&'r [&'r str], &'r dyn Fn(&Spec) -> Verdict, &'r [&'r str]);
+    let rows: [Row<'_>; 4] = [
+        (
+            &["capacity"],
+            &|_| Verdict::Good,
+            &[
+                "At 2 times the capacity sped and mt are too close to say who is first (1 repeat",
+                "sped: 900 replies/s at its capacity",
+                "0 that do not count.",
+            ],
+        ),
+        (
+            &["capacity"],
+            &twice,
+            &["6 that do not count (6 times other programs ran).", "(top shows which): end them"],
+        ),
+        (&["capacity"], &busy, &["6 times the client was too busy", "(--quota 10)"]),
+        (
+            &["capacity", "ablation"],
+            &|_| Verdict::Good,
+            &["Capacity, and what comes beyond:", "Of 6 claims of the paper: 0 yes, 0 no, 6 open."],
+        ),
+    ];
+    for (experiments, judge, expected) in rows {
+        let page = of_one(&results(experiments, usize::MAX, judge));
+        let told = lab::report::terminal::page(&page);
+        let lines = told.lines().count();
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for expected in expected {
+            assert!(told.contains(expected), "{experiments:?}: {expected}: {told}");
+        }
+        assert!(lines < 40, "{told}");
+    }
 }
 
 #[test]
@@ -242,7 +285,7 @@ fn a_run_that_is_asked_again_is_told_beside_the_first() {
         let told = &page.sections[1].answer[0];
         assert!(told.contains(verdict), "{share}: {told}");
         let is_stopped = points_max < specs.len();
-        let missing = "This is not whole: 2 points of capacity are missing. That takes ";
+        let missing = "Not finished: 2 points of capacity are missing. That takes ";
         let is_told = page.summary.iter().any(|line| line.starts_with(missing));
         assert_eq!(is_told, is_stopped, "{:?}", page.summary);
         let go_on = "To go on: weir lab again a --dir b";
@@ -283,7 +326,7 @@ fn a_repetition_is_compared_with_its_first_wherever_that_is() {
     assert_eq!(names, ["capacity", "step", "capacity-repeated"]);
     assert_eq!(all.sections[2].tables[0].head[2..4], ["first (a)", "second (c)"]);
     let alone = of_one(&two);
-    let told = "It asks again what the run of a test asked, which is not here.";
+    let told = "It repeats the run of a test, which is not here.";
     assert!(alone.summary.iter().any(|line| line == told), "{:?}", alone.summary);
 }
 

@@ -206,9 +206,9 @@ fn who_fails_the_last_comparison_brings_nothing() {
 fn what_is_told_of_a_search_is_its_own() {
     let tune = experiment("tune").expect("an experiment of this name");
     let rows: [(&[&str], bool, &str); 3] = [
-        (&["sped"], false, "Measured once more beside what it is untuned: "),
-        (&["sped"], true, " failed verification: no gain is told."),
-        (&["sped", "sped:backlog=64"], false, "Measured once more beside what it is untuned: "),
+        (&["sped"], false, "Measured once more: "),
+        (&["sped"], true, " failed verification: no gain is reported."),
+        (&["sped", "sped:backlog=64"], false, "Measured once more: "),
     ];
     for (subjects, is_failed, expected) in rows {
         let subjects: Vec<Subject> =

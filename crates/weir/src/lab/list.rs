@@ -4,13 +4,21 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use lab::Failure;
+use lab::curves::lasting;
 use lab::experiments::EXPERIMENTS;
+use lab::schedule;
+use lab::setup::Setup;
 use lab::subject::{self, COMMAND, Kind, Peer};
 
 use crate::shown;
 
 pub(super) fn list() -> Result<ExitCode, Failure> {
-    let mut text = String::from("Questions, for weir lab run:\n");
+    let absent = |(name, kind): (&str, Kind)| match kind {
+        Kind::Peer(peer) if peer.found().is_err() => Some(String::from(name)),
+        _ => None,
+    };
+    let setup = Setup { absent: subject::all().filter_map(absent).collect(), ..Setup::default() };
+    let mut text = String::from("Questions, for weir lab run, and how long they take:\n");
     for experiment in EXPERIMENTS {
         let of = if experiment.paper.is_empty() {
             String::new()
@@ -18,6 +26,9 @@ pub(super) fn list() -> Result<ExitCode, Failure> {
             format!(" ({})", experiment.paper)
         };
         row(&mut text, experiment.name, &format!("{}{of}", experiment.question));
+        let (specs, later_s) = schedule::missing(experiment, &setup, &[]);
+        let takes = lasting(schedule::costs(&specs) + later_s);
+        row(&mut text, "", &format!("about {takes}"));
     }
     text.push_str("\nServers, for --subject:\n");
     for (name, kind) in subject::all() {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Arg, ArgMatches, Command};
 use lab::Failure;
 use lab::account::{self, Source};
+use lab::report::terminal;
 use lab::results::Results;
 
 use crate::shown;
@@ -35,14 +36,16 @@ pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
     let sources: Vec<Source<'_>> = dirs.iter().map(PathBuf::as_path).zip(&all).collect();
-    write(&sources, &out)?;
-    Ok(shown(&format!("{}\n", out.join("index.html").display())))
+    Ok(shown(&write(&sources, &out)?))
 }
 
-/// The page, its figures, and what they are drawn of.
-pub(super) fn write(sources: &[Source<'_>], out: &Path) -> Result<(), Failure> {
-    lab::report::write(&account::page(sources), out)?;
+/// The page, its figures, and what they are drawn of. What comes back is for a terminal: the
+/// answer, and last where the page is.
+pub(super) fn write(sources: &[Source<'_>], out: &Path) -> Result<String, Failure> {
+    let page = account::page(sources);
+    lab::report::write(&page, out)?;
     let path = out.join(CELLS);
     std::fs::write(&path, account::cells(sources))
-        .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))
+        .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))?;
+    Ok(format!("{}\n{}\n", terminal::page(&page), out.join("index.html").display()))
 }

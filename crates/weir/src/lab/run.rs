@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use lab::Failure;
 use lab::bench::Bench;
+use lab::curves::{counted, lasting};
 use lab::design::PROBE;
 use lab::executable::Executable;
 use lab::experiment::Experiment;
@@ -24,7 +25,7 @@ use lab::subject::{self, Kind, quoted};
 use lab::testbed;
 
 use super::progress::Progress;
-use super::{OTHER_BUILD, report, setup};
+use super::{DRY_RUN, OTHER_BUILD, report, setup};
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
@@ -87,13 +88,21 @@ fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 impl Asked<'_> {
-    /// What it measures first.
-    fn begin(&self, setup: &Setup) -> Vec<Spec> {
+    /// What is left to measure: what it is of, what can be said of it now, and about how long
+    /// takes what cannot, in seconds.
+    fn left(&self, setup: &Setup, points: &[Point]) -> Vec<(&str, Vec<Spec>, f64)> {
         match self {
             Self::Experiments(all) => {
-                all.iter().flat_map(|of| schedule::missing(of, setup, &[]).0).collect()
+                let left = |of: &&'static Experiment| {
+                    let (specs, later_s) = schedule::missing(of, setup, points);
+                    (of.name, specs, later_s)
+                };
+                all.iter().map(left).collect()
             }
-            Self::Again { specs, .. } => specs.clone(),
+            Self::Again { specs, .. } => {
+                let known = Known::of(points).tried(setup.attempts);
+                vec![("again", schedule::left(specs, &known), 0.0)]
+            }
         }
     }
 
@@ -113,7 +122,7 @@ impl Asked<'_> {
     }
 
     /// The page of what came of it.
-    fn write(&self, results: &Results, dir: &Path) -> Result<(), Failure> {
+    fn write(&self, results: &Results, dir: &Path) -> Result<String, Failure> {
         match self {
             Self::Experiments(_) => report::write(&[(dir, results)], dir),
             Self::Again { of, first, .. } => report::write(&[(of, first), (dir, results)], dir),
@@ -129,9 +138,20 @@ fn perform(
 ) -> Result<ExitCode, Failure> {
     let own_dir = PathBuf::from("weir-lab").join(lab::now().replace(':', ""));
     let dir = directory(flags, "dir", own_dir)?;
-    let sites = directory(flags, "sites", PathBuf::from("weir-lab/sites"))?;
+    if flags.get_flag(DRY_RUN) {
+        let results = Results::read(&dir)?;
+        judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
+        return Ok(crate::shown(&lengths(&asked.left(&run.setup, &results.points))));
+    }
+    // Who says where all goes finds nothing elsewhere.
+    let own_sites = match flags.contains_id("dir") {
+        true => dir.join("sites"),
+        false => PathBuf::from("weir-lab/sites"),
+    };
+    let sites = directory(flags, "sites", own_sites)?;
     // Before anything is made of what this machine will refuse.
-    asked.begin(&run.setup).iter().try_for_each(|spec| testbed::check(&spec.layout))?;
+    let begin = asked.left(&run.setup, &[]);
+    begin.iter().flat_map(|of| &of.1).try_for_each(|spec| testbed::check(&spec.layout))?;
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
@@ -154,9 +174,19 @@ fn perform(
     // Of what there is, also if it is not all.
     let written = asked.write(&results, &dir);
     // What ended the run is why there is no page, if there is none.
-    done.and(written)?;
-    crate::shown(&format!("{}\n", dir.join("index.html").display()));
+    crate::shown(&done.and(written)?);
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// How long each will take.
+fn lengths(left: &[(&str, Vec<Spec>, f64)]) -> String {
+    let line = |(name, specs, later_s): &(&str, Vec<Spec>, f64)| {
+        let later = if *later_s > 0.0 { ", then others that depend on these" } else { "" };
+        let points = counted(specs.len(), "point");
+        let takes = lasting(schedule::costs(specs) + later_s);
+        format!("{name} takes about {takes}: {points}{later}\n")
+    };
+    left.iter().map(line).collect()
 }
 
 /// Whether a run may go on where others were.

@@ -190,6 +190,9 @@ fn the_list_names_all_there_is() {
     for experiment in lab::experiments::EXPERIMENTS {
         assert!(names.contains(&experiment.name), "{}: {}", experiment.name, list.output);
     }
+    let lengths =
+        list.output.lines().filter(|line| line.starts_with("   ") && line.contains(" about "));
+    assert_eq!(lengths.count(), lab::experiments::EXPERIMENTS.len(), "{}", list.output);
     for (name, kind) in subject::all() {
         assert!(names.contains(&name), "{name}: {}", list.output);
         let Kind::Peer(peer) = kind else { continue };
@@ -199,4 +202,34 @@ fn the_list_names_all_there_is() {
         };
         assert!(list.output.contains(&here), "{here}: {}", list.output);
     }
+}
+
+/// Neither the machine nor the disk is touched.
+#[test]
+fn a_dry_run_says_how_long_it_takes_and_makes_nothing() {
+    let lab = Lab::new();
+    let arguments = ["lab", "run", "capacity", "step", "--subject", "sped", "--dry-run"];
+    let told = ended(weir(&arguments).current_dir(lab.home()));
+    assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = told.output.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", told.output);
+    assert!(
+        lines[0].starts_with("capacity takes about 2 minutes: 1 point, then others"),
+        "{lines:?}"
+    );
+    assert!(lines[1].starts_with("step takes about "), "{lines:?}");
+    is_empty(&lab);
+}
+
+#[test]
+fn a_run_whose_place_is_given_makes_nothing_elsewhere() {
+    let lab = Lab::new();
+    let arguments = ["lab", "run", "step", "--loopback", "--subject", "sped", "--dir", "here"];
+    let mut command = weir(&[&arguments[..], &BRIEF].concat());
+    let ran = ended(command.current_dir(lab.home()));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    let entries = fs::read_dir(lab.home()).expect("a directory");
+    let names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(names, ["here"]);
+    assert!(lab.home().join("here/sites/one-packet").is_dir());
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -134,7 +135,7 @@ fn a_short_run_is_told_whole() {
     let ran = lab.run(&[&["step", "--subject", "sped:backlog=64"][..], &BRIEF].concat());
     // Points of a busy machine may be invalid.
     assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
-    assert_eq!(ran.output, format!("{}\n", lab.dir().join("index.html").display()));
+    is_answered(&ran.output, &lab.dir());
     for line in ran.errors.lines() {
         assert!(line.starts_with("weir: sped:backlog=64 "), "{line}");
         assert!(line.chars().count() <= 200, "{line}");
@@ -145,6 +146,7 @@ fn a_short_run_is_told_whole() {
     for point in &results.points {
         assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
         assert!(point.counters.contains_key("replies"), "{:?}", point.counters);
+        assert!(point.ignored.is_empty(), "{:?}", point.ignored);
     }
     results.points.iter().for_each(adds_up);
     is_page_whole(&lab, &results);
@@ -191,6 +193,16 @@ fn a_run_is_asked_again() {
     assert!(words(&page).contains("step, done twice"), "{page}");
 }
 
+/// First what came out, and last where the page is.
+fn is_answered(output: &str, dir: &Path) {
+    let last = format!("\n\n{}\n", dir.join("index.html").display());
+    assert!(output.ends_with(&last), "{output}");
+    let page = words(&fs::read_to_string(dir.join("index.md")).expect("a page"));
+    let answer = words(output.trim_end_matches(&last));
+    assert!(answer.contains(" verification, ") && answer.contains(" not count"), "{answer}");
+    assert!(page.contains(&answer), "{answer}: {page}");
+}
+
 /// No part of what a point cost is told twice, or as more than there was.
 fn adds_up(point: &Point) {
     let (cost, load) = (point.cost, point.load.as_ref().expect("a load"));
@@ -210,7 +222,7 @@ fn is_drawn_again(lab: &Lab) {
     let mut report = weir(&["lab", "report"]);
     let told = ended(report.arg(&dir).arg("--out").arg(&other));
     assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
-    assert_eq!(told.output, format!("{}\n", other.join("index.html").display()));
+    is_answered(&told.output, &other);
     let files = |dir: &Path| {
         let entries = fs::read_dir(dir).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
@@ -407,6 +419,35 @@ fn a_server_that_drops_large_files_is_found_out() {
         Verdict::Invalid(_) => {}
         Verdict::Good => panic!("it passes, though {}", found.words),
     }
+}
+
+/// In the place of nginx: it takes its address and its site from the settings, and nothing else.
+#[test]
+fn a_server_that_ignores_its_knob_is_told() {
+    let lab = Lab::new();
+    let bin = lab.home().join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    let script = format!(
+        "#!/bin/sh\n\
+         case $1 in -v) echo 'nginx version: nginx/9.9.9' >&2; exit;; esac\n\
+         for settings; do :; done\n\
+         listen=$(sed -n 's/.* listen \\([^ ]*\\) .*/\\1/p' \"$settings\")\n\
+         root=$(sed -n 's/.* root \"\\(.*\\)\";/\\1/p' \"$settings\")\n\
+         exec {} right \"$listen\" \"$root\"\n",
+        example("lab", "wrong").display()
+    );
+    fs::write(bin.join("nginx"), script).expect("a script");
+    fs::set_permissions(bin.join("nginx"), fs::Permissions::from_mode(0o755)).expect("its mode");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let mut command =
+        lab.command(&[&["step", "--subject", "nginx:backlog=64"][..], &BRIEF].concat());
+    let ran = ended(command.env("PATH", path));
+    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    for point in lab.results().points {
+        assert_eq!(point.ignored.len(), 1, "{:?}", point.ignored);
+    }
+    let page = lab.page();
+    assert!(page.contains("nginx:backlog=64 ignores its knob: backlog is "), "{page}");
 }
 
 #[test]

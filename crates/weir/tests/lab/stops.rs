@@ -35,7 +35,7 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     let told = "weir: stopped; what was measured is kept";
     assert_eq!(stopped.errors.lines().last(), Some(told), "{}", stopped.errors);
     assert!(lab.page().contains("Measured from"));
-    let (whole, how) = ("This is not whole: ", "To go on: weir lab run ");
+    let (whole, how) = ("Not finished: ", "To go on: weir lab run ");
     assert!(lab.page().contains(whole) && lab.page().contains(how), "{}", lab.page());
     let before = lab.results();
     assert!(!before.points.is_empty() && !lab.has_scratch());

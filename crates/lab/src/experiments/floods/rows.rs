@@ -82,11 +82,11 @@ pub(super) const FLOODS: [Flood; 9] = [
         name: "flood-patience-15",
         title: "A flood of clients who wait 15 seconds",
         question: "does a server keep what it can do in a flood of clients who wait 15 seconds?",
-        says: "A queue in which clients wait so long would take half a minute to fill, and more \
-               clients than one machine can hold. It has four seconds here before anything is \
-               measured, so that who waits longer than that is not seen. Who is refused comes \
-               again after 1, 3 and 7 seconds; so the flood goes on for 15 seconds behind what is \
-               measured, and each point is measured once.",
+        says: "A queue in which clients wait so long takes half a minute to fill, and more \
+               clients than one machine can hold. Here it has four seconds before anything is \
+               measured, so longer waits are not seen. Clients that are refused come again after \
+               1, 3 and 7 seconds. So the flood goes on for 15 seconds after what is measured, \
+               and each point is measured once.",
         patience_s: 15.0,
         filling_max_s: 4.0,
         quota_percent: Some(4),
@@ -109,10 +109,9 @@ pub(super) const FLOODS: [Flood; 9] = [
         name: "flood-sessions",
         title: "A flood of sessions",
         question: "in a flood of sessions, how many of those let in are finished?",
-        says: "Sessions of SPECweb99 with 7 requests on the average, over one connection each; \
-               users think 0.03 times as long as the benchmark's, so that a session is over in \
-               less than a second where nobody has to wait. What a server is worth to them is how \
-               many they finish.",
+        says: "Sessions of SPECweb99 with 7 requests on average, over one connection each. Users \
+               think 0.03 times as long as the benchmark's, so that without waiting a session is \
+               over in less than a second. What counts is how many sessions are finished.",
         ignores: &["workload"],
         asks: Asks::Sessions,
         quota_percent: Some(20),
@@ -122,10 +121,10 @@ pub(super) const FLOODS: [Flood; 9] = [
         name: "flood-kept",
         title: "A flood beside clients who stay",
         question: "does a server keep what it can do in a flood beside 4,000 clients who stay?",
-        says: "Beside the flood 4,000 clients keep a connection each and rest five seconds on the \
+        says: "Beside the flood 4,000 clients keep a connection each and rest five seconds on \
                average before they ask again, also while the capacity is looked for. They begin \
-               in the middle of their rests, five seconds before the warm-up: not all of them are \
-               there when it is measured.",
+               in the middle of their rests, five seconds before the warm-up, so not all of them \
+               are there at once.",
         beside: Some(who_stay),
         ..AS_FLOOD
     },
@@ -134,9 +133,10 @@ pub(super) const FLOODS: [Flood; 9] = [
         title: "A flood beside slow readers",
         question: "does a server keep what it can do in a flood beside 2,000 slow readers?",
         says: "The capacity and each rate are measured without slow readers; then each rate is \
-               asked for again beside 2,000 clients who take 4 KiB in a second of a file of 5 MB, \
-               and give up after eight. They come all at once, a second before the warm-up: a \
-               short queue lets in fewer, as the connections open tell, and has less to do.",
+               asked for again beside 2,000 clients who take 4 KiB in a second of a file of 5 \
+               MB, and give up after eight. They come all at once, a second before the warm-up. \
+               A short queue lets in fewer of them (see the connections open), so that server \
+               has less to do.",
         beside: Some(slow_readers),
         is_compared: true,
         multiples: &[0.9, 2.0],
@@ -147,8 +147,8 @@ pub(super) const FLOODS: [Flood; 9] = [
         title: "A flood for what is in memory, beside misses",
         question: "does a server keep what it can do in a flood beside those who want the disk?",
         says: "The flood asks for one small file, which is in memory. Beside it 32 clients in a \
-               closed loop ask for SPECweb99's files, of which five eighths are in memory at most, \
-               and a slow disk has the others, also while the capacity is looked for.",
+               closed loop ask for SPECweb99's files, also while the capacity is looked for. At \
+               most five eighths of these are in memory; the others are on a slow disk.",
         subjects: &["sped", "amped", "mt", "proactor"],
         has_disk: true,
         beside: Some(misses),
@@ -159,7 +159,8 @@ pub(super) const FLOODS: [Flood; 9] = [
         name: "flood-whole",
         title: "A flood for a server with a whole processor",
         question: "does a server with a whole processor keep what it can do in a flood?",
-        says: "Without a quota one client may be the limit: what it could not ask for is told.",
+        says: "Without a quota one client may be the limit: the page says what it could not ask \
+               for.",
         quota_percent: None,
         ..AS_FLOOD
     },

@@ -31,7 +31,7 @@ pub(super) fn sessions(design: &Design, known: &Known<'_>) -> Table {
     head.extend([&metric::FINISHED, &metric::FINISHED_SHARE].map(Metric::heading));
     head.extend(["finished, % of the capacity", promised::OF_BEST].map(String::from));
     Table {
-        title: String::from("Sessions: who was let in is to be served to the end"),
+        title: String::from("Sessions: clients that were let in should be served to the end"),
         head,
         rows: each(design, row),
         notes: vec![curves::MARKS.into()],
@@ -78,8 +78,8 @@ pub(super) fn not_offered(design: &Design, known: &Known<'_>) -> Vec<String> {
         let last = cell.in_vain().into_iter().rfind(|point| point.verdict.is_by_client())?;
         let offered = (metric::OFFERED.of)(last).map_or_else(|| NONE.into(), number);
         Some(vec![format!(
-            "{of}: the clients could not ask for {multiple} times its capacity as they should \
-             have; they came to {offered} requests/s ({}).",
+            "{of}: the clients did not reach {multiple} times its capacity; they asked for \
+             {offered} requests/s ({}).",
             last.verdict
         )])
     };
