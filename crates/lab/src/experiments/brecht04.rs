@@ -102,13 +102,11 @@ impl Server {
 
 fn basis(of: &Subject) -> Subject {
     let server = SERVERS.iter().find(|server| server.name == of.name);
-    server.map_or_else(
-        || of.clone(),
-        |server| match of.knobs.get(LIMIT) {
-            Some(limit) if limit == AUTO => server.with(server.original),
-            _ => with_knob(of, LIMIT, server.original),
-        },
-    )
+    let Some(server) = server else { return of.clone() };
+    match of.knobs.get(LIMIT) {
+        Some(limit) if limit == AUTO => server.with(server.original),
+        _ => with_knob(of, LIMIT, server.original),
+    }
 }
 
 /// The design of an experiment, on machines of which the server's processes have so much.
@@ -212,7 +210,6 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
             let name = server.map_or(it.0, |server| server.legend);
             (format!("{name}-{}", capital(it.1)), at(design, known, it, claim.at))
         };
-        let (a, b) = (of(claim.of), of(claim.to));
         let at = match claim.at {
             At::Load(multiple) => format!(" at {multiple} of the capacity"),
             At::Peak => String::from(" at its peak"),
@@ -223,9 +220,9 @@ fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comp
             says: claim.says,
             metric: claim.metric,
             at,
-            one: a,
+            one: of(claim.of),
             beside: Beside::Every,
-            others: vec![b],
+            others: vec![of(claim.to)],
         }
     };
     claim::judged(&there.map(compared).collect::<Vec<_>>())
