@@ -23,7 +23,7 @@ const ALIKE_SHARE: f64 = 0.10;
 /// What a verdict takes, for readers of a page.
 pub const HOW_SURE: &str = "\
     A ratio is that of the medians, and its 95 % interval stands in brackets. Repeats of the same \
-    number are a pair; one repeat tells nothing. A yes or a no takes three pairs, medians that are \
+    number are a pair; one repeat says nothing. A yes or a no takes three pairs, medians that are \
     more than 5 % apart, and an interval on one side of 1; to be alike takes an interval within \
     10 %. The more rows there are, the more of them would be wrong by chance: so the intervals \
     that decide are wider than those shown (Holm's correction), and in 19 of 20 tables no verdict \
@@ -176,7 +176,7 @@ impl Claim<'_> {
         }
         let ratio = Ratio::of(&self.pairs(other), compare::MISSED_SHARE);
         let times = ratio.map_or_else(|| number(a / b), |ratio| ratio_text(&ratio));
-        let nothing = if ratio.is_none() { "; one repeat tells nothing" } else { "" };
+        let nothing = if ratio.is_none() { "; one repeat says nothing" } else { "" };
         format!("{what}: {one} is {times} times {other_name}: {a_text} and {b_text}{unit}{nothing}")
     }
 }

@@ -236,7 +236,7 @@ fn shares_of_one_look_tell_nothing() {
         let rows = &sections[0].comparisons;
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].agrees, expected, "{}", rows[0].here);
-        let is_once = rows[0].here.ends_with("; one repeat tells nothing");
+        let is_once = rows[0].here.ends_with("; one repeat says nothing");
         assert_eq!(is_once, repeats == 1, "{}", rows[0].here);
     }
 }
