@@ -136,7 +136,7 @@ impl Claim<'_> {
         let is_known = |of: &Side<'_>| self.median(of).is_some();
         let open = names(&|of, told| is_known(of) && told == Agreement::Open);
         let silent = names(&|of, _| !is_known(of));
-        for (what, names) in [("not told from it", open), ("without figures that count", silent)] {
+        for (what, names) in [("too close to call", open), ("without figures that count", silent)] {
             let is_good = self.one.1.is_some_and(Cell::is_good);
             if self.others.len() > 1 && is_good && !names.is_empty() {
                 here += &format!("; {what}: {}", names.join("; "));
@@ -155,7 +155,8 @@ impl Claim<'_> {
             .map(|of| of.0.as_str())
             .collect();
         if !failed.is_empty() {
-            return format!("{} failed verification: it tells nothing", failed.join(", and "));
+            let failed = failed.join(", and ");
+            return format!("{failed} failed verification: its figures do not count");
         }
         match both.map(|of| self.median(of)) {
             [Some(a), Some(b)] => self.figures(other, (a, b)),

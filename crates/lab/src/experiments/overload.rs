@@ -2,7 +2,7 @@
 
 use super::frame;
 use crate::compare::{self, Ratio};
-use crate::curves::{self, counted, number, ratio_text};
+use crate::curves::{self, counted, number};
 use crate::design::Design;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -124,19 +124,24 @@ fn first(ranked: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
     let passed = ranked.iter().filter(|(_, kept)| kept.failed.is_none());
     let passed: Vec<&(&Subject, Kept<'_, '_>)> = passed.collect();
     let [(first, a), (second, b), ..] = passed.as_slice() else { return None };
-    let repeats = a.cell.points().count().min(b.cell.points().count());
-    let repeats = counted(repeats, "repeat");
-    let at = format!("At {most} times the capacity");
-    Some(if frame::nearly_first(&metric::GOODPUT, &[Some(a.cell), Some(b.cell)])[1] {
-        format!("{at} {first} and {second} are too close to say who is first ({repeats} of each).")
-    } else {
-        let pairs = a.cell.pairs(b.cell, &metric::GOODPUT);
-        let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
-        let of_second = match ratio.filter(|_| b.good > 0.0) {
-            Some(ratio) => format!("with {} times the replies of {second}", ratio_text(&ratio)),
-            None => format!("and {second} answers nothing"),
-        };
-        format!("{at} {first} is first, {of_second} ({repeats} of each).")
+    let cells: Vec<_> = passed.iter().map(|(_, kept)| Some(kept.cell)).collect();
+    let near = frame::nearly_first(&metric::GOODPUT, &cells);
+    let near = passed.iter().zip(near).filter(|(_, is_near)| *is_near);
+    let near: Vec<String> = near.map(|((of, _), _)| of.to_string()).collect();
+    let pairs = a.cell.pairs(b.cell, &metric::GOODPUT);
+    let repeats = counted(pairs.len(), "repeat");
+    let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
+    Some(match ratio.filter(|_| near.is_empty()) {
+        Some(ratio) => format!(
+            "At {most} times the capacity {first} is first: it answers {} times as much as \
+             {second} ({repeats} of each).",
+            curves::ratio_text(&ratio)
+        ),
+        None => format!(
+            "At {most} times the capacity nobody is clearly first. {first} answers most; too \
+             close to call: {} ({repeats} of each).",
+            near.join(", ")
+        ),
     })
 }
 

@@ -149,7 +149,7 @@ fn a_terminal_has_the_answer_why_points_do_not_count_and_what_to_do() {
             &["capacity"],
             &|_| Verdict::Good,
             &[
-                "At 2 times the capacity sped and mt are too close to say who is first (1 repeat",
+                "sped answers most; too close to call: mt (1 repeat of each).",
                 "sped: 900 replies/s at its capacity",
                 "0 that do not count.",
             ],
