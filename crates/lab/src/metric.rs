@@ -208,7 +208,7 @@ pub const CLIENT_BUSY: Metric = metric("client's processors at work", "%", |poin
 });
 
 /// The same of the server's for the network alone: packets received, timers. Of ticks, see
-/// [`Processors`](crate::vitals::Processors).
+/// [`Processors`].
 pub const SOFTIRQ: Metric = metric("server's processors at work for the network", "%", |point| {
     let vitals = point.vitals.as_ref()?;
     percent_of_processors(vitals, &vitals.server, |of| of.softirq_us)
