@@ -55,7 +55,10 @@ fn without_a_source_nothing_is_sent() {
 fn nobody_is_sent_more_than_a_host_of_ones_own_can_bear() {
     let syns = |per_s| Some(Syns { per_s, are_forged: true });
     let rows = [
-        (Layout { syns: syns(1), is_loopback: true, ..Layout::default() }, "a host of one's own"),
+        (
+            Layout { syns: syns(1), is_loopback: true, ..Layout::default() },
+            "need hosts of their own",
+        ),
         (Layout { syns: syns(SYNS_PER_S_MAX + 1), ..Layout::default() }, "200,000/s at most"),
     ];
     for (layout, expected) in rows {

@@ -122,6 +122,8 @@ const ROWS: &[Row] = &[
     ("hgrm", "a", Ok("a")),
     ("records", "a", Ok("a")),
     ("records", "-", Err("has to be a file; it is --json that knows the standard output")),
+    ("begins", "a", Ok("a")),
+    ("begins", "-", Err("has to be a file; it is --json that knows the standard output")),
 ];
 
 #[test]
