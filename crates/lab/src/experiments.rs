@@ -18,6 +18,7 @@ mod jaws97_protocol;
 mod jaws97_threads;
 mod jaws97_whitebox;
 mod overload;
+mod parameters;
 mod pariag07_architectures;
 mod pariag07_processes;
 mod pariag07_profile;
@@ -59,6 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     idle::EXPERIMENT,
     ablation::EXPERIMENT,
     tune::EXPERIMENT,
+    parameters::EXPERIMENT,
     brecht04_one_packet::EXPERIMENT,
     brecht04_specweb99::EXPERIMENT,
     pariag07_processes::EXPERIMENT,

@@ -16,6 +16,7 @@ mod calendar;
 pub mod claim;
 pub mod closed;
 pub mod compare;
+pub mod costs;
 pub mod curves;
 pub mod design;
 pub mod executable;

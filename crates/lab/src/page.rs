@@ -37,6 +37,8 @@ pub struct Section {
     pub excluded: Vec<String>,
     /// So that a reader can do the same by hand.
     pub commands: Vec<String>,
+    /// What other programs are to read, beside the page: names and texts.
+    pub files: Vec<(String, String)>,
 }
 
 /// What a figure of a paper shows, and what was measured here.

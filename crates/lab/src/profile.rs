@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 
 mod calls;
+mod costs;
 mod shares;
 mod symbols;
 mod tasks;
@@ -29,6 +30,9 @@ pub enum Kind {
     Calls,
     /// Where the processor's time goes, by the categories of Pariag07 table 1.
     Shares,
+    /// What single steps cost on the server's processor, before the load comes
+    /// ([`COSTS`](crate::costs::COSTS)).
+    Costs,
 }
 
 /// Names of the tools that are installed here, with their versions.
@@ -42,6 +46,8 @@ pub fn versions() -> BTreeMap<String, String> {
 /// Who is looked at, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
+    /// This program, which times single steps in a process of their own.
+    pub executable: PathBuf,
     /// The server's processes. Those that they have started, or start meanwhile, belong to them.
     pub pids: Vec<u32>,
     /// The numbers of the server's processors; none: all of the machine's.
@@ -63,6 +69,7 @@ pub struct Profiler {
 enum Tool {
     Calls(calls::Tracer),
     Shares(shares::Recorder),
+    Costs(BTreeMap<String, f64>),
 }
 
 /// What was seen.
@@ -84,6 +91,8 @@ pub enum Seen {
     Calls(Calls),
     /// Of [`Kind::Shares`].
     Shares(Shares),
+    /// Of [`Kind::Costs`], by name.
+    Costs(BTreeMap<String, f64>),
 }
 
 impl Profiler {
@@ -95,6 +104,7 @@ impl Profiler {
         let tool = match kind {
             Kind::Calls => Tool::Calls(calls::Tracer::start(target)?),
             Kind::Shares => Tool::Shares(shares::Recorder::start(target)?),
+            Kind::Costs => Tool::Costs(costs::measured(target)?),
         };
         Ok(Self { tool })
     }
@@ -107,6 +117,9 @@ impl Profiler {
         match self.tool {
             Tool::Calls(tracer) => tracer.finish(),
             Tool::Shares(recorder) => recorder.finish(pids),
+            Tool::Costs(costs) => {
+                Ok(Profile { window_us: 0, faults: Vec::new(), seen: Seen::Costs(costs) })
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `weir lab`: flags to experiments.
 
+mod cost;
 mod floor;
 mod list;
 mod progress;
@@ -23,6 +24,7 @@ const STOPPED: u8 = 130;
 pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
         Some(("again", flags)) => run::again(flags),
+        Some(("cost", flags)) => cost::cost(flags),
         Some(("floor", flags)) => floor::floor(flags),
         Some(("list", _)) => list::list(),
         Some(("report", flags)) => report::report(flags),
@@ -53,6 +55,7 @@ pub(crate) fn command() -> Command {
                 .arg(of.help("Where weir lab has put that run"))
                 .args(of_places()),
         )
+        .subcommand(cost::command())
         .subcommand(floor::command())
         .subcommand(Command::new("list").about("What can be asked, and what can be measured"))
         .subcommand(

@@ -160,6 +160,7 @@ impl Client<'_> {
     /// Who is looked at, from this side.
     pub(super) fn target(&self, running: &Running) -> Target {
         Target {
+            executable: self.executable.into(),
             pids: running.pids(),
             processors: self.testbed.server.placement.processors.clone(),
             own_processors: self.testbed.client.placement.processors.clone(),

@@ -87,7 +87,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 measured_s: looked.point.figures().map(|of| of.measured_s).filter(|s| *s > 0.0),
                 is_failed: looked.is_failed,
             }),
-            Seen::Shares(_) => None,
+            Seen::Shares(_) | Seen::Costs(_) => None,
         })
         .collect();
     let names = calls.iter().map(|of| of.name.clone()).collect();

@@ -196,7 +196,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                 let Looked { of, point, is_failed, .. } = looked;
                 Some(Told { of, point, shares, is_failed })
             }
-            Seen::Calls(_) => None,
+            Seen::Calls(_) | Seen::Costs(_) => None,
         })
         .collect();
     let names = shares.iter().map(|told| told.of.label());

@@ -49,6 +49,7 @@ fn profile(kind: Kind) -> Profile {
             percent: Part::ALL.iter().map(|part| (*part, 1.0)).collect(),
             ..Shares::default()
         }),
+        Kind::Costs => Seen::Costs([(String::from("accept"), 1_000.0)].into()),
     };
     Profile { window_us: 1, faults: Vec::new(), seen }
 }

@@ -1,0 +1,189 @@
+//! What does each step of a request cost here? The input of a simulator, as Choi05 table 3 has it
+//! of Flash, and what that table leaves out.
+//!
+//! Two ways: a step that the kernel performs is timed by itself ([`COSTS`]); what an architecture
+//! adds is the difference between two loads of which one has more of it, or between two settings.
+
+mod cases;
+mod toml;
+
+use cases::{CASES, Case, FROM_LOADS, FromLoads};
+
+use crate::costs::COSTS;
+use crate::curves::{self, number};
+use crate::design::Plan;
+use crate::experiment::Experiment;
+use crate::known::{Known, Spread};
+use crate::page::{Section, Table};
+use crate::profile::{Kind, Seen};
+use crate::setup::Setup;
+use crate::spec::Spec;
+use crate::subject::Subject;
+
+use super::frame;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "parameters",
+    paper: "Choi05 table 3",
+    is_as_in_papers: false,
+    question: "what does each step of a request cost here?",
+    ignores: &["workload", "quota"],
+    plan,
+    sections,
+};
+
+/// Whom steps are timed beside: somebody has to listen.
+const IDLER: &str = "floor-readiness";
+
+const STAGE: &str = "parameters";
+
+/// One of them, with what it was measured by.
+struct Parameter {
+    /// `accept`, `sped.connection`.
+    name: String,
+    unit: &'static str,
+    is: &'static str,
+    value: Spread,
+    command: String,
+}
+
+/// Weir's architectures, each by its own name.
+fn subjects(setup: &Setup) -> Vec<Subject> {
+    let names: Vec<&str> = servers::architectures::ARCHITECTURES.iter().map(|of| of.name).collect();
+    setup.subjects(&names)
+}
+
+fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
+    let idler: Subject = IDLER.parse().expect("a floor");
+    let once = CASES.iter().flat_map(|case| {
+        let specs = subjects(setup).into_iter().map(|of| spec(setup, case, &of));
+        specs.collect::<Vec<_>>()
+    });
+    let costs = Spec { profile: Some(Kind::Costs), ..spec(setup, &CASES[0], &idler) };
+    let once: Vec<Spec> = once.chain([costs]).collect();
+    let again = |repeat| once.iter().map(move |spec| Spec { repeat, ..spec.clone() });
+    Plan { specs: (0..setup.repeats(5)).flat_map(again).collect(), later_s: 0.0 }
+}
+
+/// A case of a subject; knobs that it does not take are left as they are.
+fn spec(setup: &Setup, case: &Case, of: &Subject) -> Spec {
+    let mut subject = of.clone();
+    for (knob, value) in case.knobs {
+        let mut with = subject.clone();
+        with.knobs.insert((*knob).into(), (*value).into());
+        if with.judge().is_ok() {
+            subject = with;
+        }
+    }
+    Spec {
+        experiment: EXPERIMENT.name.into(),
+        stage: STAGE.into(),
+        subject,
+        load: case.load(setup),
+        layout: frame::joined(setup, None),
+        factors: Default::default(),
+        repeat: 0,
+        profile: None,
+    }
+}
+
+/// All that is known, in the order of a request; then architecture by architecture.
+fn parameters(setup: &Setup, known: &Known<'_>) -> Vec<Parameter> {
+    let mut all = timed(known);
+    for of in subjects(setup) {
+        all.extend(FROM_LOADS.iter().filter_map(|row| of_loads(setup, known, &of, row)));
+    }
+    all
+}
+
+fn timed(known: &Known<'_>) -> Vec<Parameter> {
+    let cells = known.cells(EXPERIMENT.name, STAGE);
+    let points: Vec<_> = cells.flat_map(|cell| cell.points()).collect();
+    let of = |name: &str| {
+        let values = points.iter().filter_map(|point| match &point.profile {
+            Some(Ok(profile)) => match &profile.seen {
+                Seen::Costs(costs) => costs.get(name).copied(),
+                Seen::Calls(_) | Seen::Shares(_) => None,
+            },
+            _ => None,
+        });
+        Spread::of(values.collect())
+    };
+    let parameter = |cost: &crate::costs::Cost| {
+        Some(Parameter {
+            name: cost.name.into(),
+            unit: cost.unit,
+            is: cost.is,
+            value: of(cost.name)?,
+            command: format!("weir lab cost {}", cost.name),
+        })
+    };
+    COSTS.iter().filter_map(parameter).collect()
+}
+
+/// By repeat, so that what disturbs two neighbours alike is in none of it.
+fn of_loads(setup: &Setup, known: &Known<'_>, of: &Subject, row: &FromLoads) -> Option<Parameter> {
+    let cell = |case: &Case| known.cell(&spec(setup, case, of));
+    let (more, less) = (cell(row.more)?, row.less.map(cell));
+    // A case whose knobs this architecture does not take is the other one.
+    if row.less.is_some_and(|less| spec(setup, less, of).key() == more.spec.key()) {
+        return None;
+    }
+    let values = more.points().filter(|point| point.verdict.is_good()).filter_map(|point| {
+        let more = (row.of)(point)?;
+        let Some(cell) = less else { return Some(more / row.share) };
+        let mut others = cell?.points().filter(|other| other.verdict.is_good());
+        let other = others.find(|other| other.spec.repeat == point.spec.repeat)?;
+        Some((more - (row.of)(other)?) / row.share)
+    });
+    Some(Parameter {
+        name: format!("{of}.{}", row.name),
+        unit: row.unit,
+        is: row.is,
+        value: Spread::of(values.collect())?,
+        command: more.points().next()?.commands.load.clone(),
+    })
+}
+
+fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
+    let parameters = parameters(setup, known);
+    let row = |of: &Parameter| {
+        let Spread { median, range, count, .. } = &of.value;
+        let told = format!("{} ({} to {})", number(*median), number(range.0), number(range.1));
+        vec![of.name.clone(), told, of.unit.into(), count.to_string(), of.is.into()]
+    };
+    let head = ["parameter", "median (lowest to highest)", "unit", "repeats", "what it is"];
+    let table = Table {
+        title: String::from("Parameters"),
+        head: head.map(String::from).into(),
+        rows: parameters.iter().map(row).collect(),
+        notes: vec![String::from(
+            "A difference of two loads that is within their noise may be below 0.",
+        )],
+    };
+    let files = vec![(String::from("parameters.toml"), toml::text(&parameters))];
+    vec![Section {
+        question: question(),
+        tables: vec![table],
+        files: if parameters.is_empty() { Vec::new() } else { files },
+        ..frame::section(&EXPERIMENT, "What steps cost", known, &subjects(setup))
+    }]
+}
+
+fn question() -> Vec<String> {
+    let cases: Vec<String> =
+        CASES.iter().map(|case| format!("{}: {}", case.name, case.is)).collect();
+    vec![
+        String::from(
+            "What the kernel does in one call is timed in batches of that call, by a process that \
+             does nothing else, on the server's processor. What an architecture adds is processor \
+             time for a reply (the network's work included), or memory, by the difference of two \
+             loads in a closed loop, repeat by repeat; the server has a whole processor.",
+        ),
+        format!("The loads are: {}.", cases.join("; ")),
+        String::from(
+            "parameters.toml has the same for a simulator: each with its unit, its interval (from \
+             the lowest to the highest repeat) and the command that measures it.",
+        ),
+    ]
+}

@@ -1,0 +1,72 @@
+//! Parameters as TOML: a table for each, `[accept]` or `[sped.connection]`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::Parameter;
+use crate::known::Spread;
+
+/// The file, with the machine in front: on another one it says nothing.
+pub(super) fn text(parameters: &[Parameter]) -> String {
+    let mut text = String::from("# Measured by weir lab run parameters.\n\n[machine]\n");
+    let facts: BTreeMap<String, String> = load::machine::facts();
+    // Writing to memory does not fail.
+    for name in ["processor", "processors", "kernel"] {
+        if let Some(fact) = facts.get(name) {
+            let _ = writeln!(text, "{name} = {}", quoted(fact));
+        }
+    }
+    for Parameter { name, unit, is, value, command } in parameters {
+        let Spread { median, range: (low, high), count, .. } = value;
+        let name = name.split('.').map(key).collect::<Vec<_>>().join(".");
+        let _ = write!(
+            text,
+            "\n# {is}\n[{name}]\nvalue = {median:?}\nunit = {}\nlow = {low:?}\nhigh = {high:?}\n\
+             repeats = {count}\ncommand = {}\n",
+            quoted(unit),
+            quoted(command),
+        );
+    }
+    text
+}
+
+/// A bare key where it may be one.
+fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(is_bare) { name.into() } else { quoted(name) }
+}
+
+/// A basic string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => drop(write!(quoted, "\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_a_table() {
+        let value = Spread::of(vec![1.5, 2.0, 4.0]).expect("three values");
+        let of = |name: &str, command: &str| Parameter {
+            name: name.into(),
+            unit: "us",
+            is: "a step",
+            value,
+            command: command.into(),
+        };
+        let text = text(&[of("sped.request", "weir \"x\""), of("mt:threads=2.request", "y")]);
+        let expected = "# a step\n[sped.request]\nvalue = 2.0\nunit = \"us\"\nlow = 1.5\n\
+                        high = 4.0\nrepeats = 3\ncommand = \"weir \\\"x\\\"\"\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("\n[\"mt:threads=2\".request]\n"), "{text}");
+    }
+}
