@@ -52,17 +52,11 @@ fn design(flood: &Flood, setup: &Setup) -> Design {
     let (subjects, made_of) = rivals(setup, flood.subjects);
     let is_filled = setup.filling_max_s() > 0.0;
     Design {
-        experiment: flood.name,
-        subjects,
-        load: load(flood, setup),
-        layout: layout(flood, setup),
-        sweep_s: setup.seconds(rows::SECONDS),
-        sweep: &[0.8, 1.0, 1.2],
         multiples: flood.multiples,
-        sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(flood.repeats),
         made_of,
         filling_max_s: if is_filled { flood.filling_max_s } else { 0.0 },
+        ..Design::of(flood.name, setup, subjects, (load(flood, setup), layout(flood, setup)))
     }
 }
 

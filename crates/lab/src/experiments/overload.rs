@@ -99,10 +99,7 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
 /// figure: who failed verification.
 pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let most = design.multiples.last().copied().unwrap_or(1.0);
-    let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
-        if let Some(failed) = failed {
-            return format!("{of} failed verification {failed}: it tells nothing.");
-        }
+    let line = |(of, Kept { capacity, good, cell, .. }): (&Subject, Kept<'_, '_>)| {
         let p99 = cell.spread(&metric::P99).map_or_else(String::new, |p99| {
             format!(" and 99 of 100 of them come within {} ms", number(p99.median))
         });
@@ -114,7 +111,12 @@ pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
             number(100.0 * good / capacity)
         )
     };
-    ranked(design, known).into_iter().map(line).collect()
+    let failed = design.subjects.iter().filter_map(|of| {
+        let failed = frame::failed(design, known, of)?;
+        Some(format!("{of} failed verification {failed}: it tells nothing."))
+    });
+    let ranked = ranked(design, known).into_iter().filter(|(_, kept)| kept.failed.is_none());
+    ranked.map(line).chain(failed).collect()
 }
 
 /// What a subject answers at the highest load.

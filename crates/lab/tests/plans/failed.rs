@@ -1,9 +1,10 @@
 //! What is said of servers that fail verification: that they do, and nothing else.
 
-use lab::design::{OF_CAPACITY, PROBE, RATES, SWEEP};
+use lab::capacity::TRIES;
+use lab::design::{OF_CAPACITY, PROBE, RATES};
 use lab::experiment::Experiment;
-use lab::experiments::EXPERIMENTS;
 use lab::experiments::experiment;
+use lab::experiments::EXPERIMENTS;
 use lab::known::Known;
 use lab::page::{Agreement, Figure, Mark, Section};
 use lab::point::{Point, Verdict};
@@ -28,7 +29,7 @@ fn sections(of: &Experiment) -> Vec<Section> {
         let server = |_: &Spec, rate: Option<f64>| rate.map_or(own, |rate| own.min(rate));
         let mut point = point(spec, attempt, &server);
         point.profile = spec.profile.map(|kind| Ok(profile(kind)));
-        if ![PROBE, SWEEP].contains(&&*spec.stage) && spec.repeat + 1 == REPEATS {
+        if ![PROBE, TRIES].contains(&&*spec.stage) && spec.repeat + 1 == REPEATS {
             point.verdict = Verdict::Failed(vec![String::from("correct: wrong bytes")]);
         }
         Ok(point)
@@ -100,17 +101,17 @@ fn who_fails_verification_supports_nothing_and_is_shown_as_failed() {
 #[test]
 fn who_fails_at_one_rate_is_first_at_none() {
     let at_rate = (RATES, " failed verification at 0.9 of the capacity");
-    let in_sweep = (SWEEP, " failed verification in its sweep");
+    let in_tries = (TRIES, " failed verification in a try of its capacity");
     let none_of_these =
         |stage| (stage, "Who failed verification is none of these: sped:accept-limit=10.");
     let rows = [
         ("capacity", at_rate),
-        ("capacity", in_sweep),
+        ("capacity", in_tries),
         ("best", none_of_these(RATES)),
-        ("best", none_of_these(SWEEP)),
+        ("best", none_of_these(TRIES)),
         ("brecht04-one-packet", at_rate),
         ("pariag07-processes", at_rate),
-        ("pariag07-processes", in_sweep),
+        ("pariag07-processes", in_tries),
     ];
     for (name, (stage, expected)) in rows {
         let of = experiment(name).expect("an experiment of this name");
@@ -123,10 +124,10 @@ fn who_fails_at_one_rate_is_first_at_none() {
             let own = if is_best(spec) { 2_000.0 } else { 1_000.0 };
             rate.unwrap_or(own).min(own)
         });
-        let mut sweep = points.iter().filter(|point| point.spec.stage == SWEEP);
+        let mut sweep = points.iter().filter(|point| point.spec.stage == TRIES);
         let first = sweep.find(|point| is_best(&point.spec)).map(|point| point.spec.key());
         let is_it = |spec: &Spec| match stage {
-            SWEEP => Some(spec.key()) == first,
+            TRIES => Some(spec.key()) == first,
             _ => spec.stage == RATES && spec.factors[OF_CAPACITY] == 0.9,
         };
         for point in points.iter_mut().filter(|point| is_best(&point.spec) && is_it(&point.spec)) {
