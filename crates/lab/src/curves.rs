@@ -7,6 +7,7 @@ use load::units::grouped;
 use crate::capacity::{Capacity, RATE, TRIES, WhyNot};
 use crate::design::{Design, EQUAL, OF_CAPACITY, PROBE};
 use crate::known::{Cell, Known, Spread, Stability};
+use crate::limit;
 use crate::metric::{self, Metric};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
@@ -137,6 +138,7 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
     let mut head: Vec<String> =
         ["subject", "capacity, replies/s", "load, of it"].map(String::from).into();
     head.extend(metrics.iter().map(|metric| metric.heading()));
+    head.push(limit::HEADING.into());
     let mut rows = Vec::new();
     for of in &design.subjects {
         let capacity = design.capacity(known, of);
@@ -146,10 +148,11 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
             let Some(cell) = cell.filter(|cell| is_known(cell)) else { continue };
             let mut row = vec![of.to_string(), capacity.clone(), multiple.to_string()];
             row.extend(metrics.iter().map(|metric| told(cell, metric)));
+            row.push(limit::told(cell));
             rows.push(row);
         }
     }
-    let notes = vec![MARKS.into()];
+    let notes = vec![MARKS.into(), LIMITS.into()];
     Table { title: String::from("Capacity and load"), head, rows, notes }
 }
 
@@ -192,6 +195,14 @@ pub const MARKS: &str = "\
     Medians, with the lowest and the highest of the repeats in brackets. A cross marks what failed \
     verification; ~ what is unstable: at 0.9 of the capacity its quartiles are more than 5 % of \
     the median apart; ? what has fewer than three repeats to tell that by.";
+
+/// What stands beside a table with [`limit::told`].
+pub const LIMITS: &str = "\
+    A capacity lies between a rate of which 99 % was answered and one of which it was not, each in \
+    two of three tries; behind them stands how far they are from each other. A server was out of \
+    its processor where that was idle for less than 5 % of the time, and out of its quota where it \
+    used all of it up in 9 of 10 periods. One that is asked for more than its capacity and is out \
+    of neither has no overload: what it loses, it does not lose for want of processor time.";
 
 /// A cell of a table.
 #[must_use]

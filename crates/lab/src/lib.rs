@@ -27,6 +27,7 @@ pub mod floors;
 mod hearing;
 pub mod knobs;
 pub mod known;
+pub mod limit;
 pub mod metric;
 pub mod page;
 pub mod point;

@@ -28,7 +28,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Weir's own, and whom a reader may have now.
-const SUBJECTS: [&str; 10] = [
+pub(super) const SUBJECTS: [&str; 10] = [
     "sped",
     "amped",
     "mt",
@@ -193,8 +193,9 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
     });
     Some(format!(
         "Asked for twice what it can do, {who} is {of}: it still answers {} requests in a second \
-         in time, {} % of its capacity{p99}.{others}",
+         in time, {} % of its capacity{p99}{}.{others}",
         number(replies.median),
-        number(100.0 * replies.median / capacity)
+        number(100.0 * replies.median / capacity),
+        overload::no_overload(cell)
     ))
 }

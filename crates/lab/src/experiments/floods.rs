@@ -71,6 +71,7 @@ fn load(flood: &Flood, setup: &Setup) -> Load {
     match flood.asks {
         Asks::OnePacket => load,
         Asks::Sessions => rows::sessions(load),
+        Asks::SessionsAtOnce => rows::at_once(load),
     }
 }
 
@@ -124,7 +125,7 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     answer.extend(told::not_offered(&design, known));
     let promised = match flood.asks {
         Asks::OnePacket => promised::table(&design, known, promise(flood, &design)),
-        Asks::Sessions => told::sessions(&design, known),
+        Asks::Sessions | Asks::SessionsAtOnce => told::sessions(&design, known),
     };
     let compared = flood.is_compared.then(|| told::compared(flood, &design, known));
     let table = curves::table(&design, known, &METRICS);

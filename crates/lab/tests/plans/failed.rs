@@ -3,8 +3,8 @@
 use lab::capacity::TRIES;
 use lab::design::{OF_CAPACITY, PROBE, RATES};
 use lab::experiment::Experiment;
-use lab::experiments::experiment;
 use lab::experiments::EXPERIMENTS;
+use lab::experiments::experiment;
 use lab::known::Known;
 use lab::page::{Agreement, Figure, Mark, Section};
 use lab::point::{Point, Verdict};
