@@ -16,8 +16,8 @@ use crate::spec::Spec;
 use crate::tuning;
 
 /// All that the points of a run tell with a spread, in the order in which it was measured. What
-/// only led to other measurements is a hint, and so is what was measured too seldom for a spread; of
-/// the tries of a capacity the two rates between which it lies are asked again.
+/// only led to other measurements is a hint, and so is what was measured too seldom for a spread.
+/// Of the tries of a capacity the two rates between which it lies are asked again.
 #[must_use]
 pub fn specs(first: &Results) -> Vec<Spec> {
     let known = Known::of(&first.points);

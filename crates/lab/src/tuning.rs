@@ -51,7 +51,7 @@ pub struct Tuning {
 const SECONDS_MAX: f64 = 4.0;
 
 /// Rounds are left out, and the finalists are the best so far, where a search would take longer:
-/// the twenty minutes that somebody may wait for an answer, less the sweep before it.
+/// the twenty minutes that somebody may wait for an answer, less the tries before it.
 const SEARCH_MAX_S: f64 = 1_080.0;
 
 /// More repeats of the last comparison than of the finals: there are two, and all is told by them.

@@ -127,7 +127,7 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     self::design(setup, tuned).plan(known).after(plan)
 }
 
-/// About how long the searches take, and the sweeps of what they find.
+/// About how long the searches take, and the tries of what they find.
 const TUNING_S: f64 = 100.0;
 const TUNED_S: f64 = 60.0;
 

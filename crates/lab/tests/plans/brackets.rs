@@ -1,7 +1,17 @@
 //! Searches for a capacity, of servers that are noisy by a formula.
 
 use lab::bracket::{self, Bracket, Lost, Next, STEP, TRIES_MAX, Tries};
+use lab::capacity::is_answered;
+use lab::experiments::experiment;
+use lab::point::Point;
+use lab::schedule::missing;
+use lab::setup::Setup;
+use load::collector::results::Results;
+use load::record::Outcome;
+use measure::{Duration, Instant};
 use proptest::prelude::*;
+
+use super::model::{collected, point, record};
 
 /// What a search finds, and how many tries it takes. `answers` is told the rate.
 fn found(start: i32, mut answers: impl FnMut(f64) -> bool) -> (Next, usize) {
@@ -106,11 +116,11 @@ proptest! {
     }
 }
 
-/// What the estimate is of many searches: neither too high nor too low on the average, and near.
+/// Of many searches: neither too high nor too low on the average, and near.
 #[test]
 fn an_estimate_is_neither_raised_nor_lowered_by_chance() {
     const SEARCHES: u64 = 4_000;
-    // By noise: how far the average may be off, the spread of the estimates, and how many find none.
+    // By noise: how far the average may be off, the spread, and the share that find none.
     let rows = [(0.002, 0.005, 0.02, 0.0), (0.01, 0.005, 0.025, 0.0), (0.03, 0.01, 0.045, 0.01)];
     for (noise, off_max, spread_max, lost_max) in rows {
         let mut place = chances(7);
@@ -130,5 +140,41 @@ fn an_estimate_is_neither_raised_nor_lowered_by_chance() {
         let told = format!("noise {noise}: {mean:.4}, {spread:.4}, {lost:.4}");
         println!("{told}");
         assert!(mean.abs() <= off_max && spread <= spread_max && lost <= lost_max, "{told}");
+    }
+}
+
+/// A tenth of a second in which so many sessions of ten requests begin, of which so many are
+/// served to the end; in all others a request waits behind the end of the measured time.
+fn sessions(begun: u64, served: u64) -> Results {
+    const REQUESTS: u64 = 10;
+    collected(|collector| {
+        for number in 0..begun {
+            let waits_at = if number < served { REQUESTS } else { number % REQUESTS };
+            for place in 0..=waits_at.min(REQUESTS - 1) {
+                let at = Instant { ns: 50_000_000 + place * 1_000_000 };
+                let took_ms = if place == waits_at { 500 } else { 1 };
+                let times = (at, Duration::from_millis(took_ms));
+                collector.record(&record(
+                    number,
+                    place,
+                    place + 1 == REQUESTS,
+                    times,
+                    Outcome::Good,
+                ));
+            }
+        }
+    })
+}
+
+/// A server that is too slow for its sessions is asked for less: each waits for a reply before it
+/// asks for more. So its requests seem to be answered.
+#[test]
+fn sessions_are_answered_where_they_are_finished() {
+    let spec = missing(experiment("capacity").expect("it"), &Setup::default(), &[]).0.remove(0);
+    for (begun, served, expected) in [(1_000, 1_000, true), (1_000, 995, true), (1_000, 950, false)]
+    {
+        let load = Some(sessions(begun, served));
+        let point = Point { load, ..point(&spec, 0, &|_, _| 0.0) };
+        assert_eq!(is_answered(&point), expected, "{served} of {begun}");
     }
 }

@@ -2,7 +2,7 @@
 
 use lab::Failure;
 use lab::bracket;
-use lab::capacity::{RATE, TRIES, is_answered};
+use lab::capacity::{RATE, TRIES};
 use lab::design::{Design, EQUAL, OF_CAPACITY, PROBE, RATES, filled};
 use lab::experiment::Experiment;
 use lab::experiments::experiment;
@@ -15,7 +15,7 @@ use lab::spec::{Load, Spec};
 use lab::subject::Kind;
 use proptest::prelude::*;
 
-use super::model::{Server, point, sessions};
+use super::model::{Server, point};
 
 fn capacity() -> &'static Experiment {
     experiment("capacity").expect("an experiment of this name")
@@ -245,19 +245,6 @@ fn all_are_asked_at_the_same_rates() {
     assert_eq!(asked, expected);
     let section = (capacity().sections)(&setup, &Known::of(&points)).remove(0);
     assert!(section.tables.iter().any(|table| table.rows.len() == 6), "{:?}", section.tables);
-}
-
-/// A server that is too slow for its sessions is asked for less: each waits for a reply before it
-/// asks for more. So its requests seem to be answered.
-#[test]
-fn sessions_are_answered_where_they_are_finished() {
-    let spec = missing(capacity(), &setup(&["sped"]), &[]).0.remove(0);
-    for (begun, served, expected) in [(1_000, 1_000, true), (1_000, 995, true), (1_000, 950, false)]
-    {
-        let load = Some(sessions(begun, served));
-        let point = Point { load, ..point(&spec, 0, &|_, _| 0.0) };
-        assert_eq!(is_answered(&point), expected, "{served} of {begun}");
-    }
 }
 
 #[test]

@@ -38,30 +38,8 @@ fn results(rate: f64, good: f64) -> Results {
     })
 }
 
-/// A tenth of a second in which so many sessions of ten requests begin, of which so many are
-/// served to the end; in all others a request waits behind the end of the measured time.
-pub(crate) fn sessions(begun: u64, served: u64) -> Results {
-    const REQUESTS: u64 = 10;
-    collected(|collector| {
-        for number in 0..begun {
-            let waits_at = if number < served { REQUESTS } else { number % REQUESTS };
-            for place in 0..=waits_at.min(REQUESTS - 1) {
-                let at = Instant { ns: 50_000_000 + place * 1_000_000 };
-                let took_ms = if place == waits_at { 500 } else { 1 };
-                let times = (at, Duration::from_millis(took_ms));
-                collector.record(&record(
-                    number,
-                    place,
-                    place + 1 == REQUESTS,
-                    times,
-                    Outcome::Good,
-                ));
-            }
-        }
-    })
-}
-
-fn record(
+/// A request that was made in time.
+pub(crate) fn record(
     session: u64,
     place: u64,
     is_last: bool,
@@ -84,7 +62,8 @@ fn record(
     }
 }
 
-fn collected(fill: impl FnOnce(&mut Collector)) -> Results {
+/// A tenth of a second of records.
+pub(crate) fn collected(fill: impl FnOnce(&mut Collector)) -> Results {
     let after = Duration::from_millis(100);
     let stop = Stop {
         after,

@@ -249,7 +249,8 @@ fn a_run_that_is_asked_again_is_told_beside_the_first() {
     }
 }
 
-/// Hints are left out, and so is what has no spread; of tries the ends of a bracket are asked; what had to be tried again is asked once.
+/// Hints are left out, and so is what has no spread; of tries the ends of a bracket are asked; what
+/// had to be tried again is asked once.
 #[test]
 fn what_was_told_is_asked_again_in_the_same_order() {
     let mut one = results_of(&["best"], 3, usize::MAX, &|_| Verdict::Good);
