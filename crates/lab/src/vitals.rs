@@ -20,6 +20,7 @@ mod pressure;
 mod processes;
 mod processors;
 mod queues;
+mod quota;
 
 pub(crate) use columns::line;
 use everybody::{Owner, Used};
@@ -30,6 +31,7 @@ pub use pressure::{Pressure, Stalls};
 pub use processes::Processes;
 pub use processors::Processors;
 pub use queues::{Classes, Queues};
+pub use quota::Quota;
 
 /// What is watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,6 +69,7 @@ pub struct Reading {
     pressure: Option<pressure::Totals>,
     group_pressure: Option<pressure::Totals>,
     page_cache_bytes: u64,
+    quota: Option<Quota>,
 }
 
 /// What happened between two readings.
@@ -93,6 +96,9 @@ pub struct Vitals {
     pub group_pressure: Option<Pressure>,
     /// The page cache.
     pub memory: Memory,
+    /// What the server's quota has kept it from; `None`: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
 }
 
 /// One side.
@@ -143,6 +149,7 @@ impl Reading {
             pressure: pressure::Totals::read(Path::new("/proc/pressure"), ""),
             group_pressure: pressure::Totals::of_groups(&watch.server.groups),
             page_cache_bytes: memory::page_cache_bytes()?,
+            quota: Quota::read(&watch.server.groups),
         })
     }
 
@@ -181,6 +188,7 @@ impl Reading {
             pressure: pressure::between(self.pressure, now.pressure),
             group_pressure: pressure::between(self.group_pressure, now.group_pressure),
             memory: Memory::new(self.page_cache_bytes, now.page_cache_bytes, &watch.server.groups),
+            quota: Quota::between(self.quota, now.quota),
         })
     }
 }

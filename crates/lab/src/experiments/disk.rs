@@ -7,7 +7,7 @@
 use super::frame::{self, Rival};
 use crate::claim::{self, Says};
 use crate::curves::{self, counted, number};
-use crate::design::{Design, best_of_sweep};
+use crate::design::Design;
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -83,17 +83,13 @@ pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
     let load = load.with("verified", 0.05);
     let load = if setup.is_paper { load } else { load.with("think-scale", THINK_SCALE) };
     Design {
-        experiment,
-        subjects,
-        sweep_s: load.seconds,
-        load,
-        layout: limited(frame::layout(setup, QUOTA_PERCENT), dirs),
-        sweep: &[0.6, 0.8, 1.0],
         multiples: MULTIPLES,
-        sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(
+            experiment,
+            setup,
+            subjects,
+            (load, limited(frame::layout(setup, QUOTA_PERCENT), dirs)),
+        )
     }
 }
 
@@ -121,7 +117,7 @@ pub(super) struct Claim {
 
 /// What of them.
 pub(super) enum What {
-    /// The good replies of their capacities.
+    /// Good replies where each is asked for its own capacity.
     Capacity,
     /// A metric, at a multiple of each one's own capacity.
     At(&'static Metric, f64),
@@ -142,7 +138,7 @@ pub(super) fn comparisons(
         let side = |text: &str| {
             let (of, name) = names.iter().find(|(_, name)| name == text)?;
             let cell = match claim.what {
-                What::Capacity => at_capacity(design, known, of),
+                What::Capacity => curves::at_multiple(design, known, of, 1.0),
                 What::At(_, at) => curves::at_multiple(design, known, of, at),
             };
             Some((name.clone(), cell))
@@ -161,15 +157,6 @@ pub(super) fn comparisons(
         })
     };
     claim::judged(&claims.iter().filter_map(compared).collect::<Vec<_>>())
-}
-
-/// The cell of a subject's sweep in which its capacity was found, with all of its repeats.
-fn at_capacity<'s, 'k>(
-    design: &Design,
-    known: &'s Known<'k>,
-    of: &Subject,
-) -> Option<&'s Cell<'k>> {
-    best_of_sweep(known, design.experiment, of).map(|(_, cell)| cell)
 }
 
 /// All that is told.
@@ -235,8 +222,7 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
              connections were open: a limit above that changes nothing.",
         ),
         format!(
-            "Each rate is measured {}, and so is the best rate of each sweep, which is the \
-             capacity.",
+            "Each rate is measured {}.",
             if design.repeats == 1 {
                 String::from("once")
             } else {
@@ -283,7 +269,8 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
             let percent = number(waits.median);
             format!(", and in overload waits for the disk {percent} % of the time")
         });
-        Some((capacity.replies_per_s, at_capacity(design, known, of), name, waits))
+        let at_capacity = curves::at_multiple(design, known, of, 1.0);
+        Some((capacity.replies_per_s, at_capacity, name, waits))
     });
     let mut told: Vec<_> = told.collect();
     told.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -12,7 +12,7 @@ use lab::curves::{counted, lasting};
 use lab::design::PROBE;
 use lab::executable::Executable;
 use lab::experiment::Experiment;
-use lab::experiments;
+use lab::experiments::{self, with_companions};
 use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
 use lab::point::{Point, SCHEMA};
@@ -82,8 +82,13 @@ fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         names.iter().map(|name| experiments::named(name)).collect::<Result<_, _>>()?;
     let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
     experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
+    let setup = setup(flags)?;
+    // Where there are no quotas, nothing has to stand beside them.
+    let names = if setup.is_loopback { names.to_vec() } else { with_companions(names) };
+    let experiments =
+        names.iter().map(|name| experiments::named(name)).collect::<Result<Vec<_>, _>>()?;
     let executable = Executable::own()?;
-    let run = begun(names, setup(flags)?, &executable)?;
+    let run = begun(&names, setup, &executable)?;
     perform(&Asked::Experiments(experiments), run, executable, flags)
 }
 
