@@ -198,7 +198,6 @@ fn layouts_without_sense_are_refused() {
         (Layout { round_trip_ms: Some(1), ..loopback }, "the loopback has no delay"),
         (Layout { quota_percent: Some(0), ..Layout::default() }, "has to be at least 1"),
         (Layout { memory_bytes: Some(0), ..Layout::default() }, "has to be at least 1"),
-        (Layout { disk_bytes_per_s: Some(0), ..Layout::default() }, "leave it out"),
     ];
     for (layout, expected) in rows {
         let failure = Testbed::up(&layout).unwrap_err().to_string();
