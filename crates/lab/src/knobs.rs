@@ -237,9 +237,8 @@ mod tests {
             (
                 "disk",
                 "slow",
-                Err(
-                    "has to be delay-us=US, or with an arm delay-us=US,seek-us=US,turn-us=US,mb-per-s=N, or itself",
-                ),
+                Err("has to be delay-us=US, or with an arm delay-us=US,seek-us=US,turn-us=US,\
+                     mb-per-s=N, or itself"),
             ),
             ("round-trip-ms", "0", Err("has to be a number from 1 to 10000")),
         ];

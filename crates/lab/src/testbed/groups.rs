@@ -114,7 +114,8 @@ impl Roots {
         places
     }
 
-    /// Makes the groups that a layout needs, with its limits. `made` has the directory of each as soon as it is there.
+    /// Makes the groups that a layout needs, with its limits. `made` has the directory of each as
+    /// soon as it is there.
     pub(super) fn make(
         &self,
         name: &Name,

@@ -1,5 +1,5 @@
-//! How late the disk's reads are answered: so late that a single loop waits for them at its capacity
-//! as long as the paper's did (Pariag07 5.3).
+//! How late the disk's reads are answered: so late that a single loop waits for them at its
+//! capacity as long as the paper's did (Pariag07 5.3).
 //!
 //! Found with clients who always ask for more, so that the loop is at its capacity whatever that
 //! is with this disk.
