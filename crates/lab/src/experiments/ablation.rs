@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 4",
     is_as_in_papers: true,
     question: "what is each saving of JAWS worth in each architecture?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };

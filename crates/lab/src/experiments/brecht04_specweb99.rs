@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Brecht04 figures 2 to 7, 14 and 17",
     is_as_in_papers: true,
     question: "and how many if each of them has more to ask?",
-    ignores: &["workload"],
+    ignores: &["workload", "disk"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

@@ -20,6 +20,7 @@ use crate::spec::Load;
 use crate::subject::Subject;
 use crate::testbed::{Disk, Layout};
 use search::Found;
+pub(super) use search::said;
 
 /// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a twentieth of it, so that
 /// memory fills in the seconds of a warm-up.

@@ -24,6 +24,8 @@ const WILL_DO: std::ops::RangeInclusive<f64> = 28.0..=38.0;
 
 /// A step is no longer than this, whatever it looks like.
 const STEP_MAX: f64 = 4.0;
+/// No disk is slower.
+const DELAY_MAX_US: u32 = 1_000_000;
 /// Two are mostly enough.
 const STEPS_MAX: usize = 8;
 
@@ -54,13 +56,7 @@ pub(super) enum Found {
 }
 
 pub(super) fn search(setup: &Setup, known: &Known<'_>) -> Search {
-    let said = match setup.disk {
-        _ if setup.is_loopback => Some(None),
-        Some(OnDisk::Itself) => Some(None),
-        Some(OnDisk::Slow(disk)) => Some(Some(disk)),
-        None => None,
-    };
-    if let Some(disk) = said {
+    if let Some(disk) = said(setup) {
         return Search { specs: Vec::new(), found: Found::Disk(disk) };
     }
     let mut specs = Vec::new();
@@ -86,6 +82,17 @@ pub(super) fn search(setup: &Setup, known: &Known<'_>) -> Search {
     Search { specs, found: disk.unwrap_or(Found::Nothing) }
 }
 
+/// What the operator's choices leave of it; none: it is to be found. The machine's own disk is
+/// none, too, within.
+pub(in crate::experiments) fn said(setup: &Setup) -> Option<Option<Disk>> {
+    match setup.disk {
+        _ if setup.is_loopback => Some(None),
+        Some(OnDisk::Itself) => Some(None),
+        Some(OnDisk::Slow(disk)) => Some(Some(disk)),
+        None => None,
+    }
+}
+
 /// A loop that is blocked for a share of the time does its work in the rest of it: what it waits
 /// for each piece of work is as their ratio, and grows as the delay.
 fn next_us(delay_us: u32, blocked: f64) -> u32 {
@@ -93,7 +100,7 @@ fn next_us(delay_us: u32, blocked: f64) -> u32 {
     let blocked = blocked.clamp(1.0, 99.0);
     let factor = (ratio(BLOCKED_PERCENT) / ratio(blocked)).clamp(1.0 / STEP_MAX, STEP_MAX);
     // To a hundredth of a millisecond: nobody sees less.
-    ((f64::from(delay_us) * factor / 10.0).round() as u32).max(1) * 10
+    (((f64::from(delay_us) * factor / 10.0).round() as u32).max(1) * 10).min(DELAY_MAX_US)
 }
 
 /// In percent of the time; none: it is still to be measured. What never came to count is a hint as

@@ -51,7 +51,7 @@ const AS_FLOOD: Flood = Flood {
     title: "",
     question: "",
     says: "",
-    ignores: &[],
+    ignores: &["disk"],
     subjects: &["sped", "mt", "proactor"],
     asks: Asks::OnePacket,
     patience_s: 1.0,
@@ -113,7 +113,7 @@ pub(super) const FLOODS: [Flood; 9] = [
                users think 0.03 times as long as the benchmark's, so that a session is over in \
                less than a second where nobody has to wait. What a server is worth to them is how \
                many they finish.",
-        ignores: &["workload"],
+        ignores: &["workload", "disk"],
         asks: Asks::Sessions,
         quota_percent: Some(20),
         ..AS_FLOOD
@@ -150,6 +150,7 @@ pub(super) const FLOODS: [Flood; 9] = [
                closed loop ask for SPECweb99's files, of which five eighths are in memory at most, \
                and a slow disk has the others, also while the capacity is looked for.",
         subjects: &["sped", "amped", "mt", "proactor"],
+        ignores: &[],
         has_disk: true,
         beside: Some(misses),
         multiples: &[0.9, 2.0],
