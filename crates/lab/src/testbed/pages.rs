@@ -66,7 +66,7 @@ pub(super) fn is_untold(error: &io::Error) -> bool {
 /// A site is not deeper; links are not followed, so it ends.
 const DEPTH_MAX: usize = 64;
 
-fn for_each_file(
+pub(super) fn for_each_file(
     directory: &Path,
     work: &mut dyn FnMut(&File) -> io::Result<()>,
 ) -> Result<(), Failure> {

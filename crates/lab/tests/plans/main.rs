@@ -3,6 +3,7 @@
 
 mod claims;
 mod designs;
+mod disk;
 mod failed;
 mod model;
 mod pages;
