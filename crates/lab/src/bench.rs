@@ -2,6 +2,7 @@
 
 mod beside;
 mod client;
+mod filling;
 mod outcome;
 mod scratch;
 mod sites;
@@ -123,9 +124,14 @@ impl Bench {
             is_as_in_papers: experiment(&spec.experiment).is_some_and(|of| of.is_as_in_papers),
         };
         testbed.limit_processors(false)?;
+        if let Some(bytes) = limit_bytes {
+            let may_go_on = &mut || may_go_on(&self.signals);
+            filling::fill(bytes, &spec.load, &start, may_go_on)?;
+        }
         let outcome = match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 testbed.limit_processors(true)?;
+                testbed.make_slow(true)?;
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 point.ignored = running.ignored(&spec.subject, &start);
@@ -176,6 +182,7 @@ impl Bench {
         }
         let site = testbed.slow_disk(&site, self.executable.path())?;
         if spec.layout.memory_bytes.is_some() {
+            testbed.count_waits();
             // What is in memory already is on nobody's account.
             drop_pages(&site)?;
         }
@@ -219,8 +226,6 @@ impl Bench {
             Moment::Starts(lasts) => {
                 syns = client.testbed.send_syns(client.address.port(), lasts);
             }
-            // Who serves the disk fails from then on, if at all.
-            Moment::HalfWarm => slow = client.testbed.make_slow(true),
             Moment::Begins => {
                 watching = Some(Watching::begin(running, client.testbed));
                 slow = client.testbed.make_slow(true);

@@ -18,6 +18,7 @@ mod pages;
 mod processors;
 mod removal;
 mod syns;
+mod waits;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -37,11 +38,12 @@ use groups::{Quota, Roots};
 pub use lacks::{Lack, Need, lacks};
 use name::Name;
 use network::Network;
-pub use pages::{Share, drop_pages, share};
+pub use pages::{READ, Share, drop_pages, share};
 use processors::Split;
 use removal::Belongings;
 use syns::Source;
 pub use syns::{SYNS_PER_S_MAX, Sending, Sent, Syns};
+use waits::Counting;
 use wire::Wire;
 pub use wire::{MBIT_MAX, MTU_BYTES_MAX, MTU_BYTES_MIN};
 
@@ -88,6 +90,7 @@ pub struct Testbed {
     layout: Layout,
     /// Is unmounted before the process that serves it ends with its host.
     disk: Option<SlowDisk>,
+    waits: Option<Counting>,
     name: Name,
     /// Ends before what it carries packets between.
     carrier: Option<Carrier>,
@@ -216,6 +219,11 @@ impl Testbed {
         self.facts.insert(String::from("client's priority"), fact);
     }
 
+    /// Has the kernel count how long threads wait for disks that begin from now on.
+    pub fn count_waits(&mut self) {
+        self.waits = self.waits.take().or_else(Counting::begin);
+    }
+
     /// Has the server use no more of the processors than the layout allows, as it does from the
     /// begin; or as much as it wants to, while it starts: a share of a processor would make its
     /// pool of processes for seconds.
@@ -244,8 +252,7 @@ impl Testbed {
         Ok(site)
     }
 
-    /// Has that disk be slow, or not, as long as memory fills: it would take most of a short load
-    /// for it. What came of the reads since this was last said; none: there is no such disk.
+    /// Has that disk be slow, or not, as long as memory fills or a server starts. What came of the reads since this was last said; none: there is no such disk.
     ///
     /// # Errors
     /// Who serves the disk has ended.
@@ -284,6 +291,7 @@ impl Testbed {
             facts,
             layout: Layout::default(),
             disk: None,
+            waits: None,
             name,
             carrier: None,
             source: None,
@@ -341,6 +349,7 @@ impl Testbed {
             facts,
             layout: Layout::default(),
             disk: None,
+            waits: None,
             name,
             carrier,
             source: None,

@@ -107,8 +107,8 @@ pub(super) fn design(
     let load = Load {
         workload: String::from("specweb99"),
         seconds: setup.seconds(3.0),
-        // Half for memory to fill, half for the queues of an overload: twice the patience.
-        warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 60.0 } else { 6.0 })),
+        // For the queues of an overload: twice the patience. Memory is full before.
+        warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 30.0 } else { 3.0 })),
         flags: Default::default(),
         idle_connections: 0,
         beside: None,

@@ -14,7 +14,7 @@ use super::name::{Maker, Name};
 use super::network::Network;
 use super::processors::{Split, numbers};
 use super::wire::Wire;
-use super::{Carrying, Disk, Layout, Testbed, delay, disk, is_root, lacks, removal};
+use super::{Carrying, Disk, Layout, Testbed, delay, disk, is_root, lacks, pages, removal};
 use crate::Failure;
 use crate::hearing::hear;
 
@@ -97,8 +97,8 @@ fn begin(mut command: Command, expected: &str, patience: Duration) -> Result<(),
 }
 
 /// Carries the packets of a lasting testbed or serves a disk of any, by the calling process, which
-/// has nothing else to do, until it is taken down. What it prints is for who has started it. None:
-/// these are no such words.
+/// has nothing else to do, until it is taken down; or reads the files that its input names. What it
+/// prints is for who has started it. None: these are no such words.
 #[must_use]
 pub fn serve(words: &[String]) -> Option<Result<(), Failure>> {
     match words {
@@ -108,6 +108,7 @@ pub fn serve(words: &[String]) -> Option<Result<(), Failure>> {
         [word, name, image, disk] if word == disk::WORD => {
             Some(serve_disk(name, Path::new(image), disk.parse().ok()?))
         }
+        [word] if word == pages::READ => Some(pages::read(io::stdin().lock())),
         _ => None,
     }
 }
