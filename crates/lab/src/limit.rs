@@ -78,7 +78,7 @@ pub fn told(cell: &Cell<'_>) -> String {
 #[must_use]
 pub fn is_no_overload(cell: &Cell<'_>) -> bool {
     let is_flood = cell.factor(OF_CAPACITY).is_some_and(|of| of > 1.0);
-    let has_disk = cell.spec.layout.disk_bytes_per_s.is_some();
+    let has_disk = cell.spec.layout.disk.is_some();
     let limits: Vec<Limit> = cell.points().filter_map(Limit::of).collect();
     let neither = limits.iter().filter(|limit| **limit == Limit::Neither).count();
     is_flood && !has_disk && neither > 0 && 2 * neither >= limits.len()

@@ -28,6 +28,7 @@ pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
 pub use losses::Losses;
 pub use memory::Memory;
 pub use pressure::{Pressure, Stalls};
+pub(crate) use processes::COUNTS_WAITS;
 pub use processes::Processes;
 pub use processors::Processors;
 pub use queues::{Classes, Queues};

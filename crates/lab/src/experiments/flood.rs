@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "does a server keep what it can do when it is asked for more, and who waits?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };

@@ -81,7 +81,11 @@ fn layout(flood: &Flood, setup: &Setup) -> Layout {
         round_trip_ms: setup.round_trip_ms.or(far),
         ..frame::joined(setup, setup.quota_percent.or(quota))
     };
-    if flood.has_disk { disk::limited(layout, disk::DIRS) } else { layout }
+    if flood.has_disk {
+        disk::limited(layout, disk::DIRS, disk::said(setup).unwrap_or(Some(disk::PAPERS)))
+    } else {
+        layout
+    }
 }
 
 /// Where the same is asked for beside a second load, as it stands in [`Spec::stage`].

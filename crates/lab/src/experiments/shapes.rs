@@ -60,7 +60,15 @@ const SHAPES: [Shape; 2] = [
 pub(super) const fn experiment<const AT: usize>() -> Experiment {
     let Shape { name, question, .. } = SHAPES[AT];
     let (plan, sections) = (plan::<AT>, sections::<AT>);
-    Experiment { name, paper: "", is_as_in_papers: false, question, ignores: &[], plan, sections }
+    Experiment {
+        name,
+        paper: "",
+        is_as_in_papers: false,
+        question,
+        ignores: &["disk"],
+        plan,
+        sections,
+    }
 }
 
 /// As in `flood`.

@@ -54,7 +54,15 @@ const STEPS: [Step; 2] = [
 pub(super) const fn experiment<const AT: usize>() -> Experiment {
     let Step { name, question, .. } = STEPS[AT];
     let (plan, sections) = (plan::<AT>, sections::<AT>);
-    Experiment { name, paper: "", is_as_in_papers: false, question, ignores: &[], plan, sections }
+    Experiment {
+        name,
+        paper: "",
+        is_as_in_papers: false,
+        question,
+        ignores: &["disk"],
+        plan,
+        sections,
+    }
 }
 
 const SUBJECTS: [&str; 7] = ["sped", "amped", "mt", "proactor", "nginx", "lighttpd", "h2o"];

@@ -10,7 +10,7 @@ use lab::knobs::KNOBS;
 use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};
 use lab::schedule::{self, News, missing};
-use lab::setup::{Setup, WarmUp};
+use lab::setup::{OnDisk, Setup, WarmUp};
 use lab::spec::{Load, Spec};
 use lab::subject::Kind;
 use proptest::prelude::*;
@@ -405,6 +405,7 @@ fn an_experiment_says_which_knobs_change_nothing() {
         ("round-trip-ms", ["7", "8"]),
         ("wire-mbit", ["7", "8"]),
         ("wire-mtu", ["1000", "2000"]),
+        ("disk", ["itself", "delay-us=700"]),
     ];
     // One subject is enough for all but itself.
     let one = |name: &str| if name == "subject" { &[][..] } else { &[("subject", "sped")][..] };
@@ -474,7 +475,8 @@ fn a_design_knows_no_capacity_before_its_tries() {
 fn beside_a_disk_every_weir_is_told_how_many_connections() {
     for name in ["pariag07-processes", "pariag07-architectures"] {
         let of = experiment(name).expect("an experiment");
-        let (specs, _) = missing(of, &Setup::default(), &[]);
+        let setup = Setup { disk: Some(OnDisk::Itself), ..Setup::default() };
+        let (specs, _) = missing(of, &setup, &[]);
         let weirs = specs.iter().map(|spec| &spec.subject);
         let weirs: Vec<_> = weirs.filter(|of| matches!(of.kind(), Ok(Kind::Weir(_)))).collect();
         assert!(weirs.len() > 1, "{name}");

@@ -4,6 +4,7 @@
 mod brackets;
 mod claims;
 mod designs;
+mod disk;
 mod failed;
 mod model;
 mod pages;

@@ -1,5 +1,7 @@
 //! A server that is a formula: so many good replies for so many sessions.
 
+use std::collections::BTreeMap;
+
 use lab::point::{Cost, Point};
 use lab::spec::Spec;
 use load::collector::results::Results;
@@ -16,7 +18,12 @@ pub(crate) type Server<'s> = &'s dyn Fn(&Spec, Option<f64>) -> f64;
 pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
     let rate = spec.load.flags.get("rate").map(|rate| rate.parse().expect("a number"));
     let good = server(spec, rate);
+    // Eight milliseconds of work to each read.
+    let delay_us = spec.layout.disk.map_or(0.0, |disk| f64::from(disk.delay_us));
+    let blocked_ns = 1e9 * delay_us / (delay_us + 8_000.0);
     Point {
+        counters: BTreeMap::from([(String::from("blocked_ns"), blocked_ns)]),
+        counted_s: 1.0,
         cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
         load: Some(results(rate.unwrap_or(good), good)),
         began: String::new(),

@@ -53,7 +53,7 @@ const AS_FLOOD: Flood = Flood {
     title: "",
     question: "",
     says: "",
-    ignores: &[],
+    ignores: &["disk"],
     subjects: &["sped", "mt", "proactor"],
     asks: Asks::OnePacket,
     patience_s: 1.0,
@@ -114,7 +114,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Sessions of SPECweb99 with 7 requests on average, over one connection each. Users \
                think 0.03 times as long as the benchmark's, so that without waiting a session is \
                over in less than a second. What counts is how many sessions are finished.",
-        ignores: &["workload"],
+        ignores: &["workload", "disk"],
         asks: Asks::Sessions,
         quota_percent: Some(20),
         ..AS_FLOOD
@@ -152,6 +152,7 @@ pub(super) const FLOODS: [Flood; 10] = [
                closed loop ask for SPECweb99's files, also while the capacity is looked for. At \
                most five eighths of these are in memory; the others are on a slow disk.",
         subjects: &["sped", "amped", "mt", "proactor"],
+        ignores: &[],
         has_disk: true,
         beside: Some(misses),
         multiples: &[0.9, 2.0],
