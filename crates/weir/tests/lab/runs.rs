@@ -8,7 +8,6 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use lab::bench::Bench;
-use lab::executable::Executable;
 use lab::known::Known;
 use lab::metric;
 use lab::point::{Point, Verdict};
@@ -288,8 +287,8 @@ fn alone(subject: &str, workload: &str, rate: &str, seconds: f64) -> Spec {
 
 fn point(spec: &Spec) -> Point {
     let lab = Lab::new();
-    let weir = Executable::at(super::executable()).expect("a program");
-    let mut bench = Bench::new(weir, "of a test", &sites(), &lab.home().join("scratch"));
+    let mut bench =
+        Bench::new(super::executable(), "of a test", &sites(), &lab.home().join("scratch"));
     bench.as_mut().expect("a place").measure(spec, 0).expect("a point")
 }
 
