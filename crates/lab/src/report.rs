@@ -27,8 +27,8 @@ pub struct Drawing {
     pub svg: String,
 }
 
-/// Writes `index.html`, `index.md`, and `SECTION-FIGURE.svg` of each figure into `dir`, which is made
-/// where it is missing; a page of an earlier time is overwritten, other files stay.
+/// Writes `index.html`, `index.md`, and `SECTION-FIGURE.svg` of each figure into `dir`, which is
+/// made where it is missing; a page of an earlier time is overwritten, other files stay.
 ///
 /// # Errors
 ///
