@@ -24,7 +24,6 @@ use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::design::is_flood;
-use crate::executable::Executable;
 use crate::experiments::experiment;
 use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::profile::Profiler;
@@ -38,7 +37,7 @@ use crate::vitals::{self, Reading, Side, Vitals, Watch};
 /// What stays the same for all points of a run.
 pub struct Bench {
     /// Of this program: it makes the load, and serves.
-    executable: Executable,
+    executable: PathBuf,
     /// Names the run.
     run: String,
     sites: Sites,
@@ -59,7 +58,7 @@ impl Bench {
     /// # Errors
     /// What stands in the place of `scratch` is not a lab's, or signals cannot be taken.
     pub fn new(
-        executable: Executable,
+        executable: &Path,
         run: &str,
         sites: &Path,
         scratch: &Path,
@@ -72,7 +71,7 @@ impl Bench {
         taken.extend((!Signals::is_ignored(Signal::Hup)).then_some(Signal::Hup));
         let signals = Signals::take(&taken);
         Ok(Self {
-            executable,
+            executable: executable.into(),
             run: run.into(),
             sites: Sites::new(sites),
             scratch,
@@ -98,7 +97,6 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
-        self.executable.check()?;
         let site = self.sites.of(&spec.load, &mut || may_go_on(&self.signals))?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
@@ -116,7 +114,7 @@ impl Bench {
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
-            executable: self.executable.path(),
+            executable: &self.executable,
             host: &testbed.server,
             address,
             site: &site,
@@ -136,7 +134,7 @@ impl Bench {
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 point.ignored = running.ignored(&spec.subject, &start);
                 let client = Client {
-                    executable: self.executable.path(),
+                    executable: &self.executable,
                     testbed: &testbed,
                     address,
                     scratch: scratch.path(),
@@ -166,8 +164,6 @@ impl Bench {
         let disturbed = of_site.into_iter().chain(of_wire).collect();
         point.verdict = outcome.verdict(is_flood(spec), disturbed);
         drop(testbed);
-        // A point of two programs is one of neither.
-        self.executable.check()?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }
@@ -180,7 +176,7 @@ impl Bench {
         if !spec.layout.is_loopback {
             testbed.prefer_client();
         }
-        let site = testbed.slow_disk(&site, self.executable.path())?;
+        let site = testbed.slow_disk(&site, &self.executable)?;
         if spec.layout.memory_bytes.is_some() {
             testbed.count_waits();
             // What is in memory already is on nobody's account.
@@ -191,7 +187,7 @@ impl Bench {
 
     /// Without what is this run's alone.
     fn shown(&self, launch: &Launch, site: &Path, scratch: &Path) -> String {
-        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.path(), "weir")];
+        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.as_path(), "weir")];
         names.iter().fold(launch.to_string(), |text, (path, name)| {
             text.replace(&path.display().to_string(), name)
         })
