@@ -4,6 +4,7 @@ use load::gates::PAPER_PATIENCE;
 use serde::{Deserialize, Serialize};
 
 use crate::subject::Subject;
+use crate::testbed::Disk;
 
 /// See the head of this file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,6 +28,10 @@ pub struct Setup {
     pub wire_mbit: Option<u32>,
     /// See [`Layout::wire_mtu_bytes`](crate::testbed::Layout::wire_mtu_bytes).
     pub wire_mtu_bytes: Option<u32>,
+    /// What holds the files of experiments with a disk; none: an image that is as slow as the
+    /// experiment needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<OnDisk>,
     /// Both sides on this machine as it is.
     pub is_loopback: bool,
     /// What clients ask for.
@@ -35,6 +40,16 @@ pub struct Setup {
     pub absent: Vec<String>,
     /// As long as the papers' (120 s for each point), with their clients' patience and thoughts.
     pub is_paper: bool,
+}
+
+/// A disk that the operator says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnDisk {
+    /// The one on which `--sites` is, as it is.
+    Itself,
+    /// An image that is so slow.
+    Slow(Disk),
 }
 
 /// What comes before a measurement.

@@ -12,8 +12,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::capacity::{RATE, rounded};
 use crate::compare::{self, Ratio};
-use crate::design::{OF_CAPACITY, Plan, RATE, are_over, filled, rounded};
+use crate::design::{OF_CAPACITY, Plan, are_over, filled};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::GOODPUT;
 use crate::spec::{Load, Spec};
@@ -51,7 +52,7 @@ pub struct Tuning {
 const SECONDS_MAX: f64 = 4.0;
 
 /// Rounds are left out, and the finalists are the best so far, where a search would take longer:
-/// the twenty minutes that somebody may wait for an answer, less the sweep before it.
+/// the twenty minutes that somebody may wait for an answer, less the tries before it.
 const SEARCH_MAX_S: f64 = 1_080.0;
 
 /// More repeats of the last comparison than of the finals: there are two, and all is told by them.

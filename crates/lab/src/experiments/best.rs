@@ -22,13 +22,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "which server and which knobs are best here, and what happens at twice the load?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
 
 /// Weir's own, and whom a reader may have now.
-const SUBJECTS: [&str; 10] = [
+pub(super) const SUBJECTS: [&str; 10] = [
     "sped",
     "amped",
     "mt",
@@ -65,17 +65,14 @@ fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
         }
     }
     Design {
-        experiment: EXPERIMENT.name,
-        subjects,
-        load: overload::load(setup, 1.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.9, 1.1],
         multiples: &[0.9, 2.0],
-        sweep_repeats: 1,
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        equal: &[0.0, 0.5],
+        ..Design::of(
+            EXPERIMENT.name,
+            setup,
+            subjects,
+            (overload::load(setup, 1.0), overload::layout(setup)),
+        )
     }
 }
 
@@ -110,8 +107,8 @@ fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Subject> {
 
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = self::design(setup, Vec::new());
-    let sweep = Design { multiples: &[], ..design.clone() };
-    let mut plan = sweep.plan(known);
+    let search = Design { multiples: &[], equal: &[], ..design.clone() };
+    let mut plan = search.plan(known);
     let rates_s = TUNED_S + design.of_rates(design.subjects.len() + GRIDS.len());
     if !are_over(known, &plan.specs) {
         plan.later_s += rates_s + TUNING_S;
@@ -130,7 +127,7 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     self::design(setup, tuned).plan(known).after(plan)
 }
 
-/// About how long the searches take, and the sweeps of what they find.
+/// About how long the searches take, and the tries of what they find.
 const TUNING_S: f64 = 100.0;
 const TUNED_S: f64 = 60.0;
 
@@ -150,6 +147,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         tables: vec![
             overload::kept(&design, known),
             curves::table(&design, known, &curves::OF_LOAD),
+            curves::at_equal_rates(&design, known),
         ],
         ..frame::section(&EXPERIMENT, TITLE, known, &design.subjects)
     }]
@@ -195,8 +193,9 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
         .map_or_else(String::new, |p99| format!(", p99 of these {} ms", number(p99.median)));
     Some(format!(
         "At twice the capacity {who} is {of}: {} replies/s in time, {} % of its \
-         capacity{p99}.{others}",
+         capacity{p99}{}.{others}",
         number(replies.median),
-        number(100.0 * replies.median / capacity)
+        number(100.0 * replies.median / capacity),
+        overload::no_overload(cell)
     ))
 }

@@ -21,7 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Pariag07 3.3",
     is_as_in_papers: false,
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
@@ -66,19 +66,12 @@ fn grid(of: &Subject, load: &Load) -> Option<Vec<Knob>> {
 }
 
 fn design(setup: &Setup) -> Design {
-    Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&["sped"]),
-        load: overload::load(setup, 1.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(2.0),
-        sweep: &[0.7, 0.8, 0.9, 1.0, 1.1, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
-    }
+    Design::of(
+        EXPERIMENT.name,
+        setup,
+        setup.subjects(&["sped"]),
+        (overload::load(setup, 1.0), overload::layout(setup)),
+    )
 }
 
 /// Of those whose capacity is known and for whom there is a grid.
