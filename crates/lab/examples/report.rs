@@ -119,6 +119,7 @@ fn overload() -> Section {
             notes: vec!["Medians of five repeats, interleaved with all others.".into()],
         }],
         excluded: vec!["seda at 16,000/s, repeat 3: the client was the limit".into()],
+        files: Vec::new(),
         commands: vec!["weir lab testbed up".into(), "weir lab run overload --repeats 5".into()],
     }
 }

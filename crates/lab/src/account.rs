@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::capacity::TRIES;
 use crate::curves::{capital, counted, lasting, number};
 use crate::design::PROBE;
-use crate::experiments::experiment;
+use crate::experiments::{experiment, machine};
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Agreement, Comparison, Page, Section, Table};
@@ -63,6 +63,10 @@ fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
             if again_of(results).is_some() {
                 // Without its hints it does not know who was to be told of.
                 sections.iter_mut().for_each(|section| section.answer.clear());
+            }
+            if let Some(run) = results.runs.first() {
+                let files = sections.iter_mut().flat_map(|section| &mut section.files);
+                files.for_each(|(_, text)| text.insert_str(0, &machine(&run.machine)));
             }
             told.extend(sections.into_iter().map(|of| (*dir, of)));
         }

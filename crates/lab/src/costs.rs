@@ -80,11 +80,7 @@ pub const COSTS: &[Cost] = &[
     },
 ];
 
-const fn ns(
-    name: &'static str,
-    is: &'static str,
-    run: fn(&Place) -> io::Result<f64>,
-) -> Cost {
+const fn ns(name: &'static str, is: &'static str, run: fn(&Place) -> io::Result<f64>) -> Cost {
     Cost { name, unit: "ns", is, run }
 }
 

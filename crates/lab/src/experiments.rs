@@ -36,6 +36,7 @@ use crate::Failure;
 use crate::experiment::Experiment;
 use crate::unknown::unknown;
 
+pub use parameters::toml::machine;
 pub use said::{Said, said};
 
 /// What is asked beside an experiment whose servers have a quota: the same question with a load of

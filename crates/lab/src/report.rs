@@ -41,6 +41,9 @@ pub fn write(page: &Page, dir: &Path) -> Result<(), Failure> {
     for drawing in drawings.iter().flatten() {
         file(dir, &format!("{}.svg", drawing.stem), drawing.svg.as_bytes())?;
     }
+    for (name, text) in page.sections.iter().flat_map(|section| &section.files) {
+        file(dir, name, text.as_bytes())?;
+    }
     // First the one that says whose they are.
     file(dir, INDEX, html::page(page, &drawings).as_bytes())?;
     file(dir, "index.md", markdown::page(page, &drawings).as_bytes())

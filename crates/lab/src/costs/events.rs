@@ -34,7 +34,9 @@ fn call(mechanism: Mechanism, descriptors: usize, ready: usize) -> io::Result<f6
         poller.add_level(wake, token)?;
     }
     wakes.iter().take(ready).for_each(Wake::wake);
-    timed(CALLS, || Ok(()), |()| {
-        (0..CALLS).try_for_each(|_| poller.wait(Some(Duration::ZERO)).map(|_| ()))
-    })
+    timed(
+        CALLS,
+        || Ok(()),
+        |()| (0..CALLS).try_for_each(|_| poller.wait(Some(Duration::ZERO)).map(|_| ())),
+    )
 }

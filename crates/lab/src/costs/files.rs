@@ -68,9 +68,11 @@ pub(super) fn read_kb(_: &Place) -> io::Result<f64> {
     let (_own, file) = file(LONG_KB * 1024)?;
     let of = |kb: usize| {
         let mut buffer = vec![0; kb * 1024];
-        timed(CALLS, || Ok(()), |()| {
-            (0..CALLS).try_for_each(|_| file.read_at(&mut buffer, 0).map(|_| ()))
-        })
+        timed(
+            CALLS,
+            || Ok(()),
+            |()| (0..CALLS).try_for_each(|_| file.read_at(&mut buffer, 0).map(|_| ())),
+        )
     };
     Ok(each(of(1)?, of(LONG_KB)?, LONG_KB - 1))
 }

@@ -32,17 +32,21 @@ fn calls(entries: usize) -> io::Result<f64> {
     let mut ring = Ring::new(&SETTINGS)?;
     let (_own, file) = files::file(1)?;
     let file = Arc::new(file);
-    timed(CALLS, || Ok(()), |()| {
-        (0..CALLS).try_for_each(|_| {
-            (0..entries).try_for_each(|token| ring.read(&file, 0, 1, token as u64))?;
-            let mut left = entries;
-            while left > 0 {
-                ring.submit_and_wait(left as u32, None)?;
-                while ring.completion().is_some() {
-                    left -= 1;
+    timed(
+        CALLS,
+        || Ok(()),
+        |()| {
+            (0..CALLS).try_for_each(|_| {
+                (0..entries).try_for_each(|token| ring.read(&file, 0, 1, token as u64))?;
+                let mut left = entries;
+                while left > 0 {
+                    ring.submit_and_wait(left as u32, None)?;
+                    while ring.completion().is_some() {
+                        left -= 1;
+                    }
                 }
-            }
-            Ok(())
-        })
-    })
+                Ok(())
+            })
+        },
+    )
 }

@@ -70,10 +70,14 @@ pub(super) fn receive(_: &Place) -> io::Result<f64> {
 
 pub(super) fn receive_empty(_: &Place) -> io::Result<f64> {
     let pairs = Host::new()?.pairs()?;
-    timed(MANY, || Ok(()), |()| {
-        let mut buffer = [0; 4096];
-        pairs.iter().try_for_each(|pair| blocked(pair.server.recv(&mut buffer).map(|_| ())))
-    })
+    timed(
+        MANY,
+        || Ok(()),
+        |()| {
+            let mut buffer = [0; 4096];
+            pairs.iter().try_for_each(|pair| blocked(pair.server.recv(&mut buffer).map(|_| ())))
+        },
+    )
 }
 
 /// On each connection, of which the last reply was read by its client.

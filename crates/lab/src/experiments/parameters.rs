@@ -5,16 +5,16 @@
 //! adds is the difference between two loads of which one has more of it, or between two settings.
 
 mod cases;
-mod toml;
+pub(super) mod toml;
 
 use cases::{CASES, Case, FROM_LOADS, FromLoads};
 
 use crate::costs::COSTS;
-use crate::curves::{self, number};
+use crate::curves::number;
 use crate::design::Plan;
 use crate::experiment::Experiment;
-use crate::known::{Known, Spread};
-use crate::page::{Section, Table};
+use crate::known::{Cell, Known, Spread};
+use crate::page::{NONE, Section, Table};
 use crate::profile::{Kind, Seen};
 use crate::setup::Setup;
 use crate::spec::Spec;
@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Choi05 table 3",
     is_as_in_papers: false,
     question: "what does each step of a request cost here?",
-    ignores: &["workload", "quota"],
+    ignores: &["workload", "quota", "disk"],
     plan,
     sections,
 };
@@ -43,9 +43,13 @@ struct Parameter {
     name: String,
     unit: &'static str,
     is: &'static str,
-    value: Spread,
+    /// Or what stands for it.
+    value: Result<Spread, &'static str>,
     command: String,
 }
+
+/// For a server that answered wrongly: what it took for that is no cost of a reply.
+const FAILED: &str = "✗";
 
 /// Weir's architectures, each by its own name.
 fn subjects(setup: &Setup) -> Vec<Subject> {
@@ -109,48 +113,66 @@ fn timed(known: &Known<'_>) -> Vec<Parameter> {
         });
         Spread::of(values.collect())
     };
-    let parameter = |cost: &crate::costs::Cost| {
-        Some(Parameter {
-            name: cost.name.into(),
-            unit: cost.unit,
-            is: cost.is,
-            value: of(cost.name)?,
-            command: format!("weir lab cost {}", cost.name),
-        })
+    let parameter = |cost: &crate::costs::Cost| Parameter {
+        name: cost.name.into(),
+        unit: cost.unit,
+        is: cost.is,
+        value: of(cost.name).ok_or(NONE),
+        command: format!("weir lab cost {}", cost.name),
     };
-    COSTS.iter().filter_map(parameter).collect()
+    COSTS.iter().map(parameter).collect()
 }
 
-/// By repeat, so that what disturbs two neighbours alike is in none of it.
+/// None where this architecture does not take the knobs that make the difference.
 fn of_loads(setup: &Setup, known: &Known<'_>, of: &Subject, row: &FromLoads) -> Option<Parameter> {
-    let cell = |case: &Case| known.cell(&spec(setup, case, of));
-    let (more, less) = (cell(row.more)?, row.less.map(cell));
-    // A case whose knobs this architecture does not take is the other one.
-    if row.less.is_some_and(|less| spec(setup, less, of).key() == more.spec.key()) {
+    let more = spec(setup, row.more, of);
+    let less = row.less.map(|less| spec(setup, less, of));
+    if less.as_ref().is_some_and(|less| less.key() == more.key()) {
         return None;
     }
-    let values = more.points().filter(|point| point.verdict.is_good()).filter_map(|point| {
-        let more = (row.of)(point)?;
-        let Some(cell) = less else { return Some(more / row.share) };
-        let mut others = cell?.points().filter(|other| other.verdict.is_good());
-        let other = others.find(|other| other.spec.repeat == point.spec.repeat)?;
-        Some((more - (row.of)(other)?) / row.share)
-    });
+    let more = known.cell(&more);
+    let commands = more.and_then(|cell| Some(&cell.points().next()?.commands));
     Some(Parameter {
         name: format!("{of}.{}", row.name),
         unit: row.unit,
         is: row.is,
-        value: Spread::of(values.collect())?,
-        command: more.points().next()?.commands.load.clone(),
+        value: difference(known, more, less.as_ref(), row),
+        command: commands.map(|commands| commands.load.clone()).unwrap_or_default(),
     })
+}
+
+/// By repeat, so that what disturbs two neighbours alike is in none of it.
+fn difference(
+    known: &Known<'_>,
+    more: Option<&Cell<'_>>,
+    less: Option<&Spec>,
+    row: &FromLoads,
+) -> Result<Spread, &'static str> {
+    let more = more.ok_or(NONE)?;
+    let less = less.map(|less| known.cell(less).ok_or(NONE)).transpose()?;
+    if more.is_failed() || less.is_some_and(Cell::is_failed) {
+        return Err(FAILED);
+    }
+    let values = more.points().filter_map(|point| {
+        let more = (row.of)(point)?;
+        let Some(less) = less else { return Some(more / row.share) };
+        let other = less.points().find(|other| other.spec.repeat == point.spec.repeat)?;
+        Some((more - (row.of)(other)?) / row.share)
+    });
+    Spread::of(values.collect()).ok_or(NONE)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let parameters = parameters(setup, known);
     let row = |of: &Parameter| {
-        let Spread { median, range, count, .. } = &of.value;
-        let told = format!("{} ({} to {})", number(*median), number(range.0), number(range.1));
-        vec![of.name.clone(), told, of.unit.into(), count.to_string(), of.is.into()]
+        let (told, count) = match &of.value {
+            Ok(Spread { median, range: (low, high), count, .. }) => (
+                format!("{} ({} to {})", number(*median), number(*low), number(*high)),
+                count.to_string(),
+            ),
+            Err(sign) => (String::from(*sign), NONE.into()),
+        };
+        vec![of.name.clone(), told, of.unit.into(), count, of.is.into()]
     };
     let head = ["parameter", "median (lowest to highest)", "unit", "repeats", "what it is"];
     let table = Table {
@@ -165,7 +187,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![Section {
         question: question(),
         tables: vec![table],
-        files: if parameters.is_empty() { Vec::new() } else { files },
+        files,
         ..frame::section(&EXPERIMENT, "What steps cost", known, &subjects(setup))
     }]
 }

@@ -58,6 +58,7 @@ fn logarithmic() -> Figure {
 
 fn page() -> Page {
     let section = Section {
+        files: vec![("overload.toml".into(), "a = 1\n".into())],
         name: "overload".into(),
         title: "What happens at twice the load?".into(),
         question: vec!["Asked <twice>.".into()],
@@ -113,7 +114,13 @@ fn all_files_of_a_page_are_written() {
     write(&page(), &to).unwrap();
     let names = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name());
     let names: BTreeSet<_> = names.map(|name| name.into_string().unwrap()).collect();
-    let expected = ["index.html", "index.md", "overload-replies-2.svg", "overload-replies.svg"];
+    let expected = [
+        "index.html",
+        "index.md",
+        "overload-replies-2.svg",
+        "overload-replies.svg",
+        "overload.toml",
+    ];
     assert_eq!(names.iter().map(|name| &name[..]).collect::<Vec<_>>(), expected);
     let read = |name: &str| fs::read(to.join(name)).unwrap();
     assert_eq!(read("overload-replies.svg"), figure::svg(&curves()).into_bytes());
@@ -233,6 +240,7 @@ prop_compose! {
         let (comparisons, tables) = (vec![comparison], vec![table]);
         Section {
             name, title, question, answer, comparisons, figures, tables, excluded, commands,
+            files: Vec::new(),
         }
     }
 }

@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_step_goes_as_far_as_the_ratio_of_waiting_and_work() {
-        let rows: [(&[(u32, &[f64])], u32); 8] = [
+        type Row<'r> = (&'r [(u32, &'r [f64])], u32);
+        let rows: [Row<'_>; 8] = [
             (&[(6_000, &[33.0])], 6_000),
             (&[(6_000, &[20.0])], 11_820),
             (&[(6_000, &[50.0])], 2_960),

@@ -54,8 +54,12 @@ const UNCACHED: Case = Case {
     ..KEPT
 };
 
-const IDLE: Case =
-    Case { name: "idle", is: "as kept, beside 2,000 idle connections", idle_connections: OPEN, ..KEPT };
+const IDLE: Case = Case {
+    name: "idle",
+    is: "as kept, beside 2,000 idle connections",
+    idle_connections: OPEN,
+    ..KEPT
+};
 
 const OPEN: u32 = 2_000;
 
@@ -114,7 +118,12 @@ pub(super) const FROM_LOADS: [FromLoads; 11] = [
     },
     FromLoads {
         less: Some(&KEPT),
-        ..row("miss", "us", "a file that is not in the server's own cache, but in memory", &UNCACHED)
+        ..row(
+            "miss",
+            "us",
+            "a file that is not in the server's own cache, but in memory",
+            &UNCACHED,
+        )
     },
     FromLoads {
         less: Some(&KEPT),
@@ -126,18 +135,34 @@ pub(super) const FROM_LOADS: [FromLoads; 11] = [
         less: Some(&ONE_FILE),
         share: 1_999.0,
         of: memory,
-        ..row("entry-bytes", "bytes", "memory of its processes for an open file's entry", &MANY_FILES)
+        ..row(
+            "entry-bytes",
+            "bytes",
+            "memory of its processes for an open file's entry",
+            &MANY_FILES,
+        )
     },
-    FromLoads { of: soft, ..row("soft-interrupts", "us", "of a request: work of the network", &KEPT) },
     FromLoads {
         of: soft,
-        ..row("connection-soft-interrupts", "us", "the same of one on a connection of its own", &EACH)
+        ..row("soft-interrupts", "us", "of a request: work of the network", &KEPT)
+    },
+    FromLoads {
+        of: soft,
+        ..row(
+            "connection-soft-interrupts",
+            "us",
+            "the same of one on a connection of its own",
+            &EACH,
+        )
     },
     FromLoads {
         of: switches,
         ..row("switches", "switches", "between threads and processes for a request", &KEPT)
     },
-    FromLoads { of: client, ..row("client", "us", "the client's own processor for a request", &KEPT) },
+    FromLoads {
+        of: client,
+        ..row("client", "us", "the client's own processor for a request", &KEPT)
+    },
 ];
 
 const fn row(

@@ -6,18 +6,24 @@ use std::fmt::Write as _;
 use super::Parameter;
 use crate::known::Spread;
 
-/// The file, with the machine in front: on another one it says nothing.
-pub(super) fn text(parameters: &[Parameter]) -> String {
+/// The machine, to stand in front: on another one a parameter says nothing.
+#[must_use]
+pub fn machine(facts: &BTreeMap<String, String>) -> String {
     let mut text = String::from("# Measured by weir lab run parameters.\n\n[machine]\n");
-    let facts: BTreeMap<String, String> = load::machine::facts();
-    // Writing to memory does not fail.
     for name in ["processor", "processors", "kernel"] {
         if let Some(fact) = facts.get(name) {
+            // Writing to memory does not fail.
             let _ = writeln!(text, "{name} = {}", quoted(fact));
         }
     }
+    text
+}
+
+/// All that are known.
+pub(super) fn text(parameters: &[Parameter]) -> String {
+    let mut text = String::new();
     for Parameter { name, unit, is, value, command } in parameters {
-        let Spread { median, range: (low, high), count, .. } = value;
+        let Ok(Spread { median, range: (low, high), count, .. }) = value else { continue };
         let name = name.split('.').map(key).collect::<Vec<_>>().join(".");
         let _ = write!(
             text,
@@ -60,9 +66,13 @@ mod tests {
             name: name.into(),
             unit: "us",
             is: "a step",
-            value,
+            value: Ok(value),
             command: command.into(),
         };
+        let facts = [("kernel", "Linux 6.18"), ("clock", "tsc")];
+        let facts = facts.map(|(name, fact)| (name.into(), fact.into())).into();
+        let machine = machine(&facts);
+        assert!(machine.ends_with("\n[machine]\nkernel = \"Linux 6.18\"\n"), "{machine}");
         let text = text(&[of("sped.request", "weir \"x\""), of("mt:threads=2.request", "y")]);
         let expected = "# a step\n[sped.request]\nvalue = 2.0\nunit = \"us\"\nlow = 1.5\n\
                         high = 4.0\nrepeats = 3\ncommand = \"weir \\\"x\\\"\"\n";

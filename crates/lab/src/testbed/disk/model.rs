@@ -118,7 +118,8 @@ mod tests {
         let free = Disk { delay_us: 5_000, arm: None };
         let one_arm = Disk { delay_us: 100, arm: Some(ARM) };
         // When they come, where, and how many bytes; and when they are over.
-        let rows: [(Disk, &[(u64, u64, u32)], &[u64]); 4] = [
+        type Row<'r> = (Disk, &'r [(u64, u64, u32)], &'r [u64]);
+        let rows: [Row<'_>; 4] = [
             (free, &[(0, 0, 1), (0, 9, 1_000_000), (7, 0, 1)], &[5_000, 5_000, 5_007]),
             // At the begin the arm is where it is wanted; then it goes on from there.
             (one_arm, &[(0, 0, 100_000), (0, 100_000, 100_000)], &[1_100, 2_100]),
