@@ -36,6 +36,7 @@ use crate::experiment::Experiment;
 use crate::unknown::unknown;
 
 pub use said::{Said, said};
+pub use tune::tuned;
 
 /// In the order in which they are listed.
 pub const EXPERIMENTS: &[Experiment] = &[

@@ -27,6 +27,7 @@ use crate::unknown::unknown;
 
 pub use knob::{Knob, Takes};
 pub use own::COMMAND;
+pub use peers::PROGRAM;
 pub use peers::Peer;
 pub use running::{NotStarted, Running};
 

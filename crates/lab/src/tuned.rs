@@ -49,8 +49,9 @@ pub struct Server {
     pub tried: usize,
     /// Good replies in a second that it answers untuned, at most.
     pub capacity: f64,
-    /// Good replies in a second over all loads of the search, untuned and with the best.
-    pub replies: (f64, f64),
+    /// Good replies in a second, the mean of all loads of the search: untuned, where that passed
+    /// verification, and with the best.
+    pub replies: (Option<f64>, f64),
     /// What the server said of itself.
     pub version: String,
 }
@@ -58,11 +59,7 @@ pub struct Server {
 impl Tuned {
     /// Of a machine.
     #[must_use]
-    pub fn new(
-        machine: BTreeMap<String, String>,
-        workload: String,
-        servers: Vec<Server>,
-    ) -> Self {
+    pub fn new(machine: BTreeMap<String, String>, workload: String, servers: Vec<Server>) -> Self {
         Self { schema: SCHEMA, machine, workload, servers }
     }
 
@@ -88,7 +85,8 @@ impl Tuned {
             return Err(format!("{which} weir has written it; {MEND} for this one"));
         }
         let tuned: Self = serde_json::from_slice(text).map_err(none)?;
-        if let Some(fact) = MACHINE.iter().find(|fact| tuned.machine.get(**fact) != here.get(**fact))
+        if let Some(fact) =
+            MACHINE.iter().find(|fact| tuned.machine.get(**fact) != here.get(**fact))
         {
             let of = |facts: &BTreeMap<String, String>| {
                 facts.get(*fact).map_or("unknown", String::as_str).to_owned()
@@ -139,7 +137,7 @@ mod tests {
             knobs: BTreeMap::from([("backlog".into(), vec!["64".into(), "1024".into()])]),
             tried: 2,
             capacity: 100.5,
-            replies: (90.0, 100.0),
+            replies: (Some(90.0), 100.0),
             version: "0.1.0".into(),
         };
         Tuned::new(here(), "one-packet".into(), vec![server])
@@ -161,12 +159,20 @@ mod tests {
     fn what_cannot_be_used_says_what_to_do() {
         let whole = serde_json::to_string(&tuned()).expect("text");
         let rows = [
-            ("\"processors\":\"2\"", "\"processors\":\"64\"", "is of another machine (processors 64, and here 2); "),
+            (
+                "\"processors\":\"2\"",
+                "\"processors\":\"64\"",
+                "is of another machine (processors 64, and here 2); ",
+            ),
             ("\"processor\":\"A\",", "", "is of another machine (processor unknown, and here A); "),
             ("\"schema\":1", "\"schema\":0", "an older weir has written it; "),
             ("\"schema\":1", "\"schema\":2", "a newer weir has written it; "),
             ("\"sped\"", "\"spde\"", "spde: no such subject; did you mean sped?; "),
-            ("sped:backlog", "sped:backlgo", "sped: backlgo: no such knob; did you mean backlog?; "),
+            (
+                "sped:backlog",
+                "sped:backlgo",
+                "sped: backlgo: no such knob; did you mean backlog?; ",
+            ),
             ("\"servers\"", "\"serves\"", "is no tuning (missing field `servers`"),
             (&whole, "none", "is no tuning (expected ident"),
         ];

@@ -15,7 +15,7 @@ use super::{Knob, Launch, Start};
 use crate::Failure;
 use crate::program::Program;
 
-use setup::{PROGRAM, Setup};
+use setup::Setup;
 
 /// One of them.
 #[derive(Debug)]
@@ -39,6 +39,9 @@ pub struct Peer {
     /// Writes its settings.
     launch: fn(&Setup<'_>) -> Result<Launch, Failure>,
 }
+
+/// The knob of each of them that says where another version of it is.
+pub const PROGRAM: &str = setup::PROGRAM.name;
 
 /// By knob, its values.
 pub type Grid = &'static [(&'static str, &'static [&'static str])];
@@ -65,7 +68,7 @@ impl Peer {
     /// # Errors
     /// Nothing is there, or else it is not installed: a line that says how to.
     fn at(&self, knobs: &BTreeMap<String, String>) -> Result<PathBuf, Failure> {
-        let Some(chosen) = knobs.get(PROGRAM.name) else { return self.found() };
+        let Some(chosen) = knobs.get(PROGRAM) else { return self.found() };
         let program = PathBuf::from(chosen);
         match program.is_file() {
             true => Ok(program),

@@ -11,10 +11,7 @@ pub(super) const H2O: Peer = Peer {
     program: "h2o",
     version: "-v",
     knobs: &[WORKERS, CONNECTIONS_MAX, IDLE_S, PROGRAM],
-    tuning: &[
-        ("connections", &["64", "256", "1000", "4000"]),
-        ("workers", &["1", "2", "4"]),
-    ],
+    tuning: &[("connections", &["64", "256", "1000", "4000"]), ("workers", &["1", "2", "4"])],
     settings: &[
         ("max-connections", "1,024 by default; others wait"),
         ("http1-request-timeout", "10 s by default for a request and for the pause before it"),
