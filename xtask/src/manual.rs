@@ -121,7 +121,9 @@ answers other questions, which
 .B weir lab list
 has;
 .B weir lab tune
-looks for the best knobs of a server, and with --all of each.
+looks for the best knobs of a server, and with
+.B \-\-all
+of each.
 A run that was stopped goes on with the same
 .BR \-\-dir .
 .B weir lab again

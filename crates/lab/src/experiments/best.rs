@@ -63,8 +63,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
     let below = Design { multiples: &[0.9], ..design.clone() };
     vec![Section {
-        question: overload::question(&design),
-        answer: [answer(&design, known), told_of_tuning(setup)].concat(),
+        question: [overload::question(&design), told_of_tuning(setup)].concat(),
+        answer: answer(&design, known),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
             curves::bars(&design, known, "p99", &metric::P99),
