@@ -255,7 +255,8 @@ impl Tuning {
         if all.len() <= self.settings_max {
             return all;
         }
-        let has_common = |a: usize, b: usize| (2..=a).any(|of| a % of == 0 && b % of == 0);
+        let has_common =
+            |a: usize, b: usize| (2..=a).any(|of| a.is_multiple_of(of) && b.is_multiple_of(of));
         // The golden section of the product: no few steps of it come back to where they began.
         let section = (all.len() as f64 * 0.618) as usize;
         let step = (section..).find(|step| !has_common(*step, all.len())).unwrap_or(1);

@@ -30,7 +30,7 @@ impl Subject {
     pub fn says(&self, knob: &str) -> bool {
         let same = MEANINGS.iter().find(|(_, names)| names.contains(&knob));
         let is_said = |name: &&str| self.knobs.contains_key(*name);
-        is_said(&knob) || same.is_some_and(|(_, names)| names.iter().any(|name| is_said(name)))
+        is_said(&knob) || same.is_some_and(|(_, names)| names.iter().any(is_said))
     }
 
     /// What it cannot be told, of what every server should be.
