@@ -247,7 +247,7 @@ impl Tuning {
         self.cells(known, FINAL).into_iter().find(is_it)
     }
 
-    /// Those of the product that are tried: as far apart as so many can be, as all neighbours differ
+    /// Those of the product that are tried: far apart, as all neighbours differ
     /// in the knob that varies fastest.
     #[must_use]
     pub fn settings(&self) -> Vec<Subject> {

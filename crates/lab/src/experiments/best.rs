@@ -1,7 +1,7 @@
 //! Which server and which knobs are best on this machine, and what happens at twice the load, with
 //! clients that wait one second?
 //!
-//! The question of whoever has a site and expects a flood: Weir's architectures beside other servers,
+//! The question of whoever has a site and expects a flood: Weir's architectures and others,
 //! untuned, and tuned as `weir lab tune --all` has found, with the same effort for all. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
 
