@@ -10,8 +10,9 @@ use std::path::Path;
 use load::collector::times::Times;
 use serde::Serialize;
 
+use crate::capacity::TRIES;
 use crate::curves::{capital, counted, lasting, number};
-use crate::design::{PROBE, SWEEP};
+use crate::design::PROBE;
 use crate::experiments::experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
@@ -235,7 +236,7 @@ fn short(value: f64) -> f64 {
 
 /// Whether a stage is there to find what is to be measured.
 fn is_on_the_way(stage: &str) -> bool {
-    stage == PROBE || stage == SWEEP || tuning::is_round(stage)
+    stage == PROBE || stage == TRIES || tuning::is_round(stage)
 }
 
 fn together(cell: &Cell<'_>) -> Option<Times> {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod client;
+mod filling;
 mod outcome;
 mod scratch;
 mod sites;
@@ -23,7 +24,6 @@ use self::scratch::Scratch;
 use self::sites::Sites;
 use crate::Failure;
 use crate::design::is_flood;
-use crate::executable::Executable;
 use crate::experiments::experiment;
 use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::profile::Profiler;
@@ -31,13 +31,13 @@ use crate::room;
 use crate::spec::{Load, Spec};
 use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
-use crate::testbed::{Carried, Host, Sent, Testbed, drop_pages, share};
+use crate::testbed::{Carried, Host, Reads, Sent, Testbed, drop_pages, share};
 use crate::vitals::{self, Reading, Side, Vitals, Watch};
 
 /// What stays the same for all points of a run.
 pub struct Bench {
     /// Of this program: it makes the load, and serves.
-    executable: Executable,
+    executable: PathBuf,
     /// Names the run.
     run: String,
     sites: Sites,
@@ -58,7 +58,7 @@ impl Bench {
     /// # Errors
     /// What stands in the place of `scratch` is not a lab's, or signals cannot be taken.
     pub fn new(
-        executable: Executable,
+        executable: &Path,
         run: &str,
         sites: &Path,
         scratch: &Path,
@@ -71,7 +71,7 @@ impl Bench {
         taken.extend((!Signals::is_ignored(Signal::Hup)).then_some(Signal::Hup));
         let signals = Signals::take(&taken);
         Ok(Self {
-            executable,
+            executable: executable.into(),
             run: run.into(),
             sites: Sites::new(sites),
             scratch,
@@ -97,12 +97,11 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
-        self.executable.check()?;
         let site = self.sites.of(&spec.load, &mut || may_go_on(&self.signals))?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();
         let mut point = Point::begun(&self.run, spec, attempt);
-        let testbed = machines(spec, &site)?;
+        let (testbed, site) = self.machines(spec, site)?;
         point.testbed = testbed.facts.clone();
         let limit_bytes = spec.layout.memory_bytes;
         let before = match limit_bytes {
@@ -115,7 +114,7 @@ impl Bench {
         let port = if spec.layout.is_loopback { free_port()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
-            executable: self.executable.path(),
+            executable: &self.executable,
             host: &testbed.server,
             address,
             site: &site,
@@ -123,14 +122,19 @@ impl Bench {
             is_as_in_papers: experiment(&spec.experiment).is_some_and(|of| of.is_as_in_papers),
         };
         testbed.limit_processors(false)?;
+        if let Some(bytes) = limit_bytes {
+            let may_go_on = &mut || may_go_on(&self.signals);
+            filling::fill(bytes, &spec.load, &start, may_go_on)?;
+        }
         let outcome = match Running::start(&spec.subject, &start) {
             Ok(running) => {
                 testbed.limit_processors(true)?;
+                testbed.make_slow(true)?;
                 point.cost.start_s = began.elapsed().as_secs_f64();
                 point.commands.server = self.shown(running.launch(), &site, scratch.path());
                 point.ignored = running.ignored(&spec.subject, &start);
                 let client = Client {
-                    executable: self.executable.path(),
+                    executable: &self.executable,
                     testbed: &testbed,
                     address,
                     scratch: scratch.path(),
@@ -139,7 +143,7 @@ impl Bench {
                 let outcome = self.perform(&client, &running, &mut point)?;
                 // Nobody is served by how long it takes to end, nor by reads that are left over.
                 testbed.limit_processors(false)?;
-                testbed.limit_disk(false)?;
+                testbed.make_slow(false)?;
                 running.stop();
                 outcome
             }
@@ -160,15 +164,30 @@ impl Bench {
         let disturbed = of_site.into_iter().chain(of_wire).collect();
         point.verdict = outcome.verdict(is_flood(spec), disturbed);
         drop(testbed);
-        // A point of two programs is one of neither.
-        self.executable.check()?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }
 
+    /// As a spec wants them, with nothing of the site in memory where that is limited; and where
+    /// the site is there.
+    fn machines(&self, spec: &Spec, site: PathBuf) -> Result<(Testbed, PathBuf), Failure> {
+        let mut testbed = Testbed::up(&spec.layout)?;
+        // The quota of the server is one of tasks that are not urgent.
+        if !spec.layout.is_loopback {
+            testbed.prefer_client();
+        }
+        let site = testbed.slow_disk(&site, &self.executable)?;
+        if spec.layout.memory_bytes.is_some() {
+            testbed.count_waits();
+            // What is in memory already is on nobody's account.
+            drop_pages(&site)?;
+        }
+        Ok((testbed, site))
+    }
+
     /// Without what is this run's alone.
     fn shown(&self, launch: &Launch, site: &Path, scratch: &Path) -> String {
-        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.path(), "weir")];
+        let names = [(site, "SITE"), (scratch, "SCRATCH"), (self.executable.as_path(), "weir")];
         names.iter().fold(launch.to_string(), |text, (path, name)| {
             text.replace(&path.display().to_string(), name)
         })
@@ -198,15 +217,14 @@ impl Bench {
         point.cost.warm_up_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let (mut syns, mut watching) = (Ok(None), None);
-        let (mut limited, mut limit, mut watched) = (Ok(()), Ok(None), Ok(()));
+        let (mut slow, mut watched) = (Ok(None), Ok(()));
         let ran = client.run(load, (warm_up.within_s, seed), &mut |moment| match moment {
             Moment::Starts(lasts) => {
                 syns = client.testbed.send_syns(client.address.port(), lasts);
             }
-            Moment::HalfWarm => limited = client.testbed.limit_disk(true),
             Moment::Begins => {
                 watching = Some(Watching::begin(running, client.testbed));
-                limit = client.testbed.disk_limit();
+                slow = client.testbed.make_slow(true);
             }
             Moment::Goes => {
                 if let Some(Ok(watching)) = &mut watching {
@@ -214,12 +232,12 @@ impl Bench {
                 }
             }
             Moment::Ends => {
+                slow = client.testbed.make_slow(true);
                 let ended = watching.take().map(|of| of?.end(running, client.testbed, point));
                 watched = ended.unwrap_or(Ok(()));
             }
         })?;
-        limited?;
-        let of_disk = of_disk(limit?, point);
+        let of_disk = slow?.and_then(|reads| of_disk(reads, point));
         point.cost.load_s = began.elapsed().as_secs_f64();
         point.profile = match profiler.map(|profiler| profiler?.finish(&running.pids())) {
             Some(Err(Failure::Full(why))) => return Err(Failure::Full(why)),
@@ -332,34 +350,22 @@ fn limits(results: &Results) -> Limits {
     Limits { lag_p99, late_share: LATE_SHARE, ..own }
 }
 
-/// As a spec wants them, with nothing of the site in memory where that is limited.
-fn machines(spec: &Spec, site: &Path) -> Result<Testbed, Failure> {
-    let mut testbed = Testbed::up(&spec.layout)?;
-    if spec.layout.memory_bytes.is_some() || spec.layout.disk_bytes_per_s.is_some() {
-        // What is in memory already is on nobody's account.
-        drop_pages(site)?;
-        testbed.throttle(site)?;
-        // Whether it can be is known now; it is when the server has started and its memory has
-        // filled.
-        testbed.limit_disk(false)?;
-    }
-    // The quota of the server is one of tasks that are not urgent.
-    if !spec.layout.is_loopback {
-        testbed.prefer_client();
-    }
-    Ok(testbed)
-}
-
-/// How slow the server's disk was when measuring began, and what is wrong about that.
-fn of_disk(limit: Option<u64>, point: &mut Point) -> Option<String> {
-    let wanted = point.spec.layout.disk_bytes_per_s?;
-    let told = match limit {
-        Some(bytes_per_s) => format!("{bytes_per_s} bytes/s, from the middle of the warm-up on"),
-        None => String::from("no, when measuring began"),
-    };
-    point.testbed.insert(String::from("server's disk is slow"), told);
-    (limit != Some(wanted))
-        .then(|| String::from("the server's disk was not as slow as it was to be"))
+/// What came of the disk's reads while it was measured, and what is wrong about that.
+fn of_disk(reads: Reads, point: &mut Point) -> Option<String> {
+    /// A disk whose processor others want is no longer as slow as it says, but slower.
+    const LATE_SHARE: f64 = 0.1;
+    const LATE_US: f64 = 500.0;
+    let wanted = point.spec.layout.disk?;
+    let late_us = reads.late_us as f64 / reads.reads.max(1) as f64;
+    let told = format!(
+        "{} reads answered late ({wanted}), by {late_us:.0} µs more than they were to be",
+        reads.reads
+    );
+    point.testbed.insert(String::from("reads from the disk"), told);
+    let most_us = LATE_US.max(LATE_SHARE * f64::from(wanted.delay_us));
+    (late_us > most_us).then(|| {
+        format!("the disk answered {late_us:.0} µs later than it was to: others had its processor")
+    })
 }
 
 /// What a long wire has carried, and what is wrong about that.

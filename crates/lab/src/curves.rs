@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use load::units::grouped;
 
+use crate::capacity::{Capacity, RATE, TRIES, WhyNot};
 use crate::compare::Ratio;
-use crate::design::{Design, OF_CAPACITY, PROBE, RATE, SWEEP, is_least};
+use crate::design::{Design, EQUAL, OF_CAPACITY, PROBE};
 use crate::known::{Cell, Known, Spread};
+use crate::limit;
 use crate::metric::{self, Metric, NEVER};
 use crate::page::{Axis, Figure, Mark, NONE, Series, Shape, Table};
 use crate::spec::Spec;
@@ -137,20 +139,50 @@ pub fn table(design: &Design, known: &Known<'_>, metrics: &[&Metric]) -> Table {
     let mut head: Vec<String> =
         ["subject", "capacity, replies/s", "load, of it"].map(String::from).into();
     head.extend(metrics.iter().map(|metric| metric.heading()));
+    head.push(limit::HEADING.into());
     let mut rows = Vec::new();
     for of in &design.subjects {
         let capacity = design.capacity(known, of);
-        let capacity = capacity.map_or_else(none, |capacity| number(capacity.replies_per_s));
+        let capacity = capacity.map_or_else(none, |capacity| between(&capacity));
         for &multiple in design.multiples {
             let cell = at_multiple(design, known, of, multiple);
             let Some(cell) = cell.filter(|cell| is_known(cell)) else { continue };
             let mut row = vec![of.to_string(), capacity.clone(), multiple.to_string()];
             row.extend(metrics.iter().map(|metric| told(cell, metric)));
+            row.push(limit::told(cell));
             rows.push(row);
         }
     }
-    let notes = vec![MARKS.into()];
+    let notes = vec![MARKS.into(), LIMITS.into()];
     Table { title: String::from("Capacity and load"), head, rows, notes }
+}
+
+/// Between what a capacity lies, and how far that is apart.
+#[must_use]
+pub fn between(capacity: &Capacity) -> String {
+    let (low, high) = capacity.range;
+    format!("{} to {} ({} %)", number(low), number(high), capacity.percent)
+}
+
+/// What each subject does at the same rates as all others; one without a capacity, too.
+#[must_use]
+pub fn at_equal_rates(design: &Design, known: &Known<'_>) -> Table {
+    let metrics = [&metric::ANSWERED, &metric::CPU, &metric::P50, &metric::P99];
+    let mut cells: Vec<&Cell<'_>> = known.cells(design.experiment, EQUAL).collect();
+    cells.retain(|cell| is_known(cell));
+    let rate = |cell: &Cell<'_>| cell.factor(RATE).unwrap_or_default();
+    cells.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let row = |cell: &&Cell<'_>| {
+        let told = metrics.iter().map(|metric| told(cell, metric));
+        [number(rate(cell)), cell.subject().to_string()].into_iter().chain(told).collect()
+    };
+    let head = ["rate, sessions/s", "subject"].map(String::from);
+    Table {
+        title: String::from("All at the same rates"),
+        head: head.into_iter().chain(metrics.map(Metric::heading)).collect(),
+        rows: cells.iter().map(row).collect(),
+        notes: vec![MARKS.into()],
+    }
 }
 
 /// Whether anything is known of it: a point that counts, or that the server failed.
@@ -165,6 +197,14 @@ pub const MARKS: &str = "\
      ~: unstable, as at 0.9 of the capacity it is not known within 5 % how much of what is asked \
      for it answers (the 95 % interval of its median is wider). ?: one repeat, too few to say. \
      Percentiles are of all requests: never, where more had no good reply.";
+
+/// What stands beside a table with [`limit::told`].
+pub const LIMITS: &str = "\
+    A capacity lies between a rate of which 99 % was answered and one of which it was not, each in \
+    two of three tries; behind them stands how far they are from each other. A server was out of \
+    its processor where that was idle for less than 5 % of the time, and out of its quota where it \
+    used all of it up in 9 of 10 periods. One that is asked for more than its capacity and is out \
+    of neither has no overload: what it loses, it does not lose for want of processor time.";
 
 /// A cell of a table.
 #[must_use]
@@ -255,13 +295,6 @@ pub(crate) fn capital(text: &str) -> String {
 pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let cells = known.all().iter().filter(|cell| cell.spec.experiment == experiment);
     let mut lines = without_capacity(known, experiment);
-    let probed = known.cells(experiment, PROBE).map(Cell::subject);
-    lines.extend(probed.filter(|of| is_least(known, experiment, of)).map(|of| {
-        format!(
-            "{of} answers the highest rate of its sweep: it may be able to do more than this page \
-             says"
-        )
-    }));
     let ignored = cells.clone().flat_map(|cell| {
         let points = cell.points().chain(cell.invalid.iter().copied());
         let ignored = points.flat_map(|point| &point.ignored);
@@ -278,38 +311,45 @@ pub fn excluded(known: &Known<'_>, experiment: &str) -> Vec<String> {
     lines
 }
 
-/// Those that are in no figure, as their capacity could not be found, and why.
+/// Those whose capacity could not be found, and why: nothing is asked of them in multiples of it,
+/// and they have no rank.
 fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
     let line = |probe: &Cell<'_>| {
         let of = probe.subject();
-        let sweep: Vec<&Cell<'_>> =
-            known.cells(experiment, SWEEP).filter(|cell| cell.subject() == of).collect();
-        if sweep.iter().any(|cell| cell.is_good()) {
-            return None;
-        }
-        let why = |cell: &Cell<'_>| {
-            let mut points = cell.invalid.iter().copied().chain(cell.points());
-            points.find(|point| !point.verdict.is_good()).map(|point| point.verdict.to_string())
-        };
-        let why = if sweep.is_empty() {
-            let mut points = probe.points().chain(probe.invalid.iter().copied());
-            let is_answered = |point: &crate::point::Point| {
-                point.load.as_ref().is_some_and(|load| load.flow.goodput > 0)
-            };
-            // Then a sweep will come.
-            if points.any(is_answered) {
-                return None;
-            }
-            let why = why(probe);
-            why.unwrap_or_else(|| String::from("not one good reply was seen"))
-        } else {
-            let rates = counted(sweep.len(), "rate");
-            let why = sweep.iter().find_map(|cell| why(cell)).unwrap_or_default();
-            format!("none of the {rates} in its sweep counts; the first: {why}")
-        };
-        Some(format!("{of} is in no figure, as its capacity could not be found: {why}"))
+        let why = WhyNot::of(known, experiment, of).map(untold);
+        let why = why.or_else(|| unprobed(known, probe))?;
+        Some(format!("{of} is in no figure and no rank, as its capacity could not be found: {why}"))
     };
     known.cells(experiment, PROBE).filter_map(line).collect()
+}
+
+fn untold(why: WhyNot) -> String {
+    match why {
+        WhyNot::Uncounted(rate, why) => {
+            format!("at {} sessions/s no try counts: {why}", number(rate))
+        }
+        WhyNot::Above(rate) => format!(
+            "it answers all that it was asked for, up to {} sessions/s, and may be capable of more",
+            number(rate)
+        ),
+        WhyNot::Below(rate) => format!("it does not answer {} sessions/s", number(rate)),
+        WhyNot::Uneven => String::from("its tries do not agree"),
+    }
+}
+
+/// Why a probe has led to nothing; `None`: tries will come, or came.
+fn unprobed(known: &Known<'_>, probe: &Cell<'_>) -> Option<String> {
+    let mut tries = known.cells(&probe.spec.experiment, TRIES);
+    let mut points = probe.points().chain(probe.invalid.iter().copied());
+    let is_answered =
+        |point: &crate::point::Point| point.load.as_ref().is_some_and(|load| load.flow.goodput > 0);
+    if tries.any(|cell| cell.subject() == probe.subject()) || points.any(is_answered) {
+        return None;
+    }
+    let mut points = probe.invalid.iter().copied().chain(probe.points());
+    let bad = points.find(|point| !point.verdict.is_good());
+    let none = || String::from("not one good reply was seen");
+    Some(bad.map_or_else(none, |point| point.verdict.to_string()))
 }
 
 /// What a point is, in a few words.

@@ -1,17 +1,19 @@
 //! The design that most experiments have: find each subject's capacity, then ask for multiples of
 //! it.
 //!
-//! Three stages. A *probe* in a closed loop says where to look. A *sweep* in an open loop, around
-//! that, finds the capacity: the highest median reply rate of it. Then *rates* are multiples of the
-//! subject's own capacity, so that a server is seen idle, at its best and beyond, wherever that is.
+//! Three stages. A *probe* in a closed loop says where to look. *Tries* in an open loop, near that,
+//! find two rates between which the capacity lies ([`bracket`](crate::bracket)). Then *rates* are
+//! multiples of the subject's own capacity, so that a server is seen idle, at its best and beyond,
+//! wherever that is; of whom no capacity was found nothing is asked. Last all subjects are asked at
+//! *equal* rates, as what a reply costs and how long it takes compare at the same load alone.
 //! Within a stage, repeats go round: all subjects at all rates, then all of it again, so that what
 //! the machine does at some time is not held against one of them.
 
 use std::collections::BTreeMap;
 
+use crate::capacity::{self, Capacity, RATE, Search, TRIES, rounded, search};
 use crate::known::{Cell, Known};
-use crate::metric::{GOODPUT, OFFERED};
-use crate::setup::WarmUp;
+use crate::setup::{Setup, WarmUp};
 pub use crate::spec::OF_CAPACITY;
 use crate::spec::{COOL_DOWN, Load, Spec};
 use crate::subject::Subject;
@@ -28,14 +30,13 @@ pub struct Design {
     pub load: Load,
     /// On which machines.
     pub layout: Layout,
-    /// Of what the probe found, upwards.
-    pub sweep: &'static [f64],
-    /// How long each point of probe and sweep is measured, in seconds.
-    pub sweep_s: f64,
+    /// How long each try is measured, in seconds.
+    pub try_s: f64,
     /// Of the capacity.
     pub multiples: &'static [f64],
-    /// Of the sweep.
-    pub sweep_repeats: u32,
+    /// All subjects are asked at [`OF_EQUAL`] of these capacities: of which so large a share of all
+    /// is less.
+    pub equal: &'static [f64],
     /// Of the rates.
     pub repeats: u32,
     /// Rivals whose rates are multiples of another one's capacity, with that one: of which they
@@ -43,6 +44,9 @@ pub struct Design {
     pub made_of: Vec<(Subject, Subject)>,
     /// See [`filled`].
     pub filling_max_s: f64,
+    /// By subject, the capacity that a search for the best knobs has found, in sessions begun in a
+    /// second.
+    pub tuned: Vec<(Subject, f64)>,
 }
 
 /// What is to be done now, and what will be.
@@ -54,31 +58,24 @@ pub struct Plan {
     pub later_s: f64,
 }
 
-/// Capacity as a sweep found it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Capacity {
-    /// The highest median of good replies in a second, and no more than were asked for in it.
-    pub replies_per_s: f64,
-    /// As many sessions in a second as it answers. A server that keeps its capacity has the same
-    /// reply rate at many higher ones.
-    pub rate: f64,
-    /// Sessions that were begun in a second when it was found.
-    pub found_at: f64,
-}
-
 /// Clients of the probe: more than any subject works on at a time, and few enough to be answered.
 const PROBE_CLIENTS: u32 = 64;
 /// For each millisecond of a round trip as many again, as each then waits for two of them and not
 /// for the server; so that they ask for some thousands in a second at any distance.
 const PROBE_CLIENTS_MAX: u32 = 2048;
 
-/// Where a sweep's last rate is answered, it goes on upwards by this factor, so often; and
-/// downwards, where its first one is too much.
-const BEYOND: f64 = 1.2;
-const BEYOND_MAX: i32 = 3;
+/// A probe that is longer tells no more.
+const PROBE_S: f64 = 1.0;
 
-/// Of what is asked for in a second, who answers less in it is asked for too much.
-const ANSWERED: f64 = 0.95;
+/// So long is each try, unless the operator or a paper says otherwise: a second is too short to see
+/// a queue that grows by a hundredth.
+const TRY_S: f64 = 3.0;
+
+/// What a search takes most often.
+const TRIES_EXPECTED: usize = 5;
+
+/// Near to what is compared, and answered by all who can do as much.
+pub const OF_EQUAL: f64 = 0.9;
 
 impl Plan {
     /// Behind another one, whose specs come first.
@@ -91,37 +88,87 @@ impl Plan {
 }
 
 impl Design {
+    /// Of these subjects, with what most experiments have: no rates, and three repeats.
+    #[must_use]
+    pub fn of(
+        experiment: &'static str,
+        setup: &Setup,
+        subjects: Vec<Subject>,
+        (load, layout): (Load, Layout),
+    ) -> Self {
+        let tuned = setup.tuned.iter().filter(|tuned| tuned.workload == load.workload);
+        let tuned = tuned.flat_map(|tuned| &tuned.servers);
+        Self {
+            tuned: tuned.map(|server| (server.of.clone(), server.rate)).collect(),
+            experiment,
+            subjects,
+            load,
+            layout,
+            try_s: setup.seconds(TRY_S),
+            multiples: &[],
+            equal: &[],
+            repeats: setup.repeats(3),
+            made_of: Vec::new(),
+            filling_max_s: setup.filling_max_s(),
+        }
+    }
+
     /// What is to be measured next, given what is known.
     #[must_use]
     pub fn plan(&self, known: &Known<'_>) -> Plan {
-        let mut specs: Vec<Spec> = self.bases().into_iter().map(|of| self.probe(of)).collect();
-        let sweep_s = self.of_sweep(self.sweep.len() * self.bases().len());
-        let rates_s = self.of_rates(self.subjects.len());
-        if !are_over(known, &specs) {
-            return Plan { specs, later_s: sweep_s + rates_s };
+        let bases = self.bases();
+        let sought = bases.iter().filter_map(|of| self.sought(known, of));
+        let mut sought: Vec<(usize, Spec)> =
+            sought.map(|spec| (self.tried(known, &spec), spec)).collect();
+        if let Some(least) = sought.iter().map(|(tried, _)| *tried).min() {
+            let tries = sought.iter().map(|(tried, _)| TRIES_EXPECTED.saturating_sub(*tried));
+            let tries_s = self.load_of_try().costs_s() * tries.sum::<usize>() as f64;
+            // Of a run that goes on, some have had their turn.
+            sought.retain(|(tried, _)| *tried == least);
+            let specs = sought.into_iter().map(|(_, spec)| spec).collect();
+            let equal_s = self.of_points(self.load.seconds, self.equal.len() * self.subjects.len());
+            let later_s = tries_s + self.of_rates(self.subjects.len()) + equal_s;
+            return Plan { specs, later_s };
         }
-        specs.extend(self.sweep(known));
-        for steps in 1..=BEYOND_MAX {
-            if !are_over(known, &specs) {
-                break;
-            }
-            specs.extend(self.above(known, steps));
-            specs.extend(self.below(known, steps));
-        }
-        if are_over(known, &specs) {
-            specs.extend(self.again(known));
-        }
-        if !are_over(known, &specs) {
-            return Plan { specs, later_s: rates_s };
-        }
-        specs.extend(self.rates(known));
+        let specs = [self.rates(known), self.at_equal(known)].concat();
         Plan { specs, later_s: 0.0 }
     }
 
-    /// The capacity of a subject, as far as it is known.
+    /// What the search for a subject's capacity is to measure next, be it known or not; `None`: it
+    /// is over.
+    fn sought(&self, known: &Known<'_>, of: &Subject) -> Option<Spec> {
+        let probe = self.probe(of.clone());
+        if !is_over(known, &probe) {
+            return Some(probe);
+        }
+        let Search::Goes { rate, repeat } = self.search(known, of)? else { return None };
+        let spec = self.at_rate(TRIES, of.clone(), &self.load_of_try(), rate);
+        let spec = Spec { repeat, ..spec };
+        // What cannot be measured ends it.
+        (!is_over(known, &spec)).then_some(spec)
+    }
+
+    /// So many came before it: the probe and tries.
+    fn tried(&self, known: &Known<'_>, next: &Spec) -> usize {
+        let cells = known.cells(self.experiment, TRIES).filter(|of| *of.subject() == next.subject);
+        1 + cells.map(|cell| cell.points().count()).sum::<usize>()
+            - usize::from(next.stage == PROBE)
+    }
+
+    /// How far the search for a subject's capacity has come; `None`: nothing says where to begin.
+    #[must_use]
+    pub fn search(&self, known: &Known<'_>, of: &Subject) -> Option<Search> {
+        let probed = self.probed(known, of)?;
+        // With another quota it is another capacity: so much the probe tells, and no more.
+        let is_near = |rate: &f64| (0.5..=2.0).contains(&(rate / probed));
+        let mut tuned = self.tuned.iter().filter(|(its, _)| its == of).map(|(_, rate)| *rate);
+        Some(search(known, self.experiment, of, tuned.find(is_near).unwrap_or(probed)))
+    }
+
+    /// The capacity of a subject, if it was found.
     #[must_use]
     pub fn capacity(&self, known: &Known<'_>, of: &Subject) -> Option<Capacity> {
-        best_of_sweep(known, self.experiment, &self.basis(of)).map(|(capacity, _)| capacity)
+        capacity::capacity(known, self.experiment, &self.basis(of))
     }
 
     /// The cells of one subject's rates, upwards.
@@ -148,20 +195,13 @@ impl Design {
         loads.sum::<f64>() * subjects as f64 * f64::from(self.repeats)
     }
 
-    /// The same for so many points of the sweep, and for each subject's best one again.
-    fn of_sweep(&self, points: usize) -> f64 {
-        let again = self.bases().len() as f64 * f64::from(self.again_repeats());
-        let points = points as f64 * f64::from(self.sweep_repeats);
-        self.load_of_sweep().costs_s() * (points + again)
-    }
-
     /// What is asked at a multiple of a capacity, without the rate.
     fn at_multiple(&self, multiple: f64) -> Load {
         filled(&self.load, multiple, self.filling_max_s)
     }
 
-    fn load_of_sweep(&self) -> Load {
-        Load { seconds: self.sweep_s, ..self.load.clone() }
+    fn load_of_try(&self) -> Load {
+        Load { seconds: self.try_s, ..self.load.clone() }
     }
 
     /// Those whose capacity is looked for, each once.
@@ -193,83 +233,8 @@ impl Design {
         }
         // Those are of a rate, and a closed loop has none.
         load.flags.remove("gaps");
-        load.seconds = self.sweep_s;
+        load.seconds = self.try_s.min(PROBE_S);
         self.spec(PROBE, of, load)
-    }
-
-    fn sweep(&self, known: &Known<'_>) -> Vec<Spec> {
-        let bases = self.bases();
-        let each =
-            self.sweep.iter().flat_map(|multiple| bases.iter().map(move |of| (of, multiple)));
-        self.swept(each.filter_map(|(of, multiple)| self.of_probed(known, of, *multiple)))
-    }
-
-    /// So many steps above its end, of those who answer all of the highest rate, or of the one
-    /// below it: one second that is slow by chance does not end the way.
-    fn above(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
-        let Some(&last) = self.sweep.last() else { return Vec::new() };
-        let next = |of: &Subject| {
-            // What is too much fills a queue, in which nobody waits for too long within the second
-            // that is measured: what is answered then is what it can do, and no more.
-            let share = last * BEYOND.powi(steps - 1);
-            let below = match steps {
-                1 => self.sweep.iter().rev().nth(1).copied(),
-                _ => Some(last * BEYOND.powi(steps - 2)),
-            };
-            let is_answered = |share| self.is_too_much(known, of, share).map(|is| !is);
-            let is_wanted = is_answered(share)? || below.and_then(is_answered).unwrap_or_default();
-            is_wanted.then(|| self.of_probed(known, of, last * BEYOND.powi(steps)))?
-        };
-        self.swept(self.bases().iter().filter_map(next))
-    }
-
-    /// So many steps below its begin, of those who do not answer all of the lowest rate: what they
-    /// can may lie below it, and all of the sweep where they can no more.
-    fn below(&self, known: &Known<'_>, steps: i32) -> Vec<Spec> {
-        let Some(&first) = self.sweep.first() else { return Vec::new() };
-        let next = |of: &Subject| {
-            let is_wanted = self.is_too_much(known, of, first / BEYOND.powi(steps - 1))?;
-            is_wanted.then(|| self.of_probed(known, of, first / BEYOND.powi(steps)))?
-        };
-        self.swept(self.bases().iter().filter_map(next))
-    }
-
-    /// What was best, again, as the highest of several medians is one that chance has raised: until
-    /// it has as many repeats as a rate has, and once at least. If another rate is the best one
-    /// then, that one too.
-    fn again(&self, known: &Known<'_>) -> Vec<Spec> {
-        let best = |of: Subject| Some((self.capacity(known, &of)?.found_at, of));
-        let best = self.bases().into_iter().filter_map(best).map(|(rate, of)| (of, rate));
-        let mut specs = repeated(&self.swept_once(best), self.again_repeats());
-        specs.iter_mut().for_each(|spec| spec.repeat += self.sweep_repeats);
-        specs
-    }
-
-    fn again_repeats(&self) -> u32 {
-        self.repeats.saturating_sub(self.sweep_repeats).max(1)
-    }
-
-    /// Whether this share of what the probe saw is more than it answers, or answers evenly; `None`:
-    /// it did not count.
-    fn is_too_much(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<bool> {
-        let (_, rate) = self.of_probed(known, of, share)?;
-        let mut cells = cells_of_sweep(known, self.experiment, of);
-        let cell = cells.find(|cell| cell.factor(RATE) == Some(rate))?;
-        Some(!is_answered(cell)? || cell.is_failed())
-    }
-
-    fn of_probed(&self, known: &Known<'_>, of: &Subject, share: f64) -> Option<(Subject, f64)> {
-        Some((of.clone(), rounded(self.probed(known, of)? * share)))
-    }
-
-    fn swept(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
-        let once = self.swept_once(wanted);
-        repeated(&once, self.sweep_repeats)
-    }
-
-    fn swept_once(&self, wanted: impl Iterator<Item = (Subject, f64)>) -> Vec<Spec> {
-        let load = self.load_of_sweep();
-        wanted.map(|(of, rate)| self.at_rate(SWEEP, of, &load, rate)).collect()
     }
 
     fn rates(&self, known: &Known<'_>) -> Vec<Spec> {
@@ -285,6 +250,37 @@ impl Design {
             }
         }
         repeated(&once, self.repeats)
+    }
+
+    /// All at each rate that is to be the same for all.
+    fn at_equal(&self, known: &Known<'_>) -> Vec<Spec> {
+        let mut once = Vec::new();
+        let rates = self.equal_rates(known);
+        for (at, (&share, &rate)) in self.equal.iter().zip(&rates).enumerate() {
+            if rates[..at].contains(&rate) {
+                continue;
+            }
+            let answering =
+                self.subjects.iter().filter(|of| self.probed(known, &self.basis(of)).is_some());
+            once.extend(answering.map(|of| {
+                let mut spec = self.at_rate(EQUAL, of.clone(), &self.load, rate);
+                spec.factors.insert(OF_CAPACITIES.into(), share);
+                spec
+            }));
+        }
+        repeated(&once, self.repeats)
+    }
+
+    /// The rates that are the same for all, in sessions begun in a second; none before there is a
+    /// capacity.
+    #[must_use]
+    pub fn equal_rates(&self, known: &Known<'_>) -> Vec<f64> {
+        let found = self.subjects.iter().filter_map(|of| self.capacity(known, of));
+        let mut rates: Vec<f64> = found.map(|capacity| capacity.rate).collect();
+        rates.sort_by(f64::total_cmp);
+        let Some(last) = rates.len().checked_sub(1) else { return Vec::new() };
+        let at = |share: &f64| rounded(OF_EQUAL * rates[(share * last as f64) as usize]);
+        self.equal.iter().map(at).collect()
     }
 
     fn at_rate(&self, stage: &str, of: Subject, load: &Load, rate: f64) -> Spec {
@@ -325,78 +321,21 @@ impl Design {
 /// Stages, as they stand in [`Spec::stage`].
 pub const PROBE: &str = "probe";
 /// See [`PROBE`].
-pub const SWEEP: &str = "sweep";
-/// See [`PROBE`].
 pub const RATES: &str = "rates";
-/// What varies, as it stands in [`Spec::factors`]: sessions begun in a second.
-pub const RATE: &str = "rate";
+/// See [`PROBE`].
+pub const EQUAL: &str = "equal rates";
+/// What varies, as it stands in [`Spec::factors`]: [`Design::equal`].
+pub const OF_CAPACITIES: &str = "of_capacities";
 
 /// Whether a server may well be asked for more than it can do: where it is looked for what that is,
-/// at its capacity and beyond, in steps, and beside SYNs.
+/// at rates that are the same for all, at its capacity and beyond, in steps, and beside SYNs.
 #[must_use]
 pub fn is_flood(spec: &Spec) -> bool {
-    let is_search = spec.stage == PROBE || spec.stage == SWEEP;
     let of_capacity = spec.factors.get(OF_CAPACITY);
-    is_search
+    [PROBE, TRIES, EQUAL].contains(&&*spec.stage)
         || spec.layout.syns.is_some()
         || of_capacity.is_some_and(|of| *of >= 1.0)
         || ["steps", "ramp"].iter().any(|flag| spec.load.flags.contains_key(*flag))
-}
-
-/// The capacity that an experiment's sweep of a subject has found, and where.
-#[must_use]
-pub fn best_of_sweep<'s, 'k>(
-    known: &'s Known<'k>,
-    experiment: &str,
-    of: &Subject,
-) -> Option<(Capacity, &'s Cell<'k>)> {
-    let cells = cells_of_sweep(known, experiment, of).filter(|cell| cell.is_good());
-    let told = cells.filter_map(|cell| {
-        let (offered, found_at) = (cell.spread(&OFFERED)?.median, cell.factor(RATE)?);
-        // What is more was asked for in the warm-up.
-        let replies_per_s = cell.spread(&GOODPUT)?.median.min(offered);
-        let answered = if offered > 0.0 { replies_per_s / offered } else { 0.0 };
-        let capacity = Capacity { replies_per_s, rate: found_at * answered, found_at };
-        // There is no multiple of nothing.
-        (replies_per_s > 0.0).then_some((capacity, cell))
-    });
-    told.max_by(|(a, _), (b, _)| a.replies_per_s.total_cmp(&b.replies_per_s))
-}
-
-/// Whether a subject answers the highest rate of its sweep, so that what was found is the least of
-/// what its capacity may be.
-#[must_use]
-pub fn is_least(known: &Known<'_>, experiment: &str, of: &Subject) -> bool {
-    let rate = |cell: &&Cell<'_>| cell.factor(RATE).unwrap_or_default();
-    let highest = cells_of_sweep(known, experiment, of).max_by(|a, b| rate(a).total_cmp(&rate(b)));
-    highest.is_some_and(|cell| cell.is_good() && is_answered(cell) == Some(true))
-}
-
-/// What was asked for in a second at the lowest rate of the sweep above another one of which not
-/// all is answered.
-#[must_use]
-pub fn too_much(known: &Known<'_>, experiment: &str, of: &Subject, rate: f64) -> Option<f64> {
-    let above = cells_of_sweep(known, experiment, of).filter_map(|cell| {
-        cell.factor(RATE).filter(|its| *its > rate)?;
-        let offered = cell.spread(&OFFERED)?.median;
-        (is_answered(cell) == Some(false)).then_some(offered)
-    });
-    above.min_by(f64::total_cmp)
-}
-
-/// Whether as much was answered as was asked for; `None`: it did not count.
-#[must_use]
-pub fn is_answered(cell: &Cell<'_>) -> Option<bool> {
-    let (good, offered) = (cell.spread(&GOODPUT)?.median, cell.spread(&OFFERED)?.median);
-    Some(good >= ANSWERED * offered)
-}
-
-fn cells_of_sweep<'s, 'k>(
-    known: &'s Known<'k>,
-    experiment: &str,
-    of: &Subject,
-) -> impl Iterator<Item = &'s Cell<'k>> {
-    known.cells(experiment, SWEEP).filter(move |cell| cell.subject() == of)
 }
 
 /// A SYN that was not answered is sent again after this, in seconds (RFC 6298 2.1).
@@ -441,10 +380,4 @@ pub fn is_over(known: &Known<'_>, spec: &Spec) -> bool {
     let mut in_vain = known.cell(spec).into_iter().flat_map(|cell| cell.in_vain_of(spec.repeat));
     let is_hint = spec.stage == PROBE && in_vain.any(|point| point.verdict.is_by_client());
     is_hint || known.attempts(spec).is_none_or(|attempts| attempts >= known.attempts_max())
-}
-
-/// To three digits, which is finer than any repeat.
-pub(crate) fn rounded(rate: f64) -> f64 {
-    let unit = 10_f64.powf((rate.max(1.0).log10() - 2.0).floor()).max(0.01);
-    (rate / unit).round() * unit
 }

@@ -38,6 +38,26 @@ use crate::unknown::unknown;
 pub use said::{Said, said};
 pub use tune::tuned;
 
+/// What is asked beside an experiment whose servers have a quota: the same question with a load of
+/// which clients can ask for enough without one.
+const BESIDE_QUOTA: [(&str, &str); 3] = [
+    ("best", "flood-sessions-whole"),
+    ("capacity", "flood-sessions-whole"),
+    ("flood", "flood-sessions-whole"),
+];
+
+/// These experiments, and what is asked beside them, so that no page rests on a quota alone.
+#[must_use]
+pub fn with_companions<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    let mut all = names.to_vec();
+    for (name, beside) in BESIDE_QUOTA {
+        if names.contains(&name) && !all.contains(&beside) {
+            all.push(beside);
+        }
+    }
+    all
+}
+
 /// In the order in which they are listed.
 pub const EXPERIMENTS: &[Experiment] = &[
     best::EXPERIMENT,
@@ -52,6 +72,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     floods::experiment::<6>(),
     floods::experiment::<7>(),
     floods::experiment::<8>(),
+    floods::experiment::<9>(),
     shapes::experiment::<0>(),
     shapes::experiment::<1>(),
     refusal::EXPERIMENT,

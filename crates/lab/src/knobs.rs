@@ -5,7 +5,7 @@ use std::path::Path;
 use load::knob::Knob;
 
 use crate::known::ATTEMPTS_MAX;
-use crate::setup::{Setup, WarmUp};
+use crate::setup::{OnDisk, Setup, WarmUp};
 use crate::subject::{self, Kind, PROGRAM};
 use crate::testbed;
 use crate::tuned::Tuned;
@@ -226,6 +226,26 @@ pub const KNOBS: &[Knob<Setup>] = &[
         },
         show: |setup| shown(setup.wire_mtu_bytes.as_ref()),
     },
+    Knob {
+        name: "disk",
+        group: "The machines",
+        value: "itself|delay-us=US[,seek-us=US,turn-us=US,mb-per-s=N]",
+        reason: "of experiments with a disk: how late each read is answered, and how one arm \
+                 moves, if reads share one; or the disk on which --sites is, as it is. By default \
+                 pariag07-* find a delay at which one loop waits for 33 % of the time",
+        set: |setup, value| {
+            setup.disk = Some(match value {
+                "itself" => OnDisk::Itself,
+                _ => OnDisk::Slow(value.parse().map_err(|why| format!("{why}, or itself"))?),
+            });
+            Ok(())
+        },
+        show: |setup| match setup.disk {
+            None => String::from("its own"),
+            Some(OnDisk::Itself) => String::from("itself"),
+            Some(OnDisk::Slow(disk)) => disk.to_string(),
+        },
+    },
 ];
 
 /// So long is waited for a steady server where nothing is said: caches of some thousand files fill
@@ -297,6 +317,14 @@ mod tests {
             ("attempts", "0", Err("has to be a number from 1 to 1000")),
             ("quota", "25", Ok("25")),
             ("loopback", "yes", Err("has to be on or off")),
+            ("disk", "itself", Ok("itself")),
+            ("disk", "delay-us=3000", Ok("delay-us=3000")),
+            (
+                "disk",
+                "slow",
+                Err("has to be delay-us=US, or with an arm delay-us=US,seek-us=US,turn-us=US,\
+                     mb-per-s=N, or itself"),
+            ),
             ("round-trip-ms", "0", Err("has to be a number from 1 to 10000")),
             ("wire-mbit", "155", Ok("155")),
             ("wire-mbit", "0", Err("has to be a number from 1 to 10000")),

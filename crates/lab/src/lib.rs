@@ -12,7 +12,9 @@
 pub mod account;
 pub mod again;
 pub mod bench;
+pub mod bracket;
 mod calendar;
+pub mod capacity;
 pub mod claim;
 pub mod closed;
 pub mod compare;
@@ -26,6 +28,7 @@ pub mod floors;
 mod hearing;
 pub mod knobs;
 pub mod known;
+pub mod limit;
 pub mod metric;
 pub mod page;
 pub mod papers;

@@ -317,11 +317,17 @@ pub const IO_WAIT: Metric = metric("processor waits for the disk", "%", |point| 
     (all_us > 0).then(|| 100.0 * of.iowait_us as f64 / all_us as f64)
 });
 
-/// Of the time, that in which a loop of Weir's has waited for a disk, in loads and in what it sends
-/// from files, or a thread in loads that it did itself; over all of them, so more than all of it
-/// where several do. Rather too little.
+/// Of the time, that in which a thread of the server's has waited for a disk, as the kernel counts
+/// it (delay accounting); over all of them, so more than all of it where several do. Where that was
+/// off, Weir's own word: what loops have waited in loads and in what they send from files, or a
+/// thread in loads that it did itself. That is too much beside a quota, on kernels that take a
+/// thread out of the queue that has used it up.
 pub const BLOCKED: Metric = metric("blocked by the disk", "% of the time", |point| {
-    Some(point.counted_per_s("blocked_ns")? / 1e7)
+    let accounted = point.vitals.as_ref().and_then(|vitals| {
+        let (waits_us, all_us) = (vitals.server.processes.disk_waits_us?, vitals.elapsed_us);
+        (all_us > 0).then(|| 100.0 * waits_us as f64 / all_us as f64)
+    });
+    accounted.or_else(|| Some(point.counted_per_s("blocked_ns")? / 1e7))
 });
 
 /// Of the time, that in which somebody on the machine waited for a disk (PSI).

@@ -27,8 +27,8 @@ pub struct Drawing {
     pub svg: String,
 }
 
-/// Writes `index.html`, `index.md`, and `SECTION-FIGURE.svg` and `.png` of each figure into `dir`,
-/// which is made where it is missing; a page of an earlier time is overwritten, other files stay.
+/// Writes `index.html`, `index.md`, and `SECTION-FIGURE.svg` of each figure into `dir`, which is
+/// made where it is missing; a page of an earlier time is overwritten, other files stay.
 ///
 /// # Errors
 ///
@@ -38,11 +38,8 @@ pub fn write(page: &Page, dir: &Path) -> Result<(), Failure> {
     check(dir)?;
     fs::create_dir_all(dir).map_err(|error| Failure::machine(dir.display(), error))?;
     let drawings = drawings(page);
-    for (section, drawings) in page.sections.iter().zip(&drawings) {
-        for (figure, drawing) in section.figures.iter().zip(drawings) {
-            file(dir, &format!("{}.svg", drawing.stem), drawing.svg.as_bytes())?;
-            file(dir, &format!("{}.png", drawing.stem), &figure::png(figure))?;
-        }
+    for drawing in drawings.iter().flatten() {
+        file(dir, &format!("{}.svg", drawing.stem), drawing.svg.as_bytes())?;
     }
     // First the one that says whose they are.
     file(dir, INDEX, html::page(page, &drawings).as_bytes())?;

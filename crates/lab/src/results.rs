@@ -24,7 +24,7 @@ pub enum Line {
     Point(Box<Point>),
 }
 
-/// Among [`Run::versions`]: see [`Executable::hash`](crate::executable::Executable::hash).
+/// Among [`Run::versions`]: see [`executable::build`](crate::executable::build).
 pub const EXECUTABLE: &str = "executable";
 
 /// What stands in the key `line`.

@@ -6,6 +6,7 @@ use load::gates::PAPER_PATIENCE;
 use serde::{Deserialize, Serialize};
 
 use crate::subject::{PROGRAM, Subject};
+use crate::testbed::Disk;
 use crate::tuned::Tuned;
 
 /// See the head of this file.
@@ -30,6 +31,10 @@ pub struct Setup {
     pub wire_mbit: Option<u32>,
     /// See [`Layout::wire_mtu_bytes`](crate::testbed::Layout::wire_mtu_bytes).
     pub wire_mtu_bytes: Option<u32>,
+    /// What holds the files of experiments with a disk; none: an image that is as slow as the
+    /// experiment needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<OnDisk>,
     /// Both sides on this machine as it is.
     pub is_loopback: bool,
     /// What clients ask for.
@@ -44,6 +49,16 @@ pub struct Setup {
     pub absent: Vec<String>,
     /// As long as the papers' (120 s for each point), with their clients' patience and thoughts.
     pub is_paper: bool,
+}
+
+/// A disk that the operator says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnDisk {
+    /// The one on which `--sites` is, as it is.
+    Itself,
+    /// An image that is so slow.
+    Slow(Disk),
 }
 
 /// What comes before a measurement.
@@ -166,6 +181,7 @@ mod tests {
             knobs: BTreeMap::new(),
             tried: 12,
             capacity: 1.0,
+            rate: 1.0,
             replies: (None, 1.0),
             version: String::new(),
         };

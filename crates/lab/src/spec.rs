@@ -15,7 +15,7 @@ use crate::testbed::Layout;
 pub struct Spec {
     /// Whose question it answers: the experiment's name.
     pub experiment: String,
-    /// Which part of it: `probe`, `sweep`, `rates`.
+    /// Which part of it: `probe`, `tries`, `rates`.
     pub stage: String,
     /// What is measured.
     pub subject: Subject,

@@ -18,11 +18,12 @@ mod pages;
 mod processors;
 mod removal;
 mod syns;
+mod waits;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::Duration;
 use os::placement::Placement;
@@ -31,16 +32,18 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 pub use delay::Carried;
 use delay::Carrier;
-use disk::Device;
+use disk::SlowDisk;
+pub use disk::{Arm, Disk, Reads};
 use groups::{Quota, Roots};
 pub use lacks::{Lack, Need, lacks};
 use name::Name;
 use network::Network;
-pub use pages::{Share, drop_pages, share};
+pub use pages::{READ, Share, drop_pages, share};
 use processors::Split;
 use removal::Belongings;
 use syns::Source;
 pub use syns::{SYNS_PER_S_MAX, Sending, Sent, Syns};
+use waits::Counting;
 use wire::Wire;
 pub use wire::{MBIT_MAX, MTU_BYTES_MAX, MTU_BYTES_MIN};
 
@@ -57,8 +60,9 @@ pub struct Layout {
     pub quota_percent: Option<u32>,
     /// How much memory the server may use, its share of the page cache included.
     pub memory_bytes: Option<u64>,
-    /// How much it may read from the disk in a second.
-    pub disk_bytes_per_s: Option<u64>,
+    /// The disk that holds its files; none: the machine's own, as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
     /// How long a packet is under way, there and back again together.
     pub round_trip_ms: Option<u32>,
     /// How much the wire carries in each direction, in Mbit/s.
@@ -84,8 +88,9 @@ pub struct Testbed {
     /// What a reader has to know: what was set, and what this kernel lacks.
     pub facts: BTreeMap<String, String>,
     layout: Layout,
-    /// Of the disk that is slowed down.
-    device: Option<Device>,
+    /// Is unmounted before the process that serves it ends with its host.
+    disk: Option<SlowDisk>,
+    waits: Option<Counting>,
     name: Name,
     /// Ends before what it carries packets between.
     carrier: Option<Carrier>,
@@ -214,6 +219,11 @@ impl Testbed {
         self.facts.insert(String::from("client's priority"), fact);
     }
 
+    /// Has the kernel count how long threads wait for disks that begin from now on.
+    pub fn count_waits(&mut self) {
+        self.waits = self.waits.take().or_else(Counting::begin);
+    }
+
     /// Has the server use no more of the processors than the layout allows, as it does from the
     /// begin; or as much as it wants to, while it starts: a share of a processor would make its
     /// pool of processes for seconds.
@@ -224,40 +234,30 @@ impl Testbed {
         groups::limit_processors(&Roots::here(), &self.name, &self.layout, is_limited)
     }
 
-    /// Has the server read no more from the disk that holds this directory than the layout allows.
-    /// Where that says nothing, it does nothing.
+    /// Has these files on a disk of their own, as slow as the layout says from when
+    /// [`make_slow`](Testbed::make_slow) says so, and tells where they are there. `program` is
+    /// this one, which serves it. Where the layout has no such disk they are where they are.
     ///
     /// # Errors
-    /// The directory is on no disk, or the kernel limits none.
-    pub fn throttle(&mut self, directory: &Path) -> Result<(), Failure> {
-        let Some(bytes_per_s) = self.layout.disk_bytes_per_s else { return Ok(()) };
-        let device = Device::of(directory)?;
-        self.device = Some(device);
-        self.limit_disk(true)?;
-        let fact = format!("{bytes_per_s} bytes/s read from device {device}");
-        self.facts.insert(String::from(DISK), fact);
-        Ok(())
+    /// There is no FUSE, no loop device, or no program that makes or mounts what is on it.
+    pub fn slow_disk(&mut self, site: &Path, program: &Path) -> Result<PathBuf, Failure> {
+        let Some(disk) = self.layout.disk else { return Ok(site.into()) };
+        let image = disk::image(site)?;
+        // It goes with the testbed, also if mounting is broken off.
+        self.made.0.disks.push(disk::directory(&self.name));
+        let of = (&self.name, &*image, disk);
+        let mounted = SlowDisk::mount(of, program, &self.client.placement)?;
+        let site = mounted.site().into();
+        self.disk = Some(mounted);
+        Ok(site)
     }
 
-    /// Has the server read no more than that again, or as fast as the disk is, while its memory
-    /// fills: a slow disk would take most of a short load for it. Before
-    /// [`throttle`](Testbed::throttle) it does nothing.
+    /// Has that disk be slow, or not, as long as memory fills or a server starts. What came of the reads since this was last said; none: there is no such disk.
     ///
     /// # Errors
-    /// The group is gone, or the kernel refuses.
-    pub fn limit_disk(&self, is_limited: bool) -> Result<(), Failure> {
-        let Some(device) = self.device else { return Ok(()) };
-        let bytes_per_s = self.layout.disk_bytes_per_s.filter(|_| is_limited);
-        groups::throttle(&Roots::here(), &self.name, device, bytes_per_s)
-    }
-
-    /// How many bytes the server may read from that disk in a second now, as the kernel says.
-    ///
-    /// # Errors
-    /// The group is gone.
-    pub fn disk_limit(&self) -> Result<Option<u64>, Failure> {
-        let Some(device) = self.device else { return Ok(None) };
-        groups::disk_limit(&Roots::here(), &self.name, device)
+    /// Who serves the disk has ended.
+    pub fn make_slow(&self, is_slow: bool) -> Result<Option<Reads>, Failure> {
+        self.disk.as_ref().map(|disk| disk.make_slow(is_slow)).transpose()
     }
 
     /// Ends what runs there and removes both machines, as dropping it does, and tells how that
@@ -266,6 +266,7 @@ impl Testbed {
     /// # Errors
     /// Something stays: a line each.
     pub fn down(mut self) -> Result<(), Failure> {
+        self.disk = None;
         self.carrier = None;
         self.source = None;
         let made = std::mem::take(&mut self.made.0);
@@ -289,7 +290,8 @@ impl Testbed {
                 .collect(),
             facts,
             layout: Layout::default(),
-            device: None,
+            disk: None,
+            waits: None,
             name,
             carrier: None,
             source: None,
@@ -346,7 +348,8 @@ impl Testbed {
             client_addresses: addresses.into_iter().map(IpAddr::V4).collect(),
             facts,
             layout: Layout::default(),
-            device: None,
+            disk: None,
+            waits: None,
             name,
             carrier,
             source: None,
@@ -395,9 +398,6 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     if layout.quota_percent == Some(0) || layout.memory_bytes == Some(0) {
         return wrong("a server that may use nothing does nothing: a limit has to be at least 1");
     }
-    if layout.disk_bytes_per_s == Some(0) {
-        return wrong("a disk of 0 bytes/s is one without a limit; leave it out");
-    }
     if is_root {
         return Ok(());
     }
@@ -411,7 +411,7 @@ fn judge(layout: &Layout, is_root: bool) -> Result<(), Failure> {
     if layout.is_loopback && layout.quota_percent.is_some() {
         lines.push("--quota needs root, as it is a control group; leave it out, or start as root");
     }
-    if layout.memory_bytes.is_some() || layout.disk_bytes_per_s.is_some() {
+    if layout.memory_bytes.is_some() || layout.disk.is_some() {
         lines.push("a server with little memory or a slow disk needs root; start it as root");
     }
     if lines.is_empty() { Ok(()) } else { Err(Failure::Machine(lines.join("\n"))) }
@@ -436,7 +436,7 @@ fn limits(layout: &Layout) -> BTreeMap<String, String> {
              was the first to read counts"
         )
     });
-    let disk = layout.disk_bytes_per_s.map(|bytes| format!("to be {bytes} bytes/s; none is yet"));
+    let disk = layout.disk.map(|disk| format!("an image whose reads are answered late ({disk})"));
     let facts = [("server's quota", quota), ("server's memory", memory), (DISK, disk)];
     let unlimited = || String::from("not limited");
     facts.map(|(name, fact)| (name.into(), fact.unwrap_or_else(unlimited))).into()

@@ -49,6 +49,8 @@ pub struct Server {
     pub tried: usize,
     /// Good replies in a second that it answers untuned, at most.
     pub capacity: f64,
+    /// The same in sessions begun in a second.
+    pub rate: f64,
     /// Good replies in a second, the mean of all loads of the search: untuned, where that passed
     /// verification, and with the best.
     pub replies: (Option<f64>, f64),
@@ -137,6 +139,7 @@ mod tests {
             knobs: BTreeMap::from([("backlog".into(), vec!["64".into(), "1024".into()])]),
             tried: 2,
             capacity: 100.5,
+            rate: 100.5,
             replies: (Some(90.0), 100.0),
             version: "0.1.0".into(),
         };

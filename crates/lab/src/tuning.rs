@@ -12,8 +12,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::capacity::{RATE, rounded};
 use crate::compare::{self, Ratio};
-use crate::design::{OF_CAPACITY, Plan, RATE, are_over, filled, rounded};
+use crate::design::{OF_CAPACITY, Plan, are_over, filled};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::GOODPUT;
 use crate::spec::{Load, Spec};

@@ -20,6 +20,7 @@ mod pressure;
 mod processes;
 mod processors;
 mod queues;
+mod quota;
 
 pub(crate) use columns::line;
 use everybody::{Owner, Used};
@@ -27,9 +28,11 @@ pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
 pub use losses::Losses;
 pub use memory::Memory;
 pub use pressure::{Pressure, Stalls};
+pub(crate) use processes::COUNTS_WAITS;
 pub use processes::Processes;
 pub use processors::Processors;
 pub use queues::{Classes, Queues};
+pub use quota::Quota;
 
 /// What is watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,6 +70,7 @@ pub struct Reading {
     pressure: Option<pressure::Totals>,
     group_pressure: Option<pressure::Totals>,
     page_cache_bytes: u64,
+    quota: Option<Quota>,
 }
 
 /// What happened between two readings.
@@ -93,6 +97,9 @@ pub struct Vitals {
     pub group_pressure: Option<Pressure>,
     /// The page cache.
     pub memory: Memory,
+    /// What the server's quota has kept it from; `None`: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
 }
 
 /// One side.
@@ -143,6 +150,7 @@ impl Reading {
             pressure: pressure::Totals::read(Path::new("/proc/pressure"), ""),
             group_pressure: pressure::Totals::of_groups(&watch.server.groups),
             page_cache_bytes: memory::page_cache_bytes()?,
+            quota: Quota::read(&watch.server.groups),
         })
     }
 
@@ -181,6 +189,7 @@ impl Reading {
             pressure: pressure::between(self.pressure, now.pressure),
             group_pressure: pressure::between(self.group_pressure, now.group_pressure),
             memory: Memory::new(self.page_cache_bytes, now.page_cache_bytes, &watch.server.groups),
+            quota: Quota::between(self.quota, now.quota),
         })
     }
 }

@@ -145,7 +145,7 @@ fn point(fact: &str) -> Line {
 fn spec() -> Spec {
     Spec {
         experiment: String::from("capacity"),
-        stage: String::from("sweep"),
+        stage: String::from("tries"),
         subject: resolve("sped").unwrap(),
         load: Load {
             workload: String::from("one-packet"),

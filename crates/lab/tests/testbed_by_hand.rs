@@ -14,26 +14,27 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use lab::Failure;
-use lab::testbed::{Layout, Need, Testbed, by_hand};
+use lab::testbed::{Disk, Layout, Need, Testbed, by_hand};
 use machine::{HOSTS, has};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["carry", name, round_trip_ms] => {
-            return match by_hand::carry(name, round_trip_ms.parse().unwrap()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(_) => ExitCode::FAILURE,
+        ["lab", "testbed", ..] => {
+            return match by_hand::serve(&arguments[2..]) {
+                Some(Ok(())) => ExitCode::SUCCESS,
+                _ => ExitCode::FAILURE,
             };
         }
         ["make"] => {
-            by_hand::up(&Layout::default(), None, &carrier).unwrap();
+            by_hand::up(&Layout::default(), None, &own).unwrap();
         }
         ["fail"] => {
-            let failure = by_hand::up(&Layout::default(), None, &carrier).unwrap_err();
+            let failure = by_hand::up(&Layout::default(), None, &own).unwrap_err();
             println!("{failure}");
         }
+        ["die"] => die(),
         ["inside"] => inside(),
         // Whoever lists tests finds one.
         [.., "--list"] | ["--list", ..] => println!("by_hand: test"),
@@ -62,11 +63,13 @@ fn outside() {
 }
 
 fn inside() {
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 10] = [
         ("it_lasts_until_it_is_taken_down", lasts),
         ("it_outlives_its_maker", outlives_its_maker),
         ("commands_lead_into_it", commands_lead_into_it),
         ("a_long_wire_lasts_too", carries),
+        ("reads_of_a_slow_disk_wait_beside_each_other", waits),
+        ("a_disk_goes_with_who_was_killed", killed),
         ("a_stop_in_the_middle_leaves_nothing", stopped),
         ("it_says_that_it_needs_ip", without_ip),
         ("a_carrier_that_fails_leaves_nothing", carrier_fails),
@@ -77,6 +80,7 @@ fn inside() {
         test();
         assert_eq!(names(), Vec::<PathBuf>::new(), "{name}");
         assert!(!Path::new("/run/weir-lab").exists(), "{name}");
+        assert!(!Path::new(DISKS).exists(), "{name}");
         assert_eq!(ours(&by_hand::status()), Vec::<String>::new(), "{name}");
         println!("test {name} ... ok");
     }
@@ -84,7 +88,7 @@ fn inside() {
 
 fn lasts() {
     assert!(!by_hand::down().unwrap().iter().any(|line| line.ends_with("is gone")));
-    let told = by_hand::up(&Layout::default(), None, &carrier).unwrap();
+    let told = by_hand::up(&Layout::default(), None, &own).unwrap();
     assert!(told[0].starts_with("server 10.") && told[1].starts_with("client 10."), "{told:?}");
     let kept = names();
     assert_eq!(kept.len(), 2);
@@ -115,7 +119,7 @@ fn commands_lead_into_it() {
     let has_groups = has(&[Need::Quota]);
     let quota_percent = has_groups.then_some(50);
     let layout = Layout { quota_percent, ..Layout::default() };
-    let told = by_hand::up(&layout, None, &carrier).unwrap();
+    let told = by_hand::up(&layout, None, &own).unwrap();
     let seen = |line: &str, program: &str| {
         let (_, command) = line.split_once(": ").unwrap();
         let command = command.replace("PROGRAM", program);
@@ -139,7 +143,7 @@ fn carries() {
         return;
     }
     let layout = Layout { round_trip_ms: Some(10), ..Layout::default() };
-    let told = by_hand::up(&layout, None, &carrier).unwrap();
+    let told = by_hand::up(&layout, None, &own).unwrap();
     let address = told[0].strip_prefix("server ").unwrap().split_once(':').unwrap().0;
     let [client, server] = names().try_into().unwrap();
     let listener = os::namespace::within(&server, || TcpListener::bind((address, 0))).unwrap();
@@ -153,17 +157,84 @@ fn carries() {
     by_hand::down().unwrap();
 }
 
+const DISKS: &str = "/run/weir-lab-disks";
+const DELAY: Duration = Duration::from_millis(100);
+const SLOW: Disk = Disk { delay_us: 100_000, arm: None };
+const FILES: usize = 16;
+
+fn waits() {
+    if !has(&[Need::Disk]) {
+        return;
+    }
+    let home = site();
+    let layout = Layout { disk: Some(SLOW), ..Layout::default() };
+    let told = by_hand::up(&layout, Some(&home.path().join("site")), &own).unwrap();
+    let at = told.iter().find_map(|line| line.strip_prefix("site on the slow disk: ")).unwrap();
+    assert!(ours(&by_hand::status())[0].ends_with("1 process in it"));
+    let read = |number: usize| fs::read(Path::new(at).join(number.to_string())).unwrap();
+    let begun = Instant::now();
+    assert_eq!(read(0), [0; 5_000]);
+    assert!(begun.elapsed() >= DELAY);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        (1..FILES)
+            .for_each(|number| drop(scope.spawn(move || assert_eq!(read(number).len(), 5_000))));
+    });
+    // One after the other would take longer, however fast the machine is.
+    let all = begun.elapsed();
+    assert!(all >= DELAY && all < DELAY * (FILES as u32 - 1), "{all:?}");
+    by_hand::down().unwrap();
+}
+
+/// The files that are on a disk.
+fn site() -> tempfile::TempDir {
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let site = home.path().join("site");
+    fs::create_dir(&site).unwrap();
+    for number in 0..FILES {
+        fs::write(site.join(number.to_string()), [number as u8; 5_000]).unwrap();
+    }
+    home
+}
+
+fn killed() {
+    if !has(&[Need::Disk]) {
+        return;
+    }
+    let home = site();
+    let mut command = Command::new(env::current_exe().unwrap());
+    let status = command.arg("die").current_dir(home.path()).status().unwrap();
+    assert!(!status.success());
+    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(mounts().contains(DISKS), "{}", mounts());
+    drop(Testbed::up(&Layout::default()).unwrap());
+    assert!(!mounts().contains(DISKS), "{}", mounts());
+}
+
+/// With a disk that is mounted and slow, without a chance to remove it.
+fn die() {
+    let layout = Layout { disk: Some(SLOW), ..Layout::default() };
+    let mut testbed = Testbed::up(&layout).unwrap();
+    let site = env::current_dir().unwrap().join("site");
+    let at = testbed.slow_disk(&site, &env::current_exe().unwrap()).unwrap();
+    testbed.make_slow(true).unwrap();
+    fs::read(at.join("0")).unwrap();
+    assert!(testbed.make_slow(true).unwrap().unwrap().reads > 0);
+    let this = std::process::id().to_string();
+    Command::new("kill").args(["-KILL", &this]).status().unwrap();
+}
+
 fn stopped() {
     let layout = Layout { round_trip_ms: Some(10), ..Layout::default() };
     if !has(&[Need::Tun]) {
         return;
     }
     // In the middle of it: both hosts are there, and the wire is not up.
-    let stop = |name: &str, round_trip_ms: u32| {
+    let stop = |words: &[String]| {
         assert_eq!(names().len(), 2);
         let this = std::process::id().to_string();
         assert!(Command::new("kill").args(["-INT", &this]).status().unwrap().success());
-        carrier(name, round_trip_ms)
+        own(words)
     };
     let failure = by_hand::up(&layout, None, &stop).unwrap_err();
     assert_eq!(failure, Failure::Stopped);
@@ -179,23 +250,26 @@ fn without_ip() {
 fn carrier_fails() {
     let layout = Layout { round_trip_ms: Some(10), ..Layout::default() };
     if has(&[Need::Tun]) {
-        let failure = by_hand::up(&layout, None, &|_, _| saying("no")).unwrap_err().to_string();
-        assert_eq!(failure, "packets are not carried between the hosts: no");
+        let failure = by_hand::up(&layout, None, &|_| saying("no")).unwrap_err().to_string();
+        assert_eq!(failure, "echo does not say \"carrying\" but \"no\"");
     }
 }
 
 fn refused() {
-    let layout = Layout { disk_bytes_per_s: Some(1), ..Layout::default() };
-    let failure = by_hand::up(&layout, None, &carrier).unwrap_err();
-    assert!(failure.to_string().starts_with("which disk is to be slow?"), "{failure}");
+    let layout = Layout { disk: Some(SLOW), ..Layout::default() };
+    let failure = by_hand::up(&layout, None, &own).unwrap_err();
+    assert!(failure.to_string().starts_with("what is to be on the slow disk?"), "{failure}");
     for name in ["", "other", "weir-lab-1-2-3-4"] {
-        by_hand::carry(name, 1).unwrap_err();
+        for words in [&["carry", name, "1"][..], &["disk", name, "/dev/null", "delay-us=1"]] {
+            let words: Vec<String> = words.iter().map(|word| String::from(*word)).collect();
+            by_hand::serve(&words).expect("words").unwrap_err();
+        }
     }
 }
 
-fn carrier(name: &str, round_trip_ms: u32) -> Command {
+fn own(words: &[String]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["carry", name, &round_trip_ms.to_string()]);
+    command.args(["lab", "testbed"]).args(words);
     command
 }
 

@@ -3,8 +3,7 @@
 mod machine;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
 use lab::testbed::{Host, Layout, Need, Testbed, drop_pages, share};
 use machine::{HOSTS, has};
@@ -53,41 +52,6 @@ fn a_limit_on_memory_covers_the_page_cache() {
     assert!(most.trim().parse::<u64>().unwrap() <= limit, "{most}");
     drop_pages(&site.path).unwrap();
     assert_eq!(site.share().cached_bytes, 0);
-}
-
-/// A disk is never faster than its limit, whatever else the machine does.
-#[test]
-fn a_slow_disk_is_slow_for_the_server_alone() {
-    let bytes_per_s = 4 * MIB;
-    let layout = Layout { disk_bytes_per_s: Some(bytes_per_s), ..Layout::default() };
-    let Some(mut testbed) = up(&layout, &[Need::Disk, Need::PageCounts]) else { return };
-    let Some(site) = Site::new(1, 4 * MIB) else { return };
-    testbed.throttle(&site.path).unwrap();
-    assert!(testbed.facts["server's disk"].starts_with("4194304 bytes/s read from device"));
-    let limit = || group_file(&testbed, &["blkio.throttle.read_bps_device", "io.max"]);
-    for (is_limited, expected) in [(true, true), (false, false), (true, true)] {
-        testbed.limit_disk(is_limited).unwrap();
-        assert_eq!(limit().contains("4194304"), expected, "{}", limit());
-        assert_eq!(testbed.disk_limit().unwrap(), expected.then_some(bytes_per_s));
-    }
-    let begun = Instant::now();
-    run(&testbed.server, &site.read());
-    // The kernel lets a part of the first second pass at once.
-    assert!(begun.elapsed() > Duration::from_millis(500), "{:?}", begun.elapsed());
-    let groups = testbed.server.placement.groups.clone();
-    assert!(!groups.is_empty() && testbed.client.placement.groups.is_empty());
-    testbed.down().unwrap();
-    assert!(!groups.iter().any(|group| group.exists()), "{groups:?}");
-}
-
-#[test]
-fn only_disks_are_slowed_down() {
-    let layout = Layout { disk_bytes_per_s: Some(MIB), ..Layout::default() };
-    let Some(mut testbed) = up(&layout, &[Need::Disk]) else { return };
-    for (directory, expected) in [("/proc", "not on a disk"), ("/no/such", "No such file")] {
-        let failure = testbed.throttle(Path::new(directory)).unwrap_err().to_string();
-        assert!(failure.contains(expected), "{failure}");
-    }
 }
 
 /// On a loopback, too, the server's processes can be limited.

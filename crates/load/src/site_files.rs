@@ -108,7 +108,8 @@ pub fn make(
 
 /// The path of a target beneath the directory; `None`: a server would not find it there, or it
 /// would lie elsewhere.
-fn relative(target: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn relative(target: &str) -> Option<PathBuf> {
     let is_odd = |byte: u8| !byte.is_ascii_graphic() || b"?#\\".contains(&byte);
     let below = target.strip_prefix('/').filter(|below| !below.bytes().any(is_odd))?;
     below.split('/').map(|raw| name(&unescaped(raw)?)).collect()

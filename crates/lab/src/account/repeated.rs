@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Source, first_of};
+use crate::capacity::{Capacity, RATE, TRIES, capacity};
 use crate::compare::{NEAR_SHARE, PAIRS_MIN};
 use crate::curves::{self, number};
-use crate::design::{self, OF_CAPACITY, RATE, RATES, SWEEP, best_of_sweep};
+use crate::design::{OF_CAPACITY, RATES};
 use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric};
 use crate::page::{NONE, Section, Table};
@@ -63,9 +64,8 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
              in brackets, or is not more than {0:.0} % from it, of the greater one. Loads are \
              multiples of what each time was the capacity: where capacities differ, so do the \
              rates behind them. So replies are compared as a share of what was asked for; and \
-             times only where the rates are not more than {0:.0} % apart. A capacity that was \
-             found at another rate lies between the replies at the best rate and what was asked \
-             for at the lowest rate that was too much; where no rate was, it is not compared. Who \
+             times only where the rates are not more than {0:.0} % apart. A capacity \
+             lies between a rate that was answered and one that was not. Who \
              failed verification once and passed it once does not agree. What was measured less \
              than {PAIRS_MIN} times is not compared.",
             NEAR_SHARE * 100.0
@@ -84,7 +84,7 @@ fn section(experiment: &str, a: &Source<'_>, b: &Source<'_>) -> Section {
 /// What one of them has that is compared.
 struct Time<'s, 'k> {
     /// Of each subject that was looked for.
-    capacities: Vec<(&'k Subject, Found<'s, 'k>)>,
+    capacities: Vec<(&'k Subject, Capacity)>,
     /// With points that count, or that the server failed.
     cells: Vec<&'s Cell<'k>>,
 }
@@ -92,12 +92,12 @@ struct Time<'s, 'k> {
 impl<'s, 'k> Time<'s, 'k> {
     fn of(experiment: &str, known: &'s Known<'k>) -> Self {
         let mut swept: Vec<&Subject> = Vec::new();
-        for of in known.cells(experiment, SWEEP).map(Cell::subject) {
+        for of in known.cells(experiment, TRIES).map(Cell::subject) {
             if !swept.contains(&of) {
                 swept.push(of);
             }
         }
-        let capacity = |of| Some((of, Found::by(known, experiment, of)?));
+        let capacity = |of| Some((of, capacity(known, experiment, of)?));
         // Rounds of a search are hints: what came of them is asked again at multiples.
         let is_compared = |cell: &&Cell<'_>| {
             let is_it = cell.spec.experiment == experiment;
@@ -109,35 +109,12 @@ impl<'s, 'k> Time<'s, 'k> {
         }
     }
 
-    fn capacity(&self, of: &Subject) -> Option<&Found<'s, 'k>> {
+    fn capacity(&self, of: &Subject) -> Option<&Capacity> {
         self.capacities.iter().find(|(other, _)| *other == of).map(|(_, found)| found)
     }
 
     fn alike(&self, to: &Cell<'_>) -> Vec<&'s Cell<'k>> {
         self.cells.iter().copied().filter(|cell| is_alike(cell, to)).collect()
-    }
-}
-
-/// A capacity as a sweep has found it.
-struct Found<'s, 'k> {
-    /// At this rate.
-    rate: f64,
-    /// What came of it there.
-    cell: &'s Cell<'k>,
-    /// It is no more than that, in replies in a second: where all was answered, what was asked for
-    /// at the lowest rate above that was too much; `None`: nobody knows, as no rate was.
-    most: Option<f64>,
-}
-
-impl<'s, 'k> Found<'s, 'k> {
-    fn by(known: &'s Known<'k>, experiment: &str, of: &Subject) -> Option<Self> {
-        let (capacity, cell) = best_of_sweep(known, experiment, of)?;
-        let rate = capacity.found_at;
-        let most = match design::is_answered(cell)? {
-            true => design::too_much(known, experiment, of, rate),
-            false => Some(capacity.replies_per_s),
-        };
-        Some(Self { rate, cell, most })
     }
 }
 
@@ -147,8 +124,6 @@ struct Both {
     capacities: Vec<Pair>,
     loads: Vec<Pair>,
     failed: Vec<FailedOnce>,
-    /// Whose capacity was found at other rates, and one of them is not known to be the most.
-    open: Vec<String>,
     /// What was asked at several rates, so that nobody knows which belong together.
     several: Vec<String>,
 }
@@ -236,20 +211,14 @@ impl Pair {
 fn compare_capacities(both: &mut Both, a: &Time<'_, '_>, b: &Time<'_, '_>) {
     for (of, found) in &a.capacities {
         let Some(other) = b.capacity(of) else { continue };
-        let what = format!("{of} capacity");
-        let most = match (found.rate == other.rate, found.most.zip(other.most)) {
-            (true, _) => 0.0,
-            (false, Some((most, _))) => most,
-            (false, None) => {
-                both.open.push(what);
-                continue;
-            }
-        };
-        let pair = Pair::new(what, &metric::GOODPUT, found.cell, other.cell);
-        both.capacities.extend(pair.map(|mut pair| {
-            pair.known.1 = pair.known.1.max(most);
-            pair
-        }));
+        let (a, b) = (found.spread(), other.spread());
+        both.capacities.push(Pair {
+            what: format!("{of} capacity"),
+            of: &metric::GOODPUT,
+            a,
+            known: a.range,
+            b,
+        });
     }
 }
 
@@ -365,7 +334,6 @@ fn answer(both: &Both, [first, second]: [Vec<String>; 2]) -> Vec<String> {
         ("Only the first one has", first),
         ("Only the second one has", second),
         ("Not compared, as it was asked at several rates", both.several.clone()),
-        ("Not compared, as one of both may be more than it was asked for", both.open.clone()),
     ];
     let told = told.into_iter().filter(|(_, names)| !names.is_empty());
     lines.extend(told.map(|(what, names)| format!("{what}: {}.", shortened(&names))));

@@ -43,9 +43,6 @@ pub struct Ran {
 /// When something is to be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// Half of the warm-up within the load is over: what is limited while measuring has to be from
-    /// here on, for queues to fill.
-    HalfWarm,
     /// The load begins soon; it is measured until so long from now.
     Starts(Duration),
     /// The measured time begins.
@@ -98,12 +95,11 @@ impl Client<'_> {
         let mut moments = Vec::new();
         if let Some(begins) = self.begins(&mut child, &says)? {
             let begins = begins + Duration::from_secs_f64(warm_up_s);
-            let half_warm = begins - Duration::from_secs_f64(warm_up_s / 2.0);
             let ends = begins + Duration::from_secs_f64(load.seconds);
             look(Moment::Starts(ends.saturating_duration_since(Instant::now())));
             let looks = (1..(load.seconds / GOES_EACH.as_secs_f64()).ceil() as u32)
                 .map(|place| (begins + GOES_EACH * place, Moment::Goes));
-            moments.extend([(half_warm, Moment::HalfWarm), (begins, Moment::Begins)]);
+            moments.push((begins, Moment::Begins));
             moments.extend(looks.chain([(ends, Moment::Ends)]));
         }
         let lasts_s = warm_up_s + load.seconds + load.cool_down_s() + patience_s(&load.flags);

@@ -72,6 +72,13 @@ pub(super) fn target(load: &Load) -> Result<String, Failure> {
     targets.next().ok_or_else(|| Failure::Operator(format!("{name}: it asks for nothing")))
 }
 
+/// Whose files a load asks for that has another beside it: that one's, for which they are there.
+pub(super) fn workload(load: &Load) -> Result<Box<dyn Workload + Send>, Failure> {
+    let of =
+        load.beside.as_ref().map_or((&load.workload, &load.flags), |b| (&b.workload, &b.flags));
+    named(of.0, of.1).map(|(_, workload)| workload)
+}
+
 /// The workload, and a name of its files.
 fn named(
     workload: &str,

@@ -23,13 +23,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "which server and which knobs are best here, and what happens at twice the load?",
-    ignores: &[],
+    ignores: &["disk"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };
 
 /// Weir's own, and whom a reader may have now.
-const SUBJECTS: [&str; 10] = [
+pub(super) const SUBJECTS: [&str; 10] = [
     "sped",
     "amped",
     "mt",
@@ -45,17 +45,14 @@ const SUBJECTS: [&str; 10] = [
 /// Untuned, and with what a search has found: each has a capacity of its own.
 fn design(setup: &Setup) -> Design {
     Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&SUBJECTS),
-        load: overload::load(setup, 1.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.9, 1.1],
         multiples: &[0.9, 2.0],
-        sweep_repeats: 1,
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        equal: &[0.0, 0.5],
+        ..Design::of(
+            EXPERIMENT.name,
+            setup,
+            setup.subjects(&SUBJECTS),
+            (overload::load(setup, 1.0), overload::layout(setup)),
+        )
     }
 }
 
@@ -75,6 +72,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             settings(setup, &design, known),
             overload::kept(&design, known),
             curves::table(&design, known, &curves::OF_LOAD),
+            curves::at_equal_rates(&design, known),
         ],
         ..frame::section(&EXPERIMENT, TITLE, known, &design.subjects)
     }]
@@ -183,8 +181,9 @@ fn best(design: &Design, known: &Known<'_>, who: &str, all: &[&Subject]) -> Opti
         .map_or_else(String::new, |p99| format!(", p99 of these {} ms", number(p99.median)));
     Some(format!(
         "At twice the capacity {who} is {of}: {} replies/s in time, {} % of its \
-         capacity{p99}.{others}",
+         capacity{p99}{}.{others}",
         number(replies.median),
-        number(100.0 * replies.median / capacity)
+        number(100.0 * replies.median / capacity),
+        overload::no_overload(cell)
     ))
 }

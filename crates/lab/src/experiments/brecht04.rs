@@ -10,9 +10,10 @@ use std::cmp::Ordering;
 use load::workload::settings::Settings;
 
 use super::frame;
+use crate::capacity::RATE;
 use crate::claim::{self, Beside, Says};
 use crate::curves::{self, number};
-use crate::design::{Design, OF_CAPACITY, RATE};
+use crate::design::{Design, OF_CAPACITY};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -121,17 +122,9 @@ pub(super) fn design(
         if setup.subjects.is_empty() { own().collect() } else { setup.subjects.clone() };
     let made_of = subjects.iter().map(|of| (of.clone(), basis(of))).collect();
     Design {
-        experiment,
-        subjects,
-        layout: frame::layout(setup, quota_percent),
-        sweep_s: load.seconds,
-        load,
-        sweep: &[0.8, 1.0, 1.2],
         multiples: MULTIPLES,
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
         made_of,
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(experiment, setup, subjects, (load, frame::layout(setup, quota_percent)))
     }
 }
 

@@ -19,24 +19,22 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "what can each server do, and what does it do when it is asked for more?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
 
 fn design(setup: &Setup) -> Design {
+    let subjects = setup.subjects(&["sped", "amped", "mt", "proactor"]);
     Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&["sped", "amped", "mt", "proactor"]),
-        load: overload::load(setup, 2.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.7, 0.85, 1.0, 1.15],
         multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        equal: &[0.0, 0.5],
+        ..Design::of(
+            EXPERIMENT.name,
+            setup,
+            subjects,
+            (overload::load(setup, 2.0), overload::layout(setup)),
+        )
     }
 }
 
@@ -53,7 +51,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             curves::over_rates(&design, known, "goodput", &metric::GOODPUT),
             curves::over_capacity(&design, known, "p99", &metric::P99),
         ],
-        tables: vec![curves::table(&design, known, &curves::OF_LOAD)],
+        tables: vec![
+            curves::table(&design, known, &curves::OF_LOAD),
+            curves::at_equal_rates(&design, known),
+        ],
         ..frame::section(&EXPERIMENT, "Capacity, and what comes beyond", known, &design.subjects)
     }]
 }

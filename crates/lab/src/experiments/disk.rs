@@ -1,13 +1,15 @@
 //! What the experiments with files on the disk have in common (Pariag07 3 to 8).
 //!
 //! The paper's set of 3.2 GB meets a machine of 2 GB. Here the server's memory is limited, its
-//! share of the page cache included, to the same part of the set, whose pages are dropped before; a
-//! disk of today is slowed down so far that a server has to wait for it.
+//! share of the page cache included, to the same part of the set; each read of the disk takes so
+//! long that a single loop waits for it as long as the paper's did.
+
+mod search;
 
 use super::frame::{self, Rival};
 use crate::claim::{self, Says};
 use crate::curves::{self, counted, number};
-use crate::design::{Design, best_of_sweep};
+use crate::design::{Design, Plan};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -16,7 +18,9 @@ use crate::point::InMemory;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::Load;
 use crate::subject::Subject;
-use crate::testbed::Layout;
+use crate::testbed::{Disk, Layout};
+use search::Found;
+pub(super) use search::said;
 
 /// Of the paper's 680 directories and 3.2 GB (3.2), without `--paper`: a twentieth of it, so that
 /// memory fills in the seconds of a warm-up.
@@ -28,14 +32,13 @@ const DIR_BYTES: u64 = 5_119_484;
 /// Their memory as a share of their set.
 const MEMORY_SHARE: f64 = 2.0 / 3.2;
 
-/// About what a loop with half of a processor and that much memory wants to read at its capacity:
-/// it waits for the disk for 3 to 8 % of the time then (the paper's: 33 %, 5.3). In single tries
-/// the disk alone said with 7 MB/s how much can be served, and 25 MB/s were hardly ever too few.
-const DISK_BYTES_PER_S: u64 = 10_000_000;
+/// About as slow as disks of the paper's time, of 10,000 turns in a minute: half a turn, and a short
+/// way of the arm. For questions that need some disk to wait for.
+pub(super) const PAPERS: Disk = Disk { delay_us: 6_000, arm: None };
 
 /// Of one processor, what the server's processes have: replies of 15 KB cost the client as much as
-/// the server.
-const QUOTA_PERCENT: u32 = 50;
+/// the server. With a half of it, copies of a loop had all that the client could ask for.
+const QUOTA_PERCENT: u32 = 25;
 
 /// A tenth of the paper's (3.2). With one second and the send buffers that Linux begins with, no
 /// loop of 1,500 connections passed verification at twice its capacity.
@@ -67,13 +70,45 @@ const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 pub(super) const KNOBS: [(&str, &str); 4] =
     [("small-file-kb", "0"), ("send-buffer-kb", "208"), ("poller", "poll"), ("passes", "1")];
 
-pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subject>) -> Design {
+/// What is to be measured next: the delay of the disk's reads, then all else.
+pub(super) fn plan(
+    setup: &Setup,
+    known: &Known<'_>,
+    design: impl Fn(Option<Disk>) -> Design,
+) -> Plan {
+    let search = search::search(setup, known);
+    let specs = Plan { specs: search.specs, later_s: 0.0 };
+    match search.found {
+        Found::Disk(disk) => design(disk).plan(known).after(specs),
+        Found::Nothing => specs,
+        Found::NotYet => {
+            let rest = design(None).plan(&Known::default());
+            let costs_s: f64 = rest.specs.iter().map(|spec| spec.load.costs_s()).sum();
+            Plan { later_s: rest.later_s + costs_s, ..specs }
+        }
+    }
+}
+
+/// The disk as far as it is known.
+pub(super) fn found(setup: &Setup, known: &Known<'_>) -> Option<Disk> {
+    match search::search(setup, known).found {
+        Found::Disk(disk) => disk,
+        Found::Nothing | Found::NotYet => None,
+    }
+}
+
+pub(super) fn design(
+    experiment: &'static str,
+    setup: &Setup,
+    subjects: Vec<Subject>,
+    disk: Option<Disk>,
+) -> Design {
     let dirs = if setup.is_paper { DIRS_OF_PAPER } else { DIRS };
     let load = Load {
         workload: String::from("specweb99"),
         seconds: setup.seconds(3.0),
-        // Half for memory to fill, half for the queues of an overload: twice the patience.
-        warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 60.0 } else { 6.0 })),
+        // For the queues of an overload: twice the patience. Memory is full before.
+        warm_up: setup.warm_up(WarmUp::Fixed(if setup.is_paper { 30.0 } else { 3.0 })),
         flags: Default::default(),
         idle_connections: 0,
         beside: None,
@@ -83,28 +118,24 @@ pub(super) fn design(experiment: &'static str, setup: &Setup, subjects: Vec<Subj
     let load = load.with("verified", 0.05);
     let load = if setup.is_paper { load } else { load.with("think-scale", THINK_SCALE) };
     Design {
-        experiment,
-        subjects,
-        sweep_s: load.seconds,
-        load,
-        layout: limited(frame::layout(setup, QUOTA_PERCENT), dirs),
-        sweep: &[0.6, 0.8, 1.0],
         multiples: MULTIPLES,
-        sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(
+            experiment,
+            setup,
+            subjects,
+            (load, limited(frame::layout(setup, QUOTA_PERCENT), dirs, disk)),
+        )
     }
 }
 
 /// Machines of which the server has less memory than so many directories need, and a slow disk;
 /// not on the loopback, where nothing is limited.
-pub(super) fn limited(layout: Layout, dirs: u32) -> Layout {
+pub(super) fn limited(layout: Layout, dirs: u32, disk: Option<Disk>) -> Layout {
     let memory = f64::from(dirs) * DIR_BYTES as f64 * MEMORY_SHARE;
     let is_limited = !layout.is_loopback;
     Layout {
         memory_bytes: is_limited.then_some(memory as u64),
-        disk_bytes_per_s: is_limited.then_some(DISK_BYTES_PER_S),
+        disk: disk.filter(|_| is_limited),
         ..layout
     }
 }
@@ -121,7 +152,7 @@ pub(super) struct Claim {
 
 /// What of them.
 pub(super) enum What {
-    /// The good replies of their capacities.
+    /// Good replies where each is asked for its own capacity.
     Capacity,
     /// A metric, at a multiple of each one's own capacity.
     At(&'static Metric, f64),
@@ -142,7 +173,7 @@ pub(super) fn comparisons(
         let side = |text: &str| {
             let (of, name) = names.iter().find(|(_, name)| name == text)?;
             let cell = match claim.what {
-                What::Capacity => at_capacity(design, known, of),
+                What::Capacity => curves::at_multiple(design, known, of, 1.0),
                 What::At(_, at) => curves::at_multiple(design, known, of, at),
             };
             Some((name.clone(), cell))
@@ -163,21 +194,12 @@ pub(super) fn comparisons(
     claim::judged(&claims.iter().filter_map(compared).collect::<Vec<_>>())
 }
 
-/// The cell of a subject's sweep in which its capacity was found, with all of its repeats.
-fn at_capacity<'s, 'k>(
-    design: &Design,
-    known: &'s Known<'k>,
-    of: &Subject,
-) -> Option<&'s Cell<'k>> {
-    best_of_sweep(known, design.experiment, of).map(|(_, cell)| cell)
-}
-
 /// All that is told.
 pub(super) fn section(
     (of, title): (&Experiment, &str),
-    design: &Design,
+    setup: &Setup,
+    (design, names): (&Design, &[(Subject, String)]),
     known: &Known<'_>,
-    names: &[(Subject, String)],
     claims: &[Claim],
 ) -> Section {
     let metrics: [&Metric; 11] = [
@@ -194,7 +216,7 @@ pub(super) fn section(
         &metric::OPEN,
     ];
     Section {
-        question: question(design, known),
+        question: question(setup, design, known),
         answer: answer(design, known, names),
         comparisons: comparisons(design, known, names, claims),
         tables: vec![curves::table(design, known, &metrics)],
@@ -202,20 +224,16 @@ pub(super) fn section(
     }
 }
 
-fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
+fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
     let dirs = design.load.flags.get("dirs").and_then(|dirs| dirs.parse::<u64>().ok());
     let bytes = dirs.unwrap_or_default() * DIR_BYTES;
-    let limits = match (design.layout.memory_bytes, design.layout.disk_bytes_per_s) {
-        (Some(memory), Some(disk)) => format!(
+    let limits = match design.layout.memory_bytes {
+        Some(memory) => format!(
             "The server has {} MB of memory, its share of the page cache included. Most of that \
-             fills early in the warm-up, at half of the capacity and more. From then on the \
-             server reads at most {} MB in a second from the disk. This limit counts bytes, and \
-             all of a server's processes share it: more processes do not read more. The paper's \
-             disk also had to seek for each read.",
+             fills early in the warm-up, at half of the capacity and more.",
             memory / 1_000_000,
-            disk / 1_000_000
         ),
-        _ => String::from("Without limits, as they need root: the files are in memory."),
+        None => String::from("Without limits, as they need root: the files are in memory."),
     };
     let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
         format!(" Users think {scale} times as long as the paper's.")
@@ -235,8 +253,7 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
              connections were open: a limit above that changes nothing.",
         ),
         format!(
-            "Each rate is measured {}, and so is the best rate of each sweep, which is the \
-             capacity.",
+            "Each rate is measured {}.",
             if design.repeats == 1 {
                 String::from("once")
             } else {
@@ -244,6 +261,7 @@ fn question(design: &Design, known: &Known<'_>) -> Vec<String> {
             }
         ),
     ];
+    lines.splice(1..1, search::told(setup, known));
     lines.extend(in_memory(design, known));
     lines
 }
@@ -283,7 +301,8 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
             let percent = number(waits.median);
             format!(", and in overload waits for the disk {percent} % of the time")
         });
-        Some((capacity.replies_per_s, at_capacity(design, known, of), name, waits))
+        let at_capacity = curves::at_multiple(design, known, of, 1.0);
+        Some((capacity.replies_per_s, at_capacity, name, waits))
     });
     let mut told: Vec<_> = told.collect();
     told.sort_by(|a, b| b.0.total_cmp(&a.0));

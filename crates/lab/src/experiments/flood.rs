@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "does a server keep what it can do when it is asked for more, and who waits?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
@@ -58,17 +58,9 @@ fn design(setup: &Setup) -> Design {
     }
     let load = overload::load(setup, 2.0);
     Design {
-        experiment: EXPERIMENT.name,
-        subjects,
-        load,
-        layout: frame::layout(setup, QUOTA_PERCENT),
-        sweep_s: setup.seconds(2.0),
-        sweep: &[0.8, 1.0, 1.2],
         multiples: &[0.5, 0.9, 1.2, 2.0, 3.0],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
         made_of,
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(EXPERIMENT.name, setup, subjects, (load, frame::layout(setup, QUOTA_PERCENT)))
     }
 }
 

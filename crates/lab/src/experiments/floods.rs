@@ -52,17 +52,11 @@ fn design(flood: &Flood, setup: &Setup) -> Design {
     let (subjects, made_of) = rivals(setup, flood.subjects);
     let is_filled = setup.filling_max_s() > 0.0;
     Design {
-        experiment: flood.name,
-        subjects,
-        load: load(flood, setup),
-        layout: layout(flood, setup),
-        sweep_s: setup.seconds(rows::SECONDS),
-        sweep: &[0.8, 1.0, 1.2],
         multiples: flood.multiples,
-        sweep_repeats: setup.repeats(1),
         repeats: setup.repeats(flood.repeats),
         made_of,
         filling_max_s: if is_filled { flood.filling_max_s } else { 0.0 },
+        ..Design::of(flood.name, setup, subjects, (load(flood, setup), layout(flood, setup)))
     }
 }
 
@@ -76,6 +70,7 @@ fn load(flood: &Flood, setup: &Setup) -> Load {
     match flood.asks {
         Asks::OnePacket => load,
         Asks::Sessions => rows::sessions(load),
+        Asks::SessionsAtOnce => rows::at_once(load),
     }
 }
 
@@ -86,7 +81,11 @@ fn layout(flood: &Flood, setup: &Setup) -> Layout {
         round_trip_ms: setup.round_trip_ms.or(far),
         ..frame::joined(setup, setup.quota_percent.or(quota))
     };
-    if flood.has_disk { disk::limited(layout, disk::DIRS) } else { layout }
+    if flood.has_disk {
+        disk::limited(layout, disk::DIRS, disk::said(setup).unwrap_or(Some(disk::PAPERS)))
+    } else {
+        layout
+    }
 }
 
 /// Where the same is asked for beside a second load, as it stands in [`Spec::stage`].
@@ -130,7 +129,7 @@ fn sections<const AT: usize>(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     answer.extend(told::not_offered(&design, known));
     let promised = match flood.asks {
         Asks::OnePacket => promised::table(&design, known, promise(flood, &design)),
-        Asks::Sessions => told::sessions(&design, known),
+        Asks::Sessions | Asks::SessionsAtOnce => told::sessions(&design, known),
     };
     let compared = flood.is_compared.then(|| told::compared(flood, &design, known));
     let table = curves::table(&design, known, &METRICS);

@@ -1,9 +1,10 @@
 //! What machines, sections, figures and comparisons have in common, whatever is asked.
 
+use crate::capacity::TRIES;
 use crate::claim::Beside;
 use crate::compare::{self, Ratio};
 use crate::curves::{self, ratio_text};
-use crate::design::{Design, OF_CAPACITY, SWEEP};
+use crate::design::{Design, OF_CAPACITY};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::Metric;
@@ -49,13 +50,13 @@ pub(super) fn joined(setup: &Setup, quota_percent: Option<u32>) -> Layout {
 /// Where a subject failed verification, in words, of all that a design asks of it: who fails at any
 /// load counts at none (Pariag07 3.4). `None`: nowhere.
 pub(super) fn failed(design: &Design, known: &Known<'_>, of: &Subject) -> Option<String> {
-    let mut sweep = known.cells(design.experiment, SWEEP).filter(|cell| cell.subject() == of);
-    let in_sweep = sweep.any(Cell::is_failed).then(|| String::from("in its sweep"));
+    let mut tries = known.cells(design.experiment, TRIES).filter(|cell| cell.subject() == of);
+    let in_tries = tries.any(Cell::is_failed).then(|| String::from("in a try of its capacity"));
     let curve = design.curve(known, of).into_iter().filter(|cell| cell.is_failed());
     let rates: Vec<String> =
         curve.filter_map(|cell| cell.factor(OF_CAPACITY)).map(|of| of.to_string()).collect();
     let at_rates = (!rates.is_empty()).then(|| format!("at {} of the capacity", rates.join(", ")));
-    let all: Vec<String> = in_sweep.into_iter().chain(at_rates).collect();
+    let all: Vec<String> = in_tries.into_iter().chain(at_rates).collect();
     (!all.is_empty()).then(|| all.join(" and "))
 }
 

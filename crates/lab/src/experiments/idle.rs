@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "what do connections cost that are open and do nothing?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
@@ -53,19 +53,12 @@ const STAGE: &str = "idle";
 const FACTOR: &str = "idle_connections";
 
 fn design(setup: &Setup) -> Design {
-    Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&SUBJECTS),
-        load: overload::load(setup, 2.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
-    }
+    Design::of(
+        EXPERIMENT.name,
+        setup,
+        setup.subjects(&SUBJECTS),
+        (overload::load(setup, 2.0), overload::layout(setup)),
+    )
 }
 
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {

@@ -5,6 +5,7 @@ use crate::compare::{self, Ratio};
 use crate::curves::{self, counted, number};
 use crate::design::Design;
 use crate::known::{Cell, Known};
+use crate::limit;
 use crate::metric::{self, Metric};
 use crate::page::Table;
 use crate::setup::{Setup, WarmUp};
@@ -70,9 +71,12 @@ pub(super) fn question(design: &Design) -> Vec<String> {
             design.load.workload
         ),
         String::from(
-            "A server's capacity is the highest median of good replies in a second of a sweep. \
-             Then it is asked for multiples of its own capacity. There it may answer more than \
-             its capacity, as each reply costs less when requests come in larger batches.",
+            "A server's capacity lies between two rates: of one 99 % was answered in time, of the \
+             other less, each in two of three tries. Of sessions, those count that were served to \
+             their end. The two rates are 5 % apart, or 10 % where tries at 5 % did not agree; a \
+             figure is of their middle. Then a server is asked for multiples of its own capacity. \
+             There it may answer more than its capacity, as each reply costs less when requests \
+             come in larger batches. Where no two such rates were found, no multiple is asked.",
         ),
     ]
 }
@@ -85,13 +89,13 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
         let name = curves::marked(of.to_string(), failed.is_some());
         let share = number(100.0 * good / capacity);
         let told = [&metric::GOODPUT, &metric::GOOD_P99].map(|metric| curves::told(cell, metric));
-        [vec![name, number(capacity), share], told.into()].concat()
+        [vec![name, number(capacity), share], told.into(), vec![limit::told(cell)]].concat()
     };
     let head = ["subject", "capacity, replies/s", "of it, %"].map(String::from);
     let metrics = [&metric::GOODPUT, &metric::GOOD_P99].map(Metric::heading);
     Table {
         title: format!("At {most} times the capacity"),
-        head: head.into_iter().chain(metrics).collect(),
+        head: head.into_iter().chain(metrics).chain([limit::HEADING.into()]).collect(),
         rows: ranked(design, known).into_iter().map(row).collect(),
         notes: Vec::new(),
     }
@@ -101,29 +105,30 @@ pub(super) fn kept(design: &Design, known: &Known<'_>) -> Table {
 /// figure: who failed verification.
 pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let most = design.multiples.last().copied().unwrap_or(1.0);
-    let line = |(of, Kept { capacity, good, cell, failed }): (&Subject, Kept<'_, '_>)| {
-        if let Some(failed) = failed {
-            return format!("{of} failed verification {failed}: its figures do not count.");
-        }
+    let line = |(of, Kept { capacity, good, cell, .. }): (&Subject, Kept<'_, '_>)| {
         let p99 = cell
             .spread(&metric::GOOD_P99)
             .map_or_else(String::new, |p99| format!(", p99 of these {} ms", number(p99.median)));
         format!(
-            "{of}: {} replies/s at its capacity; at {most} times that {} replies/s ({} %){p99}.",
+            "{of}: {} replies/s at its capacity; at {most} times that {} replies/s ({} %){p99}{}.",
             number(capacity),
             number(good),
-            number(100.0 * good / capacity)
+            number(100.0 * good / capacity),
+            no_overload(cell)
         )
     };
-    let ranked = ranked(design, known);
-    first(&ranked, most).into_iter().chain(ranked.into_iter().map(line)).collect()
+    let failed = design.subjects.iter().filter_map(|of| {
+        let failed = frame::failed(design, known, of)?;
+        Some(format!("{of} failed verification {failed}: its figures do not count."))
+    });
+    let mut ranked = ranked(design, known);
+    ranked.retain(|(_, kept)| kept.failed.is_none());
+    first(&ranked, most).into_iter().chain(ranked.into_iter().map(line)).chain(failed).collect()
 }
 
 /// Who is first of several, by how much, and by how many repeats that is known.
-fn first(ranked: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
-    let passed = ranked.iter().filter(|(_, kept)| kept.failed.is_none());
-    let passed: Vec<&(&Subject, Kept<'_, '_>)> = passed.collect();
-    let [(first, a), (second, b), ..] = passed.as_slice() else { return None };
+fn first(passed: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
+    let [(first, a), (second, b), ..] = passed else { return None };
     let cells: Vec<_> = passed.iter().map(|(_, kept)| Some(kept.cell)).collect();
     let near = frame::nearly_first(&metric::GOODPUT, &cells);
     let near = passed.iter().zip(near).filter(|(_, is_near)| *is_near);
@@ -143,6 +148,11 @@ fn first(ranked: &[(&Subject, Kept<'_, '_>)], most: f64) -> Option<String> {
             near.join(", ")
         ),
     })
+}
+
+/// Behind what came of a flood, in brackets; empty: it was one.
+pub(super) fn no_overload(cell: &Cell<'_>) -> String {
+    if limit::is_no_overload(cell) { format!(" ({})", limit::NO_OVERLOAD) } else { String::new() }
 }
 
 /// What a subject answers at the highest load.

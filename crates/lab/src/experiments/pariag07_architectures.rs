@@ -13,6 +13,7 @@ use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
 use crate::subject::{PROGRAM, Subject};
+use crate::testbed::Disk;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-architectures",
@@ -20,7 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     is_as_in_papers: true,
     question: "which architecture is best when the files are on the disk?",
     ignores: &["workload"],
-    plan: |setup, known| design(setup).plan(known),
+    plan: |setup, known| disk::plan(setup, known, |disk| design(setup, disk)),
     sections,
 };
 
@@ -85,15 +86,15 @@ fn lacking(setup: &Setup) -> Vec<String> {
     names(setup).into_iter().filter(|_| setup.subjects.is_empty()).filter_map(of).collect()
 }
 
-fn design(setup: &Setup) -> Design {
+fn design(setup: &Setup, disk: Option<Disk>) -> Design {
     let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
-    disk::design(EXPERIMENT.name, setup, subjects)
+    disk::design(EXPERIMENT.name, setup, subjects, disk)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let (design, names) = (design(setup), names(setup));
+    let (design, names) = (design(setup, disk::found(setup, known)), names(setup));
     let title = "Architectures beside a disk";
-    let mut section = disk::section((&EXPERIMENT, title), &design, known, &names, &CLAIMS);
+    let mut section = disk::section((&EXPERIMENT, title), setup, (&design, &names), known, &CLAIMS);
     let is_here = |name: &str| servers::architectures::architecture(name).is_some();
     let rows = [("symped", "SYMPED"), ("shared-symped", "shared-SYMPED"), ("knot", "Knot")];
     let absent: Vec<&str> = rows

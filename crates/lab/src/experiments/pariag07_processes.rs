@@ -14,6 +14,7 @@ use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
 use crate::subject::Subject;
+use crate::testbed::Disk;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-processes",
@@ -21,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     is_as_in_papers: true,
     question: "how many processes does a loop need whose files are on the disk?",
     ignores: &["workload"],
-    plan: |setup, known| design(setup).plan(known),
+    plan: |setup, known| disk::plan(setup, known, |disk| design(setup, disk)),
     sections,
 };
 
@@ -54,15 +55,15 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     CONFIGURATIONS.map(of).into()
 }
 
-fn design(setup: &Setup) -> Design {
+fn design(setup: &Setup, disk: Option<Disk>) -> Design {
     let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
-    disk::design(EXPERIMENT.name, setup, subjects)
+    disk::design(EXPERIMENT.name, setup, subjects, disk)
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let (design, names) = (design(setup), names(setup));
+    let (design, names) = (design(setup, disk::found(setup, known)), names(setup));
     let title = "Processes and connections of a loop";
-    let mut section = disk::section((&EXPERIMENT, title), &design, known, &names, &CLAIMS);
+    let mut section = disk::section((&EXPERIMENT, title), setup, (&design, &names), known, &CLAIMS);
     section.question.push(format!(
         "Legends have the paper's names: 30K-2p are 30,000 connections over two processes there, \
          and {} here.",

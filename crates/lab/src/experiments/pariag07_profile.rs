@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: TABLE,
     is_as_in_papers: true,
     question: "what does the processor spend a server's time on?",
-    ignores: &[],
+    ignores: &["disk"],
     plan,
     sections,
 };
@@ -162,18 +162,11 @@ fn design(setup: &Setup) -> Design {
         "specweb99" => load.with("dirs", DIRS).with("think", "none"),
         _ => load,
     };
+    let load = load.with("verified", 0.05).with("patience", setup.patience_s(1.0));
+    let subjects = setup.subjects(&SUBJECTS);
     Design {
-        experiment: EXPERIMENT.name,
-        subjects: setup.subjects(&SUBJECTS),
-        load: load.with("verified", 0.05).with("patience", setup.patience_s(1.0)),
-        layout: super::overload::layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0],
         multiples: AT,
-        sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(EXPERIMENT.name, setup, subjects, (load, super::overload::layout(setup)))
     }
 }
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::capacity::RATE;
 use crate::curves::{self, number};
-use crate::design::RATE;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Axis, Figure, NONE, Table};

@@ -35,18 +35,10 @@ pub(super) fn design(experiment: &'static str, setup: &Setup) -> Design {
     let mut subjects = setup.subjects(&SUBJECTS);
     // A loopback has no device of the server's own.
     subjects.retain(|of| !of.refuses() && !setup.is_loopback);
+    let load = overload::load(setup, 1.5);
     Design {
-        experiment,
-        subjects,
-        load: overload::load(setup, 1.5),
-        layout: layout(setup),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(2),
         repeats: setup.repeats(2),
-        made_of: Vec::new(),
-        filling_max_s: 0.0,
+        ..Design::of(experiment, setup, subjects, (load, layout(setup)))
     }
 }
 

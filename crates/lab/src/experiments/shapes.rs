@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use super::promised::{self, KEPT};
 use super::step::{Piece, between, p99_ms, pieces};
 use super::{floods, frame, overload};
+use crate::capacity::rounded;
 use crate::curves::{self, number};
-use crate::design::{Design, Plan, are_over, rounded};
+use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
@@ -59,7 +60,15 @@ const SHAPES: [Shape; 2] = [
 pub(super) const fn experiment<const AT: usize>() -> Experiment {
     let Shape { name, question, .. } = SHAPES[AT];
     let (plan, sections) = (plan::<AT>, sections::<AT>);
-    Experiment { name, paper: "", is_as_in_papers: false, question, ignores: &[], plan, sections }
+    Experiment {
+        name,
+        paper: "",
+        is_as_in_papers: false,
+        question,
+        ignores: &["disk"],
+        plan,
+        sections,
+    }
 }
 
 /// As in `flood`.
@@ -99,18 +108,10 @@ fn ramp(rate: f64, seconds: f64) -> (&'static str, String) {
 
 fn design(shape: &Shape, setup: &Setup) -> Design {
     let (subjects, made_of) = floods::rivals(setup, &["sped", "mt", "proactor"]);
+    let load = overload::load(setup, 2.0);
     Design {
-        experiment: shape.name,
-        subjects,
-        load: overload::load(setup, 2.0),
-        layout: frame::layout(setup, QUOTA_PERCENT),
-        sweep_s: setup.seconds(2.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(1),
-        repeats: setup.repeats(3),
         made_of,
-        filling_max_s: 0.0,
+        ..Design::of(shape.name, setup, subjects, (load, frame::layout(setup, QUOTA_PERCENT)))
     }
 }
 

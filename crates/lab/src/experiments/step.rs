@@ -54,7 +54,15 @@ const STEPS: [Step; 2] = [
 pub(super) const fn experiment<const AT: usize>() -> Experiment {
     let Step { name, question, .. } = STEPS[AT];
     let (plan, sections) = (plan::<AT>, sections::<AT>);
-    Experiment { name, paper: "", is_as_in_papers: false, question, ignores: &[], plan, sections }
+    Experiment {
+        name,
+        paper: "",
+        is_as_in_papers: false,
+        question,
+        ignores: &["disk"],
+        plan,
+        sections,
+    }
 }
 
 const SUBJECTS: [&str; 7] = ["sped", "amped", "mt", "proactor", "nginx", "lighttpd", "h2o"];
@@ -79,18 +87,10 @@ const BEGINS_S: f64 = 1.0;
 
 fn design(step: &Step, setup: &Setup) -> Design {
     let (subjects, made_of) = (step.rivals)(setup);
+    let load = overload::load(setup, 1.0).with("patience", step.patience_s);
     Design {
-        experiment: step.name,
-        subjects,
-        load: overload::load(setup, 1.0).with("patience", step.patience_s),
-        layout: frame::layout(setup, step.quota_percent),
-        sweep_s: setup.seconds(1.0),
-        sweep: &[0.8, 1.0, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
         made_of,
-        filling_max_s: setup.filling_max_s(),
+        ..Design::of(step.name, setup, subjects, (load, frame::layout(setup, step.quota_percent)))
     }
 }
 

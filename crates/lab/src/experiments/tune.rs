@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Pariag07 3.3",
     is_as_in_papers: false,
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
-    ignores: &["tuning"],
+    ignores: &["disk", "tuning"],
     plan,
     sections,
 };
@@ -80,19 +80,12 @@ fn subjects(setup: &Setup) -> Vec<Subject> {
 }
 
 fn design(setup: &Setup) -> Design {
-    Design {
-        experiment: EXPERIMENT.name,
-        subjects: subjects(setup),
-        load: overload::load(setup, 1.0),
-        layout: overload::layout(setup),
-        sweep_s: setup.seconds(2.0),
-        sweep: &[0.7, 0.8, 0.9, 1.0, 1.1, 1.2],
-        multiples: &[],
-        sweep_repeats: setup.repeats(3),
-        repeats: setup.repeats(3),
-        made_of: Vec::new(),
-        filling_max_s: setup.filling_max_s(),
-    }
+    Design::of(
+        EXPERIMENT.name,
+        setup,
+        subjects(setup),
+        (overload::load(setup, 1.0), overload::layout(setup)),
+    )
 }
 
 /// Of those whose capacity is known and for whom there is a grid.
@@ -192,6 +185,7 @@ pub fn tuned(run: &Run, known: &Known<'_>) -> Tuned {
             knobs: tuning.grid.iter().cloned().collect(),
             tried: tuning.tried(known),
             capacity: design.capacity(known, &tuning.of)?.replies_per_s,
+            rate: tuning.capacity,
             replies: (untuned.map(|(_, score)| score.median), score.median),
             version: run.versions.get(&name).cloned().unwrap_or_default(),
         })

@@ -1,4 +1,4 @@
-//! One figure as SVG and as PNG, both drawn by the same calls.
+//! One figure as SVG.
 //!
 //! From the left: the upright axis, the plot, and the legend, beside the plot or below it where it
 //! is long, so that it covers no line.
@@ -17,7 +17,6 @@ use palette::{FAINT_GRID, GRID, INK, PALE_INK};
 use scale::{Ends, Scale, placed, placed_up};
 
 use crate::page::{Axis, Dot, Figure, Series, Shape};
-use crate::report::text;
 
 /// Of every figure, in points; its height follows from what is in it.
 const WIDTH: f64 = 860.0;
@@ -40,17 +39,7 @@ const TURNED_MAX: f64 = 200.0;
 /// A document of its own, which can also stand in a page of HTML.
 pub fn svg(figure: &Figure) -> String {
     let plan = Plan::of(figure);
-    let drawing = canvas::svg((WIDTH, plan.height), |canvas| plan.draw(canvas));
-    let told = text::escaped(&alternative(figure));
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{told}\" {drawing}"
-    )
-}
-
-/// A file of pixels, twice as many as points.
-pub fn png(figure: &Figure) -> Vec<u8> {
-    let plan = Plan::of(figure);
-    canvas::png((WIDTH, plan.height), |canvas| plan.draw(canvas))
+    canvas::svg((WIDTH, plan.height), &alternative(figure), |canvas| plan.draw(canvas))
 }
 
 /// For those who cannot see it.
@@ -188,7 +177,7 @@ impl<'f> Plan<'f> {
         }
     }
 
-    fn draw(&self, canvas: &mut Canvas<'_>) {
+    fn draw(&self, canvas: &mut Canvas) {
         canvas.bar((0.0, 0.0), (WIDTH, self.height), palette::PAPER);
         self.draw_texts(canvas);
         match &self.across {
@@ -212,7 +201,7 @@ impl<'f> Plan<'f> {
         self.legend.draw(canvas, self.legend_at);
     }
 
-    fn draw_texts(&self, canvas: &mut Canvas<'_>) {
+    fn draw_texts(&self, canvas: &mut Canvas) {
         let middle = self.frame.x(0.5);
         let mut y = MARGIN;
         for line in &self.title {
@@ -240,9 +229,9 @@ impl<'f> Plan<'f> {
     }
 
     /// Steps and lines of both axes; `across` is none where columns have names.
-    fn draw_grid(&self, canvas: &mut Canvas<'_>, across: Option<&Scale>) {
+    fn draw_grid(&self, canvas: &mut Canvas, across: Option<&Scale>) {
         let Frame { left, right, top, bottom } = self.frame;
-        let line = |colour| Stroke { colour, width: 1.0, dash: &[] };
+        let line = |colour| Stroke { colour, width: 1.0, dash: "" };
         for (scale, is_across) in
             across.map(|scale| (scale, true)).into_iter().chain([(&self.up, false)])
         {
@@ -273,9 +262,9 @@ impl<'f> Plan<'f> {
         self.draw_box(canvas);
     }
 
-    fn draw_box(&self, canvas: &mut Canvas<'_>) {
+    fn draw_box(&self, canvas: &mut Canvas) {
         let Frame { left, right, top, bottom } = self.frame;
-        let line = Stroke { colour: INK, width: 1.0, dash: &[] };
+        let line = Stroke { colour: INK, width: 1.0, dash: "" };
         canvas.lines(&[(left, top), (left, bottom), (right, bottom)], line);
     }
 }
@@ -304,7 +293,7 @@ impl Names {
         Self { lines, are_turned: true, height }
     }
 
-    fn draw(&self, canvas: &mut Canvas<'_>, frame: Frame) {
+    fn draw(&self, canvas: &mut Canvas, frame: Frame) {
         let slot = 1.0 / self.lines.len() as f64;
         // Where there are more columns than lines of text fit, some of them have no name.
         let every = (STEP * LEADING / (slot * (frame.right - frame.left))).ceil() as usize;
@@ -347,7 +336,7 @@ fn left_out_note(many: usize, figure: &Figure) -> String {
     format!("{many} {values} not drawn: {why}. The table of numbers has all.")
 }
 
-fn hand(size: f64, colour: plotters::style::RGBColor) -> Hand {
+fn hand(size: f64, colour: canvas::Colour) -> Hand {
     Hand { size, colour, anchor: Anchor::Middle, is_turned: false }
 }
 

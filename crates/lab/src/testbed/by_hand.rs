@@ -14,13 +14,14 @@ use super::name::{Maker, Name};
 use super::network::Network;
 use super::processors::{Split, numbers};
 use super::wire::Wire;
-use super::{Carrying, Layout, Testbed, delay, is_root, lacks, removal};
+use super::{Carrying, Disk, Layout, Testbed, delay, disk, is_root, lacks, pages, removal};
 use crate::Failure;
 use crate::hearing::hear;
 
 /// Makes one that lasts, also when this process has ended, and tells how to run programs in it.
-/// `site` is what its server serves: the disk of that is slowed down. `carrier` is a command that
-/// calls [`carry`] with this name and round trip, for a layout with one.
+/// `site` is what its server serves: a slow disk has an image of it, which is made beside it.
+/// `own` is a command of this program with words for [`serve`], which carries packets or serves a
+/// disk for a layout with a round trip or a disk.
 ///
 /// # Errors
 /// As [`Testbed::up`]; a layout with a slow disk and no site; a ^C or SIGTERM in between
@@ -28,15 +29,15 @@ use crate::hearing::hear;
 pub fn up(
     layout: &Layout,
     site: Option<&Path>,
-    carrier: &dyn Fn(&str, u32) -> Command,
+    own: &dyn Fn(&[String]) -> Command,
 ) -> Result<Vec<String>, Failure> {
-    if layout.disk_bytes_per_s.is_some() && site.is_none() {
-        let what = "which disk is to be slow? Name a directory that is on it";
+    if layout.disk.is_some() && site.is_none() {
+        let what = "what is to be on the slow disk? Name a directory";
         return Err(Failure::Operator(what.into()));
     }
     let failed = |error| Failure::machine("signals", error);
     let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Hup]).map_err(failed)?;
-    let made = make(layout, site, carrier).and_then(|testbed| match signals.next() {
+    let made = make(layout, site, own).and_then(|testbed| match signals.next() {
         Ok(None) => keep(testbed),
         _ => Err(Failure::Stopped),
     });
@@ -47,25 +48,35 @@ pub fn up(
 fn make(
     layout: &Layout,
     site: Option<&Path>,
-    carrier: &dyn Fn(&str, u32) -> Command,
+    own: &dyn Fn(&[String]) -> Command,
 ) -> Result<Testbed, Failure> {
-    let start =
-        |name: &Name, round_trip_ms| begin(carrier(&name.to_string(), round_trip_ms), PATIENCE);
+    let start = |name: &Name, round_trip_ms: u32| {
+        let words = [CARRY.into(), name.to_string(), round_trip_ms.to_string()];
+        begin(own(&words), CARRIES, PATIENCE)
+    };
     let mut testbed = Testbed::make(layout, Carrying::ByProcess(&start))?;
-    site.map_or(Ok(()), |site| testbed.throttle(site))?;
+    if let (Some(disk), Some(site)) = (layout.disk, site) {
+        let failed = |error| Failure::machine(site.display(), error);
+        let image = disk::image(&std::path::absolute(site).map_err(failed)?)?;
+        testbed.made.0.disks.push(disk::make(&testbed.name)?);
+        begin(own(&disk::words(&testbed.name, &image, disk)), disk::SERVED, PATIENCE)?;
+        let site = disk::mount_image(&disk::directory(&testbed.name))?;
+        testbed.facts.insert(String::from("site on the slow disk"), site.display().to_string());
+    }
     Ok(testbed)
 }
 
-/// What a carrier says when it carries.
+/// The first word of a carrier, and what it says when it carries.
+const CARRY: &str = "carry";
 const CARRIES: &str = "carrying";
 
-/// A carrier opens two devices, which takes some milliseconds.
+/// A carrier opens two devices, which takes some milliseconds; a disk is one file.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts a carrier and waits until it carries.
-fn begin(mut command: Command, patience: Duration) -> Result<(), Failure> {
+/// Starts who carries packets or serves a disk, and waits until it does.
+fn begin(mut command: Command, expected: &str, patience: Duration) -> Result<(), Failure> {
     let program = command.get_program().display().to_string();
-    let failed = |error| Failure::machine(program, error);
+    let failed = |error| Failure::machine(&program, error);
     // It is not for the keyboard, and outlives who started it.
     command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
@@ -77,25 +88,56 @@ fn begin(mut command: Command, patience: Duration) -> Result<(), Failure> {
     let said = said.unwrap_or_else(|| Ok(String::new()));
     // What cannot be read says that it does not carry.
     let said = said.unwrap_or_else(|error: io::Error| error.to_string());
-    if said == CARRIES {
+    if said == expected {
         return Ok(());
     }
     let _ = child.kill();
     let _ = child.wait();
-    Err(Failure::Machine(format!("packets are not carried between the hosts: {said}")))
+    Err(Failure::Machine(format!("{program} does not say {expected:?} but {said:?}")))
 }
 
-/// Carries the packets of a lasting testbed, by the calling process, which has nothing else to do,
-/// until it is taken down. What it prints is for [`up`].
-///
-/// # Errors
-/// There is no such testbed, or its packets are carried already.
-pub fn carry(name: &str, round_trip_ms: u32) -> Result<(), Failure> {
+/// Carries the packets of a lasting testbed or serves a disk of any, by the calling process, which
+/// has nothing else to do, until it is taken down; or reads the files that its input names. What it
+/// prints is for who has started it. None: these are no such words.
+#[must_use]
+pub fn serve(words: &[String]) -> Option<Result<(), Failure>> {
+    match words {
+        [word, name, round_trip_ms] if word == CARRY => {
+            Some(carry(name, round_trip_ms.parse().ok()?))
+        }
+        [word, name, image, disk] if word == disk::WORD => {
+            Some(serve_disk(name, Path::new(image), disk.parse().ok()?))
+        }
+        [word] if word == pages::READ => Some(pages::read(io::stdin().lock())),
+        _ => None,
+    }
+}
+
+fn serve_disk(name: &str, image: &Path, disk: Disk) -> Result<(), Failure> {
+    let served = || {
+        let name = named(name)?;
+        // Where it is found by who takes the testbed down. A loopback has no such place.
+        let network = Network::new(&name, Wire::of(&Layout::default()));
+        if network.client().exists() {
+            os::namespace::enter(network.client())?;
+        }
+        disk::serve(&name, image, disk)
+    };
+    served().map_err(|error: io::Error| {
+        println!("{error}");
+        Failure::machine(name, error)
+    })
+}
+
+fn named(name: &str) -> io::Result<Name> {
+    let nobody = || io::Error::new(io::ErrorKind::NotFound, "no testbed has this name");
+    Name::of(name).filter(|(_, rest)| rest.is_empty()).map(|(name, _)| name).ok_or_else(nobody)
+}
+
+fn carry(name: &str, round_trip_ms: u32) -> Result<(), Failure> {
     let carried = || {
-        let nobody = || io::Error::new(io::ErrorKind::NotFound, "no testbed has this name");
-        let name = Name::of(name).filter(|(_, rest)| rest.is_empty()).ok_or_else(nobody)?.0;
         let layout = Layout { round_trip_ms: Some(round_trip_ms), ..Layout::default() };
-        let network = Network::new(&name, Wire::of(&layout));
+        let network = Network::new(&named(name)?, Wire::of(&layout));
         let begun = || {
             println!("{CARRIES}");
             io::stdout().flush()
@@ -278,8 +320,8 @@ mod tests {
         for (words, patience, why) in rows {
             let mut command = Command::new(words[0]);
             command.args(&words[1..]);
-            let why = why.map(|why| format!("packets are not carried between the hosts: {why}"));
-            let told = begin(command, patience).err().map(|failure| failure.to_string());
+            let why = why.map(|why| format!("{} does not say {CARRIES:?} but {why:?}", words[0]));
+            let told = begin(command, CARRIES, patience).err().map(|failure| failure.to_string());
             assert_eq!(told, why, "{words:?}");
         }
     }

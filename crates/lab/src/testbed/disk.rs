@@ -1,79 +1,223 @@
-//! Which disk a directory is on.
+//! A disk that makes one wait: of this machine's own means, as few kernels have one that delays.
+//!
+//! A process answers the reads of an image late ([`served`]); a loop device with direct I/O makes a
+//! disk of it, with ext4 on that, whose page cache is as that of any other.
 
-use std::fmt;
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+mod image;
+mod model;
+mod served;
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
+use measure::Duration;
+use os::placement::Placement;
+
+use super::name::Name;
 use crate::Failure;
+use crate::hearing::hear;
+pub(super) use image::image;
+pub use model::{Arm, Disk};
 
-/// A block device by its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Device {
-    pub(super) major: u32,
-    pub(super) minor: u32,
+pub(super) use served::SERVED;
+use served::{FREE, SLOW};
+
+/// Where disks are mounted: a directory for each testbed, by its name.
+pub(super) const DISKS: &str = "/run/weir-lab-disks";
+
+/// The image's file in it, and what it holds.
+const FILE: &str = "disk";
+const SITE: &str = "site";
+
+/// What the lab's own program is called with to serve a disk, before [`words`].
+const PROGRAM: [&str; 2] = ["lab", "testbed"];
+
+/// The first of these.
+pub(super) const WORD: &str = "disk";
+
+/// How long an answer of the process is waited for: it never has much to do.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A disk that is mounted, until it is dropped or its testbed is removed.
+#[derive(Debug)]
+pub(super) struct SlowDisk {
+    site: PathBuf,
+    child: Child,
+    orders: File,
+    answers: File,
 }
 
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
+/// What came of the reads since they were last asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reads {
+    /// From the disk: pages that were in memory are in none.
+    pub reads: u64,
+    /// All of them together, in µs beyond the time that each was to take.
+    pub late_us: u64,
 }
 
-impl Device {
-    /// The whole disk that holds a directory: the kernel limits no part of one.
-    pub(super) fn of(directory: &Path) -> Result<Self, Failure> {
-        let place = directory.display();
-        let meta = fs::metadata(directory).map_err(|error| Failure::machine(place, error))?;
-        let mut device = Self::of_number(meta.dev());
-        if device.major == 0 {
-            // A file system that says no more than that it is one.
-            let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-            let source = source(&mounts, device).map(fs::metadata);
-            let is_block = |meta: &fs::Metadata| meta.file_type().is_block_device();
-            match source {
-                Some(Ok(meta)) if is_block(&meta) => device = Self::of_number(meta.rdev()),
-                _ => {
-                    return Err(Failure::Machine(format!(
-                        "{}: not on a disk, so there is no disk to slow down",
-                        directory.display()
-                    )));
-                }
-            }
+impl SlowDisk {
+    /// Mounts an image. The process that serves it runs there, until this one ends. As long as
+    /// nobody says that it is slow, it is not.
+    pub(super) fn mount(
+        (name, image, disk): (&Name, &Path, Disk),
+        program: &Path,
+        placement: &Placement,
+    ) -> Result<Self, Failure> {
+        let directory = make(name)?;
+        let failed = |error| Failure::machine(program.display(), error);
+        let mut command = placement.command(program).map_err(failed)?;
+        command.args(PROGRAM).args(words(name, image, disk));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(failed)?;
+        let own = |fd: Option<OwnedFd>| File::from(fd.expect("a pipe was asked for"));
+        let orders = own(child.stdin.take().map(OwnedFd::from));
+        let answers = own(child.stdout.take().map(OwnedFd::from));
+        let mounted = Self { site: directory.join(SITE), child, orders, answers };
+        let said = mounted.answer();
+        if said.as_deref() != Ok(SERVED) {
+            let said = said.unwrap_or_else(|failure| failure.to_string());
+            return Err(Failure::Machine(format!("a slow disk is not served: {said}")));
         }
-        Ok(whole(Path::new("/sys/dev/block"), device))
+        mounted.make_slow(false)?;
+        mount_image(&directory)?;
+        Ok(mounted)
     }
 
-    /// As the C library splits it (makedev(3)).
-    fn of_number(number: u64) -> Self {
-        let major = (number >> 8 & 0xfff) | (number >> 32 & 0xffff_f000);
-        let minor = (number & 0xff) | (number >> 12 & 0xffff_ff00);
-        Self { major: major as u32, minor: minor as u32 }
+    /// Where its files are.
+    pub(super) fn site(&self) -> &Path {
+        &self.site
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    /// Whether reads are slow from now on; what came of those before.
+    pub(super) fn make_slow(&self, is_slow: bool) -> Result<Reads, Failure> {
+        let order = if is_slow { SLOW } else { FREE };
+        let sent = writeln!(&self.orders, "{order}");
+        sent.map_err(|error| Failure::machine("the slow disk's process", error))?;
+        let said = self.answer()?;
+        let told = said.split_once(' ').and_then(|(reads, late_us)| {
+            Some(Reads { reads: reads.parse().ok()?, late_us: late_us.parse().ok()? })
+        });
+        told.ok_or_else(|| Failure::Machine(format!("the slow disk's process says {said:?}")))
     }
+
+    fn answer(&self) -> Result<String, Failure> {
+        let deadline = os::clock::monotonic() + PATIENCE;
+        let said = hear(&mut &self.answers, deadline, |said| said.ends_with(b"\n"));
+        let said = said.map_err(|error| Failure::machine("the slow disk's process", error))?;
+        Ok(String::from_utf8_lossy(&said).trim_end().into())
+    }
+}
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        // As long as it is served: nothing is in flight then that fails. What cannot be unmounted
+        // now is when nobody holds on to it any more.
+        let _ = unmount(&self.site, &[]);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The directory of a testbed's disk.
+pub(super) fn directory(name: &Name) -> PathBuf {
+    Path::new(DISKS).join(name.to_string())
+}
+
+/// With where to mount both.
+pub(super) fn make(name: &Name) -> Result<PathBuf, Failure> {
+    let directory = directory(name);
+    let failed = |error| Failure::machine(directory.display(), error);
+    fs::create_dir_all(directory.join(SITE)).map_err(failed)?;
+    fs::write(directory.join(FILE), "").map_err(failed)?;
+    Ok(directory)
+}
+
+/// What [`serve`] is to be called with.
+pub(super) fn words(name: &Name, image: &Path, disk: Disk) -> [String; 4] {
+    [WORD.into(), name.to_string(), image.display().to_string(), disk.to_string()]
+}
+
+/// Serves the disk of a testbed by the calling process, which has nothing else to do, until it is
+/// killed or the disk is unmounted.
+///
+/// # Errors
+/// There is no such testbed, or this kernel has no FUSE.
+pub(super) fn serve(name: &Name, image: &Path, disk: Disk) -> io::Result<()> {
+    // Refused where the load is not urgent, either.
+    let _ = os::placement::go_before_urgent();
+    let at = directory(name).join(FILE);
+    let name = name.to_string();
+    served::serve((&at, image, &name), disk, io::stdin().lock(), io::stdout())
+}
+
+/// Makes a disk of what is served. The device goes with the mount.
+pub(super) fn mount_image(directory: &Path) -> Result<PathBuf, Failure> {
+    let (file, site) = (directory.join(FILE), directory.join(SITE));
+    run("mount", &["-t", "ext4", "-o", "ro,loop"], &[&file, &site])?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let device = source(&mounts, &site)
+        .ok_or_else(|| Failure::machine(site.display(), "what was mounted is not there"))?;
+    // Else the pages of the image were in memory, too, and on nobody's account.
+    run("losetup", &["--direct-io=on"], &[&device])?;
+    Ok(site)
 }
 
 /// What is mounted there (proc_pid_mountinfo(5)).
-fn source(mounts: &str, device: Device) -> Option<PathBuf> {
-    let line = mounts
-        .lines()
-        .find(|line| line.split(' ').nth(2).and_then(Device::parse) == Some(device))?;
-    let (_, theirs) = line.split_once(" - ")?;
+fn source(mounts: &str, at: &Path) -> Option<PathBuf> {
+    let is_there = |line: &&str| line.split(' ').nth(4).is_some_and(|place| at == Path::new(place));
+    let (_, theirs) = mounts.lines().rev().find(is_there)?.split_once(" - ")?;
     theirs.split(' ').nth(1).map(PathBuf::from)
 }
 
-/// A partition's directory is in that of its disk.
-fn whole(devices: &Path, device: Device) -> Device {
-    let disk = || {
-        let directory = fs::canonicalize(devices.join(device.to_string())).ok()?;
-        directory.join("partition").exists().then_some(())?;
-        Device::parse(&fs::read_to_string(directory.parent()?.join("dev")).ok()?)
-    };
-    disk().unwrap_or(device)
+/// Removes what a testbed's disk was: nobody runs any more who used it.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    unmount(&directory.join(SITE), &[])?;
+    // The loop device lets go of it a moment later.
+    unmount(&directory.join(FILE), &["--lazy"])?;
+    fs::remove_dir_all(directory)?;
+    // Others may have theirs there.
+    let _ = fs::remove_dir(DISKS);
+    Ok(())
+}
+
+/// Where nothing is mounted it does nothing.
+fn unmount(at: &Path, flags: &[&str]) -> io::Result<()> {
+    let is_there = |mounts: &str| source(mounts, at).is_some();
+    if !is_there(&fs::read_to_string("/proc/self/mountinfo")?) {
+        return Ok(());
+    }
+    run("umount", flags, &[at]).map_err(|failure| io::Error::other(failure.to_string()))
+}
+
+/// A program of the package util-linux or e2fsprogs.
+fn run(program: &str, flags: &[&str], paths: &[&Path]) -> Result<(), Failure> {
+    let failed = |why: &str| Failure::Machine(format!("{program}: {}", why.trim()));
+    let output = Command::new(program).args(flags).args(paths).output();
+    let output = output.map_err(|error| failed(&error.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Ok(());
+    }
+    if said.contains("No space left") {
+        return Err(Failure::Full(format!("{program}: {}", said.trim())));
+    }
+    Err(failed(&said))
+}
+
+/// What this machine lacks for a slow disk.
+pub(super) fn lack() -> Option<String> {
+    let files = ["/dev/fuse", "/dev/loop-control"].map(|file| (file, Path::new(file).exists()));
+    let programs = ["mount", "losetup", "umount", "mke2fs"].map(|program| {
+        let version = Command::new(program).arg("-V").stdin(Stdio::null()).output();
+        (program, version.is_ok())
+    });
+    let absent = files.into_iter().chain(programs).filter(|(_, is_there)| !is_there);
+    let absent: Vec<&str> = absent.map(|(name, _)| name).collect();
+    (!absent.is_empty()).then(|| format!("no {}: no slower disk", absent.join(", ")))
 }
 
 #[cfg(test)]
@@ -81,49 +225,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_split_as_the_kernel_has_them() {
-        let rows = [
-            (0xfe00, 254, 0),
-            (0x0801, 8, 1),
-            (0x10_0801, 8, 257),
-            (0x0002_0000_0001_0305, 0x0002_0003, 0x05),
-            (0x2b, 0, 43),
-        ];
-        for (number, major, minor) in rows {
-            assert_eq!(
-                Device::of_number(number & !0x1_0000),
-                Device { major, minor },
-                "{number:x}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_partition_is_part_of_its_disk() {
-        let root = tempfile::tempdir().unwrap();
-        let disk = root.path().join("devices/sdb");
-        fs::create_dir_all(disk.join("sdb1")).unwrap();
-        fs::write(disk.join("dev"), "8:16\n").unwrap();
-        fs::write(disk.join("sdb1/dev"), "8:17\n").unwrap();
-        fs::write(disk.join("sdb1/partition"), "1\n").unwrap();
-        let devices = root.path().join("block");
-        fs::create_dir(&devices).unwrap();
-        std::os::unix::fs::symlink("../devices/sdb", devices.join("8:16")).unwrap();
-        std::os::unix::fs::symlink("../devices/sdb/sdb1", devices.join("8:17")).unwrap();
-        for (minor, expected) in [(16, 16), (17, 16), (18, 18)] {
-            let whole = whole(&devices, Device { major: 8, minor });
-            assert_eq!(whole, Device { major: 8, minor: expected });
-        }
-    }
-
-    #[test]
-    fn a_file_system_without_a_device_has_a_source() {
+    fn what_is_mounted_somewhere_has_a_source() {
         let mounts = "27 1 254:0 / / rw - ext4 /dev/vda rw\n\
-            40 27 0:37 / /srv rw shared:1 master:2 - btrfs /dev/vdb rw,subvol=/\n\
-            41 27 0:38 / /tmp rw - tmpfs tmpfs rw\n";
-        for (minor, expected) in [(37, Some("/dev/vdb")), (38, Some("tmpfs")), (39, None)] {
-            let found = source(mounts, Device { major: 0, minor });
-            assert_eq!(found, expected.map(PathBuf::from), "0:{minor}");
+            40 27 7:0 / /run/a/site ro shared:1 master:2 - ext4 /dev/loop0 ro\n\
+            41 27 7:1 / /run/a/site ro - ext4 /dev/loop1 ro\n";
+        for (at, expected) in
+            [("/", Some("/dev/vda")), ("/run/a/site", Some("/dev/loop1")), ("/run", None)]
+        {
+            assert_eq!(source(mounts, Path::new(at)), expected.map(PathBuf::from), "{at}");
         }
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Layout;
-use super::disk::Device;
 use super::name::Name;
 use crate::Failure;
 
@@ -15,7 +14,6 @@ use crate::Failure;
 pub(super) enum Resource {
     Processors,
     Memory,
-    Disk,
 }
 
 /// Where a resource is limited: directories of groups are made in this one.
@@ -36,14 +34,13 @@ pub(super) struct Roots {
 }
 
 impl Resource {
-    pub(super) const ALL: [Self; 3] = [Self::Processors, Self::Memory, Self::Disk];
+    pub(super) const ALL: [Self; 2] = [Self::Processors, Self::Memory];
 
     /// The controller's name, in versions 1 and 2.
     pub(super) fn controllers(self) -> (&'static str, &'static str) {
         match self {
             Self::Processors => ("cpu", "cpu"),
             Self::Memory => ("memory", "memory"),
-            Self::Disk => ("blkio", "io"),
         }
     }
 
@@ -52,7 +49,6 @@ impl Resource {
         match self {
             Self::Processors => "cpu.cfs_quota_us",
             Self::Memory => "memory.limit_in_bytes",
-            Self::Disk => "blkio.throttle.read_bps_device",
         }
     }
 
@@ -61,7 +57,6 @@ impl Resource {
         match self {
             Self::Processors => layout.quota_percent.is_some(),
             Self::Memory => layout.memory_bytes.is_some(),
-            Self::Disk => layout.disk_bytes_per_s.is_some(),
         }
     }
 
@@ -70,7 +65,6 @@ impl Resource {
         match self {
             Self::Processors => "quota of the server's processors",
             Self::Memory => "limit on the server's memory",
-            Self::Disk => "slower disk",
         }
     }
 }
@@ -124,10 +118,9 @@ impl Roots {
         places
     }
 
-    /// Makes the groups that a layout needs, with its limits but for the disk's, which needs to
-    /// know which disk; and, on hosts of their own, the one that tells what the server uses, where
-    /// it can be made: what is used is read of its processes else. `made` has the directory of each
-    /// as soon as it is there.
+    /// Makes the groups that a layout needs, with its limits; and, on hosts of their own, the one
+    /// that tells what the server uses, where it can be made: what is used is read of its processes
+    /// else. `made` has the directory of each as soon as it is there.
     pub(super) fn make(
         &self,
         name: &Name,
@@ -231,13 +224,7 @@ impl Group {
                 // What does not fit is not there: a kernel without the file has no swap to go to.
                 if self.directory.join(swap.0).exists() { self.set(swap.0, swap.1) } else { Ok(()) }
             }),
-            Resource::Disk => Ok(()),
         }
-    }
-
-    /// That of its limit on a disk.
-    fn file_of_disk(&self) -> &'static str {
-        if self.is_two { "io.max" } else { Resource::Disk.file_of_one() }
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), Failure> {
@@ -273,50 +260,6 @@ pub(super) fn limit_processors(
         (false, true) => group.set("cpu.max", "max"),
         (false, false) => group.set("cpu.cfs_quota_us", "-1"),
     }
-}
-
-/// Has the groups of a testbed read no more than this from a disk in a second, or as much as it
-/// gives.
-pub(super) fn throttle(
-    roots: &Roots,
-    name: &Name,
-    device: Device,
-    bytes_per_s: Option<u64>,
-) -> Result<(), Failure> {
-    let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(()) };
-    let group = Group::of(root, Resource::Disk, name);
-    let limit = if group.is_two {
-        let most = bytes_per_s.map_or_else(|| String::from("max"), |bytes| bytes.to_string());
-        format!("{device} rbps={most}")
-    } else {
-        // No bytes are no limit there.
-        format!("{device} {}", bytes_per_s.unwrap_or_default())
-    };
-    group.set(group.file_of_disk(), &limit)
-}
-
-/// How many bytes a second the group of a testbed may read from a disk now, as the kernel says.
-pub(super) fn disk_limit(
-    roots: &Roots,
-    name: &Name,
-    device: Device,
-) -> Result<Option<u64>, Failure> {
-    let Some(root) = roots.of_resource(Resource::Disk) else { return Ok(None) };
-    let group = Group::of(root, Resource::Disk, name);
-    let file = group.directory.join(group.file_of_disk());
-    let text = fs::read_to_string(&file).map_err(|e| Failure::machine(file.display(), e))?;
-    Ok(bytes_per_s(&text, device))
-}
-
-/// Of a disk, in what the file of a limit says: `8:0 4096`, or `8:0 rbps=4096 wbps=max`.
-fn bytes_per_s(text: &str, device: Device) -> Option<u64> {
-    let mut words = text.lines().map(str::split_whitespace).find_map(|mut words| {
-        let is_its = words.next() == Some(&device.to_string());
-        is_its.then_some(words)
-    })?;
-    let bytes = words.find_map(|word| word.strip_prefix("rbps=").unwrap_or(word).parse().ok());
-    // No bytes are no limit in version one.
-    bytes.filter(|bytes| *bytes > 0)
 }
 
 /// How long processes may run in each period, all together.

@@ -10,9 +10,9 @@ use os::namespace::within_new;
 use os::tun::{self, Tun};
 
 use super::groups::{Resource, Root, Roots};
-use super::is_root;
 use super::network::{CONGESTION_CONTROL, NO_IP, ip, tc};
 use super::pages::is_untold;
+use super::{disk, is_root};
 use crate::Failure;
 
 /// Something that is missing here.
@@ -48,7 +48,7 @@ pub enum Need {
     Quota,
     /// Control groups for memory.
     Memory,
-    /// Control groups for disks.
+    /// FUSE, loop devices and their programs: for a disk that makes one wait.
     Disk,
     /// Tasks that run before all others: for a client that is never late.
     Priority,
@@ -93,6 +93,9 @@ pub fn lacks() -> Vec<Lack> {
         );
     }
     groups(&mut lacks, &Roots::here());
+    if let Some(line) = disk::lack() {
+        lacks.add(Need::Disk, line);
+    }
     if is_root()
         && let Err(error) = os::placement::may_be_urgent()
     {
@@ -144,7 +147,6 @@ fn groups(lacks: &mut Lacks, roots: &Roots) {
         let need = match resource {
             Resource::Processors => Need::Quota,
             Resource::Memory => Need::Memory,
-            Resource::Disk => Need::Disk,
         };
         let (one, two) = resource.controllers();
         let limit = resource.limit();
@@ -198,7 +200,6 @@ mod tests {
         let expected = [
             (Need::Quota, line("cpu", "cpu", "quota of the server's processors")),
             (Need::Memory, line("memory", "memory", Resource::Memory.limit())),
-            (Need::Disk, line("blkio", "io", Resource::Disk.limit())),
         ];
         assert_eq!(told, expected);
     }

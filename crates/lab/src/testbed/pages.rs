@@ -2,7 +2,7 @@
 //! read, so whatever another process has read before costs a limited server nothing.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use crate::Failure;
@@ -25,6 +25,22 @@ pub struct Share {
 /// A file cannot be opened, or not be written to the disk.
 pub fn drop_pages(directory: &Path) -> Result<(), Failure> {
     for_each_file(directory, &mut |file| os::page_cache::drop_pages(file))
+}
+
+/// What the lab's own program is called with, after `lab testbed`, to read files.
+pub const READ: &str = "read";
+
+/// Reads the files whose names are said, one a line.
+///
+/// # Errors
+/// One of them cannot be read.
+pub(super) fn read(names: impl BufRead) -> Result<(), Failure> {
+    for name in names.lines() {
+        let name = name.map_err(|error| failed(Path::new("names of files"), error))?;
+        let copied = File::open(&name).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+        copied.map_err(|error| failed(Path::new(&name), error))?;
+    }
+    Ok(())
 }
 
 /// How much of a directory's files, all the way down, is in memory. `None`: nobody tells, as this
@@ -66,7 +82,7 @@ pub(super) fn is_untold(error: &io::Error) -> bool {
 /// A site is not deeper; links are not followed, so it ends.
 const DEPTH_MAX: usize = 64;
 
-fn for_each_file(
+pub(super) fn for_each_file(
     directory: &Path,
     work: &mut dyn FnMut(&File) -> io::Result<()>,
 ) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use std::thread;
 use measure::Duration;
 use os::Stranger;
 
+use super::disk::{self, DISKS};
 use super::groups::Roots;
 use super::name::{Maker, Name};
 use super::network::NAMES;
@@ -20,6 +21,8 @@ pub(super) struct Belongings {
     pub(super) namespaces: Vec<PathBuf>,
     /// Directories of control groups.
     pub(super) groups: Vec<PathBuf>,
+    /// Directories in which disks are mounted.
+    pub(super) disks: Vec<PathBuf>,
 }
 
 /// A process that is killed may have begun another one.
@@ -39,6 +42,9 @@ impl Belongings {
     pub(super) fn remove(&self) -> Result<(), Vec<String>> {
         let mut complaints = Vec::new();
         self.kill().unwrap_or_else(|error| complaints.push(error));
+        for directory in &self.disks {
+            complain(&mut complaints, directory, disk::remove(directory));
+        }
         for namespace in self.namespaces.iter().filter(|namespace| namespace.exists()) {
             let done = os::namespace::remove_name(namespace);
             complain(&mut complaints, namespace, done);
@@ -121,6 +127,7 @@ pub(super) fn found(roots: &Roots) -> BTreeMap<Name, Belongings> {
         }
     };
     look(Path::new(NAMES), |belongings, path| belongings.namespaces.push(path));
+    look(Path::new(DISKS), |belongings, path| belongings.disks.push(path));
     for place in roots.places() {
         look(place, |belongings, path| belongings.groups.push(path));
     }

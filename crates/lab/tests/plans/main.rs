@@ -1,8 +1,10 @@
 //! What experiments ask for, and what they make of the answers: against servers of which all is
 //! known, because they are a formula.
 
+mod brackets;
 mod claims;
 mod designs;
+mod disk;
 mod failed;
 mod model;
 mod pages;

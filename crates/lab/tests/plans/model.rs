@@ -1,5 +1,7 @@
 //! A server that is a formula: so many good replies for so many sessions.
 
+use std::collections::BTreeMap;
+
 use lab::point::{Cost, Point};
 use lab::spec::Spec;
 use load::collector::results::Results;
@@ -16,7 +18,12 @@ pub(crate) type Server<'s> = &'s dyn Fn(&Spec, Option<f64>) -> f64;
 pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
     let rate = spec.load.flags.get("rate").map(|rate| rate.parse().expect("a number"));
     let good = server(spec, rate);
+    // Eight milliseconds of work to each read.
+    let delay_us = spec.layout.disk.map_or(0.0, |disk| f64::from(disk.delay_us));
+    let blocked_ns = 1e9 * delay_us / (delay_us + 8_000.0);
     Point {
+        counters: BTreeMap::from([(String::from("blocked_ns"), blocked_ns)]),
+        counted_s: 1.0,
         cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
         load: Some(results(rate.unwrap_or(good), good)),
         began: String::new(),
@@ -27,6 +34,43 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
 /// A tenth of a second in which sessions come at a rate, and the first ones are answered.
 fn results(rate: f64, good: f64) -> Results {
     const PART: f64 = 0.1;
+    let (all, answered) = ((rate * PART).round() as u64, (good * PART).round() as u64);
+    collected(|collector| {
+        for number in 0..all {
+            let at = Instant { ns: number * 100_000_000 / all.max(1) };
+            let outcome =
+                if number < answered { Outcome::Good } else { Outcome::Impatient(Step::Connect) };
+            collector.record(&record(number, 0, true, (at, Duration::from_micros(2)), outcome));
+        }
+    })
+}
+
+/// A request that was made in time.
+pub(crate) fn record(
+    session: u64,
+    place: u64,
+    is_last: bool,
+    (at, took): (Instant, Duration),
+    outcome: Outcome,
+) -> Record {
+    let then = at + Duration::from_micros(1);
+    Record {
+        file: FileId(0),
+        session,
+        place: place as u32,
+        is_last,
+        intended: at,
+        started: then,
+        connected: Some(then),
+        first_byte: Some(then),
+        ended: at + took,
+        bytes: 100,
+        outcome,
+    }
+}
+
+/// A tenth of a second of records.
+pub(crate) fn collected(fill: impl FnOnce(&mut Collector)) -> Results {
     let after = Duration::from_millis(100);
     let stop = Stop {
         after,
@@ -46,25 +90,6 @@ fn results(rate: f64, good: f64) -> Results {
     };
     let files = Files::new(vec![File { target: "/".into(), bytes: Some(100), class: 0 }], true);
     let mut collector = Collector::new(&plan, &files, size_class_name);
-    let (all, answered) = ((rate * PART).round() as u64, (good * PART).round() as u64);
-    for number in 0..all {
-        let at = Instant { ns: number * 100_000_000 / all.max(1) };
-        let then = at + Duration::from_micros(1);
-        let outcome =
-            if number < answered { Outcome::Good } else { Outcome::Impatient(Step::Connect) };
-        collector.record(&Record {
-            file: FileId(0),
-            session: number,
-            place: 0,
-            is_last: true,
-            intended: at,
-            started: then,
-            connected: Some(then),
-            first_byte: Some(then),
-            ended: then + Duration::from_micros(1),
-            bytes: 100,
-            outcome,
-        });
-    }
+    fill(&mut collector);
     collector.finish(start + after)
 }

@@ -62,7 +62,7 @@ impl Placement {
                 sched_setaffinity(None, &processors)?;
             }
             if is_urgent {
-                be_urgent()?;
+                be_urgent(URGENT)?;
             }
             let with = Some(rustix::process::Signal::KILL);
             rustix::process::set_parent_process_death_signal(with)?;
@@ -88,15 +88,27 @@ impl Placement {
 /// It may not (CAP_SYS_NICE, or a control group without time for such tasks), or there can be no
 /// thread.
 pub fn may_be_urgent() -> io::Result<()> {
-    let thread = std::thread::Builder::new().spawn(be_urgent)?;
+    let thread = std::thread::Builder::new().spawn(|| be_urgent(URGENT))?;
     thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
+/// Has the calling thread, and what it starts from then on, run before all that is urgent too: it
+/// stands for something that needs no processor, as a disk.
+///
+/// # Errors
+/// As [`may_be_urgent`].
+pub fn go_before_urgent() -> io::Result<()> {
+    be_urgent(URGENT + 1)
+}
+
+/// The lowest of its priorities.
+const URGENT: i32 = 1;
+
 /// The calling thread, and what it starts from then on.
-fn be_urgent() -> io::Result<()> {
-    let first = libc::sched_param { sched_priority: 1 };
+fn be_urgent(sched_priority: i32) -> io::Result<()> {
+    let how = libc::sched_param { sched_priority };
     // SAFETY: the kernel reads one structure, which lives during the call.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) } {
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const how) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

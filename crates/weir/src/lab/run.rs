@@ -10,9 +10,9 @@ use lab::Failure;
 use lab::bench::Bench;
 use lab::curves::{counted, lasting};
 use lab::design::PROBE;
-use lab::executable::Executable;
+use lab::executable;
 use lab::experiment::Experiment;
-use lab::experiments;
+use lab::experiments::{self, with_companions};
 use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
 use lab::point::{Point, SCHEMA};
@@ -57,9 +57,8 @@ pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     if specs.is_empty() {
         return Err(refused("nothing in it has repeats enough for a spread to agree within"));
     }
-    let executable = Executable::own()?;
     let names: Vec<&str> = asked.experiments.iter().map(String::as_str).collect();
-    let run = begun(&names, asked.setup.clone(), &executable)?;
+    let run = begun(&names, asked.setup.clone())?;
     // A server that has gone since then cannot be asked again.
     let is_absent = |spec: &Spec| run.setup.absent.contains(&spec.subject.name);
     if specs.iter().any(is_absent) {
@@ -67,7 +66,7 @@ pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     // What was chosen is what the first one chose.
     let run = Run { setup: asked.setup.clone(), again_of: Some(asked.run.clone()), ..run };
-    perform(&Asked::Again { of: &of, first: &first, specs }, run, executable, flags)
+    perform(&Asked::Again { of: &of, first: &first, specs }, run, flags)
 }
 
 /// What a run asks.
@@ -86,7 +85,6 @@ fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         names.iter().map(|name| experiments::named(name)).collect::<Result<_, _>>()?;
     let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
     experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
-    let executable = Executable::own()?;
     let mut setup = setup(flags)?;
     if flags.try_get_one::<bool>(ALL).is_ok_and(|all| all == Some(&true)) {
         setup.minutes = Some(flags.get_one(MINUTES).copied().unwrap_or(MINUTES_MAX));
@@ -96,8 +94,12 @@ fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         let wrong = |why| Failure::Operator(format!("{}: {why}", place.display()));
         setup.tuned = Some(Tuned::read(place).map_err(wrong)?);
     }
-    let run = begun(names, setup, &executable)?;
-    perform(&Asked::Experiments(experiments), run, executable, flags)
+    // Where there are no quotas, nothing has to stand beside them.
+    let names = if setup.is_loopback { names.to_vec() } else { with_companions(names) };
+    let experiments =
+        names.iter().map(|name| experiments::named(name)).collect::<Result<Vec<_>, _>>()?;
+    let run = begun(&names, setup)?;
+    perform(&Asked::Experiments(experiments), run, flags)
 }
 
 impl Asked<'_> {
@@ -143,12 +145,7 @@ impl Asked<'_> {
     }
 }
 
-fn perform(
-    asked: &Asked<'_>,
-    run: Run,
-    executable: Executable,
-    flags: &ArgMatches,
-) -> Result<ExitCode, Failure> {
+fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, Failure> {
     // A search for all goes on where the last one was stopped, and is found where it is.
     let is_all = run.setup.minutes.is_some();
     let own_dir = match Path::new(tuned::PLACE).parent().filter(|_| is_all) {
@@ -173,7 +170,7 @@ fn perform(
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
-    let mut bench = Bench::new(executable, &run.run, &sites, &dir.join("scratch"))?;
+    let mut bench = Bench::new(Path::new(executable::OWN), &run.run, &sites, &dir.join("scratch"))?;
     bench.adopt_orphans()?;
     let (mut log, mut results) = Log::open(&dir)?;
     judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
@@ -246,10 +243,10 @@ fn directory(flags: &ArgMatches, name: &str, own: PathBuf) -> Result<PathBuf, Fa
 }
 
 /// What is said of a run before its first point.
-fn begun(names: &[&str], mut setup: Setup, executable: &Executable) -> Result<Run, Failure> {
+fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
     let mut versions = load::machine::versions();
     versions.extend(profile::versions());
-    versions.insert(EXECUTABLE.into(), executable.hash().into());
+    versions.insert(EXECUTABLE.into(), executable::build()?);
     let mut missing = Vec::new();
     for (name, kind) in subject::all() {
         let Kind::Peer(_) = kind else { continue };

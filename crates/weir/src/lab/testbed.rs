@@ -18,11 +18,11 @@ pub(super) fn command() -> Command {
         .about("Makes two machines of this one, and says how to run programs on them")
         .arg(limit("quota", "PERCENT", "Of one processor, what the server may use"))
         .arg(limit("memory-mb", "MB", "What the server may use, its page cache included"))
-        .arg(limit("disk-mb-per-s", "MB", "What the server may read from the disk of --site"))
+        .arg(limit("disk", "delay-us=US,...", "How late reads are answered of the files of --site"))
         .arg(limit("round-trip-ms", "MS", "How long a packet is under way, there and back"))
         .arg(limit("wire-mbit", "MBIT", "What the wire carries in a second, in each direction"))
         .arg(limit("wire-mtu", "BYTES", "How long a packet is at most"))
-        .arg(limit("site", "DIR", "A directory on the disk that is to be slow"));
+        .arg(limit("site", "DIR", "What is on the slow disk: of it an image is made, beside it"));
     Command::new("testbed")
         .about("The two machines of an experiment, for trying something by hand")
         .subcommand_required(true)
@@ -33,58 +33,49 @@ pub(super) fn command() -> Command {
         .allow_external_subcommands(true)
 }
 
-/// What [`by_hand::up`] starts for a delay, with a name and a round trip in milliseconds.
-const CARRY: &str = "carry";
-
 pub(super) fn testbed(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let lines = match flags.subcommand() {
         Some(("up", flags)) => up(flags)?,
         Some(("down", _)) => by_hand::down()?,
         Some(("status", _)) | None => by_hand::status(),
         Some((word, rest)) => {
-            carry(word, rest)?;
+            serve(word, rest)?;
             Vec::new()
         }
     };
     Ok(shown(&lines.iter().map(|line| format!("{line}\n")).collect::<String>()))
 }
 
-/// Ends when the testbed is taken down.
-fn carry(word: &str, rest: &ArgMatches) -> Result<(), Failure> {
-    let rest: Vec<String> = rest
-        .get_many::<OsString>("")
-        .into_iter()
-        .flatten()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    match (word, rest.as_slice()) {
-        (CARRY, [name, round_trip_ms]) => {
-            by_hand::carry(name, round_trip_ms.parse().unwrap_or_default())
-        }
-        _ => Err(Failure::Operator(unknown("word", word, ["up", "down", "status"]))),
-    }
+/// What [`by_hand::up`] and slow disks start. Ends when the testbed is taken down.
+fn serve(word: &str, rest: &ArgMatches) -> Result<(), Failure> {
+    let rest = rest.get_many::<OsString>("").into_iter().flatten();
+    let rest = rest.map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = std::iter::once(word.into()).chain(rest).collect();
+    let unknown = || Err(Failure::Operator(unknown("word", word, ["up", "down", "status"])));
+    by_hand::serve(&words).unwrap_or_else(unknown)
 }
 
 fn up(flags: &ArgMatches) -> Result<Vec<String>, Failure> {
     let bytes = |megabytes: u32| u64::from(megabytes) * 1_000_000;
+    let disk = flags.get_one::<String>("disk").map(|text| text.parse());
     let layout = Layout {
         is_loopback: false,
         quota_percent: number(flags, "quota")?,
         memory_bytes: number(flags, "memory-mb")?.map(bytes),
-        disk_bytes_per_s: number(flags, "disk-mb-per-s")?.map(bytes),
+        disk: disk.transpose().map_err(|why| Failure::Operator(format!("--disk: {why}")))?,
         round_trip_ms: number(flags, "round-trip-ms")?,
         wire_mbit: number(flags, "wire-mbit")?,
         wire_mtu_bytes: number(flags, "wire-mtu")?,
         syns: None,
     };
     let this = std::env::current_exe().map_err(|error| Failure::machine("this program", error))?;
-    let carrier = |name: &str, round_trip_ms: u32| {
+    let own = |words: &[String]| {
         let mut program = Program::new(&this);
-        program.args(["lab", "testbed", CARRY, name, &round_trip_ms.to_string()]);
+        program.args(["lab", "testbed"]).args(words);
         program
     };
     let site = flags.get_one::<String>("site").map(PathBuf::from);
-    by_hand::up(&layout, site.as_deref(), &carrier)
+    by_hand::up(&layout, site.as_deref(), &own)
 }
 
 fn number(flags: &ArgMatches, name: &str) -> Result<Option<u32>, Failure> {

@@ -99,7 +99,7 @@ fn others_are_refused(lab: &Lab, before: &Results) {
     assert_eq!(lab.results(), *before);
 }
 
-/// Servers and loads are started from the program's own file.
+/// Servers and loads are started from the program that began, also when its file is replaced.
 #[test]
 fn a_run_is_of_one_build() {
     let (lab, arguments) = (Lab::new(), [&["step", "--subject", "sped"][..], &BRIEF].concat());
@@ -119,9 +119,7 @@ fn a_run_is_of_one_build() {
     first.await_points(1);
     fs::rename(&other, &program).expect("installed");
     let replaced = first.end();
-    assert_eq!(replaced.status, Some(2), "{}", replaced.errors);
-    let told = "is another program than the one that began";
-    assert!(replaced.errors.contains(told), "{}", replaced.errors);
+    assert!(matches!(replaced.status, Some(0 | 1)), "{}", replaced.errors);
     assert!(lab.page().contains("Measured from") && !lab.has_scratch());
     let before = lab.results();
     let refused = ended(&mut run(&arguments));

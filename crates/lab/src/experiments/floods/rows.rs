@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::disk;
+use crate::experiments::{best, disk};
 use crate::spec::{Beside, Load};
 
 /// A load, and what is asked about it.
@@ -37,8 +37,10 @@ pub(super) struct Flood {
 pub(super) enum Asks {
     /// One small file.
     OnePacket,
-    /// A session of SPECweb99.
+    /// A session of SPECweb99, with its pauses.
     Sessions,
+    /// The same without.
+    SessionsAtOnce,
 }
 
 /// Measured for each point: a second has some hundreds of replies under this quota, of which the
@@ -51,7 +53,7 @@ const AS_FLOOD: Flood = Flood {
     title: "",
     question: "",
     says: "",
-    ignores: &[],
+    ignores: &["disk"],
     subjects: &["sped", "mt", "proactor"],
     asks: Asks::OnePacket,
     patience_s: 1.0,
@@ -66,7 +68,7 @@ const AS_FLOOD: Flood = Flood {
 };
 
 /// In the order in which they are listed.
-pub(super) const FLOODS: [Flood; 9] = [
+pub(super) const FLOODS: [Flood; 10] = [
     Flood {
         name: "flood-patience-3",
         title: "A flood of clients who wait three seconds",
@@ -112,7 +114,7 @@ pub(super) const FLOODS: [Flood; 9] = [
         says: "Sessions of SPECweb99 with 7 requests on average, over one connection each. Users \
                think 0.03 times as long as the benchmark's, so that without waiting a session is \
                over in less than a second. What counts is how many sessions are finished.",
-        ignores: &["workload"],
+        ignores: &["workload", "disk"],
         asks: Asks::Sessions,
         quota_percent: Some(20),
         ..AS_FLOOD
@@ -150,6 +152,7 @@ pub(super) const FLOODS: [Flood; 9] = [
                closed loop ask for SPECweb99's files, also while the capacity is looked for. At \
                most five eighths of these are in memory; the others are on a slow disk.",
         subjects: &["sped", "amped", "mt", "proactor"],
+        ignores: &[],
         has_disk: true,
         beside: Some(misses),
         multiples: &[0.9, 2.0],
@@ -162,6 +165,20 @@ pub(super) const FLOODS: [Flood; 9] = [
         says: "Without a quota one client may be the limit: the page says what it could not ask \
                for.",
         quota_percent: None,
+        ..AS_FLOOD
+    },
+    Flood {
+        name: "flood-sessions-whole",
+        title: "A flood of sessions for a server with a whole processor",
+        question: "does a server with a whole processor keep its sessions in a flood of them?",
+        says: "Sessions of SPECweb99 without pauses, of which those that are turned away cost \
+               their clients little: so these can ask for more than a server with a whole \
+               processor can do, and nobody needs a quota. Where they could not, it is told.",
+        ignores: &["workload", "disk"],
+        subjects: &best::SUBJECTS,
+        asks: Asks::SessionsAtOnce,
+        quota_percent: None,
+        repeats: 3,
         ..AS_FLOOD
     },
 ];
@@ -189,13 +206,17 @@ const THINK_SCALE: f64 = 0.03;
 
 /// What a load asks for, as sessions of users who think.
 pub(super) fn sessions(load: Load) -> Load {
+    let mut load = at_once(load).with("think-scale", THINK_SCALE);
+    load.flags.remove("think");
+    load
+}
+
+/// The same without thoughts.
+pub(super) fn at_once(load: Load) -> Load {
     let load = Load { workload: String::from("specweb99"), ..load };
     // A set that is in memory, as this is not about disks. And the contents of some replies: a
     // client that looks at all of them would be the limit.
-    let load = load.with("dirs", 10).with("think-scale", THINK_SCALE).with("verified", 0.05);
-    let mut load = load;
-    load.flags.remove("think");
-    load
+    load.with("dirs", 10).with("think", "none").with("verified", 0.05)
 }
 
 fn who_stay() -> Beside {

@@ -3,7 +3,7 @@
 use super::rows::Flood;
 use super::with_beside;
 use crate::curves::{self, number};
-use crate::design::{Design, best_of_sweep};
+use crate::design::Design;
 use crate::experiments::promised::{self, KEPT};
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
@@ -18,8 +18,7 @@ pub(super) fn sessions(design: &Design, known: &Known<'_>) -> Table {
     let row = |of: &Subject, multiple: f64| {
         let cell = curves::at_multiple(design, known, of, multiple)?;
         let good = finished(of, multiple)?;
-        let (_, best) = best_of_sweep(known, design.experiment, &design.basis(of))?;
-        let capacity = best.spread(&metric::FINISHED)?.median;
+        let capacity = design.capacity(known, of)?.rate;
         let mut row = vec![of.to_string(), number(capacity), multiple.to_string()];
         row.extend([&metric::FINISHED, &metric::FINISHED_SHARE].map(|of| curves::told(cell, of)));
         row.push(number(100.0 * good / capacity));

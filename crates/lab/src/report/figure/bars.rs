@@ -69,7 +69,7 @@ fn at(series: &Series, x: f64) -> impl Iterator<Item = &Dot> {
 }
 
 pub(super) fn draw(
-    canvas: &mut Canvas<'_>,
+    canvas: &mut Canvas,
     figure: &Figure,
     frame: Frame,
     columns: &[(f64, String)],
@@ -86,13 +86,13 @@ pub(super) fn draw(
         }
     }
     let ground = frame.y(up.place(up.ground()));
-    let line = super::Stroke { colour: palette::INK, width: 1.0, dash: &[] };
+    let line = super::Stroke { colour: palette::INK, width: 1.0, dash: "" };
     canvas.lines(&[(frame.left, ground), (frame.right, ground)], line);
 }
 
 /// Side by side.
 fn group(
-    canvas: &mut Canvas<'_>,
+    canvas: &mut Canvas,
     figure: &Figure,
     frame: Frame,
     (x, middle, width): (f64, f64, f64),
@@ -140,7 +140,7 @@ fn group(
 
 /// On top of each other, the first series at the ground.
 fn stack(
-    canvas: &mut Canvas<'_>,
+    canvas: &mut Canvas,
     figure: &Figure,
     frame: Frame,
     (x, middle, width): (f64, f64, f64),

@@ -42,13 +42,7 @@ pub(super) fn scales(figure: &Figure) -> (Across, Scale, usize) {
 
 /// References below, then lines, then marks, so that no line crosses one; those that are not plain
 /// last, so that none hides them.
-pub(super) fn draw(
-    canvas: &mut Canvas<'_>,
-    figure: &Figure,
-    frame: Frame,
-    across: &Scale,
-    up: &Scale,
-) {
+pub(super) fn draw(canvas: &mut Canvas, figure: &Figure, frame: Frame, across: &Scale, up: &Scale) {
     let at = |x: f64, y: f64| (frame.x(across.place(x)), frame.y(up.place(y)));
     for series in figure.series.iter().filter(|series| series.is_reference) {
         for run in runs(figure, series) {
@@ -80,7 +74,7 @@ pub(super) fn draw(
 
 /// With its spread.
 fn mark(
-    canvas: &mut Canvas<'_>,
+    canvas: &mut Canvas,
     figure: &Figure,
     number: usize,
     dot: &Dot,

@@ -86,7 +86,7 @@ impl Legend {
     }
 
     /// `at` is the corner on the upper left.
-    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, (left, top): Point) {
+    pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): Point) {
         for (column, entries) in self.columns.iter().enumerate() {
             let mut at = (left + column as f64 * self.column_width, top);
             for entry in entries {
@@ -102,7 +102,7 @@ impl Entry {
         self.label.len() as f64 * SIZE * LEADING + BETWEEN
     }
 
-    fn draw(&self, canvas: &mut Canvas<'_>, (x, y): Point) {
+    fn draw(&self, canvas: &mut Canvas, (x, y): Point) {
         let middle = y + SIZE * LEADING / 2.0;
         self.key.draw(canvas, (x, middle));
         for (line, text) in self.label.iter().enumerate() {
@@ -145,7 +145,7 @@ fn keys_of_marks(figure: &Figure) -> Vec<Entry> {
 
 impl Key {
     /// `at` is the left end, in the middle of the line of text.
-    fn draw(self, canvas: &mut Canvas<'_>, (x, y): Point) {
+    fn draw(self, canvas: &mut Canvas, (x, y): Point) {
         let middle = (x + SAMPLE / 2.0, y);
         let ends = [(x, y), (x + SAMPLE, y)];
         let patch = [(x + 7.0, y - 6.5), (x + SAMPLE, y + 6.5)];

@@ -5,7 +5,6 @@ struct Machine {
     root: tempfile::TempDir,
 }
 
-const DEVICE: Device = Device { major: 8, minor: 16 };
 const ONE: &str = "cgroup cgroup rw";
 const TWO: &str = "cgroup2 cgroup2 rw";
 
@@ -30,10 +29,6 @@ impl Machine {
         let name = Name::new().unwrap();
         let mut directories = Vec::new();
         roots.make(&name, layout, &mut directories)?;
-        if let Some(bytes) = layout.disk_bytes_per_s {
-            throttle(roots, &name, DEVICE, Some(bytes))?;
-            assert_eq!(disk_limit(roots, &name, DEVICE)?, Some(bytes));
-        }
         let mut texts = Vec::new();
         for directory in directories {
             assert!(directory.ends_with(name.to_string()), "{directory:?}");
@@ -52,7 +47,7 @@ const LIMITED: Layout = Layout {
     is_loopback: false,
     quota_percent: Some(25),
     memory_bytes: Some(1 << 30),
-    disk_bytes_per_s: Some(5_000_000),
+    disk: None,
     round_trip_ms: None,
     wire_mbit: None,
     wire_mtu_bytes: None,
@@ -65,18 +60,13 @@ fn version_one_has_a_group_in_each_hierarchy() {
     let mounts = [
         machine.mount("cpu", &format!("{ONE},cpu,cpuacct")),
         machine.mount("memory", &format!("{ONE},memory")),
-        machine.mount("blkio", &format!("{ONE},blkio")),
         machine.mount("cpuset", &format!("{ONE},cpuset")),
         machine.mount("unified", TWO),
     ];
     let roots = Roots::of(&mounts.concat());
-    assert_eq!(roots.places().len(), 4);
-    let expected = [
-        "blkio.throttle.read_bps_device: 8:16 5000000",
-        "cpu.cfs_period_us: 4000",
-        "cpu.cfs_quota_us: 1000",
-        "memory.limit_in_bytes: 1073741824",
-    ];
+    assert_eq!(roots.places().len(), 3);
+    let expected =
+        ["cpu.cfs_period_us: 4000", "cpu.cfs_quota_us: 1000", "memory.limit_in_bytes: 1073741824"];
     assert_eq!(machine.made(&roots, &LIMITED).unwrap(), expected);
     let none = machine.made(&roots, &Layout::default()).unwrap();
     assert!(none.is_empty(), "{none:?}");
@@ -90,53 +80,14 @@ fn version_two_has_one_group_for_all() {
     fs::write(root.join("cgroup.controllers"), "cpuset cpu io memory pids\n").unwrap();
     let roots = Roots::of(&mount);
     assert_eq!(roots.places(), [root.as_path()]);
-    let expected = ["cpu.max: 1000 4000", "io.max: 8:16 rbps=5000000", "memory.max: 1073741824"];
+    let expected = ["cpu.max: 1000 4000", "memory.max: 1073741824"];
     let handed_down = root.join("cgroup.subtree_control");
     assert_eq!(machine.made(&roots, &LIMITED).unwrap(), expected);
     // A file of a directory keeps what was written last; the kernel's keeps all.
-    assert_eq!(fs::read_to_string(&handed_down).unwrap(), "+io");
+    assert_eq!(fs::read_to_string(&handed_down).unwrap(), "+memory");
     fs::write(&handed_down, "cpu io memory\n").unwrap();
     assert_eq!(machine.made(&roots, &LIMITED).unwrap(), expected);
     assert_eq!(fs::read_to_string(&handed_down).unwrap(), "cpu io memory\n", "not touched");
-}
-
-/// For as long as the server's memory fills.
-#[test]
-fn a_limit_on_the_disk_comes_and_goes() {
-    let rows = [
-        ("cgroup cgroup rw,blkio", "blkio.throttle.read_bps_device", ["8:16 5", "8:16 0"]),
-        (TWO, "io.max", ["8:16 rbps=5", "8:16 rbps=max"]),
-    ];
-    for (kind, file, [limited, free]) in rows {
-        let machine = Machine::new();
-        let mount = machine.mount("cgroup", kind);
-        fs::write(machine.path("cgroup/cgroup.controllers"), "io\n").unwrap();
-        let (roots, name) = (Roots::of(&mount), Name::new().unwrap());
-        let layout = Layout { disk_bytes_per_s: Some(5), ..Layout::default() };
-        roots.make(&name, &layout, &mut Vec::new()).unwrap();
-        let file = machine.path("cgroup").join(name.to_string()).join(file);
-        for (most, expected) in [(Some(5), limited), (None, free), (Some(5), limited)] {
-            throttle(&roots, &name, DEVICE, most).unwrap();
-            assert_eq!(fs::read_to_string(&file).unwrap(), expected, "{kind}");
-            assert_eq!(disk_limit(&roots, &name, DEVICE).unwrap(), most, "{kind}");
-        }
-    }
-}
-
-/// What a kernel says of several disks, and of the rest that version two limits.
-#[test]
-fn the_limit_of_a_disk_is_found() {
-    let rows = [
-        ("", None),
-        ("8:16 4096\n", Some(4096)),
-        ("8:1 7\n8:16 4096\n", Some(4096)),
-        ("8:1 7\n8:160 9\n", None),
-        ("8:16 rbps=4096 wbps=max riops=max wiops=max\n", Some(4096)),
-        ("8:16 rbps=max wbps=4096 riops=7 wiops=max\n", None),
-    ];
-    for (text, expected) in rows {
-        assert_eq!(bytes_per_s(text, DEVICE), expected, "{text}");
-    }
 }
 
 #[test]
@@ -146,12 +97,11 @@ fn what_is_not_there_is_said() {
     let unified = machine.mount("unified", TWO);
     let memory = Layout { memory_bytes: Some(1), ..Layout::default() };
     let quota = Layout { quota_percent: Some(1), ..Layout::default() };
-    let disk = Layout { disk_bytes_per_s: Some(1), ..Layout::default() };
     let rows: [(&str, &Layout, Option<&str>); 5] = [
         (&cpu, &quota, None),
         (&cpu, &memory, Some("a limit on the server's memory needs control groups")),
         (&unified, &quota, Some("neither the controller cpu of version 1 nor cpu of version 2")),
-        ("", &disk, Some("a slower disk needs control groups: neither the controller blkio")),
+        ("", &memory, Some("neither the controller memory of version 1 nor memory of version 2")),
         ("1 2 3\nno such - line\n - \n", &quota, Some("needs control groups")),
     ];
     for (mounts, layout, expected) in rows {
