@@ -1,9 +1,9 @@
 //! Searches for a capacity, of servers that are noisy by a formula.
 
 use lab::bracket::{self, Bracket, Lost, Next, STEP, TRIES_MAX, Tries};
-use lab::capacity::is_answered;
+use lab::capacity::{TRIES, is_answered};
 use lab::experiments::experiment;
-use lab::point::Point;
+use lab::point::{Point, Verdict};
 use lab::schedule::missing;
 use lab::setup::Setup;
 use load::collector::results::Results;
@@ -140,6 +140,32 @@ fn an_estimate_is_neither_raised_nor_lowered_by_chance() {
         let told = format!("noise {noise}: {mean:.4}, {spread:.4}, {lost:.4}");
         println!("{told}");
         assert!(mean.abs() <= off_max && spread <= spread_max && lost <= lost_max, "{told}");
+    }
+}
+
+/// What comes next of a run in which each of the first `of` tries of a rate is invalid, as a machine
+/// was disturbed or a client was the limit.
+#[test]
+fn a_disturbance_ends_no_search_and_a_client_that_is_too_slow_does() {
+    const ATTEMPTS: u32 = 3;
+    let rows = [("steal: 2 %", 2, true), ("steal: 2 %", 3, false), ("client-cpu: 99 %", 1, false)];
+    for (why, disturbed, goes_on) in rows {
+        let of = experiment("capacity").expect("it");
+        let subject = "sped".parse().expect("a subject");
+        let setup = Setup { subjects: vec![subject], ..Setup::default() };
+        let mut points = Vec::new();
+        let probe = missing(of, &setup, &points).0.remove(0);
+        points.push(point(&probe, 0, &|_, _| 1_000.0));
+        for place in 0..disturbed {
+            let of_try = missing(of, &setup, &points).0.remove(0);
+            assert_eq!((&*of_try.stage, of_try.repeat), (TRIES, place), "{why}");
+            for attempt in 0..ATTEMPTS {
+                let verdict = Verdict::Invalid(vec![why.into()]);
+                points.push(Point { verdict, ..point(&of_try, attempt, &|_, _| 1_000.0) });
+            }
+        }
+        let next = missing(of, &setup, &points).0;
+        assert_eq!(next.iter().any(|spec| spec.stage == TRIES), goes_on, "{why}, {disturbed}");
     }
 }
 
