@@ -145,9 +145,8 @@ impl Design {
         let spec = self.at_rate(TRIES, of.clone(), &self.load_of_try(), rate);
         // A machine that was disturbed each time is quiet again some time, as the limit of a client
         // is not; what cannot be measured at all ends it.
-        let is_by_client = |cell: &Cell<'_>| {
-            cell.in_vain().iter().any(|point| point.verdict.is_by_client())
-        };
+        let is_by_client =
+            |cell: &Cell<'_>| cell.in_vain().iter().any(|point| point.verdict.is_by_client());
         let more = if known.cell(&spec).is_some_and(is_by_client) { 0 } else { DISTURBED_MAX };
         let tries = (0..=repeat + more).map(|repeat| Spec { repeat, ..spec.clone() });
         tries.into_iter().find(|spec| !is_over(known, spec))
