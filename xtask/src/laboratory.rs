@@ -49,7 +49,7 @@ pub(crate) fn peers() -> String {
             row(&mut text, &[&name, &values, knob.default, knob.reason]);
         }
         text.push_str("\n| set | why |\n|---|---|\n");
-        for (setting, why) in peer.tuning {
+        for (setting, why) in peer.settings {
             row(&mut text, &[setting, why]);
         }
         text.push('\n');

@@ -114,14 +114,16 @@ compares two results of
 .BR \-\-json .
 .PP
 .B weir lab
-answers in ten minutes which server and which knobs are best on this machine, and what happens at
+answers which server and which knobs are best on this machine, and what happens at
 twice the load: it measures Weir's architectures and other servers, and writes a page.
 .B weir lab run
 answers other questions, which
 .B weir lab list
 has;
 .B weir lab tune
-looks for the best knobs of a server.
+looks for the best knobs of a server, and with
+.B \-\-all
+of each.
 A run that was stopped goes on with the same
 .BR \-\-dir .
 .B weir lab again

@@ -44,6 +44,9 @@ pub struct Design {
     pub made_of: Vec<(Subject, Subject)>,
     /// See [`filled`].
     pub filling_max_s: f64,
+    /// By subject, the capacity that a search for the best knobs has found, in sessions begun in a
+    /// second.
+    pub tuned: Vec<(Subject, f64)>,
 }
 
 /// What is to be done now, and what will be.
@@ -93,7 +96,10 @@ impl Design {
         subjects: Vec<Subject>,
         (load, layout): (Load, Layout),
     ) -> Self {
+        let tuned = setup.tuned.iter().filter(|tuned| tuned.workload == load.workload);
+        let tuned = tuned.flat_map(|tuned| &tuned.servers);
         Self {
+            tuned: tuned.map(|server| (server.of.clone(), server.rate)).collect(),
             experiment,
             subjects,
             load,
@@ -156,7 +162,11 @@ impl Design {
     /// How far the search for a subject's capacity has come; `None`: nothing says where to begin.
     #[must_use]
     pub fn search(&self, known: &Known<'_>, of: &Subject) -> Option<Search> {
-        Some(search(known, self.experiment, of, self.probed(known, of)?))
+        let probed = self.probed(known, of)?;
+        // With another quota it is another capacity: so much the probe tells, and no more.
+        let is_near = |rate: &f64| (0.5..=2.0).contains(&(rate / probed));
+        let mut tuned = self.tuned.iter().filter(|(its, _)| its == of).map(|(_, rate)| *rate);
+        Some(search(known, self.experiment, of, tuned.find(is_near).unwrap_or(probed)))
     }
 
     /// The capacity of a subject, if it was found.

@@ -1,11 +1,14 @@
 //! What can be chosen of a run, as a table: flags and documents are made from it.
 
+use std::path::Path;
+
 use load::knob::Knob;
 
 use crate::known::ATTEMPTS_MAX;
 use crate::setup::{OnDisk, Setup, WarmUp};
-use crate::subject;
+use crate::subject::{self, Kind, PROGRAM};
 use crate::testbed;
+use crate::tuned::Tuned;
 
 /// The table.
 pub const KNOBS: &[Knob<Setup>] = &[
@@ -39,6 +42,50 @@ pub const KNOBS: &[Knob<Setup>] = &[
             Ok(())
         },
         show: |setup| shown(setup.workload.as_ref()),
+    },
+    Knob {
+        name: "tuning",
+        group: "What is measured",
+        value: "FILE",
+        reason: "what weir lab tune --all has found: each server is asked untuned and tuned; for \
+                 best it is weir-lab/tuning/tuning.json, where that is there",
+        set: |setup, value| {
+            setup.tuned = Some(Tuned::read(Path::new(value))?);
+            Ok(())
+        },
+        show: |setup| {
+            let tuned = setup.tuned.as_ref();
+            tuned.map_or_else(
+                || String::from("its own"),
+                |tuned| format!("{} servers", tuned.servers.len()),
+            )
+        },
+    },
+    Knob {
+        name: "peer",
+        group: "What is measured",
+        value: "NAME=PROGRAM",
+        reason: "where another version of a peer is than the one that is installed, from the root \
+                 on; once for each",
+        set: |setup, value| {
+            let wanted = || String::from("has to be NAME=PROGRAM, as in nginx=/opt/nginx");
+            let (name, program) = value.split_once('=').ok_or_else(wanted)?;
+            let of = subject::resolve(name).map_err(|failure| failure.to_string())?;
+            if !matches!(of.kind(), Ok(Kind::Peer(_))) {
+                return Err(format!("{name} is no peer"));
+            }
+            let subject = subject::resolve(&format!("{name}:{PROGRAM}={program}"));
+            let subject = subject.map_err(|failure| failure.to_string())?;
+            setup.programs.insert(subject.name, program.into());
+            Ok(())
+        },
+        show: |setup| match setup.programs.is_empty() {
+            true => String::from("as installed"),
+            false => {
+                let all = setup.programs.iter().map(|(name, program)| format!("{name}={program}"));
+                all.collect::<Vec<_>>().join(" ")
+            }
+        },
     },
     Knob {
         name: "seconds",
@@ -249,6 +296,15 @@ mod tests {
             ("subject", "sped:backlog=64", Ok("sped:backlog=64")),
             ("subject", "sped:backlog", Err("sped:backlog: backlog has to be KNOB=VALUE")),
             ("workload", "urls:/tmp/x", Ok("urls:/tmp/x")),
+            ("peer", "nginx=/opt/nginx", Ok("nginx=/opt/nginx")),
+            ("peer", "nginx", Err("has to be NAME=PROGRAM, as in nginx=/opt/nginx")),
+            ("peer", "ngnix=/x", Err("ngnix: no such subject; did you mean nginx?")),
+            ("peer", "sped=/x", Err("sped is no peer")),
+            (
+                "peer",
+                "h2o=h2o",
+                Err("h2o: program=h2o must be where a program is, as in /opt/name"),
+            ),
             ("seconds", "2.5", Ok("2.5")),
             ("seconds", "0", Err("has to be seconds, from 0.1 to 86400")),
             ("warm-up", "0", Ok("0")),

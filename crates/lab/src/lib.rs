@@ -44,6 +44,7 @@ pub mod setup;
 pub mod spec;
 pub mod subject;
 pub mod testbed;
+pub mod tuned;
 pub mod tuning;
 mod unknown;
 pub mod vitals;

@@ -45,7 +45,15 @@ impl Program {
     /// # Errors
     /// It is not installed, or does not say.
     pub(crate) fn version(&self) -> Result<String, Failure> {
-        said(&self.found()?, self.version, PATIENCE)
+        self.version_of(&self.found()?)
+    }
+
+    /// The same of another one than is found.
+    ///
+    /// # Errors
+    /// It does not say.
+    pub(crate) fn version_of(&self, program: &Path) -> Result<String, Failure> {
+        said(program, self.version, PATIENCE)
     }
 }
 

@@ -1,10 +1,13 @@
 //! What the operator chose of a run; what he did not is each experiment's own.
 
+use std::collections::BTreeMap;
+
 use load::gates::PAPER_PATIENCE;
 use serde::{Deserialize, Serialize};
 
-use crate::subject::Subject;
+use crate::subject::{PROGRAM, Subject};
 use crate::testbed::Disk;
+use crate::tuned::Tuned;
 
 /// See the head of this file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,6 +39,12 @@ pub struct Setup {
     pub is_loopback: bool,
     /// What clients ask for.
     pub workload: Option<String>,
+    /// What a search has found: who was tuned is asked untuned and tuned.
+    pub tuned: Option<Tuned>,
+    /// Of peers that are others than are installed, where they are.
+    pub programs: BTreeMap<String, String>,
+    /// So long, in minutes, all searches of `weir lab tune --all` take together at most.
+    pub minutes: Option<u32>,
     /// Names of subjects that are left out, as this machine has them not.
     pub absent: Vec<String>,
     /// As long as the papers' (120 s for each point), with their clients' patience and thoughts.
@@ -118,20 +127,43 @@ impl Setup {
     }
 
     /// What is measured, where an experiment has its own: of these what this build and this machine
-    /// have, with knobs that they take.
+    /// have, with knobs that they take. Behind each the same tuned, if it is.
     #[must_use]
     pub fn subjects(&self, own: &[&str]) -> Vec<Subject> {
-        if !self.subjects.is_empty() {
-            return self.subjects.clone();
+        let all = match self.subjects.is_empty() {
+            false => self.subjects.clone(),
+            true => {
+                let own = own.iter().map(|text| text.parse().expect("an experiment's own subject"));
+                let is_here = |of: &Subject| !self.absent.contains(&of.name) && of.judge().is_ok();
+                own.filter(is_here).collect()
+            }
+        };
+        let mut subjects: Vec<Subject> = Vec::new();
+        for of in all.into_iter().map(|of| self.with_program(of)) {
+            let tuned = self.tuned.as_ref().and_then(|tuned| tuned.of(&of));
+            for of in tuned.map(|tuned| tuned.best.clone()).into_iter().chain([of]).rev() {
+                if !subjects.contains(&of) {
+                    subjects.push(of);
+                }
+            }
         }
-        let own = own.iter().map(|text| text.parse().expect("an experiment's own subject"));
-        own.filter(|of: &Subject| !self.absent.contains(&of.name) && of.judge().is_ok()).collect()
+        subjects
+    }
+
+    /// A subject with the program that was chosen for all of its name, unless it has its own.
+    #[must_use]
+    pub fn with_program(&self, mut of: Subject) -> Subject {
+        if let Some(program) = self.programs.get(&of.name) {
+            of.knobs.entry(PROGRAM.into()).or_insert_with(|| program.clone());
+        }
+        of
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuned::Server;
 
     #[test]
     fn what_is_not_here_is_left_out() {
@@ -139,5 +171,41 @@ mod tests {
         let own = ["sped", "caddy", "no-such-architecture:processes=4", "mt:no-such-knob=1"];
         let subjects: Vec<String> = setup.subjects(&own).iter().map(ToString::to_string).collect();
         assert_eq!(subjects, ["sped"]);
+    }
+
+    #[test]
+    fn who_was_tuned_is_asked_untuned_and_tuned() {
+        let server = |of: &str, best: &str| Server {
+            of: of.parse().expect("a subject"),
+            best: best.parse().expect("a subject"),
+            knobs: BTreeMap::new(),
+            tried: 12,
+            capacity: 1.0,
+            rate: 1.0,
+            replies: (None, 1.0),
+            version: String::new(),
+        };
+        let servers = vec![
+            server("sped", "sped:backlog=64"),
+            server("mt", "mt"),
+            server("nginx:program=/opt/nginx", "nginx:program=/opt/nginx,workers=2"),
+        ];
+        let setup = Setup {
+            tuned: Some(Tuned::new(BTreeMap::new(), String::from("one-packet"), servers)),
+            programs: BTreeMap::from([("nginx".into(), "/opt/nginx".into())]),
+            ..Setup::default()
+        };
+        let own = ["sped", "mt", "amped", "nginx", "nginx:program=/bin/nginx"];
+        let subjects: Vec<String> = setup.subjects(&own).iter().map(ToString::to_string).collect();
+        let expected = [
+            "sped",
+            "sped:backlog=64",
+            "mt",
+            "amped",
+            "nginx:program=/opt/nginx",
+            "nginx:program=/opt/nginx,workers=2",
+            "nginx:program=/bin/nginx",
+        ];
+        assert_eq!(subjects, expected);
     }
 }

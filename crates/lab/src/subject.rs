@@ -2,6 +2,7 @@
 
 mod knob;
 mod listening;
+mod meaning;
 mod own;
 pub mod peers;
 mod processes;
@@ -26,6 +27,7 @@ use crate::unknown::unknown;
 
 pub use knob::{Knob, Takes};
 pub use own::COMMAND;
+pub use peers::PROGRAM;
 pub use peers::Peer;
 pub use running::{NotStarted, Running};
 
@@ -188,7 +190,7 @@ impl Subject {
     pub fn version(&self) -> Result<String, Failure> {
         match self.kind()? {
             Kind::Weir(_) | Kind::Floor(_) => Ok(String::from(env!("CARGO_PKG_VERSION"))),
-            Kind::Peer(peer) => peer.version(),
+            Kind::Peer(peer) => peer.version_at(&self.knobs),
             Kind::Command => Ok(String::new()),
         }
     }

@@ -10,7 +10,7 @@
 //! them brings is told by a last comparison with what it is untuned, of nothing that it was chosen
 //! by: the highest of several is one that chance has raised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::capacity::{RATE, rounded};
 use crate::compare::{self, Ratio};
@@ -42,18 +42,21 @@ pub struct Tuning {
     pub filling_max_s: f64,
     /// So many are left at the end.
     pub finalists: usize,
-    /// Whether a finer grid is laid around the best, and how often the finalists are measured
-    /// again; 0: not at all, because whoever asks does so himself.
+    /// How often these are measured again.
     pub repeats: u32,
+    /// Of the product, so many settings are tried at most: as many of each who is to be compared.
+    pub settings_max: usize,
+    /// Rounds are left out, and the finalists are the best so far, where it would take longer, in
+    /// seconds.
+    pub most_s: f64,
+    /// Without a finer grid around the best, and without a last comparison, because whoever asks
+    /// makes one himself.
+    pub is_brief: bool,
 }
 
 /// No point of a round is longer, unless the first ones are: what still differs by then, repeats
 /// tell.
 const SECONDS_MAX: f64 = 4.0;
-
-/// Rounds are left out, and the finalists are the best so far, where a search would take longer:
-/// the twenty minutes that somebody may wait for an answer, less the tries before it.
-const SEARCH_MAX_S: f64 = 1_080.0;
 
 /// More repeats of the last comparison than of the finals: there are two, and all is told by them.
 const MORE_REPEATS: u32 = 2;
@@ -85,9 +88,9 @@ impl Tuning {
     #[must_use]
     pub fn plan(&self, known: &Known<'_>) -> Plan {
         let (mut plan, last) = self.halve(known);
-        let Some(last) = last.filter(|_| self.repeats > 0) else { return plan };
+        let Some(last) = last else { return plan };
         let mut alive = last.alive();
-        let near = self.around(last.scored.first().map(|(of, _)| of));
+        let near = self.around(last.scored.first().filter(|_| !self.is_brief).map(|(of, _)| of));
         plan.specs.extend(self.round(NEAR, &near, self.seconds(1), 1));
         if !are_over(known, &plan.specs) {
             plan.later_s = self.finals_s();
@@ -99,9 +102,12 @@ impl Tuning {
             // What it is by default is always a rival.
             alive.push(self.of.clone());
         }
-        plan.specs.extend(self.round(FINAL, &alive, self.seconds(2), self.repeats));
+        plan.specs.extend(self.round(FINAL, &alive, self.seconds_of_final(), self.repeats));
         if !are_over(known, &plan.specs) {
             plan.later_s = self.last_s();
+            return plan;
+        }
+        if self.is_brief {
             return plan;
         }
         if let Some(best) = self.best(known) {
@@ -141,24 +147,24 @@ impl Tuning {
         both.filter(|of| self.scores(known, LAST, of).is_err()).collect()
     }
 
-    /// Those who are left after all rounds, the best first; `None` before that is known.
+    /// How many settings were tried so far.
     #[must_use]
-    pub fn survivors(&self, known: &Known<'_>) -> Option<Vec<Subject>> {
-        let scored = self.halve(known).1?.scored;
-        Some(scored.into_iter().map(|(of, _)| of).collect())
+    pub fn tried(&self, known: &Known<'_>) -> usize {
+        let cells = self.cells(known, &format!("{ROUND}1"));
+        cells.into_iter().map(Cell::subject).collect::<BTreeSet<_>>().len()
     }
 
     /// The rounds that can be said by now and, if these are all over, who is left.
     fn halve(&self, known: &Known<'_>) -> (Plan, Option<Round>) {
         let mut specs = Vec::new();
-        let mut last = Round { scored: Vec::new(), unknown: self.product() };
+        let mut last = Round { scored: Vec::new(), unknown: self.settings() };
         let halves = self.halves(last.unknown.len());
         for (round, half) in halves.iter().enumerate() {
             let alive = last.alive();
             let is_late = self.took_s(known, round)
                 + self.costs_s(self.seconds(round)) * alive.len() as f64
                 + self.finals_s()
-                > SEARCH_MAX_S;
+                > self.most_s;
             if round > 0 && (alive.len() <= self.finalists || is_late) {
                 last.scored.truncate(self.finalists);
                 break;
@@ -240,6 +246,22 @@ impl Tuning {
         let is_it =
             |cell: &&Cell<'_>| cell.subject() == of && cell.factor(OF_CAPACITY) == Some(multiple);
         self.cells(known, FINAL).into_iter().find(is_it)
+    }
+
+    /// Those of the product that are tried: far apart, as all neighbours differ
+    /// in the knob that varies fastest.
+    #[must_use]
+    pub fn settings(&self) -> Vec<Subject> {
+        let all = self.product();
+        if all.len() <= self.settings_max {
+            return all;
+        }
+        let has_common =
+            |a: usize, b: usize| (2..=a).any(|of| a.is_multiple_of(of) && b.is_multiple_of(of));
+        // The golden section of the product: no few steps of it come back to where they began.
+        let section = (all.len() as f64 * 0.618) as usize;
+        let step = (section..).find(|step| !has_common(*step, all.len())).unwrap_or(1);
+        (0..self.settings_max).map(|place| all[place * step % all.len()].clone()).collect()
     }
 
     /// Every value of each knob with every value of all others.
@@ -343,6 +365,16 @@ impl Tuning {
         (self.load.seconds * 2_f64.powi(round as i32)).min(most)
     }
 
+    fn seconds_of_final(&self) -> f64 {
+        self.seconds(if self.is_brief { 1 } else { 2 })
+    }
+
+    /// About how long the first two rounds take for each setting that is tried.
+    #[must_use]
+    pub fn setting_s(&self) -> f64 {
+        self.costs_s(self.seconds(0)) + self.costs_s(self.seconds(1)) / 2.0
+    }
+
     /// About how long one of them takes at all loads.
     fn costs_s(&self, seconds: f64) -> f64 {
         self.multiples.iter().map(|multiple| self.at_multiple(*multiple, seconds).costs_s()).sum()
@@ -355,19 +387,20 @@ impl Tuning {
     }
 
     /// About how long takes what follows all rounds.
-    fn finals_s(&self) -> f64 {
-        if self.repeats == 0 {
-            return 0.0;
-        }
-        let near = 2.0 * self.grid.len() as f64;
-        let finals = (self.finalists + 2) as f64 * f64::from(self.repeats);
-        near * self.costs_s(self.seconds(1))
-            + finals * self.costs_s(self.seconds(2))
+    #[must_use]
+    pub fn finals_s(&self) -> f64 {
+        let (near, others) = if self.is_brief { (0, 1) } else { (2 * self.grid.len(), 2) };
+        let finals = (self.finalists + others) as f64 * f64::from(self.repeats);
+        near as f64 * self.costs_s(self.seconds(1))
+            + finals * self.costs_s(self.seconds_of_final())
             + self.last_s()
     }
 
     /// About how long takes the last comparison.
     fn last_s(&self) -> f64 {
+        if self.is_brief {
+            return 0.0;
+        }
         2.0 * f64::from(self.repeats + MORE_REPEATS) * self.costs_s(self.seconds(2))
     }
 

@@ -10,7 +10,7 @@ mod testbed;
 
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use lab::Failure;
 use lab::knobs::KNOBS;
 use lab::setup::Setup;
@@ -68,7 +68,8 @@ pub(crate) fn command() -> Command {
         .subcommand(testbed::command())
         .subcommand(
             Command::new("tune")
-                .about("Looks for the best knobs of a server, in some twenty minutes")
+                .about("Looks for the best knobs of a server, in some twenty minutes, or of all")
+                .args(of_tune())
                 .args(of_run()),
         )
         .args_conflicts_with_subcommands(true)
@@ -76,11 +77,12 @@ pub(crate) fn command() -> Command {
 }
 
 const AFTER_HELP: &str = "\
-Without a word it answers, in some ten minutes, which server and which knobs are best on this
-machine.
+Without a word it answers which server and which knobs are best on this machine: of knobs that
+weir lab tune --all has found, where weir-lab/tuning/tuning.json is there.
 
 Examples:
   weir lab                                             which server, and what a flood does
+  weir lab tune --all                                  an hour before: the best knobs of each
   weir lab list                                        what else can be asked
   weir lab run capacity --subject sped --subject nginx two servers
   weir lab run flood --dir flood                       goes on there where it was stopped
@@ -100,6 +102,29 @@ fn of_run() -> impl Iterator<Item = Arg> {
     });
     knobs.chain(of_places())
 }
+
+/// What only a search takes.
+fn of_tune() -> [Arg; 2] {
+    let all = Arg::new(ALL).long(ALL).action(ArgAction::SetTrue).help(
+        "Every server that is here, or each --subject, with as many settings and as much time \
+         for each; what is found goes to tuning.json in DIR, which --tuning reads [default of \
+         --dir: weir-lab/tuning, where weir lab looks for it, and a stopped search goes on]",
+    );
+    let minutes = Arg::new(MINUTES)
+        .long(MINUTES)
+        .value_name("N")
+        .requires(ALL)
+        .value_parser(value_parser!(u32).range(1..=MINUTES_MAX.into()))
+        .help("How long all of it takes at most [default: 60]");
+    [all, minutes]
+}
+
+/// Whether all are tuned.
+const ALL: &str = "all";
+
+/// How long that may take, and the most.
+const MINUTES: &str = "minutes";
+const MINUTES_MAX: u32 = 60;
 
 /// Where a run keeps what.
 fn of_places() -> [Arg; 4] {

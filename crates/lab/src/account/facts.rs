@@ -139,9 +139,9 @@ fn peers(sources: &[Source<'_>]) -> Vec<(String, BTreeMap<String, String>)> {
         let Ok(Kind::Peer(peer)) = point.spec.subject.kind() else { continue };
         if !told.contains(&peer.name) {
             told.push(peer.name);
-            let tuning =
-                peer.tuning.iter().map(|(key, why)| (String::from(*key), String::from(*why)));
-            facts.push((format!("How {} is set, and why", peer.name), tuning.collect()));
+            let settings =
+                peer.settings.iter().map(|(key, why)| (String::from(*key), String::from(*why)));
+            facts.push((format!("How {} is set, and why", peer.name), settings.collect()));
         }
     }
     facts

@@ -1,21 +1,22 @@
 //! Which server and which knobs are best on this machine, and what happens at twice the load, with
 //! clients that wait one second?
 //!
-//! The question of whoever has a site and expects a flood, answered in some ten minutes: Weir's
-//! architectures, with a few values of the knobs that matter then, beside other servers. One small
+//! The question of whoever has a site and expects a flood: Weir's architectures and others,
+//! untuned, and tuned as `weir lab tune --all` has found, with the same effort for all. One small
 //! file, one request on each connection: the flood of new clients of Brecht04 6.2.
+
+use std::collections::BTreeSet;
 
 use super::{frame, overload};
 use crate::curves::{self, number};
-use crate::design::{Design, Plan, are_over};
+use crate::design::Design;
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
-use crate::page::Section;
+use crate::page::{NONE, Section, Table};
 use crate::setup::Setup;
-use crate::spec::Load;
 use crate::subject::{Kind, Subject};
-use crate::tuning::Tuning;
+use crate::tuned;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "best",
@@ -23,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     is_as_in_papers: false,
     question: "which server and which knobs are best here, and what happens at twice the load?",
     ignores: &["disk"],
-    plan,
+    plan: |setup, known| design(setup).plan(known),
     sections,
 };
 
@@ -41,102 +42,25 @@ pub(super) const SUBJECTS: [&str; 10] = [
     "caddy",
 ];
 
-/// What is tried of each architecture at twice its capacity: how many may wait, and how many are
-/// taken or served at a time. `weir lab tune` tries more.
-const GRIDS: [(&str, Grid); 4] = [
-    ("sped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
-    ("amped", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
-    ("mt", &[("backlog", &["256", "64"]), ("threads", &["64", "512"]), EVERYBODY]),
-    ("proactor", &[("backlog", &["256", "64"]), ("accept-limit", &["inf", "16"]), EVERYBODY]),
-];
-
-/// By default an architecture tunes itself, which is asked besides.
-const EVERYBODY: (&str, &[&str]) = ("admit-percent", &["100"]);
-
-/// By knob, its values.
-type Grid = &'static [(&'static str, &'static [&'static str])];
-
-/// With what searches found: each has a capacity of its own.
-fn design(setup: &Setup, tuned: Vec<Subject>) -> Design {
-    let mut subjects = setup.subjects(&SUBJECTS);
-    for of in tuned {
-        if !subjects.contains(&of) {
-            subjects.push(of);
-        }
-    }
+/// Untuned, and with what a search has found: each has a capacity of its own.
+fn design(setup: &Setup) -> Design {
     Design {
         multiples: &[0.9, 2.0],
         equal: &[0.0, 0.5],
         ..Design::of(
             EXPERIMENT.name,
             setup,
-            subjects,
+            setup.subjects(&SUBJECTS),
             (overload::load(setup, 1.0), overload::layout(setup)),
         )
     }
 }
 
-/// The searches that can begin: of those whose capacity is known and who have no value of their own
-/// of what is tried.
-fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
-    let of = |of: &Subject| {
-        let (_, grid) = GRIDS.iter().find(|(name, _)| *name == of.name)?;
-        let is_free = grid.iter().all(|(knob, _)| !of.knobs.contains_key(*knob));
-        let capacity = design.capacity(known, of).filter(|_| is_free)?;
-        let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
-        Some(Tuning {
-            experiment: EXPERIMENT.name.into(),
-            of: of.clone(),
-            grid: grid.iter().map(|(knob, all)| (String::from(*knob), values(all))).collect(),
-            load: Load { seconds: setup.seconds(1.0), ..design.load.clone() },
-            layout: design.layout.clone(),
-            capacity: capacity.rate,
-            multiples: &[2.0],
-            filling_max_s: design.filling_max_s,
-            finalists: 1,
-            repeats: 0,
-        })
-    };
-    design.subjects.iter().filter_map(of).collect()
-}
-
-fn tuned(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Subject> {
-    let best = |of: &Tuning| of.survivors(known)?.into_iter().next();
-    tunings(setup, design, known).iter().filter_map(best).collect()
-}
-
-fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
-    let design = self::design(setup, Vec::new());
-    let search = Design { multiples: &[], equal: &[], ..design.clone() };
-    let mut plan = search.plan(known);
-    let rates_s = TUNED_S + design.of_rates(design.subjects.len() + GRIDS.len());
-    if !are_over(known, &plan.specs) {
-        plan.later_s += rates_s + TUNING_S;
-        return plan;
-    }
-    for tuning in tunings(setup, &design, known) {
-        let of_it = tuning.plan(known);
-        plan.later_s += of_it.later_s;
-        plan.specs.extend(of_it.specs);
-    }
-    if !are_over(known, &plan.specs) {
-        plan.later_s += rates_s;
-        return plan;
-    }
-    let tuned = tuned(setup, &design, known);
-    self::design(setup, tuned).plan(known).after(plan)
-}
-
-/// About how long the searches take, and the tries of what they find.
-const TUNING_S: f64 = 100.0;
-const TUNED_S: f64 = 60.0;
-
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let asked = design(setup, Vec::new());
-    let design = design(setup, tuned(setup, &asked, known));
+    let design = design(setup);
     let below = Design { multiples: &[0.9], ..design.clone() };
     vec![Section {
-        question: overload::question(&design),
+        question: [overload::question(&design), told_of_tuning(setup)].concat(),
         answer: answer(&design, known),
         figures: vec![
             curves::bars(&design, known, "replies", &metric::GOODPUT),
@@ -145,6 +69,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             curves::bars(&below, known, "processor", &metric::CPU),
         ],
         tables: vec![
+            settings(setup, &design, known),
             overload::kept(&design, known),
             curves::table(&design, known, &curves::OF_LOAD),
             curves::at_equal_rates(&design, known),
@@ -154,6 +79,69 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 }
 
 const TITLE: &str = "Which server, which knobs, and what a flood does";
+
+/// With how much both sides were tuned.
+fn told_of_tuning(setup: &Setup) -> Vec<String> {
+    let Some(tuned) = &setup.tuned else {
+        return vec![format!(
+            "Nobody is tuned, neither Weir nor the others: there is no {}, which weir lab tune \
+             --all makes.",
+            tuned::PLACE
+        )];
+    };
+    let tried = |is_weir: bool| {
+        let is_it = |of: &&tuned::Server| is_weir == matches!(of.of.kind(), Ok(Kind::Weir(_)));
+        let tried: BTreeSet<usize> =
+            tuned.servers.iter().filter(is_it).map(|of| of.tried).collect();
+        let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
+        if tried.is_empty() { String::from("none") } else { tried.join(" or ") }
+    };
+    vec![format!(
+        "Settings that were tried of each server, under {}: of Weir's {}, of the others {}.",
+        tuned.workload,
+        tried(true),
+        tried(false)
+    )]
+}
+
+/// Each server untuned and tuned at the highest load.
+fn settings(setup: &Setup, design: &Design, known: &Known<'_>) -> Table {
+    let head = [
+        "server",
+        "settings tried",
+        "best of them",
+        "untuned, good replies/s",
+        "tuned",
+        "version when it was tuned",
+        "has no knob for",
+    ];
+    let replies = |of: &Subject| {
+        let cell = curves::at_multiple(design, known, of, 2.0);
+        cell.map_or_else(|| NONE.into(), |cell| curves::told(cell, &metric::GOODPUT))
+    };
+    let servers = setup.tuned.iter().flat_map(|tuned| &tuned.servers);
+    let asked = servers.filter(|server| design.subjects.contains(&server.of));
+    let row = |server: &tuned::Server| {
+        let is_better = server.best != server.of;
+        let best = if is_better { server.best.to_string() } else { String::from("untuned") };
+        let lacks = server.of.lacks();
+        vec![
+            server.of.to_string(),
+            server.tried.to_string(),
+            best,
+            replies(&server.of),
+            replies(&server.best),
+            server.version.clone(),
+            if lacks.is_empty() { NONE.into() } else { lacks.join(", ") },
+        ]
+    };
+    Table {
+        title: String::from("Untuned and tuned, at 2 times the capacity of each"),
+        head: head.map(String::from).into(),
+        rows: asked.map(row).collect(),
+        notes: Vec::new(),
+    }
+}
 
 /// Who is best, of Weir's and of the others, and who failed.
 fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {

@@ -12,9 +12,8 @@ use crate::known::Known;
 use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
-use crate::subject::Subject;
+use crate::subject::{PROGRAM, Subject};
 use crate::testbed::Disk;
-use crate::tuning::with_knob;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "pariag07-architectures",
@@ -38,30 +37,53 @@ pub(super) const SERVERS: [(&str, &str); 10] = [
     // Both: of itself it has no more connections than half of its memory has room for.
     ("mt, 1,024 threads", "mt:connections-max=1024,threads=1024"),
     ("proactor", "proactor"),
-    ("nginx", "nginx"),
+    // As many processes as SYMPED has, and helpers beside them as AMPED has: its own remedy for a
+    // loop that waits for the disk.
+    ("nginx, 4 workers, aio threads", "nginx:aio=threads,workers=4"),
 ];
 
 fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let of = |of: Subject| {
-        let text = of.to_string();
+        // Whichever version of a peer it is.
+        let mut plain = of.clone();
+        plain.knobs.remove(PROGRAM);
+        let text = plain.to_string();
         let name = SERVERS.iter().find(|(_, subject)| *subject == text);
         let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
         (of, name)
     };
     let subjects = setup.subjects(&SERVERS.map(|(_, subject)| subject)).into_iter();
-    // As many connections as the paper's best µserver has (5.3), unless the table says how many.
-    let most = (30 * disk::thousand(setup)).to_string();
-    let knobs = [&disk::KNOBS[..], &[("connections-max", &*most)]].concat();
+    let knobs = knobs(setup);
     let as_there = |(subject, name): (Subject, String)| {
-        let own = knobs.iter().filter(|_| setup.subjects.is_empty());
+        let own = knobs
+            .iter()
+            .map(|(knob, value)| (*knob, value.as_str()))
+            .filter(|_| setup.subjects.is_empty());
         let with = own.fold(subject, |subject, (knob, value)| {
-            let with = with_knob(&subject, knob, value);
-            let is_said = subject.knobs.contains_key(*knob);
-            if with.judge().is_ok() && !is_said { with } else { subject }
+            let with = subject.with(knob, value).filter(|_| !subject.says(knob));
+            with.unwrap_or(subject)
         });
         (with, name)
     };
     subjects.map(of).map(as_there).collect()
+}
+
+/// Of all that take them: beside those of the disk as many connections as the paper's best µserver
+/// has (5.3), unless the table says how many.
+fn knobs(setup: &Setup) -> Vec<(&'static str, String)> {
+    let most = ("connections-max", (30 * disk::thousand(setup)).to_string());
+    disk::KNOBS.map(|(knob, value)| (knob, value.into())).into_iter().chain([most]).collect()
+}
+
+/// Who cannot be told what, of these.
+fn lacking(setup: &Setup) -> Vec<String> {
+    let of = |(of, name): (Subject, String)| {
+        let knobs = knobs(setup);
+        let lacking = knobs.iter().map(|(knob, _)| *knob).filter(|knob| !of.says(knob));
+        let lacking: Vec<&str> = lacking.collect();
+        (!lacking.is_empty()).then(|| format!("{name} has no knob for {}.", lacking.join(", ")))
+    };
+    names(setup).into_iter().filter(|_| setup.subjects.is_empty()).filter_map(of).collect()
 }
 
 fn design(setup: &Setup, disk: Option<Disk>) -> Design {
@@ -87,6 +109,10 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
              copies of sped, which share nothing but the listening socket, stand for SYMPED.",
             absent.join(", ")
         ));
+    }
+    let lacking = lacking(setup);
+    if !lacking.is_empty() {
+        section.question.push(lacking.join(" "));
     }
     let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
     section.figures = vec![

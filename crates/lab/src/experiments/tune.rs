@@ -6,14 +6,16 @@
 
 use super::{frame, overload};
 use crate::curves;
-use crate::design::{Design, Plan, are_over};
+use crate::design::{Design, Plan, are_over, is_over};
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::metric;
 use crate::page::{Section, Table};
+use crate::results::Run;
 use crate::setup::Setup;
 use crate::spec::Load;
-use crate::subject::{Kind, Subject};
+use crate::subject::{self, Kind, Subject};
+use crate::tuned::{Server, Tuned};
 use crate::tuning::Tuning;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -21,55 +23,67 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Pariag07 3.3",
     is_as_in_papers: false,
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
-    ignores: &["disk"],
+    ignores: &["disk", "tuning"],
     plan,
     sections,
 };
 
-/// Of peers: connections and workers. Small enough for twenty minutes. What is worth tuning in
-/// Weir's architectures the registry says.
-const PEERS: [(&str, Grid); 5] = [
-    ("nginx", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
-    ("lighttpd", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
-    ("h2o", &[PEER_CONNECTIONS, PEER_WORKERS]),
-    ("apache-event", &[PEER_CONNECTIONS, PEER_WORKERS, BACKLOG]),
-    ("apache-prefork", &[("workers", &["16", "64", "256"]), BACKLOG]),
-];
-
-type Grid = &'static [Knob];
-
 /// With the values that are tried.
 type Knob = (&'static str, &'static [&'static str]);
 
-const PEER_CONNECTIONS: Knob = ("connections", &["1000", "4000"]);
-const PEER_WORKERS: Knob = ("workers", &["1", "2", "4"]);
-const BACKLOG: Knob = ("backlog", &["64", "1024"]);
-
 /// What is tried is tried alone: nobody tunes it further.
 const EVERYBODY: Knob = ("admit-percent", &["100"]);
+
+/// As in the rows of those peers that can.
+const DEFER_ACCEPT: Knob = ("defer-accept-s", &["0", "1"]);
 
 /// What Weir's architectures are tuned in beside: where all clients ask for one small file, how
 /// many are accepted at a time; else how much is kept in memory.
 const OF_ONE_FILE: Knob = ("accept-limit", &["1", "16", "inf"]);
 const OF_MANY_FILES: Knob = ("cache-mb", &["4", "64", "512"]);
 
-/// What a subject is tuned in under a load, if it is one that can be.
+/// What a subject is tuned in under a load, if it is one that can be: the registries say it.
 fn grid(of: &Subject, load: &Load) -> Option<Vec<Knob>> {
     match of.kind() {
         Ok(Kind::Weir(row)) => {
             let is_one = load.workload == "one-packet";
             let beside = if is_one { OF_ONE_FILE } else { OF_MANY_FILES };
-            Some([row.tuning, &[beside, EVERYBODY]].concat())
+            Some([row.tuning, &[beside, DEFER_ACCEPT, EVERYBODY]].concat())
         }
-        _ => PEERS.iter().find(|(name, _)| *name == of.name).map(|(_, grid)| grid.to_vec()),
+        Ok(Kind::Peer(peer)) => Some(peer.tuning.to_vec()),
+        _ => None,
     }
+}
+
+/// So many settings are tried of one who is tuned alone...
+const SETTINGS_ALONE: usize = 36;
+/// ... of each, where all are tuned, and at least so many, however many they are.
+const SETTINGS_MAX: usize = 12;
+const SETTINGS_MIN: usize = 2;
+
+/// Twenty minutes that somebody may wait for an answer, less the search for the capacity.
+const ALONE_S: f64 = 1_080.0;
+
+/// About how long the search for one capacity takes.
+const CAPACITY_S: f64 = 45.0;
+
+/// Of the time that there is, what is planned: the rest is for what has to be measured again.
+const PLANNED: f64 = 0.9;
+
+/// One, or all that can be tuned: Weir's architectures and peers, as far as they are here.
+fn subjects(setup: &Setup) -> Vec<Subject> {
+    let is_all = setup.minutes.is_some();
+    let can = |kind: &Kind| matches!(kind, Kind::Weir(_) | Kind::Peer(_));
+    let all =
+        subject::all().filter(|(name, kind)| if is_all { can(kind) } else { *name == "sped" });
+    setup.subjects(&all.map(|(name, _)| name).collect::<Vec<_>>())
 }
 
 fn design(setup: &Setup) -> Design {
     Design::of(
         EXPERIMENT.name,
         setup,
-        setup.subjects(&["sped"]),
+        subjects(setup),
         (overload::load(setup, 1.0), overload::layout(setup)),
     )
 }
@@ -79,11 +93,10 @@ fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
     let of = |of: &Subject| {
         let grid = grid(of, &design.load)?;
         let capacity = design.capacity(known, of)?.rate;
-        let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
-        Some(Tuning {
+        let alone = Tuning {
             experiment: EXPERIMENT.name.into(),
             of: of.clone(),
-            grid: grid.into_iter().map(|(knob, all)| (String::from(knob), values(all))).collect(),
+            grid: owned(&grid),
             load: design.load.clone(),
             layout: design.layout.clone(),
             capacity,
@@ -91,19 +104,94 @@ fn tunings(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<Tuning> {
             filling_max_s: design.filling_max_s,
             finalists: 4,
             repeats: setup.repeats(3),
+            settings_max: SETTINGS_ALONE,
+            most_s: ALONE_S,
+            is_brief: false,
+        };
+        Some(match setup.minutes {
+            Some(minutes) => shared(alone, setup, minutes, design.subjects.len()),
+            None => alone,
         })
     };
     design.subjects.iter().filter_map(of).collect()
 }
 
+fn owned(grid: &[Knob]) -> Vec<(String, Vec<String>)> {
+    let values = |values: &[&str]| values.iter().map(|value| String::from(*value)).collect();
+    grid.iter().map(|(knob, all)| (String::from(*knob), values(all))).collect()
+}
+
+/// The search of one of so many who share the time: each has as much of it, and as many settings.
+fn shared(alone: Tuning, setup: &Setup, minutes: u32, count: usize) -> Tuning {
+    let most_s = PLANNED * 60.0 * f64::from(minutes) / count as f64 - CAPACITY_S;
+    let repeats = setup.repeats(2);
+    let of = Tuning { finalists: 2, repeats, most_s, is_brief: true, ..alone };
+    let settings = ((most_s - of.finals_s()) / of.setting_s()).max(0.0) as usize;
+    Tuning { settings_max: settings.clamp(SETTINGS_MIN, SETTINGS_MAX), ..of }
+}
+
 fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
     let design = design(setup);
     let mut plan = design.plan(known);
-    if !are_over(known, &plan.specs) {
+    let tunings = tunings(setup, &design, known);
+    if are_over(known, &plan.specs) {
+        plan = tunings.iter().fold(plan, |plan, of| of.plan(known).after(plan));
+    } else {
         plan.later_s += TUNING_S * design.subjects.len() as f64;
-        return plan;
     }
-    tunings(setup, &design, known).iter().fold(plan, |plan, of| of.plan(known).after(plan))
+    match setup.minutes {
+        Some(minutes) => within(plan, 60.0 * f64::from(minutes), known),
+        None => plan,
+    }
+}
+
+/// Without what would take longer than all may, as long as things take on this machine.
+fn within(mut plan: Plan, most_s: f64, known: &Known<'_>) -> Plan {
+    let own = known.all().iter().filter(|cell| cell.spec.experiment == EXPERIMENT.name);
+    let points = own.flat_map(|cell| cell.points().chain(cell.invalid.iter().copied()));
+    let (mut took_s, mut expected_s) = (0.0, 0.0);
+    for point in points {
+        took_s += point.cost.whole_s;
+        expected_s += point.spec.load.costs_s();
+    }
+    let pace = if expected_s > 0.0 { took_s / expected_s } else { 1.0 };
+    plan.specs.retain(|spec| {
+        is_over(known, spec) || {
+            took_s += spec.load.costs_s() * pace;
+            took_s <= most_s
+        }
+    });
+    plan.later_s = plan.later_s.min((most_s - took_s).max(0.0));
+    plan
+}
+
+/// What a run has found of those whose search is over.
+#[must_use]
+pub fn tuned(run: &Run, known: &Known<'_>) -> Tuned {
+    let design = design(&run.setup);
+    let of = |tuning: &Tuning| {
+        let Plan { specs, later_s } = tuning.plan(known);
+        let is_whole = later_s == 0.0 && are_over(known, &specs);
+        let finalists = if is_whole { tuning.finalists(known) } else { Vec::new() };
+        let (best, score) = finalists.first()?;
+        let untuned = finalists.iter().find(|(of, _)| *of == tuning.of);
+        let name = match tuning.of.kind() {
+            Ok(Kind::Weir(_)) => String::from("weir"),
+            _ => tuning.of.to_string(),
+        };
+        Some(Server {
+            of: tuning.of.clone(),
+            best: best.clone(),
+            knobs: tuning.grid.iter().cloned().collect(),
+            tried: tuning.tried(known),
+            capacity: design.capacity(known, &tuning.of)?.replies_per_s,
+            rate: tuning.capacity,
+            replies: (untuned.map(|(_, score)| score.median), score.median),
+            version: run.versions.get(&name).cloned().unwrap_or_default(),
+        })
+    };
+    let servers = tunings(&run.setup, &design, known).iter().filter_map(of).collect();
+    Tuned::new(run.machine.clone(), design.load.workload.clone(), servers)
 }
 
 /// Where a server has nearly enough to do, and where it has twice as much.
@@ -118,6 +206,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut answer = Vec::new();
     for tuning in &tunings {
         answer.extend(winner(tuning, known));
+        if setup.minutes.is_some() && tuning.finalists(known).is_empty() {
+            answer.push(format!("{}: not tuned, as the time was over.", tuning.of));
+        }
         for of in tuning.unknown(known) {
             answer.push(format!(
                 "{of} could not be measured at every load: it may be better, or worse."
@@ -199,22 +290,67 @@ fn table(tuning: &Tuning, known: &Known<'_>) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use servers::architectures::ARCHITECTURES;
+    use std::collections::BTreeSet;
 
     use super::*;
     use crate::tuning::with_knob;
 
+    fn tunable() -> impl Iterator<Item = Subject> {
+        let can = |(_, kind): &(&str, Kind)| matches!(kind, Kind::Weir(_) | Kind::Peer(_));
+        subject::all().filter(can).map(|(name, _)| name.parse().expect("a subject"))
+    }
+
     #[test]
     fn every_value_of_a_grid_is_one_that_its_subject_takes() {
-        let weirs = ARCHITECTURES.iter().map(|row| (row.name, row.tuning));
-        for (name, grid) in weirs.chain(PEERS) {
-            let subject: Subject = name.parse().expect("a subject");
-            let besides = [OF_ONE_FILE, OF_MANY_FILES];
-            let besides = besides.iter().filter(|_| matches!(subject.kind(), Ok(Kind::Weir(_))));
-            for (knob, values) in grid.iter().chain(besides) {
-                for value in *values {
-                    assert_eq!(with_knob(&subject, knob, value).judge(), Ok(()), "{name} {knob}");
+        let load = |workload: &str| Load {
+            workload: workload.into(),
+            ..overload::load(&Setup::default(), 1.0)
+        };
+        for (of, load) in
+            tunable().flat_map(|of| ["one-packet", "webstone"].map(|w| (of.clone(), load(w))))
+        {
+            for (knob, values) in grid(&of, &load).expect("a grid") {
+                for value in values {
+                    assert_eq!(with_knob(&of, knob, value).judge(), Ok(()), "{of} {knob}");
                 }
+            }
+        }
+    }
+
+    /// The same number of each, however many there are, and every value of each knob among them.
+    #[test]
+    fn all_are_tuned_with_as_many_settings_and_as_much_time() {
+        for (count, minutes, expected) in [(10, 60, 12), (19, 60, 7), (2, 2, 2)] {
+            for of in tunable() {
+                let setup = Setup { minutes: Some(minutes), ..Setup::default() };
+                let design = design(&setup);
+                let grid = owned(&grid(&of, &design.load).expect("a grid"));
+                let alone = Tuning {
+                    experiment: String::new(),
+                    of: of.clone(),
+                    grid: grid.clone(),
+                    load: design.load.clone(),
+                    layout: design.layout.clone(),
+                    capacity: 1.0,
+                    multiples: &MULTIPLES,
+                    filling_max_s: design.filling_max_s,
+                    finalists: 4,
+                    repeats: 3,
+                    settings_max: SETTINGS_ALONE,
+                    most_s: ALONE_S,
+                    is_brief: false,
+                };
+                let settings = shared(alone, &setup, minutes, count).settings();
+                let own: BTreeSet<_> = settings.iter().collect();
+                assert_eq!((own.len(), settings.len()), (expected, expected), "{of} of {count}");
+                let is_tried = |knob: &str, value: &String| {
+                    settings.iter().any(|of| of.knobs.get(knob) == Some(value))
+                };
+                let is_missed = |(knob, values): &(String, Vec<String>)| {
+                    !values.iter().all(|value| is_tried(knob, value))
+                };
+                let missed: Vec<_> = grid.iter().filter(|knob| is_missed(knob)).collect();
+                assert!(missed.is_empty() || expected < SETTINGS_MAX, "{of}: {missed:?}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Knobs of subjects that are not Weir, whose own table has its.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::Failure;
 use crate::unknown::unknown;
@@ -25,6 +26,8 @@ pub enum Takes {
     Number(u32, u32),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Where a program is, from the root on.
+    Program,
 }
 
 /// `on` or `off`.
@@ -56,6 +59,7 @@ impl Takes {
                 value.parse().is_ok_and(|n: u32| (least..=most).contains(&n))
             }
             Self::Word(words) => words.contains(&value),
+            Self::Program => Path::new(value).is_absolute(),
         }
     }
 
@@ -65,6 +69,7 @@ impl Takes {
         match self {
             Self::Number(least, most) => format!("a number from {least} to {most}"),
             Self::Word(words) => words.join(" or "),
+            Self::Program => String::from("where a program is, as in /opt/name"),
         }
     }
 }

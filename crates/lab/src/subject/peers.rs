@@ -32,11 +32,19 @@ pub struct Peer {
     version: &'static str,
     /// What can be chosen.
     pub knobs: &'static [Knob],
+    /// Knobs worth tuning, with values worth trying.
+    pub tuning: Grid,
     /// What else was set, and why; beside the knobs.
-    pub tuning: &'static [(&'static str, &'static str)],
+    pub settings: &'static [(&'static str, &'static str)],
     /// Writes its settings.
     launch: fn(&Setup<'_>) -> Result<Launch, Failure>,
 }
+
+/// The knob of each of them that says where another version of it is.
+pub const PROGRAM: &str = setup::PROGRAM.name;
+
+/// By knob, its values.
+pub type Grid = &'static [(&'static str, &'static [&'static str])];
 
 /// All there are.
 pub const PEERS: &[Peer] =
@@ -50,11 +58,32 @@ pub(super) fn launch(
     knobs: &BTreeMap<String, String>,
     start: &Start<'_>,
 ) -> Result<Launch, Failure> {
-    let setup = Setup::new(peer, peer.found()?, knobs, start)?;
+    let setup = Setup::new(peer, peer.at(knobs)?, knobs, start)?;
     (peer.launch)(&setup)
 }
 
 impl Peer {
+    /// Where its program is, if one was chosen.
+    ///
+    /// # Errors
+    /// Nothing is there, or else it is not installed: a line that says how to.
+    fn at(&self, knobs: &BTreeMap<String, String>) -> Result<PathBuf, Failure> {
+        let Some(chosen) = knobs.get(PROGRAM) else { return self.found() };
+        let program = PathBuf::from(chosen);
+        match program.is_file() {
+            true => Ok(program),
+            false => Err(Failure::Machine(format!("{}: {chosen} is no program", self.name))),
+        }
+    }
+
+    /// What that says of itself: `1.22.1`.
+    ///
+    /// # Errors
+    /// It is not there, or does not say.
+    pub(super) fn version_at(&self, knobs: &BTreeMap<String, String>) -> Result<String, Failure> {
+        self.as_program().version_of(&self.at(knobs)?)
+    }
+
     /// Where its program is.
     ///
     /// # Errors

@@ -1,11 +1,15 @@
 //! Searches for a capacity, of servers that are noisy by a formula.
 
+use std::collections::BTreeMap;
+
 use lab::bracket::{self, Bracket, Lost, Next, STEP, TRIES_MAX, Tries};
 use lab::capacity::{TRIES, is_answered};
 use lab::experiments::experiment;
 use lab::point::{Point, Verdict};
 use lab::schedule::missing;
 use lab::setup::Setup;
+use lab::subject::Subject;
+use lab::tuned::{Server, Tuned};
 use load::collector::results::Results;
 use load::record::Outcome;
 use measure::{Duration, Instant};
@@ -166,6 +170,34 @@ fn a_disturbance_ends_no_search_and_a_client_that_is_too_slow_does() {
         }
         let next = missing(of, &setup, &points).0;
         assert_eq!(next.iter().any(|spec| spec.stage == TRIES), goes_on, "{why}, {disturbed}");
+    }
+}
+
+/// Where a search for the best knobs has found a capacity of the same load, unless the probe says
+/// that it is another one by now.
+#[test]
+fn a_search_begins_where_another_one_ended() {
+    let of = experiment("capacity").expect("it");
+    let subject: Subject = "sped".parse().expect("a subject");
+    let rows = [("one-packet", 1_500.0, 1_500.0), ("one-packet", 9_000.0, 1_000.0)];
+    for (workload, rate, begin) in rows.into_iter().chain([("webstone", 1_500.0, 1_000.0)]) {
+        let server = Server {
+            of: subject.clone(),
+            best: subject.clone(),
+            knobs: BTreeMap::new(),
+            tried: 2,
+            capacity: rate,
+            rate,
+            replies: (None, rate),
+            version: String::new(),
+        };
+        let tuned = Some(Tuned::new(BTreeMap::new(), workload.into(), vec![server]));
+        let setup = Setup { subjects: vec![subject.clone()], tuned, ..Setup::default() };
+        let probe = missing(of, &setup, &[]).0.remove(0);
+        let points = [point(&probe, 0, &|_, _| 1_000.0)];
+        let first = missing(of, &setup, &points).0.remove(0);
+        let off = first.factors["rate"] / begin;
+        assert!((1.0 / STEP..STEP).contains(&off), "{workload} {rate}: {off}");
     }
 }
 

@@ -20,7 +20,7 @@ use lab::spec::Spec;
 use super::designs::performed;
 use super::model::point;
 
-fn run(experiments: &[&str], setup: &Setup) -> Run {
+pub(crate) fn run(experiments: &[&str], setup: &Setup) -> Run {
     Run {
         schema: SCHEMA,
         run: String::from("of a test"),
@@ -298,7 +298,7 @@ fn a_run_that_is_asked_again_is_told_beside_the_first() {
 /// had to be tried again is asked once.
 #[test]
 fn what_was_told_is_asked_again_in_the_same_order() {
-    let mut one = results_of(&["best"], 3, usize::MAX, &|_| Verdict::Good);
+    let mut one = results_of(&["tune"], 3, usize::MAX, &|_| Verdict::Good);
     let is_hint = |spec: &Spec| spec.stage == PROBE || spec.stage.starts_with("round");
     assert!(one.points.iter().any(|of| of.spec.stage.starts_with("round")));
     let known = Known::of(&one.points);

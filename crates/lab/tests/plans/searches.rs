@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::design::is_over;
-use lab::experiments::experiment;
+use lab::experiments::{experiment, tuned};
 use lab::known::Known;
 use lab::point::{Point, Verdict};
 use lab::setup::{Setup, WarmUp};
@@ -12,7 +12,7 @@ use lab::subject::Subject;
 use lab::testbed::Layout;
 use lab::tuning::Tuning;
 
-use super::model::point;
+use super::model::{Server, point};
 
 fn tuning() -> Tuning {
     let values = |all: &[&str]| all.iter().map(|value| String::from(*value)).collect();
@@ -37,6 +37,9 @@ fn tuning() -> Tuning {
         filling_max_s: 0.0,
         finalists: 2,
         repeats: 3,
+        settings_max: 9,
+        most_s: 1_080.0,
+        is_brief: false,
     }
 }
 
@@ -148,7 +151,7 @@ fn who_was_never_measured_is_told() {
     assert!(!best(&tuning(), &points).ends_with("=4"));
     let unknown = tuning().unknown(&known);
     assert!(unknown.iter().any(|of| of.to_string() == "sped:connections-max=1000,processes=4"));
-    assert!(tuning().survivors(&known).expect("an end").iter().all(|of| !unknown.contains(of)));
+    assert!(tuning().finalists(&known).iter().all(|(of, _)| !unknown.contains(of)));
 }
 
 /// By other figures than those that it was chosen by: here it is only in the finals that it is so
@@ -248,4 +251,46 @@ fn a_search_that_takes_too_long_leaves_rounds_out() {
         points.iter().map(|point| point.spec.stage.as_str()).collect();
     assert!(stages.contains("round 1") && !stages.contains("round 2"), "{stages:?}");
     assert_eq!(best(&tuning, &points), "sped:connections-max=1000,processes=4");
+}
+
+/// All are tuned, with as many settings of each, in the time that there is; what was found is what
+/// another run asks.
+#[test]
+fn what_is_found_of_all_is_read_by_who_asks_for_the_best() {
+    let [tune, best] = ["tune", "best"].map(|name| experiment(name).expect("an experiment"));
+    let subjects = ["sped", "mt", "nginx"].map(|text| text.parse().expect("a subject"));
+    for (minutes, is_enough) in [(15, true), (2, false)] {
+        let setup =
+            Setup { subjects: subjects.clone().into(), minutes: Some(minutes), ..Setup::default() };
+        let server: Server<'_> = &|spec, rate| {
+            let is_short = spec.subject.knobs.get("backlog").is_some_and(|value| value == "64");
+            rate.unwrap_or(f64::MAX).min(if is_short { 3_000.0 } else { 2_500.0 })
+        };
+        let points = super::designs::performed(tune, &setup, server);
+        let took_s: f64 = points.iter().map(|point| point.cost.whole_s).sum();
+        assert!(took_s <= 60.0 * f64::from(minutes), "{took_s}");
+        let run = super::pages::run(&["tune"], &setup);
+        let tuned = tuned(&run, &Known::of(&points));
+        if !is_enough {
+            assert!(tuned.servers.len() < subjects.len());
+            continue;
+        }
+        assert_eq!(tuned.servers.len(), subjects.len());
+        assert!(tuned.servers.iter().all(|of| of.tried == 12), "{tuned:?}");
+        assert!(tuned.servers.iter().all(|of| of.best.knobs["backlog"] == "64"), "{tuned:?}");
+        let setup = Setup { minutes: None, tuned: Some(tuned), ..setup };
+        let points = super::designs::performed(best, &setup, server);
+        let asked: std::collections::BTreeSet<_> =
+            points.iter().map(|point| &point.spec.subject).collect();
+        assert_eq!(asked.len(), 2 * subjects.len(), "{asked:?}");
+        let section = (best.sections)(&setup, &Known::of(&points)).remove(0);
+        let tried = "of Weir's 12, of the others 12.";
+        assert!(
+            section.question.iter().any(|line| line.ends_with(tried)),
+            "{:?}",
+            section.question
+        );
+        assert_eq!(section.tables[0].rows.len(), subjects.len());
+        assert!(section.tables[0].rows.iter().all(|row| row[1] == "12" && row[3] != row[4]));
+    }
 }

@@ -21,14 +21,18 @@ use lab::results::{EXECUTABLE, Line, Log, Results, Run};
 use lab::schedule::{self, News};
 use lab::setup::Setup;
 use lab::spec::Spec;
-use lab::subject::{self, Kind, quoted};
+use lab::subject::{self, Kind, PROGRAM, Subject, quoted};
 use lab::testbed;
+use lab::tuned::{self, Tuned};
 
 use super::progress::Progress;
-use super::{DRY_RUN, OTHER_BUILD, report, setup};
+use super::{ALL, DRY_RUN, MINUTES, MINUTES_MAX, OTHER_BUILD, report, setup};
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
+
+/// What finds what that reads.
+const TUNE: &str = "tune";
 
 pub(super) fn canonical(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     answer(&[CANONICAL], flags)
@@ -41,7 +45,7 @@ pub(super) fn named(flags: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    answer(&["tune"], flags)
+    answer(&[TUNE], flags)
 }
 
 pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -81,7 +85,15 @@ fn answer(names: &[&str], flags: &ArgMatches) -> Result<ExitCode, Failure> {
         names.iter().map(|name| experiments::named(name)).collect::<Result<_, _>>()?;
     let given = || KNOBS.iter().map(|knob| knob.name).filter(|name| flags.contains_id(name));
     experiments.iter().try_for_each(|experiment| experiment.judge(given()))?;
-    let setup = setup(flags)?;
+    let mut setup = setup(flags)?;
+    if flags.try_get_one::<bool>(ALL).is_ok_and(|all| all == Some(&true)) {
+        setup.minutes = Some(flags.get_one(MINUTES).copied().unwrap_or(MINUTES_MAX));
+    }
+    let place = Path::new(tuned::PLACE);
+    if names.contains(&CANONICAL) && setup.tuned.is_none() && place.exists() {
+        let wrong = |why| Failure::Operator(format!("{}: {why}", place.display()));
+        setup.tuned = Some(Tuned::read(place).map_err(wrong)?);
+    }
     // Where there are no quotas, nothing has to stand beside them.
     let names = if setup.is_loopback { names.to_vec() } else { with_companions(names) };
     let experiments =
@@ -134,7 +146,12 @@ impl Asked<'_> {
 }
 
 fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, Failure> {
-    let own_dir = PathBuf::from("weir-lab").join(lab::now().replace(':', ""));
+    // A search for all goes on where the last one was stopped, and is found where it is.
+    let is_all = run.setup.minutes.is_some();
+    let own_dir = match Path::new(tuned::PLACE).parent().filter(|_| is_all) {
+        Some(own) => own.into(),
+        None => PathBuf::from("weir-lab").join(lab::now().replace(':', "")),
+    };
     let dir = directory(flags, "dir", own_dir)?;
     if flags.get_flag(DRY_RUN) {
         let results = Results::read(&dir)?;
@@ -159,7 +176,7 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
     log.add(&Line::Run(Box::new(run.clone())))?;
     let setup = run.setup.clone();
-    results.runs.push(run);
+    results.runs.push(run.clone());
     let progress = Progress::new();
     let mut measure = |spec: &Spec, attempt| {
         let point = bench.measure(spec, attempt)?;
@@ -170,7 +187,12 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     let done = asked.measure(&setup, points, &mut measure, &mut |news| progress.tell(&news));
     progress.end();
     // Of what there is, also if it is not all.
-    let written = asked.write(&results, &dir);
+    let mut written = asked.write(&results, &dir);
+    if is_all {
+        let tuned = experiments::tuned(&run, &Known::of(&results.points));
+        let told = format!("{}\n", dir.join(tuned::FILE).display());
+        written = written.and_then(|page| tuned.write(&dir).map(|()| told + &page));
+    }
     // What ended the run is why there is no page, if there is none.
     crate::shown(&done.and(written)?);
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -227,10 +249,11 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
     versions.insert(EXECUTABLE.into(), executable::build()?);
     let mut missing = Vec::new();
     for (name, kind) in subject::all() {
-        let Kind::Peer(peer) = kind else { continue };
-        match peer.version() {
+        let Kind::Peer(_) = kind else { continue };
+        let of = setup.with_program(Subject { name: name.into(), knobs: BTreeMap::new() });
+        match of.version() {
             Ok(version) => {
-                versions.insert(name.into(), version);
+                versions.insert(of.to_string(), version);
             }
             Err(why) if setup.subjects.iter().any(|of| of.name == name) => return Err(why),
             Err(why) => {
@@ -239,6 +262,10 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
             }
         }
     }
+    for of in setup.subjects.iter().filter(|of| of.knobs.contains_key(PROGRAM)) {
+        versions.insert(of.to_string(), of.version()?);
+    }
+    missing.extend(other_versions(&setup, &versions));
     let began = lab::now();
     let words: Vec<String> = std::env::args().skip(1).map(|word| quoted(&word)).collect();
     Ok(Run {
@@ -253,6 +280,17 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
         versions: BTreeMap::from_iter(versions),
         missing,
     })
+}
+
+/// Who was tuned as another version than is here.
+fn other_versions(setup: &Setup, here: &BTreeMap<String, String>) -> Vec<String> {
+    let servers = setup.tuned.iter().flat_map(|tuned| &tuned.servers);
+    let is_other = |of: &tuned::Server| {
+        let version = here.get(&of.of.to_string()).filter(|here| **here != of.version)?;
+        let (name, then) = (&of.of, &of.version);
+        Some(format!("{name} {then}, which was tuned: here it is {version} (weir lab tune --all)"))
+    };
+    servers.filter_map(is_other).collect()
 }
 
 /// Whether everything could be measured, and no server failed verification.

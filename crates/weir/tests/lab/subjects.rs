@@ -115,8 +115,10 @@ fn peers_take_their_knobs() {
             println!("not tested: {missing}");
             continue;
         }
+        let program = peer.found().expect("it").display().to_string();
         for knob in peer.knobs {
             let values: &[&str] = match knob.takes {
+                subject::Takes::Program => &[&program],
                 subject::Takes::Word(words) => words,
                 subject::Takes::Number(..) if knob.name == "workers" => &["1", "3"],
                 subject::Takes::Number(..) => &["100"],

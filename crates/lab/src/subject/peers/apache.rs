@@ -1,11 +1,12 @@
 //! Apache: processes of threads with a poller for idle connections (event), or processes alone, one
 //! connection each (prefork).
 
-use super::setup::{BACKLOG, CONNECTIONS_MAX, IDLE_S, SENDFILE, Setup, WORKERS};
+use super::setup::{
+    BACKLOG, CONNECTIONS_MAX, DEFER_ACCEPT, IDLE_S, PROGRAM, SENDFILE, Setup, WORKERS,
+};
 use super::{Knob, Launch, Peer};
 use crate::Failure;
 use crate::subject::Takes;
-use crate::subject::knob::SWITCH;
 
 pub(super) const EVENT: Peer = Peer {
     name: "apache-event",
@@ -26,8 +27,15 @@ pub(super) const EVENT: Peer = Peer {
         SENDFILE,
         IDLE_S,
         DEFER_ACCEPT,
+        PROGRAM,
     ],
     tuning: &[
+        ("workers", &["1", "2", "4"]),
+        ("threads", &["16", "64", "256"]),
+        ("backlog", &["64", "1024"]),
+        ("defer-accept", &["off", "on"]),
+    ],
+    settings: &[
         (
             "AsyncRequestWorkerFactor",
             "2 connections for each idle thread by default; as many as \
@@ -65,8 +73,14 @@ pub(super) const PREFORK: Peer = Peer {
                      wait for one, longer is worse. Its own default",
         },
         DEFER_ACCEPT,
+        PROGRAM,
     ],
     tuning: &[
+        ("workers", &["16", "64", "256"]),
+        ("backlog", &["64", "1024"]),
+        ("defer-accept", &["off", "on"]),
+    ],
+    settings: &[
         (
             "StartServers, MaxSpareServers",
             "all processes are there from the beginning: Apache \
@@ -80,15 +94,6 @@ pub(super) const PREFORK: Peer = Peer {
     launch: prefork,
 };
 
-const DEFER_ACCEPT: Knob = Knob {
-    name: "defer-accept",
-    takes: SWITCH,
-    default: "on",
-    reason: "whether the kernel keeps a connection until its request is there (AcceptFilter http \
-             data), which moves overload into the SYN queue. On, as it is by default though \
-             nowhere else: off, a thread or process waits for the first request of each \
-             connection",
-};
 const KEEP_ALIVE_REQUESTS: (&str, &str) =
     ("MaxKeepAliveRequests 0", "100 by default, then the connection is closed");
 const MODULES: (&str, &str) =

@@ -1,6 +1,6 @@
 //! Caddy: a goroutine for each connection.
 
-use super::setup::{IDLE_S, Setup, WORKERS};
+use super::setup::{IDLE_S, PROGRAM, Setup, WORKERS};
 use super::{Knob, Launch, Peer};
 use crate::Failure;
 use crate::subject::Takes;
@@ -14,6 +14,7 @@ pub(super) const CADDY: Peer = Peer {
     knobs: &[
         WORKERS,
         IDLE_S,
+        PROGRAM,
         Knob {
             name: "gogc",
             takes: Takes::Number(10, 10_000),
@@ -22,7 +23,8 @@ pub(super) const CADDY: Peer = Peer {
                      runtime's own default",
         },
     ],
-    tuning: &[
+    tuning: &[("workers", &["1", "2", "4"]), ("gogc", &["50", "100", "200", "400"])],
+    settings: &[
         ("GOMAXPROCS", "as many threads run as there are workers"),
         ("protocols h1", "requests are HTTP/1.1; nothing is looked for that is not"),
         ("admin off, auto_https off", "nothing runs beside the site, and nothing is redirected"),
@@ -32,6 +34,7 @@ pub(super) const CADDY: Peer = Peer {
             "not to be set: the runtime takes net.core.somaxconn, and as \
          many descriptors as it may have",
         ),
+        ("defer-accept", "not to be set: off"),
         ("sendfile", "not to be set: the runtime sends files so, 4 MiB at a time"),
     ],
     launch,

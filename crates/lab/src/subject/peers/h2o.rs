@@ -1,6 +1,6 @@
 //! h2o: one process with a loop in each of its threads.
 
-use super::setup::{CONNECTIONS_MAX, IDLE_S, Setup, WORKERS};
+use super::setup::{CONNECTIONS_MAX, IDLE_S, PROGRAM, Setup, WORKERS};
 use super::{Launch, Peer};
 use crate::Failure;
 
@@ -10,13 +10,15 @@ pub(super) const H2O: Peer = Peer {
     package: "h2o",
     program: "h2o",
     version: "-v",
-    knobs: &[WORKERS, CONNECTIONS_MAX, IDLE_S],
-    tuning: &[
+    knobs: &[WORKERS, CONNECTIONS_MAX, IDLE_S, PROGRAM],
+    tuning: &[("connections", &["64", "256", "1000", "4000"]), ("workers", &["1", "2", "4"])],
+    settings: &[
         ("max-connections", "1,024 by default; others wait"),
         ("http1-request-timeout", "10 s by default for a request and for the pause before it"),
         ("user", "the lab's own: as root it becomes `nobody`, who may not read every site"),
         ("num-name-resolution-threads 1", "32 by default, and no name is resolved"),
         ("backlog", "not to be set: it asks for 65,535 and gets net.core.somaxconn"),
+        ("defer-accept", "not to be set: it is on (TCP_DEFER_ACCEPT), whatever it is told"),
         ("no access log", "none is written unless asked for"),
     ],
     launch,

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::setup::{BACKLOG, CONNECTIONS_MAX, IDLE_S, SENDFILE, Setup, WORKERS};
+use super::setup::{
+    BACKLOG, CONNECTIONS_MAX, DEFER_ACCEPT, IDLE_S, PROGRAM, SENDFILE, Setup, WORKERS,
+};
 use super::{Knob, Launch, Peer};
 use crate::Failure;
 use crate::subject::Takes;
@@ -19,6 +21,8 @@ pub(super) const LIGHTTPD: Peer = Peer {
         BACKLOG,
         SENDFILE,
         IDLE_S,
+        DEFER_ACCEPT,
+        PROGRAM,
         Knob {
             name: "poller",
             takes: Takes::Word(&["epoll", "poll", "select"]),
@@ -27,6 +31,13 @@ pub(super) const LIGHTTPD: Peer = Peer {
         },
     ],
     tuning: &[
+        ("connections", &["1000", "4000"]),
+        ("workers", &["1", "2", "4"]),
+        ("backlog", &["64", "1024"]),
+        ("defer-accept", &["off", "on"]),
+        ("sendfile", &["off", "on"]),
+    ],
+    settings: &[
         ("server.max-connections", "a tenth of 4,096 descriptors by default, 409: others wait"),
         ("server.max-fds", "4,096 by default; a connection and its file need two"),
         ("server.max-keep-alive-requests", "1,000 by default, then the connection is closed"),
@@ -48,7 +59,7 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     };
     let port = setup.start.address.port();
     // It caps them there by itself, and says so where nobody looks.
-    let connections = setup.connections_within(setup.descriptors / 2)?;
+    let connections = setup.connections_of_each(setup.descriptors / 2)?;
     let descriptors = setup.descriptors;
     // 0: one process and nobody above it.
     let workers = Some(setup.workers()).filter(|workers| *workers > 1).unwrap_or(0);
@@ -57,6 +68,7 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
         "epoll" => "linux-sysepoll",
         other => other,
     };
+    let deferred = u8::from(setup.is_on("defer-accept"));
     let (backlog, idle_s) = (setup.word("backlog"), setup.word("idle-s"));
     let text = format!(
         "server.document-root = \"{site}\"
@@ -66,6 +78,7 @@ server.max-worker = {workers}
 server.max-fds = {descriptors}
 server.max-connections = {connections}
 server.listen-backlog = {backlog}
+server.defer-accept = {deferred}
 server.max-keep-alive-requests = {KEEP_ALIVE_REQUESTS}
 server.max-keep-alive-idle = {idle_s}
 server.max-read-idle = {idle_s}

@@ -1,6 +1,8 @@
 //! nginx: a master and workers, each a loop.
 
-use super::setup::{BACKLOG, CONNECTIONS_MAX, IDLE_S, SENDFILE, Setup, WORKERS};
+use super::setup::{
+    BACKLOG, CONNECTIONS_MAX, DEFER_ACCEPT, IDLE_S, PROGRAM, SENDFILE, Setup, WORKERS,
+};
 use super::{Knob, Launch, Peer};
 use crate::Failure;
 use crate::subject::Takes;
@@ -16,8 +18,17 @@ pub(super) const NGINX: Peer = Peer {
         WORKERS,
         CONNECTIONS_MAX,
         BACKLOG,
-        SENDFILE,
+        Knob {
+            takes: Takes::Word(&["auto", "on", "off"]),
+            default: "auto",
+            reason: "files go from the page cache to the socket without being copied; auto: off \
+                     where no file of the site is longer than 16 KiB, as a copy of so few bytes \
+                     costs less than the calls",
+            ..SENDFILE
+        },
         IDLE_S,
+        DEFER_ACCEPT,
+        PROGRAM,
         Knob {
             name: "file-cache",
             takes: SWITCH,
@@ -53,6 +64,13 @@ pub(super) const NGINX: Peer = Peer {
         },
     ],
     tuning: &[
+        ("connections", &["1000", "4000"]),
+        ("workers", &["1", "2", "4"]),
+        ("backlog", &["64", "1024"]),
+        ("defer-accept", &["off", "on"]),
+        ("sendfile", &["off", "on"]),
+    ],
+    settings: &[
         ("access_log off", "a line for each reply costs a tenth of the CPU, and a disk"),
         ("tcp_nopush on", "with sendfile: head and content leave in one packet"),
         (
@@ -60,7 +78,11 @@ pub(super) const NGINX: Peer = Peer {
             "a connection is closed after 1,000 requests or an \
          hour by default, which a client meets as an error",
         ),
-        ("worker_connections", "512 by default, 1,024 in the sample; those above are refused"),
+        (
+            "worker_connections",
+            "512 by default, 1,024 in the sample; those above are refused. `connections` by \
+             workers, and four for the worker itself",
+        ),
         ("open_file_cache_valid 600s", "the site does not change while it is measured"),
         ("output_buffers 2 128k", "without sendfile: most files in one read"),
         ("user", "the lab's own, so that it may read the site wherever it lies"),
@@ -71,14 +93,17 @@ pub(super) const NGINX: Peer = Peer {
 fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
     let (site, scratch) = (setup.site(), setup.scratch());
     let user = if setup.is_root() { "user root;" } else { "" };
-    let (workers, connections) = (setup.workers(), setup.connections()?);
-    let (multi_accept, sendfile) = (setup.word("multi-accept"), setup.word("sendfile"));
+    let (workers, multi_accept) = (setup.workers(), setup.word("multi-accept"));
+    let connections = setup.connections_of_each(setup.connections_max())?;
+    let sendfile = setup.sendfile();
     let (backlog, idle_s, aio) = (setup.word("backlog"), setup.word("idle-s"), setup.word("aio"));
     let reuseport = if setup.is_on("reuseport") { "reuseport" } else { "" };
     let send_buffer = match setup.word("send-buffer-kb") {
         "0" => String::new(),
         kb => format!("sndbuf={kb}k"),
     };
+    let deferred = if setup.is_on("defer-accept") { "deferred" } else { "" };
+    let own = connections + OF_WORKER;
     let (address, descriptors) = (setup.start.address, setup.descriptors);
     let file_cache = match setup.files_beside(connections) {
         files if setup.is_on("file-cache") && files > 0 => {
@@ -94,7 +119,7 @@ fn launch(setup: &Setup<'_>) -> Result<Launch, Failure> {
 worker_processes {workers}; worker_rlimit_nofile {descriptors};
 pid \"{scratch}/nginx.pid\"; error_log stderr crit;
 events {{
-    use epoll; worker_connections {connections}; multi_accept {multi_accept};
+    use epoll; worker_connections {own}; multi_accept {multi_accept};
 }}
 http {{
     access_log off; default_type application/octet-stream;
@@ -102,7 +127,7 @@ http {{
     keepalive_timeout {idle_s}s; keepalive_requests 1000000000; keepalive_time 24h;
     {file_cache}
 {places}    server {{
-        listen {address} backlog={backlog} {send_buffer} {reuseport};
+        listen {address} backlog={backlog} {send_buffer} {reuseport} {deferred};
         root \"{site}\";
     }}
 }}
@@ -112,3 +137,7 @@ http {{
     // -e: what it says before it has read its settings.
     Ok(setup.launch(&["-p", &scratch, "-e", "stderr", "-c", &file]))
 }
+
+/// Of those that it counts among its connections: it listens, hears its master, and wakes itself
+/// and its threads.
+const OF_WORKER: u64 = 4;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::subject::{Knob, Launch, Peer, Start, Takes};
@@ -37,7 +37,23 @@ pub(super) const CONNECTIONS_MAX: Knob = Knob {
     name: "connections",
     takes: Takes::Number(1, 1_000_000),
     default: "auto",
-    reason: "open at once; auto: 20,000 as in Pariag07, or three quarters of the descriptors",
+    reason: "open at once, in all processes together; auto: in each of them 20,000 as in \
+             Pariag07, or three quarters of its descriptors",
+};
+
+pub(super) const DEFER_ACCEPT: Knob = Knob {
+    name: "defer-accept",
+    takes: crate::subject::knob::SWITCH,
+    default: "off",
+    reason: "whether the kernel keeps a connection until its request is there, which moves \
+             overload into the SYN queue: off for all who can choose; Apache's own default is on",
+};
+
+pub(super) const PROGRAM: Knob = Knob {
+    name: "program",
+    takes: Takes::Program,
+    default: "auto",
+    reason: "where another version of it is, as in /opt/name; auto: where a shell finds it",
 };
 
 pub(super) const BACKLOG: Knob = Knob {
@@ -109,9 +125,22 @@ impl<'s> Setup<'s> {
         self.number("workers").unwrap_or(self.processors)
     }
 
-    /// Connections that one process holds at most.
+    /// Connections that its one process holds at most, or all together where one says so for all.
     pub(super) fn connections(&self) -> Result<u64, Failure> {
-        self.connections_within(self.descriptors.saturating_sub(SPARE))
+        self.connections_within(self.connections_max())
+    }
+
+    /// The same of each worker, of which none takes more than `most`.
+    pub(super) fn connections_of_each(&self, most: u64) -> Result<u64, Failure> {
+        let workers = self.workers();
+        let all = self.connections_within(most * workers)?;
+        // What nobody chose is each one's own.
+        Ok(self.number("connections").map_or(all.min(most), |_| all.div_ceil(workers)))
+    }
+
+    /// Connections beside which there are descriptors for all else.
+    pub(super) fn connections_max(&self) -> u64 {
+        self.descriptors.saturating_sub(SPARE)
     }
 
     /// The same where it takes no more than `most`.
@@ -125,6 +154,15 @@ impl<'s> Setup<'s> {
             "{}: connections={chosen} is more than the {most} that it can have of {} descriptors",
             self.peer.name, self.descriptors
         )))
+    }
+
+    /// Whether files go by sendfile, where `auto` is by their size: not where all are small.
+    pub(super) fn sendfile(&self) -> &'static str {
+        let is_on = match self.word("sendfile") {
+            "auto" => has_large_file(self.start.site, &mut { FILES_SEEN_MAX }),
+            word => word == "on",
+        };
+        if is_on { "on" } else { "off" }
     }
 
     /// Open files that a cache may hold beside the connections.
@@ -179,4 +217,28 @@ impl<'s> Setup<'s> {
             environment: Vec::new(),
         }
     }
+}
+
+/// A reply that is no longer leaves in one packet or some, for which `writev` is called once, where
+/// `sendfile` and the socket's cork take four calls.
+const SMALL_BYTES: u64 = 16 << 10;
+/// A site in which so many files are small has small files.
+const FILES_SEEN_MAX: u32 = 1_000;
+
+/// Whether a directory holds one, as far as is looked.
+fn has_large_file(directory: &Path, left: &mut u32) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let Some(less) = left.checked_sub(1) else { return false };
+        *left = less;
+        let is_large = match entry.metadata() {
+            Ok(of) if of.is_dir() => has_large_file(&entry.path(), left),
+            Ok(of) => of.len() > SMALL_BYTES,
+            Err(_) => false,
+        };
+        if is_large {
+            return true;
+        }
+    }
+    false
 }
