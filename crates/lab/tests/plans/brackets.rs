@@ -147,8 +147,8 @@ fn an_estimate_is_neither_raised_nor_lowered_by_chance() {
     }
 }
 
-/// What comes next of a run in which each of the first `of` tries of a rate is invalid, as a machine
-/// was disturbed or a client was the limit.
+/// What comes next of a run in which each of the first `of` tries of a rate is invalid, as a
+/// machine was disturbed or a client was the limit.
 #[test]
 fn a_disturbance_ends_no_search_and_a_client_that_is_too_slow_does() {
     const ATTEMPTS: u32 = 3;
