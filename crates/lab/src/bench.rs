@@ -104,10 +104,9 @@ impl Bench {
         let (testbed, site) = self.machines(spec, site)?;
         point.testbed = testbed.facts.clone();
         let limit_bytes = spec.layout.memory_bytes;
-        let before = match limit_bytes {
-            Some(_) => share(&site)?,
-            None => None,
-        };
+        // Of all files of a site, which takes time: only where it is limited.
+        let in_memory = || limit_bytes.map_or(Ok(None), |_| share(&site));
+        let before = in_memory()?;
         if limit_bytes.is_some() && before.is_none() {
             point.testbed.insert(String::from("site in memory"), UNKNOWN.into());
         }
@@ -153,13 +152,11 @@ impl Bench {
             }
         };
         let of_wire = of_wire(&testbed, &mut point);
-        if let Some(before) = before {
-            point.site = share(&site)?.map(|after| InMemory {
-                bytes: after.bytes,
-                before_bytes: before.cached_bytes,
-                after_bytes: after.cached_bytes,
-            });
-        }
+        point.site = before.zip(in_memory()?).map(|(before, after)| InMemory {
+            bytes: after.bytes,
+            before_bytes: before.cached_bytes,
+            after_bytes: after.cached_bytes,
+        });
         let of_site = point.site.zip(limit_bytes).and_then(|(site, bytes)| site.complaint(bytes));
         let disturbed = of_site.into_iter().chain(of_wire).collect();
         point.verdict = outcome.verdict(is_flood(spec), disturbed);

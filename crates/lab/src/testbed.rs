@@ -252,7 +252,8 @@ impl Testbed {
         Ok(site)
     }
 
-    /// Has that disk be slow, or not, as long as memory fills or a server starts. What came of the reads since this was last said; none: there is no such disk.
+    /// Has that disk be slow, or not, as long as memory fills or a server starts. What came of the
+    /// reads since this was last said; none: there is no such disk.
     ///
     /// # Errors
     /// Who serves the disk has ended.

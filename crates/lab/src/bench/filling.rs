@@ -2,8 +2,8 @@
 //! does not measure how that fills.
 //!
 //! A process with the server's limits reads the site's files as clients would ask for them: they
-//! are then in its memory as after a long time, the often wanted ones and the last ones. Pages count
-//! for the limits of who was the first to read them, also when he has ended.
+//! are then in its memory as after a long time, the often wanted ones and the last ones. Pages
+//! count for the limits of who was the first to read them, also when he has ended.
 
 use std::io::{self, Write as _};
 use std::process::Stdio;

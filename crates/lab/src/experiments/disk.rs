@@ -32,8 +32,8 @@ const DIR_BYTES: u64 = 5_119_484;
 /// Their memory as a share of their set.
 const MEMORY_SHARE: f64 = 2.0 / 3.2;
 
-/// About as slow as disks of the paper's time, of 10,000 turns in a minute: half a turn, and a short
-/// way of the arm. For questions that need some disk to wait for.
+/// About as slow as disks of the paper's time, of 10,000 turns in a minute: half a turn, and a
+/// short way of the arm. For questions that need some disk to wait for.
 pub(super) const PAPERS: Disk = Disk { delay_us: 6_000, arm: None };
 
 /// Of one processor, what the server's processes have: replies of 15 KB cost the client as much as

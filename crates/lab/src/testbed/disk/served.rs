@@ -28,8 +28,8 @@ const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// Serves an image as the file `at` until the process is killed or the file is unmounted, and says
 /// when it is there. Then each line of `orders` says whether reads are slow from now on (`slow`,
-/// `free`; slow before the first one), and is answered by what came of the reads since the last one:
-/// their number, and by how many µs all of them together were late.
+/// `free`; slow before the first one), and is answered by what came of the reads since the last
+/// one: their number, and by how many µs all of them together were late.
 pub(super) fn serve(
     (at, image, name): (&Path, &Path, &str),
     disk: Disk,
