@@ -1,4 +1,4 @@
-//! What each server can do, as its tries have shown it: see [`bracket`](crate::bracket).
+//! What each server can do, as its tries have shown it: see [`bracket`].
 
 use crate::bracket::{self, Bracket, Lost, Next, Tries, rate, rung};
 use crate::known::{Cell, Known, Spread};
@@ -107,6 +107,8 @@ pub enum WhyNot {
     Below(f64),
     /// Its tries do not agree.
     Uneven,
+    /// The search is not over: it was stopped.
+    Goes,
 }
 
 impl WhyNot {
@@ -122,22 +124,23 @@ impl WhyNot {
         };
         let unmeasured = cells().find_map(|cell| uncounted(cell, &cell.in_vain()));
         let tries = tries(known, experiment, of);
-        let ends = tries.keys().next().zip(tries.keys().next_back());
-        let are = |wanted: bool| tries.values().flatten().all(|is| *is == wanted);
         unmeasured.or_else(|| {
-            let (lowest, highest) = ends?;
-            Some(match (are(true), are(false)) {
-                (true, _) => Self::Above(rounded(rate(*highest))),
-                (_, true) => {
+            let (lowest, highest) = (*tries.keys().next()?, *tries.keys().next_back()?);
+            // Where all tries are alike it began at the end from which it went away.
+            let is_above = tries[&lowest].iter().all(|is_answered| *is_answered);
+            match bracket::next(if is_above { lowest } else { highest }, &tries) {
+                Next::Try(_) => Some(Self::Goes),
+                Next::Lost(Lost::Above) => Some(Self::Above(rounded(rate(highest)))),
+                Next::Lost(Lost::Uneven) => Some(Self::Uneven),
+                Next::Lost(Lost::Below) | Next::Found(_) => {
                     let failed = cells().filter(|cell| cell.is_failed());
                     let mut failed = failed.filter_map(|cell| {
                         let mut points = cell.points().filter(|point| !point.verdict.is_good());
                         uncounted(cell, &[points.next()?])
                     });
-                    failed.next().unwrap_or(Self::Below(rounded(rate(*lowest))))
+                    Some(failed.next().unwrap_or(Self::Below(rounded(rate(lowest)))))
                 }
-                (false, false) => Self::Uneven,
-            })
+            }
         })
     }
 }

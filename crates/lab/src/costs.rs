@@ -94,6 +94,7 @@ pub fn measure(names: &[String], place: &Place) -> Result<BTreeMap<String, f64>,
     if let Some(wrong) = names.iter().find(|name| !known().any(|known| known == *name)) {
         return Err(Failure::Operator(crate::unknown("cost", wrong, known())));
     }
+    place.check()?;
     stay(place.on).map_err(|e| Failure::machine("the processor", e))?;
     let mut measured = BTreeMap::new();
     for cost in COSTS {
@@ -107,6 +108,25 @@ pub fn measure(names: &[String], place: &Place) -> Result<BTreeMap<String, f64>,
         }
     }
     Ok(measured)
+}
+
+impl Place {
+    /// Who waits for a thread that cannot begin waits for ever.
+    fn check(&self) -> Result<(), Failure> {
+        let own = os::thread::processors().map_err(|e| Failure::machine("processors", e))?;
+        let is_wrong = |processor: &usize| !own.contains(processor);
+        if let Some(wrong) = [self.on, self.beside].into_iter().flatten().find(is_wrong) {
+            let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+            let own = own.join(", ");
+            return Err(Failure::Operator(format!("{wrong}: has to be a processor of {own}")));
+        }
+        match self.beside {
+            Some(beside) if self.on.is_none_or(|on| on == beside) => {
+                Err(Failure::Operator(String::from("--beside: has to be another one than --on")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn stay(on: Option<usize>) -> io::Result<()> {
@@ -151,6 +171,10 @@ mod tests {
         }
         let wrong = measure(&[String::from("acept")], &Place::default()).unwrap_err();
         assert!(wrong.to_string().contains("accept"), "{wrong}");
+        let places = [(Some(9_999), None), (None, Some(0)), (Some(0), Some(0))];
+        for (on, beside) in places {
+            assert!(measure(&[], &Place { on, beside }).is_err(), "{on:?} {beside:?}");
+        }
     }
 
     #[test]

@@ -325,6 +325,7 @@ fn without_capacity(known: &Known<'_>, experiment: &str) -> Vec<String> {
 
 fn untold(why: WhyNot) -> String {
     match why {
+        WhyNot::Goes => String::from("its search is not over"),
         WhyNot::Uncounted(rate, why) => {
             format!("at {} sessions/s no try counts: {why}", number(rate))
         }

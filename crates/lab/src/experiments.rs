@@ -38,7 +38,7 @@ use crate::unknown::unknown;
 
 pub use parameters::toml::machine;
 pub use said::{Said, said};
-pub use tune::tuned;
+pub use tune::{tuned, versioned};
 
 /// What is asked beside an experiment whose servers have a quota: the same question with a load of
 /// which clients can ask for enough without one.

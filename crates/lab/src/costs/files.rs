@@ -14,7 +14,7 @@ const NAME: &[u8] = b"file";
 const LONG_KB: usize = 65;
 
 /// A directory of this process's own, away with it all when this is dropped.
-pub(super) struct Own {
+struct Own {
     path: PathBuf,
     directory: Directory,
 }
@@ -24,6 +24,8 @@ impl Own {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("weir-cost-{}-{number}", os::process::id()));
+        // Of a process of this number that was killed.
+        let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)?;
         let directory = Directory::open(&path);
         let own = directory.map(|directory| Self { path: path.clone(), directory })?;
@@ -41,16 +43,14 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        // What cannot be removed stays, which the next one does not mind.
+        // What cannot be removed stays.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// A file of so many bytes, for as long as its place is there.
-pub(super) fn file(bytes: usize) -> io::Result<(Own, File)> {
-    let own = Own::new(bytes)?;
-    let file = own.open()?;
-    Ok((own, file))
+/// A file of so many bytes, which has no name any more.
+pub(super) fn file(bytes: usize) -> io::Result<File> {
+    Own::new(bytes)?.open()
 }
 
 pub(super) fn open(_: &Place) -> io::Result<f64> {
@@ -65,7 +65,7 @@ pub(super) fn stat(_: &Place) -> io::Result<f64> {
 }
 
 pub(super) fn read_kb(_: &Place) -> io::Result<f64> {
-    let (_own, file) = file(LONG_KB * 1024)?;
+    let file = file(LONG_KB * 1024)?;
     let of = |kb: usize| {
         let mut buffer = vec![0; kb * 1024];
         timed(

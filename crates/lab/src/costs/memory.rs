@@ -12,7 +12,10 @@ use crate::vitals::line;
 
 const THREADS: usize = 200;
 const PROCESSES: usize = 16;
+/// Fewer where there are fewer descriptors.
 const SOCKETS: usize = 2_000;
+/// Descriptors for all else.
+const SPARE: usize = 64;
 
 pub(super) fn thread(_: &Place) -> io::Result<f64> {
     let (come, go) = (Arc::new(Barrier::new(THREADS + 1)), Arc::new(Barrier::new(THREADS + 1)));
@@ -60,15 +63,17 @@ pub(super) fn process(_: &Place) -> io::Result<f64> {
 
 /// The kernel's memory for sockets that are open and idle, of which two are a connection.
 pub(super) fn socket(_: &Place) -> io::Result<f64> {
+    let descriptors = usize::try_from(os::limits::descriptors()).unwrap_or(usize::MAX);
+    let sockets = SOCKETS.min(descriptors.saturating_sub(SPARE) / 2).max(1);
     let slab = || kernel(&["Slab"]);
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let before = slab()?;
     let open = || Ok((TcpStream::connect(address)?, listener.accept()?));
-    let pairs: Vec<_> = (0..SOCKETS).map(|_| open()).collect::<io::Result<_>>()?;
+    let pairs: Vec<_> = (0..sockets).map(|_| open()).collect::<io::Result<_>>()?;
     let after = slab()?;
     drop(pairs);
-    Ok((after - before) / (2 * SOCKETS) as f64)
+    Ok((after - before) / (2 * sockets) as f64)
 }
 
 fn held(names: &[&str]) -> io::Result<f64> {

@@ -76,11 +76,10 @@ fn load(flood: &Flood, setup: &Setup) -> Load {
 
 fn layout(flood: &Flood, setup: &Setup) -> Layout {
     let far = flood.round_trip_ms.filter(|_| !setup.is_loopback);
-    let quota = flood.quota_percent.filter(|_| !setup.is_loopback);
-    let layout = Layout {
-        round_trip_ms: setup.round_trip_ms.or(far),
-        ..frame::joined(setup, setup.quota_percent.or(quota))
-    };
+    // A server that is to have a whole processor has it, whatever others of the same page have.
+    let quota = flood.quota_percent.and_then(|own| setup.quota_percent(own));
+    let layout =
+        Layout { round_trip_ms: setup.round_trip_ms.or(far), ..frame::joined(setup, quota) };
     if flood.has_disk {
         disk::limited(layout, disk::DIRS, disk::said(setup).unwrap_or(Some(disk::PAPERS)))
     } else {

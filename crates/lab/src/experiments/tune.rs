@@ -175,10 +175,6 @@ pub fn tuned(run: &Run, known: &Known<'_>) -> Tuned {
         let finalists = if is_whole { tuning.finalists(known) } else { Vec::new() };
         let (best, score) = finalists.first()?;
         let untuned = finalists.iter().find(|(of, _)| *of == tuning.of);
-        let name = match tuning.of.kind() {
-            Ok(Kind::Weir(_)) => String::from("weir"),
-            _ => tuning.of.to_string(),
-        };
         Some(Server {
             of: tuning.of.clone(),
             best: best.clone(),
@@ -187,11 +183,22 @@ pub fn tuned(run: &Run, known: &Known<'_>) -> Tuned {
             capacity: design.capacity(known, &tuning.of)?.replies_per_s,
             rate: tuning.capacity,
             replies: (untuned.map(|(_, score)| score.median), score.median),
-            version: run.versions.get(&name).cloned().unwrap_or_default(),
+            version: run.versions.get(&versioned(&tuning.of)).cloned().unwrap_or_default(),
         })
     };
     let servers = tunings(&run.setup, &design, known).iter().filter_map(of).collect();
     Tuned::new(run.machine.clone(), design.load.workload.clone(), servers)
+}
+
+/// The name under which a run knows a server's version: knobs change nothing of it, but a program
+/// of its own.
+#[must_use]
+pub fn versioned(of: &Subject) -> String {
+    match of.kind() {
+        Ok(Kind::Weir(_)) => String::from("weir"),
+        _ if of.knobs.contains_key("program") => of.to_string(),
+        _ => of.name.clone(),
+    }
 }
 
 /// Where a server has nearly enough to do, and where it has twice as much.

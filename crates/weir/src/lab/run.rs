@@ -12,7 +12,7 @@ use lab::curves::{counted, lasting};
 use lab::design::PROBE;
 use lab::executable;
 use lab::experiment::Experiment;
-use lab::experiments::{self, with_companions};
+use lab::experiments::{self, versioned, with_companions};
 use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
 use lab::point::{Point, SCHEMA};
@@ -286,7 +286,7 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
 fn other_versions(setup: &Setup, here: &BTreeMap<String, String>) -> Vec<String> {
     let servers = setup.tuned.iter().flat_map(|tuned| &tuned.servers);
     let is_other = |of: &tuned::Server| {
-        let version = here.get(&of.of.to_string()).filter(|here| **here != of.version)?;
+        let version = here.get(&versioned(&of.of)).filter(|here| **here != of.version)?;
         let (name, then) = (&of.of, &of.version);
         Some(format!("{name} {then}, which was tuned: here it is {version} (weir lab tune --all)"))
     };

@@ -165,6 +165,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Without a quota one client may be the limit: the page says what it could not ask \
                for.",
         quota_percent: None,
+        ignores: &["quota", "disk"],
         ..AS_FLOOD
     },
     Flood {
@@ -174,7 +175,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Sessions of SPECweb99 without pauses, of which those that are turned away cost \
                their clients little: so these can ask for more than a server with a whole \
                processor can do, and nobody needs a quota. Where they could not, it is told.",
-        ignores: &["workload", "disk"],
+        ignores: &["workload", "quota", "disk"],
         subjects: &best::SUBJECTS,
         asks: Asks::SessionsAtOnce,
         quota_percent: None,

@@ -24,7 +24,10 @@ pub(super) fn text(parameters: &[Parameter]) -> String {
     let mut text = String::new();
     for Parameter { name, unit, is, value, command } in parameters {
         let Ok(Spread { median, range: (low, high), count, .. }) = value else { continue };
-        let name = name.split('.').map(key).collect::<Vec<_>>().join(".");
+        let name = match name.rsplit_once('.') {
+            Some((of, name)) => format!("{}.{}", key(of), key(name)),
+            None => key(name),
+        };
         let _ = write!(
             text,
             "\n# {is}\n[{name}]\nvalue = {median:?}\nunit = {}\nlow = {low:?}\nhigh = {high:?}\n\
@@ -73,10 +76,10 @@ mod tests {
         let facts = facts.map(|(name, fact)| (name.into(), fact.into())).into();
         let machine = machine(&facts);
         assert!(machine.ends_with("\n[machine]\nkernel = \"Linux 6.18\"\n"), "{machine}");
-        let text = text(&[of("sped.request", "weir \"x\""), of("mt:threads=2.request", "y")]);
+        let text = text(&[of("sped.request", "weir \"x\""), of("mt:load=0.2.request", "y")]);
         let expected = "# a step\n[sped.request]\nvalue = 2.0\nunit = \"us\"\nlow = 1.5\n\
                         high = 4.0\nrepeats = 3\ncommand = \"weir \\\"x\\\"\"\n";
         assert!(text.contains(expected), "{text}");
-        assert!(text.contains("\n[\"mt:threads=2\".request]\n"), "{text}");
+        assert!(text.contains("\n[\"mt:load=0.2\".request]\n"), "{text}");
     }
 }
