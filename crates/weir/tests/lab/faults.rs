@@ -27,7 +27,7 @@ fn what_makes_no_sense_is_the_operator_s() {
         ("sped:listen=:80", "sped: listen=:80: the lab itself says that"),
         ("nginx:worker=2", "nginx: worker: no such knob; did you mean workers?"),
         ("nginx:workers=0", "nginx: workers=0 must be a number from 1 to 1024"),
-        ("nginx:sendfile=yes", "nginx: sendfile=yes must be on or off"),
+        ("nginx:sendfile=yes", "nginx: sendfile=yes must be auto or on or off"),
         ("floor-sendfile:x=1", "floor-sendfile: x: no such knob; it has none"),
         ("command:true", "command:true has to say where it listens, as in "),
     ];

@@ -156,7 +156,8 @@ fn a_short_run_is_told_whole() {
 #[test]
 fn a_run_is_asked_again() {
     let lab = Lab::new();
-    let ran = lab.run(&[&["step", "--subject", "sped"][..], &BRIEF].concat());
+    // A closed loop looks for no capacity, which a busy machine may not let it find.
+    let ran = lab.run(&[&["jaws97-protocol", "--subject", "sped"][..], &BRIEF].concat());
     assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
     let [once, first] = ["results", "first"].map(|name| lab.home().join(name));
     let again = |of: &Path, to: &str| {
@@ -189,7 +190,7 @@ fn a_run_is_asked_again() {
     let expected: Vec<_> = (0..3).map(|repeat| (point.spec.key(), repeat)).collect();
     assert_eq!(second.points.iter().map(asked).collect::<Vec<_>>(), expected);
     let page = fs::read_to_string(lab.home().join("second/index.md")).expect("a page");
-    assert!(words(&page).contains("step, done twice"), "{page}");
+    assert!(words(&page).contains("jaws97-protocol, done twice"), "{page}");
 }
 
 /// First what came out, and last where the page is.

@@ -140,7 +140,8 @@ fn a_run_is_of_one_build() {
 fn results_of_somebody_else_are_refused_with_their_line() {
     let rows = [
         ("not ours\n", "no line of results: "),
-        ("{\"schema\":2,\"line\":\"run\"}\n", "a newer weir has written it; take another --dir"),
+        ("{\"schema\":1,\"line\":\"run\"}\n", "an older weir has written it; take another --dir"),
+        ("{\"schema\":3,\"line\":\"run\"}\n", "a newer weir has written it; take another --dir"),
     ];
     for (line, why) in rows {
         let lab = Lab::new();
