@@ -1,4 +1,4 @@
-use super::Here::{Is, NotYet, Of, Out, Part};
+use super::Here::{Asked, Is, NotYet, Of, Out, Part};
 use super::Paper;
 
 pub(super) const PAPER: Paper = Paper {
@@ -37,7 +37,7 @@ pub(super) const PAPER: Paper = Paper {
         ("figure 3", "what is left for data, by processors and memory", NotYet),
         ("figure 4", "PIPELINED", Is("a drawing: there is nothing to measure")),
         ("table 2", "two disks", NotYet),
-        ("table 3", "what steps cost in Flash", NotYet),
+        ("table 3", "what steps cost in Flash", Asked),
         ("table 4", "six traces: files, sizes, requests", Is("`choi-*`, in docs/workloads.md")),
         ("table 5", "their locality", Is("`choi-*`, in docs/workloads.md")),
         ("figure 5", "the simulator beside Flash", NotYet),
