@@ -175,7 +175,7 @@ impl Bench {
         }
         let site = testbed.slow_disk(&site, &self.executable)?;
         if spec.layout.memory_bytes.is_some() {
-            testbed.count_waits();
+            vitals::count_waits();
             // What is in memory already is on nobody's account.
             drop_pages(&site)?;
         }

@@ -18,7 +18,6 @@ mod pages;
 mod processors;
 mod removal;
 mod syns;
-mod waits;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -43,7 +42,6 @@ use processors::Split;
 use removal::Belongings;
 use syns::Source;
 pub use syns::{SYNS_PER_S_MAX, Sending, Sent, Syns};
-use waits::Counting;
 use wire::Wire;
 pub use wire::{MBIT_MAX, MTU_BYTES_MAX, MTU_BYTES_MIN};
 
@@ -90,7 +88,6 @@ pub struct Testbed {
     layout: Layout,
     /// Is unmounted before the process that serves it ends with its host.
     disk: Option<SlowDisk>,
-    waits: Option<Counting>,
     name: Name,
     /// Ends before what it carries packets between.
     carrier: Option<Carrier>,
@@ -219,11 +216,6 @@ impl Testbed {
         self.facts.insert(String::from("client's priority"), fact);
     }
 
-    /// Has the kernel count how long threads wait for disks that begin from now on.
-    pub fn count_waits(&mut self) {
-        self.waits = self.waits.take().or_else(Counting::begin);
-    }
-
     /// Has the server use no more of the processors than the layout allows, as it does from the
     /// begin; or as much as it wants to, while it starts: a share of a processor would make its
     /// pool of processes for seconds.
@@ -292,7 +284,6 @@ impl Testbed {
             facts,
             layout: Layout::default(),
             disk: None,
-            waits: None,
             name,
             carrier: None,
             source: None,
@@ -350,7 +341,6 @@ impl Testbed {
             facts,
             layout: Layout::default(),
             disk: None,
-            waits: None,
             name,
             carrier,
             source: None,

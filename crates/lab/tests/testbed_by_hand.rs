@@ -168,7 +168,11 @@ fn waits() {
     }
     let home = site();
     let layout = Layout { disk: Some(SLOW), ..Layout::default() };
-    let told = by_hand::up(&layout, Some(&home.path().join("site")), &own).unwrap();
+    fs::write(home.path().join("site.ext4"), "of files that have changed since").unwrap();
+    let told = by_hand::up(&layout, Some(&home.path().join("site/")), &own).unwrap();
+    let mut beside = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(beside.all(|name| name == "site" || name == "site.ext4"));
+    assert_eq!(fs::read_dir(home.path().join("site")).unwrap().count(), FILES);
     let at = told.iter().find_map(|line| line.strip_prefix("site on the slow disk: ")).unwrap();
     assert!(ours(&by_hand::status())[0].ends_with("1 process in it"));
     let read = |number: usize| fs::read(Path::new(at).join(number.to_string())).unwrap();
@@ -259,6 +263,10 @@ fn refused() {
     let layout = Layout { disk: Some(SLOW), ..Layout::default() };
     let failure = by_hand::up(&layout, None, &own).unwrap_err();
     assert!(failure.to_string().starts_with("what is to be on the slow disk?"), "{failure}");
+    for site in ["/", "//", "site/.."] {
+        let failure = by_hand::up(&layout, Some(Path::new(site)), &own).unwrap_err();
+        assert!(matches!(failure, Failure::Operator(_)), "{site}: {failure}");
+    }
     for name in ["", "other", "weir-lab-1-2-3-4"] {
         for words in [&["carry", name, "1"][..], &["disk", name, "/dev/null", "delay-us=1"]] {
             let words: Vec<String> = words.iter().map(|word| String::from(*word)).collect();

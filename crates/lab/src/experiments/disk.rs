@@ -80,7 +80,7 @@ pub(super) fn plan(
     let specs = Plan { specs: search.specs, later_s: 0.0 };
     match search.found {
         Found::Disk(disk) => design(disk).plan(known).after(specs),
-        Found::Nothing => specs,
+        Found::Nothing | Found::InVain => specs,
         Found::NotYet => {
             let rest = design(None).plan(&Known::default());
             let costs_s: f64 = rest.specs.iter().map(|spec| spec.load.costs_s()).sum();
@@ -93,7 +93,7 @@ pub(super) fn plan(
 pub(super) fn found(setup: &Setup, known: &Known<'_>) -> Option<Disk> {
     match search::search(setup, known).found {
         Found::Disk(disk) => disk,
-        Found::Nothing | Found::NotYet => None,
+        Found::Nothing | Found::InVain | Found::NotYet => None,
     }
 }
 
@@ -248,9 +248,10 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
         String::from(
             "The table shows what the disk did: for how much of the time the server's processors \
              only waited for it (with the time that its quota leaves idle while one of its \
-             processes waits), how long Weir's loops were blocked by it, and how much of the \
-             files was in the server's share of the page cache. The last column shows how many \
-             connections were open: a limit above that changes nothing.",
+             processes waits), how long all threads of a server together waited for the disk \
+             (more than 100 % where several do), and how much of the files was in the server's \
+             share of the page cache. The last column shows how many connections were open: a \
+             limit above that changes nothing.",
         ),
         format!(
             "Each rate is measured {}.",

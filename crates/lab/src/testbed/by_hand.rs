@@ -35,9 +35,10 @@ pub fn up(
         let what = "what is to be on the slow disk? Name a directory";
         return Err(Failure::Operator(what.into()));
     }
+    let site = site.map(beside).transpose()?;
     let failed = |error| Failure::machine("signals", error);
     let signals = Signals::take(&[Signal::Int, Signal::Term, Signal::Hup]).map_err(failed)?;
-    let made = make(layout, site, own).and_then(|testbed| match signals.next() {
+    let made = make(layout, site.as_deref(), own).and_then(|testbed| match signals.next() {
         Ok(None) => keep(testbed),
         _ => Err(Failure::Stopped),
     });
@@ -56,14 +57,24 @@ fn make(
     };
     let mut testbed = Testbed::make(layout, Carrying::ByProcess(&start))?;
     if let (Some(disk), Some(site)) = (layout.disk, site) {
-        let failed = |error| Failure::machine(site.display(), error);
-        let image = disk::image(&std::path::absolute(site).map_err(failed)?)?;
+        let image = disk::new_image(site)?;
         testbed.made.0.disks.push(disk::make(&testbed.name)?);
         begin(own(&disk::words(&testbed.name, &image, disk)), disk::SERVED, PATIENCE)?;
         let site = disk::mount_image(&disk::directory(&testbed.name))?;
         testbed.facts.insert(String::from("site on the slow disk"), site.display().to_string());
     }
     Ok(testbed)
+}
+
+/// The directory as one that an image can be beside: without a slash at its end.
+fn beside(site: &Path) -> Result<PathBuf, Failure> {
+    let whole = std::path::absolute(site).map_err(|e| Failure::machine(site.display(), e))?;
+    let whole: PathBuf = whole.components().collect();
+    if whole.file_name().is_none() {
+        let what = "its image is made beside it, so name it by its own name, and not the root";
+        return Err(Failure::Operator(format!("{}: {what}", site.display())));
+    }
+    Ok(whole)
 }
 
 /// The first word of a carrier, and what it says when it carries.

@@ -19,7 +19,7 @@ use os::placement::Placement;
 use super::name::Name;
 use crate::Failure;
 use crate::hearing::hear;
-pub(super) use image::image;
+pub(super) use image::{image, new_image};
 pub use model::{Arm, Disk};
 
 pub(super) use served::SERVED;

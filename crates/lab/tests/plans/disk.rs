@@ -2,7 +2,7 @@
 
 use lab::experiments::experiment;
 use lab::known::Known;
-use lab::point::Point;
+use lab::point::{Point, Verdict};
 use lab::schedule::missing;
 use lab::setup::{OnDisk, Setup};
 use lab::testbed::Disk;
@@ -69,20 +69,32 @@ fn an_operator_says_which_disk() {
 
 /// Nothing is measured on a disk of which nobody knows what it does.
 #[test]
-fn a_loop_that_never_waits_has_no_disk() {
+fn without_a_delay_nothing_else_is_measured() {
+    type Row<'r> = (&'r dyn Fn(&mut Point), &'r [f64], &'r str);
+    let never_waits = |point: &mut Point| {
+        point.counters.insert(String::from("blocked_ns"), 0.0);
+    };
+    let is_disturbed =
+        |point: &mut Point| point.verdict = Verdict::Invalid(vec![String::from("lag: too late")]);
+    let is_uncounted = |point: &mut Point| point.counters.clear();
+    let rows: [Row<'_>; 3] = [
+        (&never_waits, &[6e3, 24e3, 96e3, 384e3, 1e6], "No delay makes it wait"),
+        (&is_disturbed, &[6e3; 3], "A try at 6.00 ms could not be measured: lag: too late. So"),
+        (&is_uncounted, &[6e3], "A try at 6.00 ms could not be measured: the kernel does not"),
+    ];
     let setup = setup(None);
     let of = experiment(EXPERIMENTS[0]).expect("an experiment");
-    let mut points = Vec::new();
-    let mut first = missing(of, &setup, &points).0;
-    while let Some(spec) = first.pop() {
-        assert_eq!(spec.stage, "disk");
-        let mut point = super::model::point(&spec, 0, &|_, _| 900.0);
-        point.counters.insert(String::from("blocked_ns"), 0.0);
-        points.push(point);
-        first = missing(of, &setup, &points).0;
+    for (happens, expected, words) in rows {
+        let mut points = Vec::new();
+        while let Some(spec) = missing(of, &setup, &points).0.pop() {
+            assert_eq!(spec.stage, "disk");
+            let mut point = super::model::point(&spec, 0, &|_, _| 900.0);
+            happens(&mut point);
+            points.push(point);
+        }
+        let tried: Vec<f64> = points.iter().map(|point| point.spec.factors["delay_us"]).collect();
+        assert_eq!(tried, expected);
+        let told = question(EXPERIMENTS[0], &setup, &points);
+        assert!(told.contains(words), "{told}");
     }
-    let tried: Vec<f64> = points.iter().map(|point| point.spec.factors["delay_us"]).collect();
-    assert_eq!(tried, [6e3, 24e3, 96e3, 384e3, 1e6]);
-    let told = question(EXPERIMENTS[0], &setup, &points);
-    assert!(told.contains("No delay makes it wait"), "{told}");
 }

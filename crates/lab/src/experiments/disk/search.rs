@@ -62,6 +62,8 @@ pub(super) enum Found {
     Disk(Option<Disk>),
     /// No delay makes it wait for so long.
     Nothing,
+    /// The last of the specs could not be measured, and what came before it does not do.
+    InVain,
 }
 
 /// One delay, and for how many percent of the time it blocked, by tries.
@@ -83,7 +85,10 @@ pub(super) fn search(setup: &Setup, known: &Known<'_>) -> Search {
                 return Search { specs, found: Found::NotYet };
             }
             // What does not count decides nothing.
-            let Some(blocked) = blocked else { return Search { specs, found: judged(&rounds) } };
+            let Some(blocked) = blocked else {
+                let found = Some(judged(&rounds)).filter(|found| *found != Found::Nothing);
+                return Search { specs, found: found.unwrap_or(Found::InVain) };
+            };
             tried.push(blocked);
             if !NEAR.contains(&blocked) && repeat == 0 || specs.len() == TRIES_MAX {
                 break;
@@ -205,6 +210,7 @@ pub(super) fn told(setup: &Setup, known: &Known<'_>) -> Vec<String> {
                     "No delay makes it wait for 28 to 38 % of the time, so nothing else was \
                      measured; --disk says a delay.",
                 ),
+                Found::InVain => in_vain(known, &search.specs),
                 Found::NotYet | Found::Disk(None) => String::from("It is not found yet."),
             };
             format!(
@@ -216,6 +222,20 @@ pub(super) fn told(setup: &Setup, known: &Known<'_>) -> Vec<String> {
         }
     };
     vec![line]
+}
+
+/// Of the last one.
+fn in_vain(known: &Known<'_>, specs: &[Spec]) -> String {
+    let told = specs.last().and_then(|spec| {
+        let point = known.cell(spec)?.in_vain_of(spec.repeat).last();
+        let why = point.map_or_else(
+            || String::from("the kernel does not say for how long threads waited for the disk"),
+            |point| point.verdict.why().join("; "),
+        );
+        let ms = number(spec.factors.get(DELAY_US)? / 1e3);
+        Some(format!("A try at {ms} ms could not be measured: {why}. "))
+    });
+    told.unwrap_or_default() + "So nothing else was measured; --disk says a delay."
 }
 
 #[cfg(test)]

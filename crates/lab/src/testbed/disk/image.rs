@@ -2,39 +2,69 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::pages::for_each_file;
 use super::run;
 use crate::Failure;
 
 /// Beside the files themselves: tables of inodes, and what is lost to whole blocks.
 const ROOM_BYTES: u64 = 16 << 20;
 const ROOM_OF_FILE_BYTES: u64 = 8 << 10;
+/// What ext4 has of its own, and some to spare.
+const INODES: u64 = 64;
 
 /// The image of a directory, beside it: made where it is not there, and kept. Its files are those
 /// of a site, which do not change.
 pub(in crate::testbed) fn image(of: &Path) -> Result<PathBuf, Failure> {
-    let named = |end: &str| {
-        let mut name = OsString::from(of);
-        name.push(end);
-        PathBuf::from(name)
-    };
-    let (image, begun) = (named(".ext4"), named(".ext4.part"));
-    if image.exists() {
-        return Ok(image);
+    let image = beside(of, ".ext4");
+    if image.exists() { Ok(image) } else { new_image(of) }
+}
+
+/// The same of files that may have changed since there was one: made in any case.
+pub(in crate::testbed) fn new_image(of: &Path) -> Result<PathBuf, Failure> {
+    let image = beside(of, ".ext4");
+    // Others may make theirs at the same time.
+    let begun = beside(of, &format!(".ext4.{}.part", std::process::id()));
+    let renamed = || fs::rename(&begun, &image).map_err(|e| Failure::machine(image.display(), e));
+    let made = make(of, &begun).and_then(|()| renamed());
+    if made.is_err() {
+        let _ = fs::remove_file(&begun);
     }
-    let (mut bytes, mut files) = (0, 0);
-    for_each_file(of, &mut |file| {
-        bytes += file.metadata()?.len();
-        files += 1;
-        Ok(())
-    })?;
+    made.map(|()| image)
+}
+
+fn beside(of: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(of);
+    name.push(end);
+    name.into()
+}
+
+fn make(of: &Path, image: &Path) -> Result<(), Failure> {
+    let (bytes, count) = holds(of).map_err(|error| Failure::machine(of.display(), error))?;
+    let inodes = (count + INODES).to_string();
     // Read only, so that a journal would be for nothing.
-    let flags = ["-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d"];
-    let kilobytes = (bytes + bytes / 16 + files * ROOM_OF_FILE_BYTES + ROOM_BYTES) / 1024;
+    let flags = ["-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-N", &*inodes, "-d"];
+    let kilobytes = (bytes + bytes / 16 + count * ROOM_OF_FILE_BYTES + ROOM_BYTES) / 1024;
     let size = format!("{kilobytes}K");
-    run("mke2fs", &flags, &[of, &begun, Path::new(&size)])?;
-    fs::rename(&begun, &image).map_err(|error| Failure::machine(image.display(), error))?;
-    Ok(image)
+    run("mke2fs", &flags, &[of, image, Path::new(&size)])
+}
+
+/// The bytes of all files in a directory, and how many files and directories there are.
+fn holds(directory: &Path) -> io::Result<(u64, u64)> {
+    let (mut bytes, mut count) = (0, 0);
+    let mut left = vec![directory.to_path_buf()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            // Of a link itself, so that it ends.
+            let metadata = entry.metadata()?;
+            bytes += metadata.len();
+            count += 1;
+            if metadata.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    Ok((bytes, count))
 }
