@@ -174,8 +174,10 @@ impl Bench {
             testbed.prefer_client();
         }
         let site = testbed.slow_disk(&site, &self.executable)?;
-        if spec.layout.memory_bytes.is_some() {
+        if spec.layout.memory_bytes.is_some() || spec.layout.disk.is_some() {
             vitals::count_waits();
+        }
+        if spec.layout.memory_bytes.is_some() {
             // What is in memory already is on nobody's account.
             drop_pages(&site)?;
         }
