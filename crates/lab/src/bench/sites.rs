@@ -98,3 +98,25 @@ fn named(
     let made = workload::make(workload, &settings).map_err(Failure::Operator)?;
     Ok((name.replace(['/', ':'], "-"), made))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::EXPERIMENTS;
+    use crate::known::Known;
+    use crate::setup::Setup;
+
+    /// What each question asks for first: the rest is of the same workloads.
+    #[test]
+    fn all_experiments_ask_for_workloads_that_there_are() {
+        let known = Known::of(&[]);
+        for experiment in EXPERIMENTS {
+            let specs = (experiment.plan)(&Setup::default(), &known).specs;
+            assert!(!specs.is_empty(), "{}", experiment.name);
+            for spec in specs {
+                let made = workload(&spec.load);
+                assert!(made.is_ok(), "{}: {:?}: {:?}", experiment.name, spec.load, made.err());
+            }
+        }
+    }
+}

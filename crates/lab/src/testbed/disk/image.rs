@@ -13,6 +13,10 @@ const ROOM_BYTES: u64 = 16 << 20;
 const ROOM_OF_FILE_BYTES: u64 = 8 << 10;
 /// What ext4 has of its own, and some to spare.
 const INODES: u64 = 64;
+/// mke2fs gives each group of blocks, of which the smallest have 8 MiB, the same number of inodes,
+/// rounded down to a multiple of 8.
+const GROUP_KB: u64 = 8 << 10;
+const LOST_INODES: u64 = 8;
 
 /// The image of a directory, beside it: made where it is not there, and kept. Its files are those
 /// of a site, which do not change.
@@ -42,10 +46,10 @@ fn beside(of: &Path, end: &str) -> PathBuf {
 
 fn make(of: &Path, image: &Path) -> Result<(), Failure> {
     let (bytes, count) = holds(of).map_err(|error| Failure::machine(of.display(), error))?;
-    let inodes = (count + INODES).to_string();
+    let kilobytes = (bytes + bytes / 16 + count * ROOM_OF_FILE_BYTES + ROOM_BYTES) / 1024;
+    let inodes = (count + INODES + kilobytes / GROUP_KB * LOST_INODES).to_string();
     // Read only, so that a journal would be for nothing.
     let flags = ["-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-N", &*inodes, "-d"];
-    let kilobytes = (bytes + bytes / 16 + count * ROOM_OF_FILE_BYTES + ROOM_BYTES) / 1024;
     let size = format!("{kilobytes}K");
     run("mke2fs", &flags, &[of, image, Path::new(&size)])
 }
@@ -67,4 +71,24 @@ fn holds(directory: &Path) -> io::Result<(u64, u64)> {
         }
     }
     Ok((bytes, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever share of them the files need.
+    #[test]
+    fn there_are_inodes_for_all() {
+        for (files, bytes) in [(1_000, 420 << 20), (1_260, 230 << 20), (40, 0)] {
+            let home = tempfile::tempdir().unwrap();
+            let site = home.path().join("site");
+            fs::create_dir(&site).unwrap();
+            // With a hole, so that it takes no time.
+            fs::File::create(site.join("large")).unwrap().set_len(bytes).unwrap();
+            (0..files).for_each(|n| drop(fs::File::create(site.join(n.to_string())).unwrap()));
+            let image = image(&site).unwrap();
+            assert!(fs::metadata(image).unwrap().len() > bytes, "{files} files, {bytes} bytes");
+        }
+    }
 }
