@@ -175,7 +175,7 @@ impl Reading {
             processes: Processes::new(
                 &now.everybody.members(watch, owner),
                 used,
-                now.switches[owner as usize].since(&self.switches[owner as usize]),
+                now.switches[owner as usize].since(&self.switches[owner as usize], elapsed_us),
             ),
             losses: are_two.then(|| now.losses[owner as usize].since(&self.losses[owner as usize])),
         };

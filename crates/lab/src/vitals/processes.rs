@@ -88,15 +88,21 @@ impl Switches {
         Self { by_thread: numbers.collect(), has_waits }
     }
 
-    pub(super) fn since(&self, earlier: &Self) -> ([u64; 3], bool) {
-        let mut sums = [0; 3];
+    pub(super) fn since(&self, earlier: &Self, elapsed_us: u64) -> ([u64; 3], bool) {
+        /// Both counts are rounded.
+        const ROUNDED: u64 = 2;
+        let (mut sums, mut has_waits) = ([0; 3], self.has_waits && earlier.has_waits);
         for (thread, now) in &self.by_thread {
             let then = earlier.by_thread.get(thread).unwrap_or(&[0; 3]);
-            for (sum, (now, then)) in sums.iter_mut().zip(now.iter().zip(then)) {
-                *sum += now.saturating_sub(*then);
+            let [voluntary, involuntary, ticks] =
+                [0, 1, 2].map(|which: usize| now[which].saturating_sub(then[which]));
+            // The kernel now and then takes a wait for as long as the machine is up.
+            has_waits &= ticks <= elapsed_us / TICK_US + ROUNDED;
+            for (sum, more) in sums.iter_mut().zip([voluntary, involuntary, ticks]) {
+                *sum += more;
             }
         }
-        (sums, self.has_waits && earlier.has_waits)
+        (sums, has_waits)
     }
 }
 
@@ -135,8 +141,9 @@ mod tests {
         };
         let before = switches(&[(1, numbers(10, 1, 4)), (2, numbers(20, 2, 5))], true);
         let now = [(1, numbers(15, 3, 9)), (3, numbers(7, 4, 2))];
-        assert_eq!(switches(&now, true).since(&before), ([12, 6, 7], true));
-        assert_eq!(switches(&now, false).since(&before), ([12, 6, 7], false));
+        assert_eq!(switches(&now, true).since(&before, 30_000), ([12, 6, 7], true));
+        assert_eq!(switches(&now, false).since(&before, 30_000), ([12, 6, 7], false));
+        assert!(!switches(&now, true).since(&before, 29_999).1, "longer than it may have been");
         assert_eq!(parse("Name:\tx\n", "1 (x) S 1"), None);
         let told = |has_waits| Processes::new(&[], Used::default(), ([0, 0, 7], has_waits));
         assert_eq!(told(true).disk_waits_us, Some(70_000));

@@ -41,6 +41,8 @@ struct Side {
     salt: u32,
     /// Connections that were taken since the last look and that had waited until then.
     brought: u32,
+    /// The last round has brought nobody: it was for something else.
+    is_idle: bool,
     /// A phase since the last look has left nobody waiting.
     emptied: bool,
     /// It can be told to admit a share.
@@ -85,11 +87,15 @@ impl Intake {
     pub(crate) fn brought(&mut self, worker: &Worker<'_>, place: usize, n: u32, emptied: bool) {
         self.took(worker, place, n, emptied);
         self.sides[place].brought += n;
+        self.sides[place].is_idle = n == 0;
     }
 
     /// Looks where no phase does, because nobody can be taken.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
-        (0..self.sides.len()).for_each(|place| self.look(worker, place, now));
+        for place in 0..self.sides.len() {
+            self.sides[place].is_idle = false;
+            self.look(worker, place, now);
+        }
     }
 
     /// Whether the listening socket at that place may bring whoever comes, without being asked.
@@ -107,7 +113,8 @@ impl Intake {
             return;
         }
         side.looked = now;
-        let Some(claim) = admissions.claim(place, worker.number, now) else { return };
+        let claim = admissions.claim(place, worker.number, now, !side.is_idle);
+        let Some(claim) = claim else { return };
         if claim == Claim::TakesOver || side.lifted != admissions.lifted(place) {
             // What another has set, and for which setting of the knobs, is not known.
             *side = Side { looked: now, applied: None, ..Side::new(server, place, now) };
@@ -159,6 +166,7 @@ impl Side {
             lifted: server.admissions.lifted(place),
             salt: random.hash_one(place) as u32,
             brought: 0,
+            is_idle: false,
             emptied: false,
             filters: true,
             begins: Some(Record::Begins { now, bounds, share, told }),

@@ -90,11 +90,19 @@ impl Admissions {
         self.word(place, Word::Accepted).load(Relaxed)
     }
 
-    /// Whether that worker is the one to look at the queue now, and whether it was before.
-    pub(crate) fn claim(&self, place: usize, worker: usize, now: Instant) -> Option<Claim> {
+    /// Whether that worker is the one to look at the queue now, and whether it was before. It takes
+    /// over only where somebody `comes` to it: idle workers that look by the clock would take over
+    /// from each other for ever, and none would see enough to conclude anything.
+    pub(crate) fn claim(
+        &self,
+        place: usize,
+        worker: usize,
+        now: Instant,
+        comes: bool,
+    ) -> Option<Claim> {
         let (looked, me) = (self.word(place, Word::Looked), worker as u64 + 1);
         let before = looked.load(Acquire);
-        let is_free = now - looked_at(before) > LOOKER_FOR;
+        let is_free = comes && now - looked_at(before) > LOOKER_FOR;
         let goes_on = before & LOOKER_MASK == me;
         let claims = goes_on || is_free;
         let after = now.ns & !LOOKER_MASK | me;
@@ -222,10 +230,24 @@ mod tests {
         for (what, looks) in rows {
             let admissions = admissions();
             for (at, worker, expected) in *looks {
-                let claim = admissions.claim(PLACE, *worker, Instant::from_ms(*at));
+                let claim = admissions.claim(PLACE, *worker, Instant::from_ms(*at), true);
                 assert_eq!(claim, *expected, "{what}: worker {worker} at {at}");
             }
         }
+    }
+
+    #[test]
+    fn who_has_looked_goes_on_and_the_idle_do_not_take_over() {
+        let admissions = admissions();
+        let claim =
+            |at, worker, comes| admissions.claim(PLACE, worker, Instant::from_ms(at), comes);
+        assert_eq!(claim(1000, 0, true), Some(Claim::TakesOver));
+        // Each looks once a second, half a second apart.
+        for second in 1..5 {
+            assert_eq!(claim(1000 * second + 500, 1, false), None);
+            assert_eq!(claim(1000 * second + 1000, 0, false), Some(Claim::GoesOn));
+        }
+        assert_eq!(claim(5500, 1, true), Some(Claim::TakesOver));
     }
 
     /// Whoever they are; among them is the one that has looked before.
@@ -241,7 +263,7 @@ mod tests {
                 while come.load(Acquire) < WORKERS * round as usize {
                     thread::yield_now();
                 }
-                admissions.claim(PLACE, worker, Instant::from_ms(1000 * round)).is_some()
+                admissions.claim(PLACE, worker, Instant::from_ms(1000 * round), true).is_some()
             };
             (1..=ROUNDS).map(claims).collect::<Vec<_>>()
         };
@@ -269,7 +291,7 @@ mod tests {
         ];
         for row @ (is_flood, decided, now, expected) in rows {
             let admissions = admissions();
-            admissions.claim(PLACE, 0, Instant::from_ms(decided)).expect("the first");
+            admissions.claim(PLACE, 0, Instant::from_ms(decided), true).expect("the first");
             admissions.decided(PLACE, HALF, &told(is_flood));
             let is_stale = |place| admissions.is_stale(place, Instant::from_ms(now));
             let stale: Vec<bool> = (0..PLACES).map(is_stale).collect();
@@ -284,7 +306,7 @@ mod tests {
         let calm = admissions.of(PLACE);
         assert_eq!((calm.share, calm.floods, calm.lifted), (1.0, 0, 0));
         for n in 1..4 {
-            admissions.claim(PLACE, 0, now).expect("it goes on");
+            admissions.claim(PLACE, 0, now, true).expect("it goes on");
             admissions.decided(PLACE, HALF, &told(true));
             // Once for each flood, however often it is renewed.
             admissions.decided(PLACE, HALF, &told(true));
