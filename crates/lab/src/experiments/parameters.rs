@@ -69,8 +69,8 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     Plan { specs: (0..setup.repeats(5)).flat_map(again).collect(), later_s: 0.0 }
 }
 
-/// The server is to be asked without a pause, and one processor of clients cannot do that to a whole
-/// one; what a reply costs is the same.
+/// The server is to be asked without a pause, and one processor of clients cannot do that to a
+/// whole one; what a reply costs is the same.
 const QUOTA_PERCENT: u32 = 50;
 
 /// A case of a subject; knobs that it does not take are left as they are.

@@ -30,8 +30,9 @@ pub struct Processes {
     /// hundredth of a second for each. `None`: it was not counted (delay accounting).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_waits_us: Option<u64>,
-    /// Memory at the end; what several share is counted to each by its part (PSS). `None`: no right
-    /// to know it of all.
+    /// Memory at the end, without files that are mapped: of the program itself each has a smaller
+    /// part the more run it, the lab among them. What several share is counted to each by its part
+    /// (PSS). `None`: no right to know it of all.
     pub pss_bytes: Option<u64>,
 }
 
@@ -59,7 +60,7 @@ impl Processes {
         let threads = pids.iter().map(|pid| threads(*pid).len() as u64).sum();
         let pss = pids.iter().map(|pid| {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-            columns::line(&text, "Pss")
+            Some(columns::line(&text, "Pss_Anon")? + columns::line(&text, "Pss_Shmem")?)
         });
         let ([voluntary_switches, involuntary_switches, ticks], has_waits) = since;
         Self {
