@@ -140,7 +140,7 @@ fn flags_win() {
     let path = folder.write("weir.toml", "threads = 4\nroot = \"site\"");
     let flags = Flags { architecture: Some("mt"), root: Some(Path::new("/srv")) };
     let settings = folder.read(&path, flags).expect("good");
-    assert_eq!((settings.threads, settings.root), (4, PathBuf::from("/srv")));
+    assert_eq!((settings.threads, settings.root), (Some(4), PathBuf::from("/srv")));
     let flags = Flags { architecture: Some("amped"), root: None };
     let told = folder.read(&path, flags).map(|_| ());
     let expected = "weir.toml:1:1: threads: amped does not take it (mt would); leave it out";

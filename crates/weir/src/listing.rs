@@ -36,9 +36,8 @@ fn row(row: &Architecture) -> Value {
         "stalls": row.stalls.name(),
         "requests": row.requests.name(),
         "workers": row.workers,
-        "descriptors": row.descriptors.name(),
-        "cache": row.cache.name(),
-        "connection_per_thread": row.connection_per_thread,
+        "holder": row.holder.name(),
+        "threads": row.threads,
         "knobs": own.map(|knob| knob.name).collect::<Vec<_>>(),
         "accept_limit": match row.accept_limit {
             ACCEPT_INF => json!("inf"),

@@ -109,7 +109,7 @@ fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _:
     let named = |name: &str| -> usize {
         threads(workers[0]).iter().filter(|(_, this)| this.as_str() == name).count()
     };
-    if combination.row["connection_per_thread"] == true {
+    if combination.row["holder"] == "thread" {
         assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
         assert!(named("weir-thread") >= 2, "{combination}");
         assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");

@@ -6,7 +6,7 @@ mod proactor;
 mod sped;
 
 use crate::rings::completions;
-pub use crate::shared::architecture::{Requests, Row, Sharing, Stalls};
+pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
 use crate::shared::performer::Performer;
 pub use crate::shared::server::Architecture;
 use crate::shared::server::Run;
@@ -58,10 +58,10 @@ pub const ARCHITECTURES: &[Architecture] = &[
         stalls: Stalls::OneOfN,
         requests: Requests::InTurn,
         workers: 1,
-        descriptors: Sharing::Threads,
-        cache: Sharing::Threads,
+        holder: Holder::Thread,
+        // An idle keep-alive connection holds one.
+        threads: 1024,
         polls: false,
-        connection_per_thread: true,
         knobs: &["threads", "threads-min", "cache-locks", "sendfile"],
         accept_limit: 1,
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
@@ -107,10 +107,9 @@ const LOOP: Architecture = Architecture {
     stalls: Stalls::All,
     requests: Requests::InTurn,
     workers: 1,
-    descriptors: Sharing::Loop,
-    cache: Sharing::Loop,
+    holder: Holder::Loop,
+    threads: 1,
     polls: true,
-    connection_per_thread: false,
     knobs: &[],
     accept_limit: ACCEPT_INF,
     sendfile: &[Sendfile::Nonblocking, Sendfile::Off],

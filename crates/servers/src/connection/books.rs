@@ -266,7 +266,7 @@ impl<'s> Books<'s> {
         let second = self.now.date.seconds;
         let blocked = self.disk.told(second);
         self.tally.add(Counter::Blocked, blocked.as_nanos() as u64);
-        self.tally.publish(&self.server.counters, self.worker.number);
+        self.tally.publish(&self.server.counters, self.worker.row);
         self.server.counters.count_switches(second);
     }
 

@@ -1,7 +1,7 @@
 //! The intake: how many connections an accept phase takes, and who of those that knock is admitted.
 //!
-//! Every accept verb asks [`Intake::quota`] and tells [`Intake::took`] what it took. Of all workers
-//! that share a listening socket one looks at its queue and decides for all
+//! Every accept verb asks [`Intake::quota`] and tells [`Intake::took`] what it took. Of all loops
+//! that share a listening socket, of whichever worker, one looks at its queue and decides for all
 //! ([`control::admission`]). None takes more in a phase than it can soon work on
 //! ([`control::phase`]), and the rest waits in the kernel, where the wait is seen (Brecht04 8).
 
@@ -113,7 +113,7 @@ impl Intake {
             return;
         }
         side.looked = now;
-        let claim = admissions.claim(place, worker.number, now, !side.is_idle);
+        let claim = admissions.claim(place, worker.row, now, !side.is_idle);
         let Some(claim) = claim else { return };
         if claim == Claim::TakesOver || side.lifted != admissions.lifted(place) {
             // What another has set, and for which setting of the knobs, is not known.
@@ -131,12 +131,12 @@ impl Intake {
                 emptied: mem::take(&mut side.emptied),
                 accepted,
                 refused: queue.drops,
-                could: self.phase.could().saturating_mul(server.counters.workers() as u32),
+                could: self.phase.could().saturating_mul(server.counters.rows() as u32),
             };
             side.admission.observe(now, &seen);
         }
         if let Some(log) = &server.admission_log {
-            let of = format!("{}.{place}", worker.number);
+            let of = format!("{}.{place}", worker.row);
             side.tell((now, bounds, seen), |record| log.write(format!("{of} {record}")));
         }
         let told = side.admission.told();
@@ -202,7 +202,7 @@ impl Side {
 }
 
 fn work(worker: &Worker<'_>) -> Work {
-    let of = |counter| worker.server.counters.of(worker.number, counter);
+    let of = |counter| worker.server.counters.in_row(worker.row, counter);
     Work {
         accepted: of(Counter::Accepted),
         accept_ns: of(Counter::AcceptNs),

@@ -355,7 +355,7 @@ impl<'s> Loop<'s> {
     }
 
     fn has_room_beside(&self) -> bool {
-        self.books.server.has_room_beside(self.books.worker.number)
+        self.books.server.has_room_beside(self.books.worker.row)
     }
 
     fn close(&mut self, token: u64) {

@@ -10,6 +10,8 @@ use control::admission::{ALL, Setting, Share, Told};
 use measure::{Duration, Instant};
 use os::SharedWords;
 
+use crate::shared::architecture::LOOPS_MAX;
+
 /// The worker that has looked last looks again; after so long without one, whoever comes.
 const LOOKER_FOR: Duration = Duration::from_millis(200);
 /// What nobody has renewed for so long is lifted: a worker that has died or stands still would
@@ -40,11 +42,12 @@ enum Word {
     WaitNs,
 }
 
-/// More than there are workers; of the time so much is not told.
+/// More than there are workers with their loops; of the time so much is not told.
 const LOOKER_MASK: u64 = (1 << 11) - 1;
 /// Words of a cache line.
 const LINE: isize = 8;
 const ROW: usize = 3 * LINE as usize;
+const _: () = assert!((LOOPS_MAX as u64) < LOOKER_MASK);
 const _: () = assert!((Word::WaitNs as usize) < ROW);
 
 /// Who looks at a queue.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::choice::choice;
 use super::performer::Performer;
-use super::settings::Sendfile;
+use super::settings::{Sendfile, Settings};
 
 /// What is known of an architecture, and what runs it.
 pub struct Row<R> {
@@ -30,14 +30,13 @@ pub struct Row<R> {
     pub requests: Requests,
     /// Workers where the operator does not say.
     pub workers: u32,
-    /// Who shares one table of descriptors.
-    pub descriptors: Sharing,
-    /// Who shares one cache of answers.
-    pub cache: Sharing,
+    /// Who holds connections.
+    pub holder: Holder,
+    /// Such ones of a worker where the operator does not say; together they have one table of
+    /// descriptors and one cache of answers.
+    pub threads: u32,
     /// Whether it has a getevents phase, so that it takes `--poller`.
     pub polls: bool,
-    /// Whether each connection held takes a thread.
-    pub connection_per_thread: bool,
     /// Knobs that it takes beside those of all.
     pub knobs: &'static [&'static str],
     /// Connections taken consecutively where the operator does not say: a loop takes all that wait,
@@ -57,10 +56,31 @@ pub struct Row<R> {
     pub run: R,
 }
 
+/// Loops of all workers together: as many as there may be workers of one.
+pub const LOOPS_MAX: u32 = 1024;
+
+impl<R> Row<R> {
+    /// Threads of a worker that hold connections.
+    #[must_use]
+    pub fn threads(&self, settings: &Settings) -> u32 {
+        let said = settings.threads.filter(|_| self.knobs.contains(&"threads"));
+        said.unwrap_or(self.threads)
+    }
+
+    /// Loops of a worker, or what stands in the place of one.
+    #[must_use]
+    pub fn loops(&self, settings: &Settings) -> u32 {
+        match self.holder {
+            Holder::Loop => self.threads(settings),
+            Holder::Thread => 1,
+        }
+    }
+}
+
 choice! {
     /// Who waits when a disk does.
     pub enum Stalls {
-        /// Everybody whom the worker serves.
+        /// Everybody whom the loop serves: of several loops it is one.
         All = "all",
         /// One of as many as there are threads.
         OneOfN = "one of N",
@@ -80,11 +100,11 @@ choice! {
 }
 
 choice! {
-    /// By whom something is shared.
-    pub enum Sharing {
-        /// The one loop of a worker.
+    /// Who holds connections.
+    pub enum Holder {
+        /// A loop, which has a thread to itself: as many as it may.
         Loop = "loop",
-        /// The threads of a worker.
-        Threads = "threads",
+        /// A thread: one.
+        Thread = "thread",
     }
 }

@@ -64,15 +64,20 @@ counters! {
     Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }
 
-/// Words of a worker: its counters, and behind them whether it is ready.
-const ROW: usize = COUNTERS.len() + 1;
+/// Words of a row: its counters, and behind them whether it is ready. Whole cache lines, because
+/// each row is written by another thread.
+const ROW: usize = (COUNTERS.len() + 1).next_multiple_of(LINE);
 const READY: usize = COUNTERS.len();
+/// Words of a cache line.
+const LINE: usize = 8;
 
-/// The shared words: one row for each worker.
+/// The shared words: one row for each loop of a worker, and for all threads of one that has none.
 #[derive(Clone)]
 pub struct Counters {
     words: Arc<SharedWords>,
     own: Arc<Own>,
+    /// Of each worker.
+    loops: usize,
 }
 
 /// What a process knows of itself: after a fork each has its own.
@@ -86,19 +91,46 @@ struct Own {
 }
 
 impl Counters {
-    /// Rows for `workers` workers.
+    /// A row for each of so many workers.
     ///
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(workers: usize) -> io::Result<Self> {
-        let words = Arc::new(SharedWords::new(workers.max(1) * ROW)?);
-        Ok(Self { words, own: Arc::default() })
+        Self::of_loops(workers, 1)
     }
 
-    /// How many workers have a row.
+    /// The same where each of them runs so many loops.
+    ///
+    /// # Errors
+    /// The machine has no memory to share.
+    pub fn of_loops(workers: usize, loops: usize) -> io::Result<Self> {
+        let loops = loops.max(1);
+        let words = Arc::new(SharedWords::new(workers.max(1) * loops * ROW)?);
+        Ok(Self { words, own: Arc::default(), loops })
+    }
+
+    /// How many workers there are.
     #[must_use]
     pub fn workers(&self) -> usize {
+        self.rows() / self.loops
+    }
+
+    /// How many loops each of them runs.
+    #[must_use]
+    pub const fn loops(&self) -> usize {
+        self.loops
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn rows(&self) -> usize {
         self.words.len() / ROW
+    }
+
+    /// The row of a worker's loop, which is counted from 0.
+    #[must_use]
+    pub const fn row_of(&self, worker: usize, nth: usize) -> usize {
+        worker * self.loops + nth
     }
 
     /// A counter of one worker.
@@ -107,7 +139,16 @@ impl Counters {
     /// There is no such worker.
     #[must_use]
     pub fn of(&self, worker: usize, counter: Counter) -> u64 {
-        self.row(worker)[counter as usize].load(Relaxed)
+        self.rows_of(worker).map(|row| row[counter as usize].load(Relaxed)).sum()
+    }
+
+    /// A counter of one row.
+    ///
+    /// # Panics
+    /// There is no such row.
+    #[must_use]
+    pub fn in_row(&self, row: usize, counter: Counter) -> u64 {
+        self.row(row)[counter as usize].load(Relaxed)
     }
 
     /// The sum of a counter over all workers.
@@ -141,9 +182,8 @@ impl Counters {
     /// This process is a worker that is ready to serve.
     pub fn started(&self, worker: usize) {
         self.own.worker.store(worker, Relaxed);
-        let row = self.row(worker);
-        row[Counter::Started as usize].fetch_add(1, Relaxed);
-        row[READY].store(1, Relaxed);
+        self.own_row()[Counter::Started as usize].fetch_add(1, Relaxed);
+        self.rows_of(worker).for_each(|row| row[READY].store(1, Relaxed));
     }
 
     /// Whether a worker serves: it was ready, and has not ended since.
@@ -152,7 +192,16 @@ impl Counters {
     /// There is no such worker.
     #[must_use]
     pub fn is_ready(&self, worker: usize) -> bool {
-        self.row(worker)[READY].load(Relaxed) != 0
+        self.serves(self.row_of(worker, 0))
+    }
+
+    /// The same of whoever counts in that row.
+    ///
+    /// # Panics
+    /// There is no such row.
+    #[must_use]
+    pub fn serves(&self, row: usize) -> bool {
+        self.row(row)[READY].load(Relaxed) != 0
     }
 
     /// Adds all rows to what others have counted.
@@ -164,35 +213,43 @@ impl Counters {
         }
     }
 
-    /// How many connections a worker holds, by what it has published.
+    /// How many connections whoever counts in that row holds, by what it has published.
     ///
     /// # Panics
-    /// There is no such worker.
+    /// There is no such row.
     #[must_use]
-    pub fn open(&self, worker: usize) -> u64 {
-        self.of(worker, Counter::Accepted).saturating_sub(self.of(worker, Counter::Closed))
+    pub fn open(&self, row: usize) -> u64 {
+        self.in_row(row, Counter::Accepted).saturating_sub(self.in_row(row, Counter::Closed))
     }
 
     /// Whether a worker has ever been ready.
     #[must_use]
     pub fn has_started(&self, worker: usize) -> bool {
-        self.row(worker)[Counter::Started as usize].load(Relaxed) > 0
+        self.of(worker, Counter::Started) > 0
     }
 
     /// A worker has ended: its connections are closed. Returns how many they were.
     pub fn ended(&self, worker: usize) -> u64 {
-        let row = self.row(worker);
-        row[READY].store(0, Relaxed);
-        let accepted = row[Counter::Accepted as usize].load(Relaxed);
-        accepted.saturating_sub(row[Counter::Closed as usize].swap(accepted, Relaxed))
+        let end = |row: &[AtomicU64]| {
+            row[READY].store(0, Relaxed);
+            let accepted = row[Counter::Accepted as usize].load(Relaxed);
+            accepted.saturating_sub(row[Counter::Closed as usize].swap(accepted, Relaxed))
+        };
+        self.rows_of(worker).map(end).sum()
     }
 
+    /// Where is counted what no loop counts for itself: the first row of this process's worker.
     fn own_row(&self) -> &[AtomicU64] {
-        self.row(self.own.worker.load(Relaxed))
+        self.row(self.row_of(self.own.worker.load(Relaxed), 0))
     }
 
-    fn row(&self, worker: usize) -> &[AtomicU64] {
-        &self.words[worker * ROW..][..ROW]
+    fn rows_of(&self, worker: usize) -> impl Iterator<Item = &[AtomicU64]> {
+        let (words, row) = (self.loops * ROW, self.row_of(worker, 0));
+        self.words[row * ROW..][..words].chunks_exact(ROW)
+    }
+
+    fn row(&self, row: usize) -> &[AtomicU64] {
+        &self.words[row * ROW..][..ROW]
     }
 }
 
@@ -249,9 +306,9 @@ impl Tally {
         }
     }
 
-    /// Adds all to a worker's row and starts anew.
-    pub fn publish(&mut self, counters: &Counters, worker: usize) {
-        let row = counters.row(worker);
+    /// Adds all to a row and starts anew.
+    pub fn publish(&mut self, counters: &Counters, row: usize) {
+        let row = counters.row(row);
         for (count, word) in self.counts.iter_mut().zip(row) {
             if *count > 0 {
                 word.fetch_add(*count, Relaxed);

@@ -115,7 +115,7 @@ impl ErrorLog {
             let row = match by {
                 // It has none of its own.
                 By::Supervisor => 0,
-                By::Worker(n) => n,
+                By::Worker(n) => self.counters.row_of(n, 0),
             };
             let mut tally = Tally::default();
             tally.add(Counter::LogDrops, 1);

@@ -1,6 +1,6 @@
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Lookup, Miss, Now, Shared, Status};
 use os::queue_drops::QueueDrops;
@@ -11,7 +11,7 @@ use site::{Opening, Site};
 
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
-use crate::shared::architecture::Row;
+use crate::shared::architecture::{Holder, Row};
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
@@ -53,7 +53,7 @@ pub struct Server {
     pub counters: Counters,
     /// From the supervisor to its workers.
     pub orders: Orders,
-    /// Open connections a worker holds at most.
+    /// Open connections that each loop holds at most, or all threads of a worker that has none.
     pub connections_max: usize,
     /// What may be changed while workers serve.
     pub dials: Dials,
@@ -85,11 +85,12 @@ impl Server {
         all.cycle().skip(n % self.listeners.len()).take(self.listeners.len())
     }
 
-    /// Whether another worker than this one serves and has room: then nobody goes for a newcomer.
-    pub(crate) fn has_room_beside(&self, worker: usize) -> bool {
+    /// Whether another than who counts in that row serves and has room: then nobody goes for a
+    /// newcomer.
+    pub(crate) fn has_room_beside(&self, row: usize) -> bool {
         let counters = &self.counters;
-        let has_room = |n| counters.is_ready(n) && counters.open(n) < self.connections_max as u64;
-        (0..counters.workers()).any(|n| n != worker && has_room(n))
+        let has_room = |n| counters.serves(n) && counters.open(n) < self.connections_max as u64;
+        (0..counters.rows()).any(|n| n != row && has_room(n))
     }
 
     /// What a worker needs of its parent's descriptors.
@@ -159,11 +160,10 @@ impl Server {
 
     /// Requests of a worker that may wait to hear whether who asks is let in.
     fn askers_max(&self) -> usize {
-        if self.architecture.connection_per_thread {
+        match self.architecture.holder {
             // A thread each, and the others are to serve.
-            (self.connections_max / 2).max(1)
-        } else {
-            self.connections_max * LOADS_MAX
+            Holder::Thread => (self.connections_max / 2).max(1),
+            Holder::Loop => self.connections_max * self.counters.loops() * LOADS_MAX,
         }
     }
 
@@ -187,23 +187,28 @@ impl Server {
     }
 }
 
-/// One process of those that run an architecture.
+/// One process of those that run an architecture, as one of its loops has it.
 pub struct Worker<'s> {
     /// What it shares with all others.
     pub(crate) server: &'s Server,
-    /// Which of them it is: its row in the counters, its order.
+    /// Which of them it is: its order, its name in logs.
     pub(crate) number: usize,
+    /// Where the loop counts.
+    pub(crate) row: usize,
     pub(crate) order: Order<'s>,
-    /// Of the thread in which it begins.
+    /// Of the thread in which the loop runs.
     pub(crate) schedule: Schedule,
     /// There if lines are wanted; each loop and each thread has an end of its own.
     pub(crate) log: Option<AccessLog>,
     /// There where a rule asks for passwords.
     pub(crate) verifiers: Option<Verifiers>,
+    /// There where it has several loops, which begin together.
+    begin: Option<Arc<Barrier>>,
 }
 
 impl<'s> Worker<'s> {
-    /// In the process itself, before it serves. `schedule`: that of the calling thread.
+    /// In the process itself, before it serves, for its first loop. `schedule`: that of the calling
+    /// thread.
     ///
     /// # Errors
     /// No thread can be made for its log, or no descriptor is left.
@@ -221,21 +226,46 @@ impl<'s> Worker<'s> {
         let asks = settings.rules.ask_for_passwords();
         let verifiers =
             asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
-        Ok(Self { server, number, order, schedule, log, verifiers })
+        let (row, loops) = (counters.row_of(number, 0), counters.loops());
+        let begin = (loops > 1).then(|| Arc::new(Barrier::new(loops)));
+        Ok(Self { server, number, row, order, schedule, log, verifiers, begin })
+    }
+
+    /// The same for another of its loops, which is counted from 0 and brings a schedule of its own.
+    pub(crate) fn beside(&self, nth: usize) -> Self {
+        let Self { server, number, order, .. } = *self;
+        Self {
+            server,
+            number,
+            row: server.counters.row_of(number, nth),
+            order,
+            schedule: Schedule::none(),
+            log: self.log.clone(),
+            verifiers: self.verifiers.as_ref().map(|verifiers| verifiers.of_loop(nth)),
+            begin: self.begin.clone(),
+        }
     }
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
         let order = server.orders.of_supervisor();
         let schedule = Schedule::none();
-        Self { server, number: 0, order, schedule, log: None, verifiers: None }
+        let (log, verifiers, begin) = (None, None, None);
+        Self { server, number: 0, row: 0, order, schedule, log, verifiers, begin }
     }
 
-    /// All of it is ready to serve.
+    /// The loop is ready to serve, and waits until all are.
     pub(crate) fn ready(&self) {
-        self.server.counters.started(self.number);
-        let text = format!("serves as process {}", os::process::id());
-        self.server.errors.write(Level::Info, By::Worker(self.number), &text);
+        let Self { server, number, begin, .. } = self;
+        if begin.as_ref().is_none_or(|begin| begin.wait().is_leader()) {
+            server.counters.started(*number);
+            let text = format!("serves as process {}", os::process::id());
+            server.errors.write(Level::Info, By::Worker(*number), &text);
+        }
+        // Whoever has an answer may rely on it that the supervisor knows of the worker.
+        if let Some(begin) = begin {
+            let _ = begin.wait();
+        }
     }
 
     /// Becomes readable with the order to end.

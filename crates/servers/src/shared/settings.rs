@@ -53,8 +53,8 @@ pub struct Settings {
     pub processes: u32,
     /// How long a worker that has died waits at most to be started again.
     pub restart_wait_max: Duration,
-    /// Threads that serve at most.
-    pub threads: u32,
+    /// Loops of a worker, or threads that serve at most. None: the architecture's own.
+    pub threads: Option<u32>,
     /// Threads that are kept ready.
     pub threads_min: u32,
     /// Helpers for what may touch the disk.
@@ -298,7 +298,7 @@ impl Default for Settings {
             defer_accept_s: 0,
             processes: 1,
             restart_wait_max: Duration::from_secs(2),
-            threads: 1024,
+            threads: None,
             threads_min: 16,
             helpers: 4,
             helper_queue: 4096,

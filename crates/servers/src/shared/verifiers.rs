@@ -34,12 +34,19 @@ const STACK_BYTES: usize = 256 << 10;
 /// connection, whose guesses would cost nothing. It is nobody's (RFC 1122 section 3.2.1.3).
 const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// Those of a worker.
+/// Those of a worker, as one of its loops has them.
 pub(crate) struct Verifiers {
-    desk: Arc<Desk>,
+    office: Arc<Office>,
+    /// Where its verdicts lie.
+    of_loop: usize,
     askers_max: usize,
     /// After which time an address that has failed too often may fail once more.
     retry_after_s: u32,
+}
+
+/// All who may ask: the threads end when the last of them has gone.
+struct Office {
+    desk: Arc<Desk>,
 }
 
 /// Where those who ask and the threads meet.
@@ -48,8 +55,8 @@ struct Desk {
     cases: Mutex<Cases>,
     /// A case has come, or no more will.
     more: Condvar,
-    /// A loop has a verdict.
-    wake: Arc<Wake>,
+    /// That loop has a verdict.
+    wakes: Vec<Arc<Wake>>,
     counters: Counters,
 }
 
@@ -61,8 +68,8 @@ struct Cases {
     begun: Vec<Case>,
     /// Of all cases.
     askers: usize,
-    /// What loops have not taken.
-    verdicts: Vec<Verdict>,
+    /// What each loop has not taken.
+    verdicts: Vec<Vec<Verdict>>,
     /// Failures, and cases at the same time, of addresses; nothing: nobody counts them.
     addresses: Option<Quotas>,
     threads: usize,
@@ -81,8 +88,8 @@ struct Case {
 
 /// Who waits, and how.
 enum Asker {
-    /// A connection of a loop, which will take its verdict.
-    Loop { token: u64, tag: Tag, lookup: Lookup },
+    /// A connection of that loop, which will take its verdict.
+    Loop { of_loop: usize, token: u64, tag: Tag, lookup: Lookup },
     /// A thread, which does nothing else meanwhile.
     Thread(SyncSender<bool>),
 }
@@ -119,16 +126,25 @@ impl Verifiers {
     ) -> io::Result<Self> {
         let addresses =
             (failures_per_min > 0).then(|| Quotas::per_minute(OF_ADDRESS_MAX, failures_per_min));
-        let cases = Mutex::new(Cases { addresses, ..Cases::default() });
-        let (wake, counters) = (Arc::new(Wake::new()?), counters.clone());
-        let desk = Arc::new(Desk { cases, more: Condvar::new(), wake, counters });
+        let loops = 0..counters.loops();
+        let verdicts = loops.clone().map(|_| Vec::new()).collect();
+        let cases = Mutex::new(Cases { addresses, verdicts, ..Cases::default() });
+        let wakes = loops.map(|_| Wake::new().map(Arc::new)).collect::<io::Result<_>>()?;
+        let (more, counters) = (Condvar::new(), counters.clone());
+        let office = Arc::new(Office { desk: Arc::new(Desk { cases, more, wakes, counters }) });
         let retry_after_s = 60_u32.div_ceil(failures_per_min.max(1));
-        Ok(Self { desk, askers_max, retry_after_s })
+        Ok(Self { office, of_loop: 0, askers_max, retry_after_s })
     }
 
-    /// Becomes readable when a loop has a verdict.
+    /// The same as another loop has them.
+    pub(crate) fn of_loop(&self, nth: usize) -> Self {
+        let Self { askers_max, retry_after_s, .. } = *self;
+        Self { office: Arc::clone(&self.office), of_loop: nth, askers_max, retry_after_s }
+    }
+
+    /// Becomes readable when the loop has a verdict.
     pub(crate) fn wake(&self) -> &Arc<Wake> {
-        &self.desk.wake
+        &self.office.desk.wakes[self.of_loop]
     }
 
     /// For a connection of a loop: a verdict will follow.
@@ -142,7 +158,7 @@ impl Verifiers {
         at: Instant,
         (token, tag, lookup): (u64, Tag, Lookup),
     ) -> Result<(), Refusal> {
-        self.queue(of, from, at, Asker::Loop { token, tag, lookup })
+        self.queue(of, from, at, Asker::Loop { of_loop: self.of_loop, token, tag, lookup })
     }
 
     /// For a thread: waits for the verdict.
@@ -160,11 +176,11 @@ impl Verifiers {
         verdict.recv().map_err(|_| Refusal::Full)
     }
 
-    /// What has fallen for connections of loops.
+    /// What has fallen for connections of the loop.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         // First, so that what comes in between is told of again.
-        self.desk.wake.clear();
-        mem::take(&mut self.desk.locked().verdicts)
+        self.wake().clear();
+        mem::take(&mut self.office.desk.locked().verdicts[self.of_loop])
     }
 
     fn queue(
@@ -174,11 +190,12 @@ impl Verifiers {
         at: Instant,
         asker: Asker,
     ) -> Result<(), Refusal> {
-        let mut cases = self.desk.locked();
+        let desk = &self.office.desk;
+        let mut cases = desk.locked();
         let is_new = cases.same(&of).is_none();
         if is_new && let Some(lets_in) = of.known(at) {
             // It fell after this one was looked up, and before the cases were locked.
-            self.desk.tell(&mut cases, asker, lets_in);
+            desk.tell(&mut cases, asker, lets_in);
             return Ok(());
         }
         if cases.askers >= self.askers_max || (is_new && cases.waiting.len() >= WAITING_MAX) {
@@ -191,7 +208,7 @@ impl Verifiers {
             self.see_to_threads(&mut cases).map_err(Refusal::NoThread)?;
             self.admit(&mut cases, from, at)?;
             cases.waiting.push_back(Case { of: Arc::new(of), from, askers: vec![asker] });
-            self.desk.more.notify_one();
+            desk.more.notify_one();
         }
         cases.askers += 1;
         Ok(())
@@ -216,7 +233,7 @@ impl Verifiers {
         if cases.idle > cases.waiting.len() || cases.threads >= THREADS_MAX {
             return Ok(());
         }
-        let desk = Arc::clone(&self.desk);
+        let desk = Arc::clone(&self.office.desk);
         let thread = Builder::new().name(String::from("weir-verifier")).stack_size(STACK_BYTES);
         match thread.spawn(move || desk.verify_all()) {
             Ok(_) => cases.threads += 1,
@@ -272,10 +289,11 @@ impl Desk {
 
     fn tell(&self, cases: &mut Cases, asker: Asker, lets_in: bool) {
         match asker {
-            Asker::Loop { token, tag, lookup } => {
-                cases.verdicts.push(Verdict { token, tag, lookup, lets_in });
-                if let [_] = *cases.verdicts {
-                    self.wake.wake();
+            Asker::Loop { of_loop, token, tag, lookup } => {
+                let verdicts = &mut cases.verdicts[of_loop];
+                verdicts.push(Verdict { token, tag, lookup, lets_in });
+                if let [_] = verdicts[..] {
+                    self.wakes[of_loop].wake();
                 }
             }
             // It has room for one, and waits.
@@ -297,7 +315,7 @@ impl Cases {
     }
 }
 
-impl Drop for Verifiers {
+impl Drop for Office {
     fn drop(&mut self) {
         self.desk.locked().is_closed = true;
         self.desk.more.notify_all();
@@ -335,7 +353,7 @@ mod tests {
     fn verifiers(failures: u32, askers_max: usize) -> Verifiers {
         let counters = Counters::new(1).expect("memory");
         let verifiers = Verifiers::new(failures, askers_max, &counters).expect("a wake");
-        verifiers.desk.locked().threads = THREADS_MAX;
+        verifiers.office.desk.locked().threads = THREADS_MAX;
         verifiers
     }
 
@@ -354,8 +372,8 @@ mod tests {
     }
 
     fn verify(verifiers: &Verifiers) -> Vec<Verdict> {
-        let of = verifiers.desk.begin().expect("a case");
-        verifiers.desk.end(&of, of.verify());
+        let of = verifiers.office.desk.begin().expect("a case");
+        verifiers.office.desk.end(&of, of.verify());
         verifiers.verdicts()
     }
 
@@ -426,7 +444,7 @@ mod tests {
             let told: Vec<_> = verdicts.iter().map(|verdict| verdict.lets_in).collect();
             assert_eq!(told, [lets_in], "{password}");
         }
-        assert_eq!(verifiers.desk.locked().waiting.len(), 0);
+        assert_eq!(verifiers.office.desk.locked().waiting.len(), 0);
     }
 
     #[test]

@@ -18,7 +18,8 @@ use crate::supervisor::voice::Voice;
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 
-/// In a worker, while it has one thread: from now on it reaches what serving needs, by such calls.
+/// In a thread of a worker that has started no other: from now on it, and those that it starts,
+/// reach what serving needs, by such calls.
 pub(crate) fn confine(server: &Server, calls: Kind) -> io::Result<()> {
     let settings = &server.settings;
     let failed = |flag: &str, e: &io::Error| io::Error::other(format!("--{flag}: {e}"));

@@ -9,17 +9,15 @@ use std::sync::Arc;
 use measure::{Duration, Instant};
 use os::Listener;
 use os::process::{self, Exit, Fork, Pid};
-use os::seccomp::Kind;
-use os::thread::Schedule;
 
 use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
-use crate::shared::server::{Run, Server, Worker};
+use crate::shared::server::Server;
 use crate::shared::settings::Level;
 use crate::supervisor::back_off::BackOff;
-use crate::supervisor::confine;
+use crate::supervisor::serving;
 use crate::supervisor::voice::Voice;
 
 /// See the head of this file.
@@ -291,17 +289,6 @@ impl Generation {
         }
         let by = format!("begins as process {} by {}", process::id(), server.architecture.name);
         server.errors.write(Level::Debug, By::Worker(n), &by);
-        let schedule = Schedule::open();
-        match server.architecture.run {
-            Run::Calls(run) => {
-                confine::confine(server, Kind::Calls)?;
-                run(&Worker::new(server, n, schedule)?)
-            }
-            Run::Ring { make, run } => {
-                let ring = make(server.connections_max)?;
-                confine::confine(server, Kind::Ring)?;
-                run(&Worker::new(server, n, schedule)?, ring)
-            }
-        }
+        serving::serve(server, n)
     }
 }

@@ -6,8 +6,9 @@ use std::io;
 use os::{Listener, PidFile, output};
 
 use super::{confine, start};
-use crate::architectures;
+use crate::architectures::{self, Architecture, Holder};
 use crate::operator::admin;
+use crate::shared::architecture::LOOPS_MAX;
 use crate::shared::settings::{AdminAt, LogTo, Settings};
 
 /// All that [`serve`](super::serve) would refuse of these settings but for the site: what they
@@ -41,17 +42,31 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let said = settings.said("sendfile", "");
         mistakes.push(format!("{said}: {} takes {takes}", settings.architecture));
     }
-    let Settings { threads, threads_min, processes, connections_max, .. } = *settings;
-    if threads_min > threads {
+    mistakes.extend(row.into_iter().flat_map(|row| of_threads(settings, row)));
+    mistakes.extend(confine::identity(settings).err().into_iter().flatten());
+    mistakes
+}
+
+/// Of workers, their loops and threads, and the connections that are shared out among them.
+fn of_threads(settings: &Settings, row: &Architecture) -> Vec<String> {
+    let Settings { threads_min, processes, connections_max, .. } = *settings;
+    let (threads, loops) = (row.threads(settings), row.loops(settings));
+    let mut mistakes = Vec::new();
+    if row.holder == Holder::Thread && threads_min > threads {
         let (least, most) = (("threads-min", threads_min), ("threads", threads));
         mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
     }
-    if (1..processes).contains(&connections_max) {
-        let (all, each) = (("connections-max", connections_max), ("processes", processes));
-        let words = ["less than one for each of", "more than"];
-        mistakes.push(contrary(settings, [all, each], words));
+    if processes.saturating_mul(loops) > LOOPS_MAX {
+        let said = settings.said("threads", loops);
+        let each = if processes > 1 { ", in each process" } else { "" };
+        mistakes.push(format!("{said}{each}: there are {LOOPS_MAX} loops at most"));
     }
-    mistakes.extend(confine::identity(settings).err().into_iter().flatten());
+    let (all, words) = (("connections-max", connections_max), "less than one for each of");
+    if (1..processes).contains(&connections_max) {
+        mistakes.push(contrary(settings, [all, ("processes", processes)], [words, "more than"]));
+    } else if connections_max > 0 && connections_max / processes < loops {
+        mistakes.push(contrary(settings, [all, ("threads", loops)], [words, "more than"]));
+    }
     mistakes
 }
 

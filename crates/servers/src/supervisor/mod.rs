@@ -10,6 +10,7 @@ mod ending;
 mod generation;
 pub(crate) mod judge;
 mod number;
+mod serving;
 mod split;
 mod start;
 mod upgrade;

@@ -3,7 +3,7 @@
 use h1::LEFTOVER_BYTES_MAX;
 use os::limits::{self, Memory};
 
-use crate::architectures::Architecture;
+use crate::architectures::{Architecture, Holder};
 use crate::loops::phases::BUFFER_BYTES;
 use crate::rings::completions::READ_BYTES_MIN;
 use crate::shared::failure::Failure;
@@ -13,6 +13,9 @@ use crate::shared::settings::{Sendfile, Settings};
 
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
+/// Those that each further loop of a worker needs: a poller or a ring, a spare one, what it knows
+/// of its time, a wake-up for verdicts; and some that are open for a moment.
+const LOOP_SPARE: u64 = 8;
 /// More than anybody serves from one process, and all that the table of a ring takes, whatever the
 /// limit says: service managers set it to 2^30.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
@@ -33,6 +36,8 @@ pub(super) struct Split {
     pub(super) descriptors: u64,
     pub(super) files: u64,
     pub(super) connections: u64,
+    /// Of these, what each of its loops has.
+    pub(super) of_loop: u64,
     /// What keeps them from being more.
     pub(super) bound: &'static str,
     pub(super) memory: Option<Memory>,
@@ -48,7 +53,9 @@ impl Split {
                 "{descriptors} descriptors are too few to serve with; raise the limit (ulimit -n)"
             ))
         };
-        let usable = descriptors.checked_sub(spare(descriptors)).filter(|&n| n >= 4);
+        let loops = u64::from(architecture.loops(settings));
+        let spare = spare(descriptors) + (loops - 1) * LOOP_SPARE;
+        let usable = descriptors.checked_sub(spare).filter(|&n| n >= 4);
         let usable = usable.ok_or_else(too_few)?;
         let files = match settings.cache_files {
             0 => usable / 4,
@@ -62,13 +69,14 @@ impl Split {
             0 => bounds.push((by_memory, "memory")),
             n => bounds.push((u64::from(n / settings.processes), "--connections-max")),
         }
-        if architecture.connection_per_thread {
-            bounds.push((u64::from(settings.threads), "--threads"));
+        if architecture.holder == Holder::Thread {
+            bounds.push((architecture.threads(settings).into(), "--threads"));
         }
         let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
         let (connections, bound) = least.expect("there is one");
-        let connections = connections.max(1);
-        Ok(Self { descriptors, files, connections, bound, memory, by_memory })
+        let of_loop = (connections / loops).max(1);
+        let connections = of_loop * loops;
+        Ok(Self { descriptors, files, connections, of_loop, bound, memory, by_memory })
     }
 
     /// The operator's word holds, but he is told.
@@ -111,7 +119,8 @@ mod tests {
     #[test]
     fn memory_bounds_connections_unless_the_operator_says_how_many() {
         for architecture in ARCHITECTURES {
-            let mut settings = Settings { threads: 32_768, ..Settings::default() };
+            let threads = (architecture.holder == Holder::Thread).then_some(32_768);
+            let mut settings = Settings { threads, ..Settings::default() };
             let of = |settings: &Settings| Split::new(settings, architecture).unwrap();
             settings.limits.head_bytes_max = 1 << 40;
             let split = of(&settings);
@@ -123,6 +132,24 @@ mod tests {
             assert!(split.warning().is_some_and(|warning| warning.starts_with("8 connections")));
             settings.limits.head_bytes_max = 16 << 10;
             assert_eq!(of(&settings).warning(), None);
+        }
+    }
+
+    #[test]
+    fn loops_share_what_a_worker_has() {
+        let loops = ARCHITECTURES.iter().filter(|row| row.holder == Holder::Loop);
+        for architecture in loops.filter(|row| row.knobs.contains(&"threads")) {
+            // Connections that the operator says, processes, loops; what each loop has.
+            for (connections_max, processes, loops, expected) in
+                [(12, 1, 1, 12), (12, 1, 4, 3), (13, 1, 4, 3), (12, 3, 4, 1), (12, 1, 24, 1)]
+            {
+                let threads = Some(loops);
+                let settings =
+                    Settings { connections_max, processes, threads, ..Settings::default() };
+                let split = Split::new(&settings, architecture).unwrap();
+                assert_eq!(split.of_loop, expected, "{}: {settings:?}", architecture.name);
+                assert_eq!(split.connections, expected * u64::from(loops));
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use os::{Address, Listener, users};
 use site::Site;
 use site::rules::{Effect, Rule};
 
-use crate::architectures::{self, Architecture, Sharing};
+use crate::architectures::{self, Architecture};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
@@ -94,9 +94,9 @@ pub(crate) fn server(
     let site_settings = site::Settings {
         cache_bytes: u64::from(settings.cache_mb) << 20,
         cache_files: split.files as usize,
-        shards: match architecture.cache {
-            Sharing::Threads => settings.cache_locks as usize,
-            Sharing::Loop => 1,
+        shards: match architecture.threads(&settings) {
+            1 => 1,
+            _ => settings.cache_locks as usize,
         },
         head_cache: settings.head_cache,
         small_bytes_max: u64::from(settings.small_file_kb) << 10,
@@ -108,8 +108,9 @@ pub(crate) fn server(
         .map_err(|e| Failure::Operator(settings.refused(&e)))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
-    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
     let workers = settings.processes as usize;
+    let loops = architecture.loops(&settings) as usize;
+    let counters = Counters::of_loops(workers, loops).map_err(refused)?;
     let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
@@ -126,7 +127,7 @@ pub(crate) fn server(
         counters,
         orders,
         errors: Arc::new(errors),
-        connections_max: split.connections as usize,
+        connections_max: split.of_loop as usize,
         dials: Dials::new(&settings).map_err(refused)?,
         admissions,
         access_log,
@@ -144,7 +145,7 @@ fn choose(settings: &Settings, voice: &mut Voice<'_>) -> Result<&'static Archite
         Failure::Operator(format!("{said}: one of {}", architectures::names()))
     };
     let chosen = architectures::architecture(&settings.architecture).ok_or_else(unknown)?;
-    let connections = Split::new(settings, chosen)?.connections;
+    let connections = Split::new(settings, chosen)?.of_loop;
     let Err(why) = (chosen.probe)(connections) else { return Ok(chosen) };
     let instead = &architectures::ARCHITECTURES[0];
     let (name, needs) = (chosen.name, chosen.needs);
@@ -313,13 +314,17 @@ fn announce(
     } else {
         String::new()
     };
+    let over = match architecture.loops(settings) {
+        1 => String::new(),
+        loops => format!(" over {loops} loops"),
+    };
     let memory = split.memory.map_or_else(String::new, |memory| {
         let whose = if memory.is_of_group { "the control group" } else { "the machine" };
         format!("; {whose} has {} MiB", memory.bytes >> 20)
     });
     voice.tell(&format!(
-        "limits: {each}{} connections (bound by {}) and {} cached files of {} descriptors, {} MiB \
-         of cache{memory}",
+        "limits: {each}{} connections{over} (bound by {}) and {} cached files of {} descriptors, \
+         {} MiB of cache{memory}",
         split.connections, split.bound, split.files, split.descriptors, settings.cache_mb
     ));
     let defaults = Settings::default();

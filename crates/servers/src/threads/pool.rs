@@ -217,7 +217,7 @@ impl<'h> Pool<'h> {
         let closed = self.holds.close_longest(most, &latest);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
-        tally.publish(&self.server.counters, self.worker.number);
+        tally.publish(&self.server.counters, self.worker.row);
         closed
     }
 }

@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use super::values::{number, put};
+use super::values::{auto, number, put, shown_auto};
 use super::{Knob, Takes};
 use crate::shared::settings::ACCEPT_INF;
 
@@ -19,14 +19,14 @@ pub(super) const KNOBS: &[Knob] = &[
             s.accept_limit = match v {
                 "inf" => Some(ACCEPT_INF),
                 _ => {
-                    auto(v, ACCEPT_INF - 1).map_err(|_| String::from("a number from 1, or inf"))?
+                    auto(v, 1, ACCEPT_INF - 1).map_err(|_| String::from("a number from 1, or inf"))?
                 }
             };
             Ok(())
         },
         show: |s| match s.accept_limit {
             Some(ACCEPT_INF) => String::from("inf"),
-            limit => shown(limit),
+            limit => shown_auto(limit),
         },
     },
     Knob {
@@ -36,8 +36,8 @@ pub(super) const KNOBS: &[Knob] = &[
                  what is served in 200 ms, so that bursts wait and are not lost, from 256 to 4096; \
                  in a flood what is served within three times --queue-delay-ms",
         takes: Takes::All,
-        set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
-        show: |s| shown(s.backlog),
+        set: |s, v| put(&mut s.backlog, auto(v, 1, 65_535)),
+        show: |s| shown_auto(s.backlog),
     },
     Knob {
         name: "admit-percent",
@@ -45,8 +45,8 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "of those who knock, how many are admitted: the SYNs of the others are dropped, \
                  which costs least. auto: all, and in a flood as many as are served soon",
         takes: Takes::All,
-        set: |s, v| put(&mut s.admit_percent, auto(v, 100)),
-        show: |s| shown(s.admit_percent),
+        set: |s, v| put(&mut s.admit_percent, auto(v, 1, 100)),
+        show: |s| shown_auto(s.admit_percent),
     },
     Knob {
         name: "queue-delay-ms",
@@ -68,17 +68,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn auto(text: &str, most: u32) -> Result<Option<u32>, String> {
-    if text == "auto" {
-        return Ok(None);
-    }
-    number(text, 1, most).map(Some).map_err(|why| format!("{why}, or auto"))
-}
-
 fn to_a_second(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(u64::from(number(text, 1, 1000)?)))
-}
-
-fn shown(value: Option<u32>) -> String {
-    value.map_or_else(|| String::from("auto"), |value| value.to_string())
 }

@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use super::values::{millis, number, on_off, put, switch};
+use super::values::{auto, millis, number, on_off, put, shown_auto, switch};
 use super::{Knob, Takes};
 use crate::architectures;
 
@@ -113,16 +113,18 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "threads",
-        value: "1..32768",
-        reason: "active threads at most, one connection each (JAWS97 3.2.3); an idle keep-alive \
-                 connection holds one, so there are many",
+        value: "1..32768|auto",
+        reason: "of loops: how many a process runs, each in a thread of its own, over one cache \
+                 (JAWS97 3.1, a pool); auto: 1, and of all processes 1024 at most. mt: active \
+                 threads at most, one connection each (JAWS97 3.2.3); auto: 1024, because an idle \
+                 keep-alive connection holds one",
         takes: Takes::Named,
         set: |s, v| {
-            s.threads = number(v, 1, 32_768)?;
-            s.threads_min = s.threads_min.min(s.threads);
+            s.threads = auto(v, 1, 32_768)?;
+            s.threads_min = s.threads.map_or(s.threads_min, |threads| s.threads_min.min(threads));
             Ok(())
         },
-        show: |s| s.threads.to_string(),
+        show: |s| shown_auto(s.threads),
     },
     Knob {
         name: "threads-min",

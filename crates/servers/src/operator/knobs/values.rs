@@ -11,6 +11,18 @@ pub(super) fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
     }
 }
 
+/// As [`number`], or nothing for `auto`.
+pub(super) fn auto(text: &str, least: u32, most: u32) -> Result<Option<u32>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    number(text, least, most).map(Some).map_err(|why| format!("{why}, or auto"))
+}
+
+pub(super) fn shown_auto(value: Option<u32>) -> String {
+    value.map_or_else(|| String::from("auto"), |value| value.to_string())
+}
+
 /// Up to an hour.
 pub(super) fn millis(text: &str, least: u32) -> Result<Duration, String> {
     Ok(Duration::from_millis(u64::from(number(text, least, 3_600_000)?)))

@@ -65,7 +65,7 @@ impl Completions<'_> {
     }
 
     fn has_room_beside(&self) -> bool {
-        self.books.server.has_room_beside(self.books.worker.number)
+        self.books.server.has_room_beside(self.books.worker.row)
     }
 
     pub(super) fn who_may_go(&mut self) -> Option<u64> {

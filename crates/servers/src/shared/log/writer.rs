@@ -123,7 +123,7 @@ impl Written {
             let lost = count(&lines[written..]);
             let mut tally = Tally::default();
             tally.add(Counter::LogDrops, lost);
-            tally.publish(&self.counters, self.worker);
+            tally.publish(&self.counters, self.counters.row_of(self.worker, 0));
             self.lost(lost, &why.to_string(), now);
         }
     }
