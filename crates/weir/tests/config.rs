@@ -60,12 +60,12 @@ impl Folder {
 #[test]
 fn mistakes_are_told_each_on_its_line() {
     let folder = Folder::new();
-    folder.write("weir.toml", "acept-limit = 3\nbacklog = 0\nthreads = 4\n");
+    folder.write("weir.toml", "acept-limit = 3\nbacklog = 0\nhelpers = 4\n");
     folder.write("contrary.toml", "architecture = \"mt\"\nthreads = 4\nthreads-min = 5\n");
     let expected = [
         "weir: weir.toml:1:1: acept-limit: no such key; did you mean `accept-limit`?",
         "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, or auto, not 0",
-        "weir: weir.toml:3:1: threads: sped does not take it (mt would); leave it out",
+        "weir: weir.toml:3:1: helpers: sped does not take it (amped would); leave it out",
     ];
     folder.write("user.toml", "user = \"no such\"\n");
     let rows: [(&[&str], &[&str]); 8] = [
@@ -76,7 +76,7 @@ fn mistakes_are_told_each_on_its_line() {
         ),
         (&["check", "weir.toml"], &expected),
         (&["serve", "--config", "weir.toml"], &expected),
-        (&["serve", "--config", "weir.toml", "--architecture", "mt"], &expected[..2]),
+        (&["serve", "--config", "weir.toml", "--architecture", "amped"], &expected[..2]),
         (&["serve", "--config", "one"], &["weir: one: is a directory; name a file in it"]),
         (
             &["serve", "--config", "weir.toml", "--architecture", "apache"],

@@ -25,7 +25,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Loop,
         stalls: Stalls::All,
         requests: Requests::InTurn,
-        knobs: &[PROCESSES, "sendfile"],
+        knobs: &[PROCESSES, "threads", "cache-locks", "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: Run::Calls(sped::sped),
         ..LOOP

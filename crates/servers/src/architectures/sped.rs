@@ -12,6 +12,11 @@
 //! grow with the number of connections. By default the work-phase makes two passes, receive and
 //! find for all, then send for all: the kernel's receive and its send path each stay warm. With
 //! `--passes 1` it is the paper's loop. A connection's turn is bounded in bytes and wants.
+//!
+//! With `--threads N` a process runs N such loops over one cache, each in a thread of its own, as
+//! h2o and memcached do: the pool of threads and the reactive I/O of JAWS97 section 3.1 together.
+//! Each asks for events, accepts from the listening sockets that all have, and holds its
+//! connections from accept to close; a disk blocks one of N. Nothing of that is in the loop.
 
 use std::io;
 

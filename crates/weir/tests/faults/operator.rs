@@ -42,7 +42,24 @@ fn wrong_usage_is_told_in_one_line() {
 #[test]
 fn a_knob_that_the_architecture_does_not_take_is_wrong_usage() {
     check(&["serve", "--architecture", "mt", "--poller", "epoll"], USAGE, &["--poller", "mt"]);
-    check(&["serve", "--architecture", "sped", "--threads", "4"], USAGE, &["--threads", "sped"]);
+    check(&["serve", "--architecture", "sped", "--helpers", "4"], USAGE, &["--helpers", "sped"]);
+}
+
+/// Loops of a process share its connections, and no machine has use for thousands of loops.
+#[test]
+fn loops_that_cannot_be_are_told() {
+    let check = |flags: &[&str], words: &[&str]| {
+        check(&[&["serve", "--architecture", "sped"][..], flags].concat(), USAGE, words);
+    };
+    check(&["--threads", "1025"], &["--threads 1025: there are 1024 loops at most"]);
+    check(
+        &["--processes", "3", "--threads", "400"],
+        &["--threads 400, in each process: there are 1024 loops at most"],
+    );
+    check(
+        &["--connections-max", "3", "--threads", "4"],
+        &["--connections-max 3 is less than one for each of --threads 4"],
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn on_each_architecture(test: impl Fn(&Combination)) {
 }
 
 fn flags(combination: &Combination) -> Vec<&'static str> {
-    let threads = if combination.takes(THREADS) { THREADS } else { &[] };
+    let threads = if combination.row["holder"] == "thread" { THREADS } else { &[] };
     [FLAGS, threads].concat()
 }
 

@@ -96,7 +96,7 @@ fn connections_fit_into_the_memory_of_a_control_group() {
                 Ok(group) => group,
                 Err(why) => return println!("not tested: {why}"),
             };
-            let flags = if combination.takes(&["--threads", "1"]) { flags } else { &flags[2..] };
+            let flags = if has_threads(combination) { flags } else { &flags[2..] };
             let mut server = group.serve(combination, &site, flags);
             let told = server.await_line("limits: ");
             assert!(told.contains(&format!("bound by {bound})")), "{combination}: {told}");
@@ -118,6 +118,11 @@ fn connections_fit_into_the_memory_of_a_control_group() {
     });
 }
 
+/// Whether each connection takes a thread.
+fn has_threads(combination: &Combination) -> bool {
+    combination.row["holder"] == "thread"
+}
+
 /// As many as there may be, each with nearly as much of a head as it may have: nobody is ended for
 /// want of memory, one more is answered, and so are they.
 #[test]
@@ -131,7 +136,7 @@ fn as_many_as_fit_into_the_memory_are_served() {
             Err(why) => return println!("not tested: {why}"),
         };
         let threads = ["--threads", "32768"];
-        let threads = if combination.takes(&threads) { &threads[..] } else { &[] };
+        let threads = if has_threads(combination) { &threads[..] } else { &[] };
         let flags = ["--head-timeout-ms", "600000", "--admin", "127.0.0.1:0"];
         let mut server = group.serve(combination, &site, &[&flags, threads].concat());
         let most = connections(combination, &server.await_line("limits: "));

@@ -74,9 +74,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "cache-locks",
         value: "1..256 locks",
-        reason: "of the cache that the threads share, rounded up to a power of two; each guards \
-                 its share of --cache-mb and --cache-files. 1: one for the whole cache, as JAWS \
-                 had at first (JAWS97 3.2.4); the default is so many that two threads seldom meet",
+        reason: "of the cache that threads share, where there are several, rounded up to a power \
+                 of two; each guards its share of --cache-mb and --cache-files. 1: one for the \
+                 whole cache, as JAWS had at first (JAWS97 3.2.4); the default is so many that two \
+                 threads seldom meet",
         takes: Takes::Named,
         set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
         show: |s| s.cache_locks.to_string(),
