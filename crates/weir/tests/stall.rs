@@ -61,6 +61,34 @@ fn who_stalls_is_as_the_registry_says() {
     });
 }
 
+/// Of several loops in one process a disk holds up the one that reads: whom another accepts is
+/// served.
+#[test]
+fn of_several_loops_one_stalls() {
+    on_each(|combination| {
+        let two = ["--threads", "2"];
+        if combination.row["holder"] != "loop" || !combination.takes(&two) {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &two);
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
+        stage.warm();
+        let mut waits = vec![stage.ask_slow("a.bin")];
+        stage.expect_served();
+        waits.push(stage.ask_slow("b.bin"));
+        if combination.row["stalls"] == "all" {
+            stage.expect_all_stall();
+        } else {
+            stage.expect_served();
+            slow.release();
+        }
+        waits.iter_mut().for_each(|wire| stage.expect_slow(wire, "a.bin"));
+        server.stop();
+    });
+}
+
 /// Whoever asks for what is being loaded waits with the first, and it is read once for all of them.
 #[test]
 fn what_many_ask_for_is_loaded_once() {

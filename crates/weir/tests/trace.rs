@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use support::fixture::Fixture;
+use support::metrics::counted;
 use support::processes::{children, threads};
 use support::server::{Combination, Program, STEPS, Server, on_every};
 use support::slow::SlowFiles;
@@ -40,6 +41,50 @@ fn each_step_is_performed_by_whom_the_registry_names() {
         judge_needed(combination, &lines);
         judge_threads(combination, &server, &lines, &wires);
         // The connections are open until here, so that each holds its thread.
+        drop(wires);
+        server.stop();
+    });
+}
+
+/// Loops of one process have a thread each, which performs all that its connections want; together
+/// they are one worker that has started once.
+#[test]
+fn each_of_several_loops_performs_for_its_own_connections() {
+    on_every(Program::Weir, |combination| {
+        let several = ["--threads", "3"];
+        if combination.row["holder"] != "loop" || !combination.takes(&several) {
+            return;
+        }
+        let site = Fixture::new();
+        let file = site.beside("trace");
+        let path = file.to_str().expect("UTF-8");
+        let flags = [&several[..], &["--trace", path, "--admin", "127.0.0.1:0"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let mut wires = [(); 6].map(|()| server.connect());
+        for target in ["/digits.txt", "/missing"] {
+            for (n, wire) in wires.iter_mut().enumerate() {
+                wire.get(&format!("{target}?{n}"), "").expect("sent");
+                wire.reply(false).expect("answered");
+            }
+        }
+        let lines = lines(&file, 12);
+        let [worker] = children(server.pid())[..] else { panic!("{combination}: not one worker") };
+        let loops = threads(worker).into_iter().filter(|(_, name)| name == "weir-loop");
+        let loops: HashSet<u64> = loops.map(|(tid, _)| tid.into()).collect();
+        assert_eq!(loops.len(), 3, "{combination}");
+        for n in 0..wires.len() {
+            let is_its = |line: &&Value| {
+                line["request"].as_str().is_some_and(|said| said.contains(&format!("?{n} ")))
+            };
+            let its: Vec<&Value> = lines.iter().filter(is_its).collect();
+            assert_eq!(its.len(), 2, "{combination}: {lines:?}");
+            its.iter().for_each(|line| judge_steps(combination, &server, line));
+            let steps = its.iter().flat_map(|line| line["steps"].as_object().expect("steps"));
+            let tids: HashSet<u64> = steps.filter_map(|(_, who)| who["tid"].as_u64()).collect();
+            assert!(tids.len() == 1 && tids.is_subset(&loops), "{combination}: {tids:?} {its:?}");
+        }
+        assert_eq!(counted(admin, "started"), 1.0, "{combination}: not one worker");
         drop(wires);
         server.stop();
     });

@@ -9,7 +9,8 @@ pub(super) const PAPER: Paper = Paper {
         ("3.1", "Event Dispatcher", Is("the shared verbs of crate `servers`")),
         ("3.1", "Concurrency Strategy: single-threaded", Of("sped")),
         ("3.1", "Thread Pool, synchronous", Of("mt")),
-        ("3.1", "Thread Pool, asynchronous", Part("`proactor --processes`; threads are not built")),
+        ("3.1", "Thread Pool, reactive", Is("`sped --threads N`")),
+        ("3.1", "Thread Pool, asynchronous", Is("`proactor --threads N`")),
         ("3.1", "Thread-per-Request", Of("thread-per-request")),
         ("3.2.3", "the least and the most of active threads", Is("`--threads-min`, `--threads`")),
         (
@@ -32,9 +33,8 @@ pub(super) const PAPER: Paper = Paper {
         ),
         (
             "3.1",
-            "the other pairs (a pool that is reactive, requests that are)",
-            Out("a pool of loops is `--processes`, and a thread for each request has nothing to \
-                 react to but that one"),
+            "the other pair (requests that are reactive)",
+            Out("a thread for each request has nothing to react to but that one"),
         ),
         ("3.1", "Protocol Handler, to be exchanged", Is("`Session` of crate `servers`")),
         ("3.1", "Protocol Pipeline: compression", Part("files that were compressed before")),

@@ -83,7 +83,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES],
+        knobs: &[PROCESSES, "threads", "cache-locks"],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],

@@ -13,6 +13,10 @@
 //! Receives are multishot into buffers that the ring owns. Paths are translated and opened by the
 //! loop; what is in a file is read by the ring and sent by the ring. Where rings are forbidden,
 //! `sped` serves.
+//!
+//! With `--threads N` a process runs N such loops over one cache, each in a thread with a ring of
+//! its own: the pool of threads and the asynchronous I/O of JAWS97 together. Nothing of that is in
+//! the loop.
 
 use std::io;
 
