@@ -72,7 +72,17 @@ impl<R> Row<R> {
     pub fn loops(&self, settings: &Settings) -> u32 {
         match self.holder {
             Holder::Loop => self.threads(settings),
-            Holder::Thread => 1,
+            Holder::Thread | Holder::Process => 1,
+        }
+    }
+
+    /// Workers: where each holds one connection, no more than there may be connections.
+    #[must_use]
+    pub fn workers(&self, settings: &Settings) -> u32 {
+        let workers = settings.processes.unwrap_or(self.workers);
+        match (self.holder, settings.connections_max) {
+            (Holder::Process, most @ 1..) => workers.min(most),
+            _ => workers,
         }
     }
 }
@@ -82,7 +92,7 @@ choice! {
     pub enum Stalls {
         /// Everybody whom the loop serves: of several loops it is one.
         All = "all",
-        /// One of as many as there are threads.
+        /// One of as many as there are threads, or processes.
         OneOfN = "one of N",
         /// Nobody but who asked.
         Nobody = "nobody",
@@ -106,5 +116,7 @@ choice! {
         Loop = "loop",
         /// A thread: one.
         Thread = "thread",
+        /// A process: one.
+        Process = "process",
     }
 }

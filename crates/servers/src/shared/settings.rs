@@ -49,8 +49,8 @@ pub struct Settings {
     pub phase: Duration,
     /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
     pub defer_accept_s: u32,
-    /// Processes that run the architecture.
-    pub processes: u32,
+    /// Processes that run the architecture. None: as many as it wants.
+    pub processes: Option<u32>,
     /// How long a worker that has died waits at most to be started again.
     pub restart_wait_max: Duration,
     /// Loops of a worker, or threads that serve at most. None: the architecture's own.
@@ -296,7 +296,7 @@ impl Default for Settings {
             queue_delay: Duration::from_millis(20),
             phase: Duration::from_millis(5),
             defer_accept_s: 0,
-            processes: 1,
+            processes: None,
             restart_wait_max: Duration::from_secs(2),
             threads: None,
             threads_min: 16,

@@ -66,7 +66,7 @@ impl Generation {
     pub(crate) fn start(number: u32, server: Box<Server>) -> Result<Self, Failure> {
         let back_off = BackOff::default();
         let worker = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
-        let workers = (0..server.settings.processes).map(|_| worker()).collect();
+        let workers = (0..server.counters.workers()).map(|_| worker()).collect();
         let stage = Stage::Serves;
         let looked = os::clock::monotonic();
         let mut generation = Self { number, server, workers, stage, looked, cut: 0 };

@@ -49,8 +49,9 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
 
 /// Of workers, their loops and threads, and the connections that are shared out among them.
 fn of_threads(settings: &Settings, row: &Architecture) -> Vec<String> {
-    let Settings { threads_min, processes, connections_max, .. } = *settings;
+    let Settings { threads_min, connections_max, .. } = *settings;
     let (threads, loops) = (row.threads(settings), row.loops(settings));
+    let processes = row.workers(settings);
     let mut mistakes = Vec::new();
     if row.holder == Holder::Thread && threads_min > threads {
         let (least, most) = (("threads-min", threads_min), ("threads", threads));

@@ -11,20 +11,23 @@ use os::{Address, Listener, users};
 use site::Site;
 use site::rules::{Effect, Rule};
 
-use crate::architectures::{self, Architecture};
+use crate::architectures::{self, Architecture, Holder};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
 use crate::shared::admissions::Admissions;
+use crate::shared::booths::Booths;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
+use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
 use crate::shared::log;
 use crate::shared::orders::Orders;
-use crate::shared::performer::Performer;
-use crate::shared::server::Server;
+use crate::shared::rota::Rota;
+use crate::shared::quotas::Rate;
+use crate::shared::server::{Common, Server};
 use crate::shared::settings::Settings;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
@@ -91,10 +94,59 @@ pub(crate) fn server(
     if let Some(bytes) = architecture.window_bytes {
         settings.limits.window_bytes = bytes;
     }
+    let site = site(&settings, architecture, &split)?;
+    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let limits = Shared::new(settings.limits.clone());
+    let workers = architecture.workers(&settings) as usize;
+    let loops = architecture.loops(&settings) as usize;
+    let counters = Counters::of_loops(workers, loops).map_err(refused)?;
+    let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
+    let admissions = Admissions::new(listeners.len()).map_err(refused)?;
+    let errors = error_log(&settings, &orders, &counters)?;
+    let is_common = architecture.holder == Holder::Process;
+    let common = is_common.then(|| in_common(&settings, workers)).transpose().map_err(refused)?;
+    let ledger = common.as_ref().map(|common| &common.ledger);
+    let sessions = sessions(&limits);
+    let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
+    announce(&settings, &site, architecture, &listeners, &split, voice);
+    warn(&settings, is_told_where, voice);
+    confine::announce(&settings, voice)?;
+    Ok(Server {
+        architecture,
+        site,
+        sessions,
+        asks_who: by_address::is_wanted(&settings),
+        limits,
+        listeners,
+        counters,
+        orders,
+        errors: Arc::new(errors),
+        connections_max: split.of_loop as usize,
+        common,
+        dials: Dials::new(&settings).map_err(refused)?,
+        admissions,
+        access_log,
+        trace,
+        admission_log,
+        dropped_before: os::queue_drops::queue_drops().unwrap_or_default(),
+        settings,
+    })
+}
+
+fn site(
+    settings: &Settings,
+    architecture: &Architecture,
+    split: &Split,
+) -> Result<Site, Failure> {
+    // Hundreds of caches are to take no more memory than one.
+    let caches = match architecture.holder {
+        Holder::Process => architecture.workers(settings),
+        _ => 1,
+    };
     let site_settings = site::Settings {
-        cache_bytes: u64::from(settings.cache_mb) << 20,
+        cache_bytes: (u64::from(settings.cache_mb) << 20) / u64::from(caches),
         cache_files: split.files as usize,
-        shards: match architecture.threads(&settings) {
+        shards: match architecture.threads(settings) {
             1 => 1,
             _ => settings.cache_locks as usize,
         },
@@ -104,37 +156,17 @@ pub(crate) fn server(
         rules: settings.rules.clone(),
         ..site::Settings::default()
     };
-    let site = Site::new(&settings.root, &site_settings)
-        .map_err(|e| Failure::Operator(settings.refused(&e)))?;
-    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
-    let limits = Shared::new(settings.limits.clone());
-    let workers = settings.processes as usize;
-    let loops = architecture.loops(&settings) as usize;
-    let counters = Counters::of_loops(workers, loops).map_err(refused)?;
-    let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
-    let admissions = Admissions::new(listeners.len()).map_err(refused)?;
-    let errors = error_log(&settings, &orders, &counters)?;
-    announce(&settings, &site, architecture, &listeners, &split, voice);
-    warn(&settings, is_told_where, voice);
-    confine::announce(&settings, voice)?;
-    Ok(Server {
-        architecture,
-        site,
-        sessions: by_address::before(sessions(&limits), &settings, &listeners, &counters),
-        asks_who: by_address::is_wanted(&settings),
-        limits,
-        listeners,
-        counters,
-        orders,
-        errors: Arc::new(errors),
-        connections_max: split.of_loop as usize,
-        dials: Dials::new(&settings).map_err(refused)?,
-        admissions,
-        access_log,
-        trace,
-        admission_log,
-        dropped_before: os::queue_drops::queue_drops().unwrap_or_default(),
-        settings,
+    Site::new(&settings.root, &site_settings)
+        .map_err(|e| Failure::Operator(settings.refused(&e)))
+}
+
+fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
+    let quota = settings.quota;
+    let rate = Rate::per_second(quota.requests_per_s);
+    Ok(Common {
+        ledger: Arc::new(Ledger::new(workers, quota.connections_max, rate)?),
+        booths: Booths::new(workers, settings.auth_failures_per_min)?,
+        rota: Rota::new(workers)?,
     })
 }
 
@@ -218,7 +250,7 @@ fn hand_on_patience(
 ) -> Result<(), Failure> {
     let limits = &settings.limits;
     let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
-    let waits = architecture.transfer == Performer::Thread;
+    let waits = architecture.holder != Holder::Loop;
     let mut listeners = listeners.iter().filter(|_| waits);
     let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
@@ -309,10 +341,9 @@ fn announce(
     let poller =
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
     voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
-    let each = if settings.processes > 1 {
-        format!("{} processes, each with ", settings.processes)
-    } else {
-        String::new()
+    let each = match architecture.workers(settings) {
+        1 => String::new(),
+        workers => format!("{workers} processes, each with "),
     };
     let over = match architecture.loops(settings) {
         1 => String::new(),

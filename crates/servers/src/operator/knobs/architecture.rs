@@ -91,12 +91,13 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "processes",
-        value: "1..1024",
-        reason: "copies of the architecture that share the listening sockets (N-copy); one keeps \
-                 one processor busy",
+        value: "1..1024|auto",
+        reason: "copies of the architecture that share the listening sockets (N-copy). auto: one \
+                 loop, which keeps one processor busy; of mp, whose processes have one connection \
+                 each, 64, and no more than --connections-max",
         takes: Takes::Named,
-        set: |s, v| put(&mut s.processes, number(v, 1, 1024)),
-        show: |s| s.processes.to_string(),
+        set: |s, v| put(&mut s.processes, auto(v, 1, 1024)),
+        show: |s| shown_auto(s.processes),
     },
     Knob {
         name: "restart-wait-max-ms",
