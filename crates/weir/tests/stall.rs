@@ -352,10 +352,11 @@ fn on_each(test: impl Fn(&Combination) + Sync) {
     }
 }
 
-/// Two threads, so that one of them can be stalled and then both.
+/// Two threads or processes, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
-    match combination.row["stalls"].as_str() {
-        Some("one of N") => &["--threads", "2", "--threads-min", "2"],
+    match combination.row["holder"].as_str() {
+        Some("thread") => &["--threads", "2", "--threads-min", "2"],
+        Some("process") => &["--processes", "2"],
         _ => &[],
     }
 }

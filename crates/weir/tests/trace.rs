@@ -158,6 +158,10 @@ fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _:
         assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
         assert!(named("weir-thread") >= 2, "{combination}");
         assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");
+    } else if combination.row["holder"] == "process" {
+        assert_eq!(tids_of("process").len(), 2, "{combination}: a process for each connection");
+        let lonely = |worker: &u32| threads(*worker).len() == 1;
+        assert!(workers.iter().all(lonely), "{combination}: threads beside a process");
     } else {
         assert_eq!(tids_of("loop").union(&tids_of("ring")).count(), 1, "{combination}");
         assert_eq!(named("weir-loop"), 1, "{combination}: one loop");
