@@ -264,8 +264,8 @@ impl<'s> Worker<'s> {
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
         let order = server.orders.of_supervisor();
         let schedule = Schedule::none();
-        let (log, verifiers, begin) = (None, None, None);
-        Self { server, number: 0, row: 0, order, schedule, log, verifiers, begin }
+        let (number, row) = (0, 0);
+        Self { server, number, row, order, schedule, log: None, verifiers: None, begin: None }
     }
 
     /// The loop is ready to serve, and waits until all are.

@@ -4,8 +4,8 @@
 //! `{"request":"GET / HTTP/1.1","status":200,"steps":{"accept":{"by":"loop","pid":7,"tid":7,
 //! "thread":"weir-loop"},...}}`. The steps are the papers' (Brecht04 figure 1, Choi05 section 2):
 //! `accept`, `receive`, `find`, `path`, `pages`, `send`; a step that a request did not need is
-//! left out. `by` says through whom: `loop`, `thread`, `helper` or `ring`; for `ring` the thread is
-//! the one that submitted it.
+//! left out. `by` says through whom: `loop`, `thread`, `process`, `helper` or `ring`; for `ring`
+//! the thread is the one that submitted it.
 
 use h1::Status;
 use h1::log_entry::json_text;
