@@ -25,7 +25,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Loop,
         stalls: Stalls::All,
         requests: Requests::InTurn,
-        knobs: &[PROCESSES, "sendfile"],
+        knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: Run::Calls(sped::sped),
         ..LOOP
@@ -41,7 +41,14 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Helper,
         stalls: Stalls::Nobody,
         requests: Requests::Several,
-        knobs: &[PROCESSES, "helpers", "helper-queue", "load-delay-ms", "sendfile"],
+        knobs: &[
+            PROCESSES,
+            PROCESSES_MIN,
+            "helpers",
+            "helper-queue",
+            "load-delay-ms",
+            "sendfile",
+        ],
         tuning: &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG],
         run: Run::Calls(amped::amped),
         ..LOOP
@@ -83,7 +90,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES],
+        knobs: &[PROCESSES, PROCESSES_MIN],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
@@ -122,6 +129,7 @@ const LOOP: Architecture = Architecture {
 };
 
 const PROCESSES: &str = "processes";
+const PROCESSES_MIN: &str = "processes-min";
 
 // Values small enough for twenty minutes of tuning.
 type Tuning = (&'static str, &'static [&'static str]);

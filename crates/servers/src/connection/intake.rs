@@ -107,7 +107,8 @@ impl Intake {
     /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
     fn look(&mut self, worker: &Worker<'_>, place: usize, now: Instant) {
         let (server, side) = (worker.server, &mut self.sides[place]);
-        let (listener, admissions) = (&server.listeners[place], &server.admissions);
+        let Server { listeners, admissions, dials, .. } = server;
+        let listener = &listeners[place];
         let is_due = now - side.looked >= side.admission.look_after();
         if !is_due || !listener.is_tcp() || worker.order.is_draining() {
             return;
@@ -131,7 +132,7 @@ impl Intake {
                 emptied: mem::take(&mut side.emptied),
                 accepted,
                 refused: queue.drops,
-                could: self.phase.could().saturating_mul(server.counters.workers() as u32),
+                could: self.phase.could().saturating_mul(dials.workers()),
             };
             side.admission.observe(now, &seen);
         }

@@ -4,7 +4,7 @@ use std::io;
 
 use super::choice::choice;
 use super::performer::Performer;
-use super::settings::Sendfile;
+use super::settings::{Sendfile, Settings};
 
 /// What is known of an architecture, and what runs it.
 pub struct Row<R> {
@@ -55,6 +55,14 @@ pub struct Row<R> {
     pub probe: fn(connections: u64) -> io::Result<()>,
     /// Runs one worker until it has drained.
     pub run: R,
+}
+
+impl<R> Row<R> {
+    /// Workers that there may be: as the operator says, or as suits it.
+    #[must_use]
+    pub fn workers_max(&self, settings: &Settings) -> u32 {
+        settings.processes.unwrap_or(self.workers)
+    }
 }
 
 choice! {

@@ -88,7 +88,8 @@ impl Server {
     /// Whether another worker than this one serves and has room: then nobody goes for a newcomer.
     pub(crate) fn has_room_beside(&self, worker: usize) -> bool {
         let counters = &self.counters;
-        let has_room = |n| counters.is_ready(n) && counters.open(n) < self.connections_max as u64;
+        let serves = |n| counters.is_ready(n) && !self.orders.of(n).is_draining();
+        let has_room = |n| serves(n) && counters.open(n) < self.connections_max as u64;
         (0..counters.workers()).any(|n| n != worker && has_room(n))
     }
 
@@ -150,6 +151,11 @@ impl Server {
     /// Bytes sent to one connection before the others' turn.
     pub(crate) fn work_bytes_max(&self) -> u64 {
         self.dials.work_bytes_max()
+    }
+
+    /// Connections that all workers that are to serve hold at most.
+    pub(crate) fn connections_max_of_all(&self) -> usize {
+        self.connections_max * self.dials.workers() as usize
     }
 
     /// Connections that may wait to be accepted.

@@ -49,8 +49,10 @@ pub struct Settings {
     pub phase: Duration,
     /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
     pub defer_accept_s: u32,
-    /// Processes that run the architecture.
-    pub processes: u32,
+    /// Processes that run the architecture. None: as suits the architecture.
+    pub processes: Option<u32>,
+    /// To how few they may be turned down while they serve.
+    pub processes_min: u32,
     /// How long a worker that has died waits at most to be started again.
     pub restart_wait_max: Duration,
     /// Threads that serve at most.
@@ -296,7 +298,8 @@ impl Default for Settings {
             queue_delay: Duration::from_millis(20),
             phase: Duration::from_millis(5),
             defer_accept_s: 0,
-            processes: 1,
+            processes: None,
+            processes_min: 1,
             restart_wait_max: Duration::from_secs(2),
             threads: 1024,
             threads_min: 16,

@@ -2,6 +2,10 @@
 //!
 //! Reload, change of architecture and upgrade are the same thing: a generation is started, and when
 //! all its workers are ready, the one before it retires.
+//!
+//! How many of its workers serve may be turned while they do: of as many as there may be the first
+//! ones do, the last ones end alone, as in a generation that retires, and are started again when
+//! more are wanted.
 
 use std::io;
 use std::sync::Arc;
@@ -56,8 +60,24 @@ struct Process {
 
 enum State {
     Runs(Pid),
-    Waits { until: Instant },
+    /// Fewer are to serve: it finishes what it has. Until then; nothing: it was killed.
+    Leaves {
+        pid: Pid,
+        until: Option<Instant>,
+    },
+    Waits {
+        until: Instant,
+    },
     Ended,
+}
+
+impl Process {
+    fn pid(&self) -> Option<Pid> {
+        match self.state {
+            State::Runs(pid) | State::Leaves { pid, .. } => Some(pid),
+            State::Waits { .. } | State::Ended => None,
+        }
+    }
 }
 
 impl Generation {
@@ -68,11 +88,11 @@ impl Generation {
     pub(crate) fn start(number: u32, server: Box<Server>) -> Result<Self, Failure> {
         let back_off = BackOff::default();
         let worker = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
-        let workers = (0..server.settings.processes).map(|_| worker()).collect();
+        let workers = (0..server.counters.workers()).map(|_| worker()).collect();
         let stage = Stage::Serves;
         let looked = os::clock::monotonic();
         let mut generation = Self { number, server, workers, stage, looked, cut: 0 };
-        for n in 0..generation.workers.len() {
+        for n in 0..generation.wanted() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
                 return Err(Failure::Machine(format!("cannot start a worker: {e}")));
@@ -84,7 +104,12 @@ impl Generation {
     /// Whether every worker has been ready to serve.
     pub(crate) fn is_ready(&self) -> bool {
         let counters = &self.server.counters;
-        (0..self.workers.len()).all(|n| counters.has_started(n))
+        (0..self.wanted()).all(|n| counters.has_started(n))
+    }
+
+    /// How many workers are to serve.
+    fn wanted(&self) -> usize {
+        self.server.dials.workers() as usize
     }
 
     /// Whether it has not been told to end.
@@ -94,17 +119,18 @@ impl Generation {
 
     /// Whether no worker is left.
     pub(crate) fn is_over(&self) -> bool {
-        !self.workers.iter().any(|worker| matches!(worker.state, State::Runs(_)))
+        self.workers.iter().all(|worker| worker.pid().is_none())
     }
 
     /// When [`Self::tick`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let starts = self.workers.iter().filter_map(|worker| match worker.state {
+        let changes = self.workers.iter().filter_map(|worker| match worker.state {
             State::Waits { until } => Some(until),
-            _ => None,
+            State::Leaves { until, .. } => until,
+            State::Runs(_) | State::Ended => None,
         });
         match self.stage {
-            Stage::Serves => starts.chain([self.looked + RENEWED_WITHIN]).min(),
+            Stage::Serves => changes.chain([self.looked + RENEWED_WITHIN]).min(),
             Stage::Ends { until } => Some(until),
             Stage::Killed => None,
         }
@@ -115,6 +141,7 @@ impl Generation {
     pub(crate) fn tick(&mut self, now: Instant, voice: &mut Voice<'_>) {
         match self.stage {
             Stage::Serves => {
+                self.keep_number(now, voice);
                 self.start_due(now);
                 self.lift_stale(now);
             }
@@ -123,6 +150,36 @@ impl Generation {
                 self.kill();
             }
             _ => {}
+        }
+    }
+
+    /// As many workers as are to serve, and no more. One that is on its way out is let go first.
+    fn keep_number(&mut self, now: Instant, voice: &mut Voice<'_>) {
+        let wanted = self.wanted();
+        for n in 0..self.workers.len() {
+            let is_wanted = n < wanted;
+            match self.workers[n].state {
+                State::Ended if is_wanted => {
+                    self.server.orders.take_back(n);
+                    self.workers[n].back_off = BackOff::default();
+                    self.workers[n].state = State::Waits { until: now };
+                    voice.tell(&format!("worker {n} is to serve"));
+                }
+                State::Runs(pid) if !is_wanted => {
+                    self.server.orders.of(n).retire();
+                    let until = Some(now + self.server.settings.drain_timeout);
+                    self.workers[n].state = State::Leaves { pid, until };
+                    voice.tell(&format!("worker {n} (process {pid}) leaves; {wanted} serve"));
+                }
+                State::Waits { .. } if !is_wanted => self.workers[n].state = State::Ended,
+                State::Leaves { pid, until: Some(until) } if until <= now => {
+                    voice.warn(&format!("worker {n} (process {pid}): time is up"));
+                    // One that cannot be killed has ended, and is buried like the others.
+                    let _ = process::kill(pid);
+                    self.workers[n].state = State::Leaves { pid, until: None };
+                }
+                _ => {}
+            }
         }
     }
 
@@ -161,10 +218,10 @@ impl Generation {
     pub(crate) fn kill(&mut self) {
         self.stage = Stage::Killed;
         for worker in &mut self.workers {
-            match worker.state {
+            match worker.pid() {
                 // One that cannot be killed has ended, and is buried like the others.
-                State::Runs(pid) => drop(process::kill(pid)),
-                _ => worker.state = State::Ended,
+                Some(pid) => drop(process::kill(pid)),
+                None => worker.state = State::Ended,
             }
         }
     }
@@ -197,11 +254,11 @@ impl Generation {
         now: Instant,
         voice: &mut Voice<'_>,
     ) -> Result<(), Failure> {
-        let is_it = |worker: &Process| matches!(worker.state, State::Runs(p) if p == pid);
+        let is_it = |worker: &Process| worker.pid() == Some(pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
         let lost = self.server.counters.ended(n);
         let worker = &mut self.workers[n];
-        if self.stage != Stage::Serves {
+        if self.stage != Stage::Serves || matches!(worker.state, State::Leaves { .. }) {
             self.cut += lost;
             worker.state = State::Ended;
             return Ok(());

@@ -41,9 +41,14 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let said = settings.said("sendfile", "");
         mistakes.push(format!("{said}: {} takes {takes}", settings.architecture));
     }
-    let Settings { threads, threads_min, processes, connections_max, .. } = *settings;
+    let Settings { threads, threads_min, processes_min, connections_max, .. } = *settings;
+    let processes = row.map_or(1, |row| row.workers_max(settings));
     if threads_min > threads {
         let (least, most) = (("threads-min", threads_min), ("threads", threads));
+        mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
+    }
+    if processes_min > processes {
+        let (least, most) = (("processes-min", processes_min), ("processes", processes));
         mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
     }
     if (1..processes).contains(&connections_max) {

@@ -55,12 +55,13 @@ impl Split {
             n => u64::from(n).min(usable / 2),
         };
         let memory = limits::memory();
-        let bytes = connection_bytes(settings, architecture) * u64::from(settings.processes);
+        let workers = architecture.workers_max(settings);
+        let bytes = connection_bytes(settings, architecture) * u64::from(workers);
         let by_memory = memory.map_or(u64::MAX, |memory| memory.bytes / OF_MEMORY / bytes);
         let mut bounds = vec![((usable - files) * 9 / 10, "descriptors")];
         match settings.connections_max {
             0 => bounds.push((by_memory, "memory")),
-            n => bounds.push((u64::from(n / settings.processes), "--connections-max")),
+            n => bounds.push((u64::from(n / workers), "--connections-max")),
         }
         if architecture.connection_per_thread {
             bounds.push((u64::from(settings.threads), "--threads"));

@@ -108,9 +108,9 @@ pub(crate) fn server(
         .map_err(|e| Failure::Operator(settings.refused(&e)))?;
     let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
-    let counters = Counters::new(settings.processes as usize).map_err(refused)?;
-    let workers = settings.processes as usize;
-    let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
+    let workers = architecture.workers_max(&settings);
+    let counters = Counters::new(workers as usize).map_err(refused)?;
+    let orders = Orders::new(listeners.len(), workers as usize).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     announce(&settings, &site, architecture, &listeners, &split, voice);
@@ -127,7 +127,7 @@ pub(crate) fn server(
         orders,
         errors: Arc::new(errors),
         connections_max: split.connections as usize,
-        dials: Dials::new(&settings).map_err(refused)?,
+        dials: Dials::new(&settings, workers).map_err(refused)?,
         admissions,
         access_log,
         trace,
@@ -308,8 +308,9 @@ fn announce(
     let poller =
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
     voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
-    let each = if settings.processes > 1 {
-        format!("{} processes, each with ", settings.processes)
+    let workers = architecture.workers_max(settings);
+    let each = if workers > 1 {
+        format!("{workers} processes, each with ")
     } else {
         String::new()
     };

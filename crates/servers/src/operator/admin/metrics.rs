@@ -46,7 +46,7 @@ fn workers(text: &mut Text, view: &View<'_>) {
         let again = counters.of(worker, Counter::Started).saturating_sub(1);
         text.sample("weir_restarts_total", &[("worker", worker.to_string())], again);
     }
-    let max = view.server.connections_max * counters.workers();
+    let max = view.server.connections_max_of_all();
     text.one("weir_connections_max", "Connections that may be open, of all workers", max as u64);
 }
 

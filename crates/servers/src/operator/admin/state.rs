@@ -40,7 +40,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "generation": view.generation,
         "draining": server.orders.all().is_ending(),
-        "connections_max": server.connections_max * server.counters.workers(),
+        "connections_max": server.connections_max_of_all(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),
         "overflows": overflows,

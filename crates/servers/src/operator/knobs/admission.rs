@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use super::values::{number, put};
+use super::values::{auto, number, or_auto, put};
 use super::{Knob, Takes};
 use crate::shared::settings::ACCEPT_INF;
 
@@ -26,7 +26,7 @@ pub(super) const KNOBS: &[Knob] = &[
         },
         show: |s| match s.accept_limit {
             Some(ACCEPT_INF) => String::from("inf"),
-            limit => shown(limit),
+            limit => or_auto(limit),
         },
     },
     Knob {
@@ -37,7 +37,7 @@ pub(super) const KNOBS: &[Knob] = &[
                  in a flood what is served within three times --queue-delay-ms",
         takes: Takes::All,
         set: |s, v| put(&mut s.backlog, auto(v, 65_535)),
-        show: |s| shown(s.backlog),
+        show: |s| or_auto(s.backlog),
     },
     Knob {
         name: "admit-percent",
@@ -46,7 +46,7 @@ pub(super) const KNOBS: &[Knob] = &[
                  which costs least. auto: all, and in a flood as many as are served soon",
         takes: Takes::All,
         set: |s, v| put(&mut s.admit_percent, auto(v, 100)),
-        show: |s| shown(s.admit_percent),
+        show: |s| or_auto(s.admit_percent),
     },
     Knob {
         name: "queue-delay-ms",
@@ -68,17 +68,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn auto(text: &str, most: u32) -> Result<Option<u32>, String> {
-    if text == "auto" {
-        return Ok(None);
-    }
-    number(text, 1, most).map(Some).map_err(|why| format!("{why}, or auto"))
-}
-
 fn to_a_second(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(u64::from(number(text, 1, 1000)?)))
-}
-
-fn shown(value: Option<u32>) -> String {
-    value.map_or_else(|| String::from("auto"), |value| value.to_string())
 }

@@ -2,9 +2,12 @@
 
 use measure::Duration;
 
-use super::values::{millis, number, on_off, put, switch};
+use super::values::{auto, millis, number, on_off, or_auto, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
+
+/// Each has descriptors in the supervisor and a row of counters.
+const PROCESSES_MAX: u32 = 1024;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -91,12 +94,23 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "processes",
-        value: "1..1024",
-        reason: "copies of the architecture that share the listening sockets (N-copy); one keeps \
-                 one processor busy",
+        value: "1..1024|auto",
+        reason: "copies of the architecture that listen at the same addresses (N-copy); one keeps \
+                 one processor busy. It may be turned down to --processes-min, and up again to \
+                 what it was at the start: who goes finishes what it has, the others keep their \
+                 caches. auto: 1, and 4 for symped",
         takes: Takes::Named,
-        set: |s, v| put(&mut s.processes, number(v, 1, 1024)),
-        show: |s| s.processes.to_string(),
+        set: |s, v| put(&mut s.processes, auto(v, PROCESSES_MAX)),
+        show: |s| or_auto(s.processes),
+    },
+    Knob {
+        name: "processes-min",
+        value: "1..1024",
+        reason: "to how few --processes may be turned down while they serve (Pariag07 5.1 plans \
+                 such a dial)",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.processes_min, number(v, 1, PROCESSES_MAX)),
+        show: |s| s.processes_min.to_string(),
     },
     Knob {
         name: "restart-wait-max-ms",

@@ -16,6 +16,18 @@ pub(super) fn millis(text: &str, least: u32) -> Result<Duration, String> {
     Ok(Duration::from_millis(u64::from(number(text, least, 3_600_000)?)))
 }
 
+/// `auto` is none.
+pub(super) fn auto(text: &str, most: u32) -> Result<Option<u32>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    number(text, 1, most).map(Some).map_err(|why| format!("{why}, or auto"))
+}
+
+pub(super) fn or_auto(value: Option<u32>) -> String {
+    value.map_or_else(|| String::from("auto"), |value| value.to_string())
+}
+
 pub(super) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
