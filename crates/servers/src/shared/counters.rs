@@ -64,7 +64,7 @@ counters! {
     Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }
 
-/// Words of a worker: its counters, and behind them whether it is ready.
+/// Words of a worker: its counters, and behind them its process while it is ready.
 const ROW: usize = COUNTERS.len() + 1;
 const READY: usize = COUNTERS.len();
 
@@ -143,7 +143,7 @@ impl Counters {
         self.own.worker.store(worker, Relaxed);
         let row = self.row(worker);
         row[Counter::Started as usize].fetch_add(1, Relaxed);
-        row[READY].store(1, Relaxed);
+        row[READY].store(os::process::id().into(), Relaxed);
     }
 
     /// Whether a worker serves: it was ready, and has not ended since.
@@ -152,7 +152,16 @@ impl Counters {
     /// There is no such worker.
     #[must_use]
     pub fn is_ready(&self, worker: usize) -> bool {
-        self.row(worker)[READY].load(Relaxed) != 0
+        self.process(worker).is_some()
+    }
+
+    /// The process of a worker that serves.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn process(&self, worker: usize) -> Option<u64> {
+        Some(self.row(worker)[READY].load(Relaxed)).filter(|process| *process > 0)
     }
 
     /// Adds all rows to what others have counted.

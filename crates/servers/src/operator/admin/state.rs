@@ -6,15 +6,24 @@ use serde_json::{Value, json};
 
 use super::View;
 use crate::shared::admissions::Admitted;
-use crate::shared::counters::COUNTERS;
+use crate::shared::counters::{COUNTERS, Counter};
 use crate::shared::server::Server;
 
 /// Everything that moves; the counters of a worker are in the order of their table.
 pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     let server = view.server;
     let workers = (0..server.counters.workers()).map(|worker| {
-        let counts = COUNTERS.iter().map(|row| server.counters.of(worker, row.0));
-        json!({ "ready": server.counters.is_ready(worker), "counts": counts.collect::<Value>() })
+        let counters = &server.counters;
+        let counts = COUNTERS.iter().map(|row| counters.of(worker, row.0));
+        json!({
+            "process": counters.process(worker),
+            "ready": counters.is_ready(worker),
+            "wanted": worker < server.dials.workers() as usize,
+            "leaves": server.orders.of(worker).is_draining(),
+            "connections": counters.open(worker),
+            "requests": counters.of(worker, Counter::Requests),
+            "counts": counts.collect::<Value>(),
+        })
     });
     let queues = queues(server).map(|(place, address, queue)| {
         json!({
