@@ -185,11 +185,16 @@ fn a_reset_is_seen() {
 
 #[test]
 fn levels_are_reported_until_they_are_gone() {
-    for mechanism in Mechanism::ALL {
+    type Add = fn(&mut Poller, &Wake) -> std::io::Result<()>;
+    let adds: [Add; 2] = [
+        |poller, wake| poller.add_level(wake, 3),
+        |poller, wake| poller.add_exclusive(wake, 3),
+    ];
+    for (mechanism, add) in Mechanism::ALL.into_iter().flat_map(|of| adds.map(|add| (of, add))) {
         let mut poller = Poller::new(mechanism, EVENTS_MAX).unwrap();
         let wake = Wake::new().unwrap();
         let ready = [Event { token: 3, readable: true, writable: false, ended: false }];
-        poller.add_level(&wake, 3).unwrap();
+        add(&mut poller, &wake).unwrap();
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
         wake.wake();
         for _ in 0..2 {
@@ -198,11 +203,40 @@ fn levels_are_reported_until_they_are_gone() {
         poller.pause_level(&wake);
         poller.pause_level(&wake);
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
-        poller.add_level(&wake, 3).unwrap();
+        add(&mut poller, &wake).unwrap();
         assert_eq!(poller.wait(Some(Duration::MAX)).unwrap(), ready, "{mechanism}");
         wake.clear();
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
     }
+}
+
+/// Of two who wait one is woken; who does not wait is told when he does.
+#[test]
+fn of_those_who_wait_exclusively_one_is_woken() {
+    let wake = Wake::new().unwrap();
+    let mut pollers = [(); 3].map(|()| {
+        let mut poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).unwrap();
+        poller.add_exclusive(&wake, 4).unwrap();
+        poller
+    });
+    let [first, second, late] = &mut pollers;
+    let came = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for poller in [first, second] {
+            let came = &came;
+            scope.spawn(move || {
+                let patience = Duration::from_millis(500);
+                if !poller.wait(Some(patience)).unwrap().is_empty() {
+                    came.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+        // Both wait by then; if not, both are told when they do.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        wake.wake();
+    });
+    assert_eq!(came.into_inner(), 1);
+    assert_eq!(late.wait(Some(Duration::ZERO)).unwrap().len(), 1);
 }
 
 #[test]
