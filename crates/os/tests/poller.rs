@@ -210,35 +210,6 @@ fn levels_are_reported_until_they_are_gone() {
     }
 }
 
-/// Of two who wait one is woken; who does not wait is told when he does.
-#[test]
-fn of_those_who_wait_exclusively_one_is_woken() {
-    let wake = Wake::new().unwrap();
-    let mut pollers = [(); 3].map(|()| {
-        let mut poller = Poller::new(Mechanism::Epoll, EVENTS_MAX).unwrap();
-        poller.add_exclusive(&wake, 4).unwrap();
-        poller
-    });
-    let [first, second, late] = &mut pollers;
-    let came = std::sync::atomic::AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for poller in [first, second] {
-            let came = &came;
-            scope.spawn(move || {
-                let patience = Duration::from_millis(500);
-                if !poller.wait(Some(patience)).unwrap().is_empty() {
-                    came.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                }
-            });
-        }
-        // Both wait by then; if not, both are told when they do.
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        wake.wake();
-    });
-    assert_eq!(came.into_inner(), 1);
-    assert_eq!(late.wait(Some(Duration::ZERO)).unwrap().len(), 1);
-}
-
 #[test]
 fn another_thread_ends_a_wait() {
     for mechanism in Mechanism::ALL {

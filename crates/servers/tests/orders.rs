@@ -40,10 +40,11 @@ fn what_nobody_else_accepts_from_is_not_handed_on() {
 #[test]
 fn an_order_to_one_worker_is_taken_back() {
     let orders = Orders::new(1, 2).unwrap();
+    orders.leave_behind([0].into_iter());
     orders.of(1).retire();
-    orders.take_back(1);
+    orders.take_back(1, [0].into_iter());
     assert!(!orders.of(1).is_ending() && !is_woken(orders.wake(1)));
     orders.all().retire();
-    orders.take_back(1);
-    assert!(orders.of(1).is_retiring());
+    orders.take_back(1, [0].into_iter());
+    assert!(orders.of(1).is_retiring() && orders.of(1).is_handed_on(0));
 }

@@ -106,8 +106,8 @@ impl Poller {
     }
 
     /// As [`Self::add_level`], of what several processes wait for: with epoll the kernel wakes one
-    /// of those that wait just then (EPOLLEXCLUSIVE), and not all. Whoever was woken and does
-    /// nothing has kept another from being woken. Who is not waiting is told when he does.
+    /// of those that wait just then (EPOLLEXCLUSIVE), and not all; where none does, each is told
+    /// when he does next. Whoever was woken and does nothing has kept others from being told.
     ///
     /// # Errors
     /// As [`Self::add_level`].

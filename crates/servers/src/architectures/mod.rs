@@ -25,7 +25,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Loop,
         stalls: Stalls::All,
         requests: Requests::InTurn,
-        knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: Run::Calls(sped::sped),
         ..LOOP
@@ -44,6 +44,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         knobs: &[
             PROCESSES,
             PROCESSES_MIN,
+            QUEUES,
             "helpers",
             "helper-queue",
             "load-delay-ms",
@@ -90,7 +91,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES, PROCESSES_MIN],
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
@@ -130,6 +131,7 @@ const LOOP: Architecture = Architecture {
 
 const PROCESSES: &str = "processes";
 const PROCESSES_MIN: &str = "processes-min";
+const QUEUES: &str = "listener-queues";
 
 // Values small enough for twenty minutes of tuning.
 type Tuning = (&'static str, &'static [&'static str]);

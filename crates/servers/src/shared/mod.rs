@@ -8,6 +8,7 @@ pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
 pub(crate) mod line_file;
+pub(crate) mod listening;
 pub(crate) mod log;
 pub mod orders;
 pub mod performer;

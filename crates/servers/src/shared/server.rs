@@ -16,6 +16,7 @@ use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
 use crate::shared::line_file::LineFile;
+use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Settings};
@@ -48,7 +49,7 @@ pub struct Server {
     /// What a client may ask.
     pub limits: Shared<Limits>,
     /// Owned by the supervisor; a worker only accepts from them.
-    pub listeners: Vec<Arc<Listener>>,
+    pub listeners: Listening,
     /// The statistics.
     pub counters: Counters,
     /// From the supervisor to its workers.
@@ -79,12 +80,6 @@ pub struct Server {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl Server {
-    /// The listening sockets with their places, the `n`th of them first, counted around.
-    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = (usize, &Arc<Listener>)> {
-        let all = self.listeners.iter().enumerate();
-        all.cycle().skip(n % self.listeners.len()).take(self.listeners.len())
-    }
-
     /// Whether another worker than this one serves and has room: then nobody goes for a newcomer.
     pub(crate) fn has_room_beside(&self, worker: usize) -> bool {
         let counters = &self.counters;
@@ -95,24 +90,20 @@ impl Server {
 
     /// What a worker needs of its parent's descriptors.
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
-        let listeners = self.listeners.iter().map(|listener| listener.number());
+        let listeners = self.listeners.places_of(worker).map(|at| self.listeners[at].number());
+        let bell = self.listeners.bell(worker).map(|bell| bell.number());
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
         let files = self.trace.iter().chain(&self.admission_log).map(LineFile::number);
         let log = self.access_log.iter().filter_map(log::Target::number);
-        listeners.chain(own).chain(log).chain(files).collect()
+        listeners.chain(bell).chain(own).chain(log).chain(files).collect()
     }
 
-    /// The listening sockets that nobody else accepts from, once who has that order is to end.
-    pub(crate) fn kept_listeners(&self, order: Order<'_>) -> impl Iterator<Item = &Arc<Listener>> {
-        let all = self.listeners.iter().enumerate();
-        all.filter(move |(n, _)| !order.is_handed_on(*n)).map(|(_, listener)| listener)
-    }
-
-    /// In a drain, when nobody waits any more: whoever comes now is told at once.
-    pub(crate) fn stop_listening(&self, order: Order<'_>) {
-        for listener in self.kept_listeners(order) {
+    /// In a drain, when nobody waits any more: whoever comes now to one of these places is told at
+    /// once, unless others accept there.
+    pub(crate) fn stop_listening(&self, order: Order<'_>, places: impl Iterator<Item = usize>) {
+        for place in places.filter(|place| !order.is_handed_on(*place)) {
             // Refused only when another worker has done so already.
-            let _ = listener.stop();
+            let _ = self.listeners[place].stop();
         }
     }
 
@@ -153,14 +144,29 @@ impl Server {
         self.dials.work_bytes_max()
     }
 
+    /// Whether a knob can be turned to what is set in `settings` while these workers serve.
+    ///
+    /// # Errors
+    /// What would do.
+    pub(crate) fn judge_turn(&self, knob: &str, settings: &Settings) -> Result<(), String> {
+        let changes = settings.processes.is_some_and(|n| n != self.dials.workers());
+        if knob == "processes" && changes && self.listeners.has_left_over() {
+            // Of the sockets at an address only the last may end, and that is nobody's own.
+            return Err(String::from("as it is, until a restart: there are more queues than that"));
+        }
+        self.dials.judge(knob, settings)
+    }
+
     /// Connections that all workers that are to serve hold at most.
     pub(crate) fn connections_max_of_all(&self) -> usize {
         self.connections_max * self.dials.workers() as usize
     }
 
-    /// Connections that may wait to be accepted.
+    /// Connections that may wait to be accepted by one worker: the first has as many sockets as
+    /// any.
     pub(crate) fn waiting_max(&self) -> u32 {
-        self.dials.backlog_max().saturating_mul(self.listeners.len() as u32)
+        let sockets = self.listeners.places_of(0).count();
+        self.dials.backlog_max().saturating_mul(sockets as u32)
     }
 
     /// Requests of a worker that may wait to hear whether who asks is let in.
@@ -200,6 +206,8 @@ pub struct Worker<'s> {
     /// Which of them it is: its row in the counters, its order.
     pub(crate) number: usize,
     pub(crate) order: Order<'s>,
+    /// Of the listening sockets that it accepts from.
+    places: Vec<usize>,
     /// Of the thread in which it begins.
     pub(crate) schedule: Schedule,
     /// There if lines are wanted; each loop and each thread has an end of its own.
@@ -227,14 +235,15 @@ impl<'s> Worker<'s> {
         let asks = settings.rules.ask_for_passwords();
         let verifiers =
             asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
-        Ok(Self { server, number, order, schedule, log, verifiers })
+        let places = server.listeners.places_of(number).collect();
+        Ok(Self { server, number, order, places, schedule, log, verifiers })
     }
 
     /// The supervisor, who serves nobody but its operator.
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
         let order = server.orders.of_supervisor();
         let schedule = Schedule::none();
-        Self { server, number: 0, order, schedule, log: None, verifiers: None }
+        Self { server, number: 0, order, places: Vec::new(), schedule, log: None, verifiers: None }
     }
 
     /// All of it is ready to serve.
@@ -249,14 +258,36 @@ impl<'s> Worker<'s> {
         self.server.orders.wake(self.number)
     }
 
-    /// The listening sockets that nobody else accepts from, once it is to end.
-    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
-        self.server.kept_listeners(self.order)
+    /// The places of the listening sockets that it accepts from.
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// These sockets, with their places.
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = (usize, &'s Arc<Listener>)> + Clone {
+        let server = self.server;
+        self.places.iter().map(move |place| (*place, &server.listeners[*place]))
+    }
+
+    /// The same, the `n`th of them first, counted around.
+    pub(crate) fn listeners_from(
+        &self,
+        n: usize,
+    ) -> impl Iterator<Item = (usize, &'s Arc<Listener>)> {
+        let count = self.places.len();
+        self.listeners().cycle().skip(n % count).take(count)
+    }
+
+    /// Those that nobody else accepts from, once it is to end.
+    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &'s Arc<Listener>> {
+        let order = self.order;
+        let kept = self.listeners().filter(move |(place, _)| !order.is_handed_on(*place));
+        kept.map(|(_, listener)| listener)
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
     pub(crate) fn stop_listening(&self) {
-        self.server.stop_listening(self.order);
+        self.server.stop_listening(self.order, self.places.iter().copied());
     }
 }
 

@@ -135,7 +135,7 @@ fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<File> {
     let server = view.server;
     let mut settings = server.dials.in_force(&server.settings);
     let set = (knob.set)(&mut settings, value);
-    if let Err(told) = set.and_then(|()| server.dials.judge(knob.name, &settings)) {
+    if let Err(told) = set.and_then(|()| server.judge_turn(knob.name, &settings)) {
         return text(Status::BAD_REQUEST, &format!("{}: must be {told}", knob.name));
     }
     server.dials.turn(knob.name, &settings);

@@ -28,6 +28,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     let queues = queues(server).map(|(place, address, queue)| {
         json!({
             "address": address,
+            "worker": server.listeners.owner(place),
             "length": queue.length,
             "max": queue.max,
             "drops": queue.drops,
@@ -85,9 +86,9 @@ fn why(Admitted { share, told, .. }: &Admitted) -> String {
     }
 }
 
-/// The queue of each listening socket, with its place and its address.
+/// The queue of each socket that listens, with its place and its address.
 pub(super) fn queues(server: &Server) -> impl Iterator<Item = (usize, String, Queue)> {
-    let all = server.listeners.iter().enumerate();
+    let all = server.listeners.iter().enumerate().filter(|(_, listener)| listener.listens());
     all.filter_map(|(place, listener)| {
         Some((place, listener.local_address().ok()?, listener.queue().ok()?))
     })

@@ -2,9 +2,10 @@
 
 use measure::Duration;
 
-use super::values::{auto, millis, number, on_off, or_auto, put, switch};
+use super::values::{auto, millis, named, number, on_off, or_auto, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
+use crate::shared::settings::Queues;
 
 /// Each has descriptors in the supervisor and a row of counters.
 const PROCESSES_MAX: u32 = 1024;
@@ -111,6 +112,18 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Named,
         set: |s, v| put(&mut s.processes_min, number(v, 1, PROCESSES_MAX)),
         show: |s| s.processes_min.to_string(),
+    },
+    Knob {
+        name: "listener-queues",
+        value: "shared|own",
+        reason: "shared: all processes accept from one queue, and one of those that wait is woken; \
+                 who comes is served by whoever has time. own: each has a queue, and the kernel \
+                 shares out who comes by a hash, however busy a process is (SO_REUSEPORT); Unix \
+                 sockets and those that were handed over stay shared. More queues than there were \
+                 at the start need the rights of the user who made those",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.listener_queues, named(v, Queues::ALL, Queues::name)),
+        show: |s| s.listener_queues.name().into(),
     },
     Knob {
         name: "restart-wait-max-ms",
