@@ -4,6 +4,7 @@ mod amped;
 mod mt;
 mod proactor;
 mod sped;
+mod symped;
 
 use crate::rings::completions;
 pub use crate::shared::architecture::{Requests, Row, Sharing, Stalls};
@@ -28,6 +29,24 @@ pub const ARCHITECTURES: &[Architecture] = &[
         knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: Run::Calls(sped::sped),
+        ..LOOP
+    },
+    Architecture {
+        name: "symped",
+        is: "several processes, each the loop of sped: where one waits for the disk another runs",
+        known_as: "µserver SYMPED, N-copy",
+        paper: "Pariag07 5.1",
+        accept: Performer::Loop,
+        transfer: Performer::Loop,
+        path: Performer::Loop,
+        pages: Performer::Loop,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        workers: 4,
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "sendfile"],
+        sendfile: &[Sendfile::Nonblocking, Sendfile::Blocking, Sendfile::Off],
+        tuning: &[CONNECTIONS, ("processes", &["2", "4", "16"]), BACKLOG],
+        run: Run::Calls(symped::symped),
         ..LOOP
     },
     Architecture {

@@ -29,6 +29,8 @@ pub(crate) struct Accepting {
     first: usize,
     /// The poller looks at the listening sockets, as it does while the gate is open.
     is_watched: bool,
+    /// Whether sends of file parts wait.
+    blocking: Blocking,
 }
 
 /// What a call of accept has brought.
@@ -50,6 +52,7 @@ impl Accepting {
             spare: SpareDescriptor::new()?,
             first: 0,
             is_watched: true,
+            blocking: if books.server.parts_wait() { Blocking::Yes } else { Blocking::No },
         })
     }
 
@@ -69,7 +72,7 @@ impl Accepting {
         if !self.gate.is_open() {
             return Taken::Nobody;
         }
-        match listener.accept(Blocking::No) {
+        match listener.accept(self.blocking) {
             Ok(socket) => {
                 books.tally.accepted(Some(&socket));
                 Taken::One(socket)

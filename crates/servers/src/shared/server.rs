@@ -19,7 +19,7 @@ use crate::shared::line_file::LineFile;
 use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
-use crate::shared::settings::{Level, Settings};
+use crate::shared::settings::{Level, Sendfile, Settings};
 use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
@@ -141,7 +141,13 @@ impl Server {
 
     /// Bytes sent to one connection before the others' turn.
     pub(crate) fn work_bytes_max(&self) -> u64 {
-        self.dials.work_bytes_max()
+        // A send that waits is made once, and then it is their turn.
+        if self.parts_wait() { u64::MAX } else { self.dials.work_bytes_max() }
+    }
+
+    /// Whether loops send file parts on sockets that block.
+    pub(crate) fn parts_wait(&self) -> bool {
+        self.settings.sendfile == Some(Sendfile::Blocking)
     }
 
     /// Whether a knob can be turned to what is set in `settings` while these workers serve.

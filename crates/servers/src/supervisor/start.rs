@@ -26,7 +26,7 @@ use crate::shared::log;
 use crate::shared::orders::Orders;
 use crate::shared::performer::Performer;
 use crate::shared::server::Server;
-use crate::shared::settings::{Queues, Settings};
+use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
@@ -240,8 +240,8 @@ fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result
     listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
 }
 
-/// Where threads serve, a connection has its first timeouts from its listening socket. They are
-/// never taken away: threads may serve on when others were to take their place.
+/// Where calls wait, a connection has its first timeouts from its listening socket. They are never
+/// taken away: who waits so may serve on when others were to take his place.
 fn hand_on_patience(
     settings: &Settings,
     architecture: &Architecture,
@@ -249,7 +249,8 @@ fn hand_on_patience(
 ) -> Result<(), Failure> {
     let limits = &settings.limits;
     let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
-    let waits = architecture.transfer == Performer::Thread;
+    let parts_wait = settings.sendfile == Some(Sendfile::Blocking);
+    let waits = architecture.transfer == Performer::Thread || parts_wait;
     let mut listeners = listeners.iter().filter(|_| waits);
     let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
