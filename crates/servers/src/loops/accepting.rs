@@ -11,6 +11,7 @@ use crate::connection::intake::Intake;
 use crate::connection::places::TOKENS_END;
 use crate::shared::counters::Counter;
 use crate::shared::server::Worker;
+use crate::shared::stops::Stop;
 
 /// Token of the first listening socket.
 pub(super) const LISTENER_0: u64 = TOKENS_END;
@@ -74,6 +75,7 @@ impl Accepting {
         }
         match listener.accept(self.blocking) {
             Ok(socket) => {
+                books.server.stops.at(Stop::Accepted);
                 books.tally.accepted(Some(&socket));
                 Taken::One(socket)
             }

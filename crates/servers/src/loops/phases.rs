@@ -23,6 +23,7 @@ use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Server, Worker};
+use crate::shared::stops::Stop;
 use crate::shared::verifiers::Verifiers;
 
 /// Token of the supervisor's order; connections have lower ones than these, the bell's and those
@@ -164,6 +165,7 @@ impl<'s> Loop<'s> {
 
     /// accept-phase: takes as many connections from each listening socket as the intake lets in.
     pub(crate) fn accept(&mut self) {
+        self.books.server.stops.at(Stop::Woken);
         // Who could have gone for a newcomer has perhaps something to be looked at by now.
         self.look_for_room();
         // Who does not stay fills no gate: of those no more are taken than could wait.

@@ -15,5 +15,6 @@ pub mod performer;
 pub mod quotas;
 pub(crate) mod server;
 pub mod settings;
+pub(crate) mod stops;
 pub(crate) mod trace;
 pub(crate) mod verifiers;

@@ -20,6 +20,7 @@ use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::settings::{Level, Sendfile, Settings};
+use crate::shared::stops::Stops;
 use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
@@ -72,6 +73,8 @@ pub struct Server {
     pub trace: Option<LineFile>,
     /// Where looks at listening queues go.
     pub admission_log: Option<LineFile>,
+    /// Where tests have workers stand still.
+    pub(crate) stops: Stops,
     /// What the kernel had counted before.
     pub dropped_before: QueueDrops,
 }

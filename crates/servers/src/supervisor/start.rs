@@ -27,6 +27,7 @@ use crate::shared::orders::Orders;
 use crate::shared::performer::Performer;
 use crate::shared::server::Server;
 use crate::shared::settings::{Queues, Sendfile, Settings};
+use crate::shared::stops::Stops;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
@@ -140,6 +141,7 @@ pub(crate) fn server(
         errors: Arc::new(errors),
         connections_max: split.connections as usize,
         dials: Dials::new(&settings, workers).map_err(refused)?,
+        stops: Stops::new().map_err(refused)?,
         admissions,
         access_log,
         trace,

@@ -22,6 +22,7 @@ use crate::connection::intake::Intake;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
 use crate::shared::server::Worker;
+use crate::shared::stops::Stop;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -272,6 +273,7 @@ impl Member<'_> {
             return;
         }
         let worker = self.pool.worker;
+        worker.server.stops.at(Stop::Woken);
         let mut intake = self.pool.intake();
         let room = self.pool.members.room();
         turn.first += 1;
@@ -305,7 +307,10 @@ impl Member<'_> {
         books: &mut Books<'_>,
     ) -> Taken {
         match listener.accept(Blocking::Yes) {
-            Ok(socket) => turn.queue.push_back((Arc::new(socket), place)),
+            Ok(socket) => {
+                self.pool.server.stops.at(Stop::Accepted);
+                turn.queue.push_back((Arc::new(socket), place));
+            }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Taken::Nobody,
             Err(e) => {
                 if books.refused(&e) == Counter::MachineFaults {

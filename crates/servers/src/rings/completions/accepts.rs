@@ -8,6 +8,7 @@ use os::ring::Handle;
 use super::{BELL, Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::rings::connection::RingConnection;
 use crate::shared::counters::Counter;
+use crate::shared::stops::Stop;
 
 /// Accepts in flight for each listening socket where each takes one connection.
 const ACCEPTS_MAX: u32 = 1024;
@@ -134,6 +135,7 @@ impl Completions<'_> {
                 return Ok(());
             }
         };
+        self.books.server.stops.at(Stop::Accepted);
         self.books.tally.accepted(None);
         self.accepts[listener].brought += 1;
         self.look_at = self.books.now.at + LOOK_EVERY;
