@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use support::fixture::{DIGITS, Fixture};
 use support::metrics::counted;
 use support::processes::{children, niceness, threads};
-use support::server::{Combination, Program, Server, combinations, on_every};
+use support::server::{Combination, Program, Server, combinations, on_every_alone};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
 
@@ -41,7 +41,7 @@ const TWO_A_MINUTE: &[&str] = &["--auth-failures-per-min", "2"];
 /// Also what is not in memory: the disk is nobody's who guesses.
 #[test]
 fn files_are_served_while_passwords_are_verified() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [UNLIMITED, &few_threads(combination)].concat();
         let stage = Stage::with(ENDLESS, combination, &flags);
         let _guesses = stage.guesses("slow", HERE);
@@ -74,7 +74,7 @@ fn files_are_served_while_passwords_are_verified() {
 
 #[test]
 fn an_address_fails_as_often_as_it_may() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, TWO_A_MINUTE);
         let status = |who: &str, from| stage.login(who, from).0.status;
         // Who is right has failed never, however often.
@@ -105,7 +105,7 @@ fn an_address_fails_as_often_as_it_may() {
 
 #[test]
 fn a_balancers_client_fails_for_itself() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--proxy-protocol", "127.0.0.0/8"]].concat();
         let stage = Stage::start(combination, &flags);
         let rows = [("192.0.2.7", [401, 401, 429]), ("192.0.2.8", [401, 401, 429])];
@@ -125,7 +125,7 @@ fn a_balancers_client_fails_for_itself() {
 
 #[test]
 fn a_proxys_client_fails_for_itself() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--trusted-proxies", "127.0.0.1"]].concat();
         let stage = Stage::start(combination, &flags);
         let fails = |wire: &mut Wire, source: &str, expected: [u16; 3]| {
@@ -153,7 +153,7 @@ fn a_proxys_client_fails_for_itself() {
 /// One address has not all places to itself, however often it may fail.
 #[test]
 fn an_address_has_eight_places() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::with(ENDLESS, combination, FAILS_OFTEN);
         let _guesses = stage.guesses("slow", ELSEWHERE);
         stage.await_asked(MANY);
@@ -175,7 +175,7 @@ fn an_address_has_eight_places() {
 
 #[test]
 fn who_knows_a_password_gets_in_beside_who_guesses() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, FAILS_OFTEN);
         let guesses = stage.guesses("slow", ELSEWHERE);
         stage.await_asked(MANY);
@@ -196,7 +196,7 @@ fn who_knows_a_password_gets_in_beside_who_guesses() {
 /// What many say at once is verified once for all.
 #[test]
 fn who_says_the_same_waits_for_the_same() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, UNLIMITED);
         for (who, expected) in [("slow:secret", 200), ("slow:wrong", 401)] {
             let mut asked: Vec<_> = (0..MANY).map(|_| stage.asking(who, HERE)).collect();
@@ -219,7 +219,7 @@ fn clients_of_a_unix_socket_are_served_where_addresses_matter() {
         &["--auth-failures-per-min", "0", "--address-connections-max", "100"],
     ];
     for flags in rows {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let socket = home.path().join("weir.sock");
             let listen = format!("unix:{}", socket.display());
@@ -245,7 +245,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
     const LOGINS: [(&str, u16); 4] =
         [("ann:secret", 200), ("ann:mistyped 1", 401), ("eve:mistyped 2", 401), ("bob:late", 429)];
     for format in ["combined", "json"] {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let files = ["access-log", "error-log", "trace"].map(|name| home.path().join(name));
             let [access, error, trace] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
@@ -277,7 +277,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
 
 #[test]
 fn replies_come_in_the_order_of_requests() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, &[]);
         let mut wire = stage.server.connect();
         let asks = ["slow:wrong", "", "ann:secret", "", "ann:secret", "slow:wrong", "slow:secret"];
@@ -295,7 +295,7 @@ fn replies_come_in_the_order_of_requests() {
 #[test]
 fn who_waits_for_a_verdict_is_answered_whatever_ends() {
     for signal in [Signal::TERM, Signal::HUP] {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let mut stage = Stage::start(combination, UNLIMITED);
             let who = ["slow:secret", "slow:1", "slow:2", "ann:secret"];
             let mut asked = who.map(|who| stage.asking(who, HERE));
@@ -318,7 +318,7 @@ fn who_waits_for_a_verdict_is_answered_whatever_ends() {
 
 #[test]
 fn who_goes_before_the_verdict_leaves_his_place() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [UNLIMITED, &["--connections-max", "4"]].concat();
         let stage = Stage::start(combination, &flags);
         for round in 0..3 {
