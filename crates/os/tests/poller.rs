@@ -185,11 +185,14 @@ fn a_reset_is_seen() {
 
 #[test]
 fn levels_are_reported_until_they_are_gone() {
-    for mechanism in Mechanism::ALL {
+    type Add = fn(&mut Poller, &Wake) -> std::io::Result<()>;
+    let adds: [Add; 2] =
+        [|poller, wake| poller.add_level(wake, 3), |poller, wake| poller.add_exclusive(wake, 3)];
+    for (mechanism, add) in Mechanism::ALL.into_iter().flat_map(|of| adds.map(|add| (of, add))) {
         let mut poller = Poller::new(mechanism, EVENTS_MAX).unwrap();
         let wake = Wake::new().unwrap();
         let ready = [Event { token: 3, readable: true, writable: false, ended: false }];
-        poller.add_level(&wake, 3).unwrap();
+        add(&mut poller, &wake).unwrap();
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
         wake.wake();
         for _ in 0..2 {
@@ -198,7 +201,7 @@ fn levels_are_reported_until_they_are_gone() {
         poller.pause_level(&wake);
         poller.pause_level(&wake);
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);
-        poller.add_level(&wake, 3).unwrap();
+        add(&mut poller, &wake).unwrap();
         assert_eq!(poller.wait(Some(Duration::MAX)).unwrap(), ready, "{mechanism}");
         wake.clear();
         assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), []);

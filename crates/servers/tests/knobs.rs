@@ -41,6 +41,8 @@ fn a_bad_value_is_told_what_would_do() {
     }
     check("proxy-protocol", "unix", networks);
     check("send-buffer-kb", "3", "a number from 4 to 1048576, or auto");
+    check("processes", "0", "a number from 1 to 1024, or auto");
+    check("processes-min", "auto", "a number from 1 to 1024");
     check("send-buffer-kb", "off", "a number from 4 to 1048576, or auto");
 }
 
@@ -55,11 +57,12 @@ fn a_dial_stands_at_what_was_set_last() {
         ("queue-delay-ms", "20", "5", "5"),
         ("phase-ms", "5", "2", "2"),
         ("work-kb-max", "256", "16", "16"),
+        ("processes", "auto", "3", "3"),
         ("passes", "2", "1", "2"),
     ];
     for (name, before, value, after) in rows {
         let settings = Settings::default();
-        let dials = Dials::new(&settings).unwrap();
+        let dials = Dials::new(&settings, 4).unwrap();
         let knob = knob(name).unwrap();
         assert_eq!((knob.show)(&dials.in_force(&settings)), before, "{name}");
         let mut wanted = dials.in_force(&settings);
@@ -67,4 +70,24 @@ fn a_dial_stands_at_what_was_set_last() {
         dials.turn(name, &wanted);
         assert_eq!((knob.show)(&dials.in_force(&settings)), after, "{name} {value}");
     }
+}
+
+/// What is shared has rows for as many workers as there were at the start.
+#[test]
+fn workers_are_turned_down_to_a_minimum_and_up_to_what_they_were() {
+    let refused = Err(String::from("a number from 2 to 4 until a reload"));
+    let rows = [("1", refused.clone(), 4), ("2", Ok(()), 2), ("4", Ok(()), 4), ("5", refused, 4)];
+    let settings = Settings { processes: Some(4), processes_min: 2, ..Settings::default() };
+    for (value, judged, serve) in rows {
+        let dials = Dials::new(&settings, 4).unwrap();
+        let mut wanted = dials.in_force(&settings);
+        (knob("processes").unwrap().set)(&mut wanted, value).unwrap();
+        assert_eq!(dials.judge("processes", &wanted), judged, "{value}");
+        assert_eq!(dials.judge("passes", &wanted), Ok(()), "{value}");
+        if judged.is_ok() {
+            dials.turn("processes", &wanted);
+        }
+        assert_eq!(dials.workers(), serve, "{value}");
+    }
+    assert_eq!(Dials::new(&Settings::default(), 3).unwrap().workers(), 3, "as suits who serves");
 }

@@ -35,3 +35,16 @@ fn what_nobody_else_accepts_from_is_not_handed_on() {
     orders.all().drain();
     assert!(!orders.of(0).is_handed_on(0), "nobody serves");
 }
+
+/// One that has ended alone begins again as if nobody had told it to; what all are told holds.
+#[test]
+fn an_order_to_one_worker_is_taken_back() {
+    let orders = Orders::new(1, 2).unwrap();
+    orders.leave_behind([0].into_iter());
+    orders.of(1).retire();
+    orders.take_back(1, [0].into_iter());
+    assert!(!orders.of(1).is_ending() && !is_woken(orders.wake(1)));
+    orders.all().retire();
+    orders.take_back(1, [0].into_iter());
+    assert!(orders.of(1).is_retiring() && orders.of(1).is_handed_on(0));
+}

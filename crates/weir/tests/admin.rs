@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use support::fixture::{DIGITS, Fixture};
 use support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use support::metrics::counted;
-use support::server::{Program, Server, on_every, run};
+use support::server::{Program, Server, on_every, on_every_alone, run};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
 
@@ -188,7 +188,7 @@ fn each_accept_phase_has_taken_somebody() {
 #[test]
 fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         let read = || metrics(&ask(admin, "/metrics", "").1);
@@ -221,7 +221,7 @@ fn metrics_are_well_formed_and_move() {
 #[test]
 fn context_switches_of_each_worker_are_told() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         let name = "weir_voluntary_switches_total{worker=\"0\"}";
@@ -340,7 +340,7 @@ fn a_drain_follows_its_delay() {
 #[test]
 fn it_answers_while_every_connection_of_the_site_is_taken() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [ANYWHERE, &["--connections-max", "4"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = ready(&mut server);

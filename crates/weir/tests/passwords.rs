@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use support::fixture::{DIGITS, Fixture};
 use support::metrics::counted;
 use support::processes::{children, niceness, threads};
-use support::server::{Combination, Program, Server, combinations, on_every};
+use support::server::{Combination, Program, Server, combinations, on_every_alone};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
 
@@ -107,7 +107,7 @@ fn an_address_fails_as_often_as_it_may() {
 
 #[test]
 fn a_balancers_client_fails_for_itself() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--proxy-protocol", "127.0.0.0/8"]].concat();
         let stage = Stage::start(combination, &flags);
         let rows = [("192.0.2.7", [401, 401, 429]), ("192.0.2.8", [401, 401, 429])];
@@ -127,7 +127,7 @@ fn a_balancers_client_fails_for_itself() {
 
 #[test]
 fn a_proxys_client_fails_for_itself() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--trusted-proxies", "127.0.0.1"]].concat();
         let stage = Stage::start(combination, &flags);
         let fails = |wire: &mut Wire, source: &str, expected: [u16; 3]| {
@@ -221,7 +221,7 @@ fn clients_of_a_unix_socket_are_served_where_addresses_matter() {
         &["--auth-failures-per-min", "0", "--address-connections-max", "100"],
     ];
     for flags in rows {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let socket = home.path().join("weir.sock");
             let listen = format!("unix:{}", socket.display());
@@ -247,7 +247,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
     const LOGINS: [(&str, u16); 4] =
         [("ann:secret", 200), ("ann:mistyped 1", 401), ("eve:mistyped 2", 401), ("bob:late", 429)];
     for format in ["combined", "json"] {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let files = ["access-log", "error-log", "trace"].map(|name| home.path().join(name));
             let [access, error, trace] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
@@ -279,7 +279,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
 
 #[test]
 fn replies_come_in_the_order_of_requests() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, &[]);
         let mut wire = stage.server.connect();
         let asks = ["slow:wrong", "", "ann:secret", "", "ann:secret", "slow:wrong", "slow:secret"];
@@ -447,7 +447,7 @@ impl<'s> Stage<'s> {
 /// Where others wait for threads that verify, and one remembers for all; elsewhere each process does
 /// so itself.
 fn on_queues(test: impl Fn(&Combination) + Sync) {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] != "process" {
             test(combination);
         }

@@ -4,14 +4,15 @@
 
 mod support;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use os::process::{Pid, share_descriptors};
 use serde_json::Value;
 
 use support::fixture::Fixture;
 use support::metrics::counted;
-use support::processes::{children, threads};
+use support::processes::{children, descendants, threads};
 use support::server::{Combination, Program, STEPS, Server, on_every};
 use support::slow::SlowFiles;
 use support::wire::Wire;
@@ -103,7 +104,7 @@ fn lines(file: &Path, count: usize) -> Vec<Value> {
 
 /// Everything that a line says is so: by the registry, and by /proc.
 fn judge_steps(combination: &Combination, server: &Server, line: &Value) {
-    let workers = children(server.pid());
+    let workers = descendants(server.pid());
     let steps = line["steps"].as_object().expect("steps");
     for (step, who) in steps {
         let by = who["by"].as_str().expect("by whom");
@@ -141,33 +142,71 @@ fn judge_needed(combination: &Combination, lines: &[Value]) {
 
 /// The threads there are, and how the two connections are spread over them.
 fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _: &[Wire; 2]) {
-    let tids_of = |by: &str| -> HashSet<u64> {
-        let steps = lines.iter().flat_map(|line| line["steps"].as_object().expect("steps"));
-        steps
-            .filter(|(_, who)| who["by"] == by)
-            .filter_map(|(_, who)| who["tid"].as_u64())
-            .collect()
+    let count = combination.row["workers"].as_u64().expect("a number of workers") as usize;
+    // The first one may serve while others are only being started.
+    let named = |pid: u32, name: &str| -> usize {
+        threads(pid).iter().filter(|(_, this)| this.as_str() == name).count()
     };
-    let workers = children(server.pid());
-    let count = combination.row["workers"].as_u64().expect("a number of workers");
-    assert_eq!(workers.len() as u64, count, "{combination}: unless others are asked for");
-    let named = |name: &str| -> usize {
-        threads(workers[0]).iter().filter(|(_, this)| this.as_str() == name).count()
+    let begun = |pid: &u32| match combination.row["holder"].as_str() {
+        Some("loop") => named(*pid, "weir-loop") == 1,
+        Some("thread") => named(*pid, "weir-pool") == 1,
+        _ => named(*pid, "weir-process") == 1,
     };
-    if combination.row["holder"] == "thread" {
-        assert_eq!(tids_of("thread").len(), 2, "{combination}: a thread for each connection");
-        assert!(named("weir-thread") >= 2, "{combination}");
-        assert_eq!(named("weir-loop"), 0, "{combination}: a loop among threads");
-    } else if combination.row["holder"] == "process" {
-        assert_eq!(tids_of("process").len(), 2, "{combination}: a process for each connection");
-        let lonely = |worker: &u32| threads(*worker).len() == 1;
-        assert!(workers.iter().all(lonely), "{combination}: threads beside a process");
-    } else {
-        assert_eq!(tids_of("loop").union(&tids_of("ring")).count(), 1, "{combination}");
-        assert_eq!(named("weir-loop"), 1, "{combination}: one loop");
-        assert_eq!(named("weir-thread"), 0, "{combination}: threads beside a loop");
-    }
+    let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
+    let all = || Some(descendants(server.pid())).filter(are_all);
+    let workers = await_some(PATIENCE, all).expect("workers");
+    assert_eq!(workers.len(), count, "{combination}: unless others are asked for");
+    judge_tables(combination, &workers);
     let has_helpers = combination.has("helper");
-    assert_eq!(named("weir-helper") > 0, has_helpers, "{combination}: helpers");
-    assert!(tids_of("helper").is_disjoint(&tids_of("loop")), "{combination}: a helper that loops");
+    let all = by_process(lines);
+    if combination.row["holder"] == "process" {
+        assert_eq!(all.len(), 2, "{combination}: a process for each connection");
+    }
+    for (pid, tids) in all {
+        let of = |by: &str| tids.get(by).cloned().unwrap_or_default();
+        match combination.row["holder"].as_str() {
+            Some("thread") => {
+                assert_eq!(of("thread").len(), 2, "{combination}: a thread for each connection");
+                assert!(named(pid, "weir-thread") >= 2, "{combination}");
+                assert_eq!(named(pid, "weir-loop"), 0, "{combination}: a loop among threads");
+            }
+            Some("process") => {
+                assert_eq!(of("process").len(), 1, "{combination}: of {pid}");
+                assert_eq!(threads(pid).len(), 1, "{combination}: threads beside a process");
+            }
+            _ => {
+                assert_eq!(of("loop").union(&of("ring")).count(), 1, "{combination}: of {pid}");
+                assert_eq!(named(pid, "weir-loop"), 1, "{combination}: one loop");
+                assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside a loop");
+            }
+        }
+        assert_eq!(named(pid, "weir-helper") > 0, has_helpers, "{combination}: helpers");
+        assert!(of("helper").is_disjoint(&of("loop")), "{combination}: a helper that loops");
+    }
+}
+
+/// Of each process that has performed something its threads, by whom they are.
+fn by_process(lines: &[Value]) -> BTreeMap<u32, BTreeMap<String, HashSet<u64>>> {
+    let mut all: BTreeMap<u32, BTreeMap<String, HashSet<u64>>> = BTreeMap::new();
+    for who in lines.iter().flat_map(|line| line["steps"].as_object().expect("steps").values()) {
+        let pid = u32::try_from(who["pid"].as_u64().expect("a process")).expect("32 bits");
+        let by = String::from(who["by"].as_str().expect("by whom"));
+        let tid = who["tid"].as_u64().expect("a thread");
+        all.entry(pid).or_default().entry(by).or_default().insert(tid);
+    }
+    all
+}
+
+/// Workers have tables of descriptors of their own, as the registry says of who shares one: the
+/// loop of a worker, or its threads.
+fn judge_tables(combination: &Combination, workers: &[u32]) {
+    let holder = combination.row["holder"].as_str();
+    assert!(matches!(holder, Some("loop" | "thread" | "process")), "{combination}: {holder:?}");
+    for pair in workers.windows(2) {
+        let pids = [pair[0], pair[1]].map(|pid| Pid::new(pid).expect("a process"));
+        match share_descriptors(pids[0], pids[1]) {
+            Ok(shared) => assert!(!shared, "{combination}: {pair:?} have one table"),
+            Err(e) => println!("not tested: kcmp: {e}"),
+        }
+    }
 }

@@ -31,6 +31,11 @@ impl Epoll {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), EventFlags::IN)?)
     }
 
+    pub(super) fn add_exclusive(&mut self, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+        Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), flags)?)
+    }
+
     pub(super) fn add(&mut self, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), CONNECTION)?)
     }

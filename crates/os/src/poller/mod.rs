@@ -105,6 +105,19 @@ impl Poller {
         Ok(())
     }
 
+    /// As [`Self::add_level`], of what several processes wait for: with epoll the kernel wakes one
+    /// of those that wait just then (EPOLLEXCLUSIVE), and not all; where none does, each is told
+    /// when he does next. Whoever was woken and does nothing has kept others from being told.
+    ///
+    /// # Errors
+    /// As [`Self::add_level`].
+    pub fn add_exclusive(&mut self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        match &mut self.set {
+            Set::Epoll(epoll) => epoll.add_exclusive(fd.as_fd(), token),
+            Set::Select(_) | Set::Poll(_) => self.add_level(fd, token),
+        }
+    }
+
     /// Adds a connection. epoll takes no notice of `interest` and reports every change.
     ///
     /// # Errors

@@ -293,6 +293,27 @@ fn usage() -> libc::rusage {
     }
 }
 
+/// The calling process stands still until SIGCONT lets it go on.
+pub fn stand_still() {
+    // SAFETY: takes a number only; what the signal does is not up to this process.
+    let _ = unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// Whether two processes have one table of descriptors (kcmp(2)).
+///
+/// # Errors
+/// One of them is gone, or not this user's to ask about, or the kernel was built without it.
+pub fn share_descriptors(one: Pid, other: Pid) -> io::Result<bool> {
+    // Of linux/kcmp.h.
+    const KCMP_FILES: libc::c_int = 2;
+    let (one, other) = (one.0.as_raw_nonzero().get(), other.0.as_raw_nonzero().get());
+    // SAFETY: takes numbers only.
+    match unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0_usize, 0_usize) } {
+        -1 => Err(io::Error::last_os_error()),
+        order => Ok(order == 0),
+    }
+}
+
 /// The calling process.
 #[must_use]
 pub fn id() -> u32 {

@@ -18,7 +18,7 @@ use crate::{Address, Socket};
 /// A listening stream socket, TCP or Unix. Itself it never blocks, so that several may share it.
 #[derive(Debug)]
 pub struct Listener {
-    fd: OwnedFd,
+    pub(super) fd: OwnedFd,
     is_tcp: bool,
     /// It was handed over, and whoever did so goes on listening.
     is_lent: bool,
@@ -72,7 +72,7 @@ impl Listener {
             Address::Unix(path) => Self::bind_unix(path)?,
             Address::Fd(fd) => Self::inherit(*fd)?,
         };
-        listener.set_backlog(backlog)?;
+        listener.listen(backlog)?;
         listener.admit_all()?;
         Ok(listener)
     }
@@ -170,7 +170,7 @@ impl Listener {
         if self.is_filtered {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        syn_filter::attach(&self.fd, &syn_filter::program(of_65536, salt))
+        syn_filter::attach(&self.fd, libc::SO_ATTACH_FILTER, &syn_filter::program(of_65536, salt))
     }
 
     /// From now on answers everybody's SYN, and drops the packets that would end the handshake, as
@@ -185,7 +185,7 @@ impl Listener {
         if self.is_filtered {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        syn_filter::attach(&self.fd, &syn_filter::without_ends())
+        syn_filter::attach(&self.fd, libc::SO_ATTACH_FILTER, &syn_filter::without_ends())
     }
 
     /// From now on admits all who knock, but for a filter that is not ours.
@@ -203,12 +203,13 @@ impl Listener {
         }
     }
 
-    /// How many connections may wait; the kernel caps it at [`crate::limits::somaxconn`].
+    /// How many connections may wait; the kernel caps it at [`crate::limits::somaxconn`]. One that
+    /// was stopped takes no notice.
     ///
     /// # Errors
     /// None that is known.
     pub fn set_backlog(&self, n: u32) -> io::Result<()> {
-        Ok(rustix::net::listen(&self.fd, i32::try_from(n).unwrap_or(i32::MAX))?)
+        if self.listens() { self.listen(n) } else { Ok(()) }
     }
 
     /// From now on hardly anybody else may wait (one, says [`Queue::max`]), so that accepting those
@@ -385,7 +386,7 @@ impl Listener {
         Self::new(fd)
     }
 
-    fn new(fd: OwnedFd) -> io::Result<Self> {
+    pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
         let listener = Self {
@@ -412,7 +413,7 @@ impl Listener {
         self.set_option(libc::SOL_SOCKET, SO_BUF_LOCK, locks & !SOCK_SNDBUF_LOCK)
     }
 
-    fn set_option(&self, level: i32, name: i32, value: u32) -> io::Result<()> {
+    pub(super) fn set_option(&self, level: i32, name: i32, value: u32) -> io::Result<()> {
         // SAFETY: the kernel reads one integer, which outlives the call.
         let done = unsafe {
             libc::setsockopt(

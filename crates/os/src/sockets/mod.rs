@@ -6,6 +6,7 @@ mod listener;
 mod net_counts;
 mod network;
 pub mod queue_drops;
+mod reuse_port;
 mod socket;
 pub mod socket_diag;
 mod spare;

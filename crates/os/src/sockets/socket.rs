@@ -32,6 +32,18 @@ impl Socket {
         Ok(received?)
     }
 
+    /// As [`Self::recv`], but does not wait, also where the socket does.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[inline]
+    pub fn recv_now(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let received = retry_on_intr(|| {
+            rustix::net::recv(&self.fd, &mut *buffer, RecvFlags::DONTWAIT).map(|(n, _)| n)
+        });
+        Ok(received?)
+    }
+
     /// Sends the beginning of `bytes`, as much as fits; `more`: more follows at once, so a packet
     /// that is not full is held back (MSG_MORE).
     ///
@@ -48,6 +60,7 @@ impl Socket {
     ///
     /// # Errors
     /// As [`Self::send`].
+    #[inline]
     pub fn send_now(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let flags = if more { flags | SendFlags::MORE } else { flags };

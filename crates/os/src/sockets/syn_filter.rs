@@ -92,8 +92,8 @@ pub(super) fn without_ends() -> Vec<sock_filter> {
     ]
 }
 
-/// From now on it judges who knocks.
-pub(super) fn attach(fd: &OwnedFd, program: &[sock_filter]) -> io::Result<()> {
+/// From now on it judges, by that option of sockets, who knocks.
+pub(super) fn attach(fd: &OwnedFd, option: i32, program: &[sock_filter]) -> io::Result<()> {
     let filter = libc::sock_fprog {
         len: program.len() as u16,
         // The kernel only reads it.
@@ -104,7 +104,7 @@ pub(super) fn attach(fd: &OwnedFd, program: &[sock_filter]) -> io::Result<()> {
         libc::setsockopt(
             fd.as_raw_fd(),
             SOL_SOCKET,
-            libc::SO_ATTACH_FILTER,
+            option,
             std::ptr::from_ref(&filter).cast(),
             size_of_val(&filter) as libc::socklen_t,
         )
@@ -138,6 +138,6 @@ pub(super) fn is_others(fd: &OwnedFd) -> io::Result<bool> {
     Ok(!found.is_empty() && !is_ours)
 }
 
-const fn jump(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+pub(super) const fn jump(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }

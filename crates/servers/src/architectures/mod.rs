@@ -5,6 +5,7 @@ mod mp;
 mod mt;
 mod proactor;
 mod sped;
+mod symped;
 
 use crate::rings::completions;
 pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
@@ -26,9 +27,27 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Loop,
         stalls: Stalls::All,
         requests: Requests::InTurn,
-        knobs: &[PROCESSES, "threads", "cache-locks", "sendfile"],
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks", "sendfile"],
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         run: Run::Calls(sped::sped),
+        ..LOOP
+    },
+    Architecture {
+        name: "symped",
+        is: "several processes, each the loop of sped: where one waits for the disk another runs",
+        known_as: "µserver SYMPED, N-copy",
+        paper: "Pariag07 5.1",
+        accept: Performer::Loop,
+        transfer: Performer::Loop,
+        path: Performer::Loop,
+        pages: Performer::Loop,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        workers: 4,
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "sendfile"],
+        sendfile: &[Sendfile::Nonblocking, Sendfile::Blocking, Sendfile::Off],
+        tuning: &[CONNECTIONS, ("processes", &["2", "4", "16"]), BACKLOG],
+        run: Run::Calls(symped::symped),
         ..LOOP
     },
     Architecture {
@@ -42,7 +61,15 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Helper,
         stalls: Stalls::Nobody,
         requests: Requests::Several,
-        knobs: &[PROCESSES, "helpers", "helper-queue", "load-delay-ms", "sendfile"],
+        knobs: &[
+            PROCESSES,
+            PROCESSES_MIN,
+            QUEUES,
+            "helpers",
+            "helper-queue",
+            "load-delay-ms",
+            "sendfile",
+        ],
         tuning: &[CONNECTIONS, ("helpers", &["2", "8", "32"]), BACKLOG],
         run: Run::Calls(amped::amped),
         ..LOOP
@@ -106,7 +133,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES, "threads", "cache-locks"],
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks"],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
@@ -144,6 +171,8 @@ const LOOP: Architecture = Architecture {
 };
 
 const PROCESSES: &str = "processes";
+const PROCESSES_MIN: &str = "processes-min";
+const QUEUES: &str = "listener-queues";
 
 // Values small enough for twenty minutes of tuning.
 type Tuning = (&'static str, &'static [&'static str]);

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use h1::proxy::{self, HEADER_BYTES_MAX, Header};
 use h1::{Found, LEFTOVER_BYTES_MAX, Now, Reply, Status, Tag, Want, forwarded};
-use os::{File, Listener, Network};
+use os::{File, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
 use crate::shared::ledger::Ledger;
+use crate::shared::listening::Listening;
 use crate::shared::quotas::{Key, Quota, Quotas};
 use crate::shared::settings::{Proxy, Settings};
 
@@ -52,7 +53,7 @@ pub(crate) fn is_wanted(settings: &Settings) -> bool {
 pub(crate) fn before(
     sessions: Sessions,
     settings: &Settings,
-    listeners: &[Arc<Listener>],
+    listeners: &Listening,
     counters: &Counters,
     ledger: Option<&Arc<Ledger>>,
 ) -> Sessions {

@@ -14,6 +14,11 @@ pub(crate) trait Calls {
     /// Whether they wait, so that time passes in them.
     const WAIT: bool;
 
+    /// Whether a send of a file part waits for its client.
+    fn parts_wait(&self) -> bool {
+        Self::WAIT
+    }
+
     /// As [`Socket::recv`].
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize>;
 
@@ -40,7 +45,8 @@ pub(crate) trait Calls {
     fn lies_unread(&mut self) -> bool;
 }
 
-/// Those of a socket that does not block, of which a poller says when it is ready.
+/// Those that do not wait, on a socket of which a poller says when it is ready. Where the socket
+/// blocks, sends of file parts wait all the same.
 pub(crate) struct Ready {
     pub(crate) socket: Socket,
     how: Option<Sendfile>,
@@ -89,11 +95,15 @@ impl Ready {
 impl Calls for Ready {
     const WAIT: bool = false;
 
+    fn parts_wait(&self) -> bool {
+        self.how == Some(Sendfile::Blocking)
+    }
+
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if let Incoming::Nothing | Incoming::Over = self.incoming {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let received = self.socket.recv(into);
+        let received = self.socket.recv_now(into);
         match received {
             Ok(0) => self.incoming = Incoming::Over,
             // A short read has emptied the socket, unless a FIN lies behind the bytes.
@@ -107,7 +117,7 @@ impl Calls for Ready {
         if !self.writable {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let sent = self.socket.send(bytes, more);
+        let sent = self.socket.send_now(bytes, more);
         self.writable = sent.as_ref().is_ok_and(|n| *n >= bytes.len());
         sent
     }

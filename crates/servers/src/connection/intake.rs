@@ -5,6 +5,7 @@
 //! ([`control::admission`]). None takes more in a phase than it can soon work on
 //! ([`control::phase`]), and the rest waits in the kernel, where the wait is seen (Brecht04 8).
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::mem;
 
@@ -27,8 +28,8 @@ const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
 /// That of a worker.
 pub(crate) struct Intake {
-    /// Of each listening socket.
-    sides: Vec<Side>,
+    /// Of each listening socket that it accepts from, by its place.
+    sides: BTreeMap<usize, Side>,
     phase: Phase,
 }
 
@@ -56,9 +57,8 @@ impl Intake {
     pub(crate) fn new(worker: &Worker<'_>, turns: u32) -> Self {
         let server = worker.server;
         let now = os::clock::monotonic();
-        let places = 0..server.listeners.len();
-        let sides = places.map(|place| Side::new(server, place, now)).collect();
-        Self { sides, phase: Phase::new(turns) }
+        let side = |place: &usize| (*place, Side::new(server, *place, now));
+        Self { sides: worker.places().iter().map(side).collect(), phase: Phase::new(turns) }
     }
 
     /// How many connections may be taken from the listening socket at that place before other work.
@@ -70,7 +70,7 @@ impl Intake {
         self.look(worker, place, now);
         dials.accept_limit().unwrap_or_else(|| {
             let own = architecture.accept_limit;
-            let is_tuned = own == ACCEPT_INF && !self.sides[place].admission.is_frozen();
+            let is_tuned = own == ACCEPT_INF && !self.sides[&place].admission.is_frozen();
             let is_flood = worker.server.admissions.is_flood(place);
             let time = if is_flood { dials.phase() } else { dials.queue_delay() };
             if is_tuned { self.phase.limit(time) } else { own }
@@ -80,21 +80,22 @@ impl Intake {
     /// A phase has taken so many; `emptied`: because nobody else waited.
     pub(crate) fn took(&mut self, worker: &Worker<'_>, place: usize, taken: u32, emptied: bool) {
         worker.server.admissions.took(place, taken);
-        self.sides[place].emptied |= emptied;
+        self.side(place).emptied |= emptied;
     }
 
     /// So many have come without being asked for, and have waited for this round.
     pub(crate) fn brought(&mut self, worker: &Worker<'_>, place: usize, n: u32, emptied: bool) {
         self.took(worker, place, n, emptied);
-        self.sides[place].brought += n;
-        self.sides[place].is_idle = n == 0;
+        let side = self.side(place);
+        side.brought += n;
+        side.is_idle = n == 0;
     }
 
     /// Looks where no phase does, because nobody can be taken.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
-        for place in 0..self.sides.len() {
-            self.sides[place].is_idle = false;
-            self.look(worker, place, now);
+        for place in worker.places() {
+            self.side(*place).is_idle = false;
+            self.look(worker, *place, now);
         }
     }
 
@@ -104,10 +105,16 @@ impl Intake {
         limit == ACCEPT_INF && !server.admissions.is_flood(place)
     }
 
+    fn side(&mut self, place: usize) -> &mut Side {
+        self.sides.get_mut(&place).expect("a place that this worker accepts from")
+    }
+
     /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
     fn look(&mut self, worker: &Worker<'_>, place: usize, now: Instant) {
-        let (server, side) = (worker.server, &mut self.sides[place]);
-        let (listener, admissions) = (&server.listeners[place], &server.admissions);
+        let server = worker.server;
+        let Server { listeners, admissions, dials, .. } = server;
+        let side = self.sides.get_mut(&place).expect("a place that this worker accepts from");
+        let listener = &listeners[place];
         let is_due = now - side.looked >= side.admission.look_after();
         if !is_due || !listener.is_tcp() || worker.order.is_draining() {
             return;
@@ -125,13 +132,14 @@ impl Intake {
         if !side.admission.is_frozen() {
             let Ok(queue) = listener.queue() else { return };
             let accepted = admissions.accepted(place);
+            let sharers = if listeners.owner(place).is_some() { 1 } else { dials.workers() };
             seen = Sample {
                 queue: queue.length.saturating_add(mem::take(&mut side.brought)),
                 room: queue.max,
                 emptied: mem::take(&mut side.emptied),
                 accepted,
                 refused: queue.drops,
-                could: self.phase.could().saturating_mul(server.counters.rows() as u32),
+                could: self.phase.could().saturating_mul(sharers),
             };
             side.admission.observe(now, &seen);
         }

@@ -138,22 +138,28 @@ impl Books<'_> {
                     journal.note_sending(&*dialog.session, || self.me());
                 }
                 let (calls, bytes) = (&mut connection.calls, chunk.bytes());
-                // How much is sent at least by a call that has not waited.
-                let (at_once, sent) = match part {
+                // Whether the call may wait, and how much it sends at least if it has not.
+                let (waits, at_once, sent) = match part {
                     Some(part) if bytes.is_empty() => {
+                        let waits = calls.parts_wait();
                         // One that waits does so for its client, too.
-                        let begun = (!C::WAIT).then(|| self.disk.begin());
+                        let begun = (!waits).then(|| self.disk.begin());
                         let sent = calls.send_part(part, part.len().min(share.bytes));
                         begun.iter().for_each(|begun| self.disk.end(begun));
-                        (u64::MAX, sent)
+                        if waits {
+                            // Others have waited meanwhile.
+                            share.bytes = 0;
+                        }
+                        (waits, u64::MAX, sent)
                     }
                     _ => {
                         let more = part.is_some_and(|part| !part.is_empty());
                         let more = more && self.server.limits.gather;
-                        (bytes.len() as u64, calls.send(bytes, more).map(|n| n as u64))
+                        let sent = calls.send(bytes, more).map(|n| n as u64);
+                        (C::WAIT, bytes.len() as u64, sent)
                     }
                 };
-                if C::WAIT && sent.as_ref().is_ok_and(|n| *n < at_once) {
+                if waits && sent.as_ref().is_ok_and(|n| *n < at_once) {
                     self.look_at_clock();
                 }
                 self.has_sent(connection, share, sent)
@@ -273,7 +279,7 @@ impl Books<'_> {
                 }
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                if C::WAIT {
+                if connection.calls.parts_wait() {
                     self.look_at_clock();
                 }
                 connection.hears = dialog.session.view().hears;

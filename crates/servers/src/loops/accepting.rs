@@ -10,9 +10,13 @@ use crate::connection::gate::Gate;
 use crate::connection::intake::Intake;
 use crate::connection::places::TOKENS_END;
 use crate::shared::counters::Counter;
+use crate::shared::server::Worker;
+use crate::shared::stops::Stop;
 
 /// Token of the first listening socket.
 pub(super) const LISTENER_0: u64 = TOKENS_END;
+/// Token of the bell, see [`crate::shared::listening`].
+pub(super) const BELL: u64 = u64::MAX - 3;
 
 /// Turns of a connection with one request: it is answered, and the peer closes.
 const TURNS: u32 = 2;
@@ -26,6 +30,8 @@ pub(crate) struct Accepting {
     first: usize,
     /// The poller looks at the listening sockets, as it does while the gate is open.
     is_watched: bool,
+    /// Whether sends of file parts wait.
+    blocking: Blocking,
 }
 
 /// What a call of accept has brought.
@@ -40,15 +46,14 @@ pub(crate) enum Taken {
 impl Accepting {
     /// From all listening sockets, which the poller looks at from now on.
     pub(crate) fn new(books: &Books<'_>, poller: &mut Poller) -> io::Result<Self> {
-        for (token, listener) in (LISTENER_0..).zip(&books.server.listeners) {
-            poller.add_level(&**listener, token)?;
-        }
+        look_at_all(books, poller)?;
         Ok(Self {
             gate: Gate::new(books.server.connections_max),
             intake: Intake::new(books.worker, TURNS),
             spare: SpareDescriptor::new()?,
             first: 0,
             is_watched: true,
+            blocking: if books.server.parts_wait() { Blocking::Yes } else { Blocking::No },
         })
     }
 
@@ -58,7 +63,8 @@ impl Accepting {
         books: &Books<'s>,
     ) -> impl Iterator<Item = (usize, &'s Listener)> + use<'s> {
         self.first += 1;
-        let all = books.server.listeners_from(self.first);
+        let worker: &'s Worker<'s> = books.worker;
+        let all = worker.listeners_from(self.first);
         all.map(|(place, listener)| (place, &**listener))
     }
 
@@ -67,8 +73,9 @@ impl Accepting {
         if !self.gate.is_open() {
             return Taken::Nobody;
         }
-        match listener.accept(Blocking::No) {
+        match listener.accept(self.blocking) {
             Ok(socket) => {
+                books.server.stops.at(Stop::Accepted);
                 books.tally.accepted(Some(&socket));
                 Taken::One(socket)
             }
@@ -92,19 +99,55 @@ impl Accepting {
         if mem::replace(&mut self.is_watched, wanted) == wanted {
             return;
         }
-        let listeners = &books.server.listeners;
-        let mut added = wanted;
-        for (token, listener) in (LISTENER_0..).zip(listeners) {
-            added = added && poller.add_level(&**listener, token).is_ok();
-        }
-        if added {
-            return;
-        }
-        listeners.iter().for_each(|listener| poller.pause_level(&**listener));
-        if wanted {
-            books.tally.add(Counter::MachineFaults, 1);
-            self.gate.refused(books.now.at);
-            self.is_watched = false;
+        if !wanted {
+            look_away(books, poller);
+            if poller.is_edge_triggered() {
+                books.server.listeners.leave_to_others(books.worker.number);
+            }
+        } else if look_at_all(books, poller).is_err() {
+            self.cannot_watch(books, poller);
         }
     }
+
+    /// Another worker has left somebody waiting: the poller looks at the listening sockets anew, by
+    /// which it tells of those where somebody waits for as long as that is so.
+    pub(crate) fn hear_bell(&mut self, books: &mut Books<'_>, poller: &mut Poller) {
+        books.server.listeners.common_bell().clear();
+        look_away(books, poller);
+        if look_at_all(books, poller).is_err() {
+            self.cannot_watch(books, poller);
+        }
+    }
+
+    /// The machine has no memory to look with.
+    fn cannot_watch(&mut self, books: &mut Books<'_>, poller: &mut Poller) {
+        look_away(books, poller);
+        books.tally.add(Counter::MachineFaults, 1);
+        self.gate.refused(books.now.at);
+        self.is_watched = false;
+    }
+}
+
+/// The poller is to tell who waits to be accepted, and who has been left by another worker.
+fn look_at_all(books: &Books<'_>, poller: &mut Poller) -> io::Result<()> {
+    let Books { server, worker, .. } = books;
+    for (place, listener) in worker.listeners() {
+        let token = LISTENER_0 + place as u64;
+        if server.listeners.is_shared(place) {
+            poller.add_exclusive(&**listener, token)?;
+        } else {
+            poller.add_level(&**listener, token)?;
+        }
+    }
+    match server.listeners.bell(worker.number) {
+        // With the other pollers all workers are woken for each connection.
+        Some(bell) if poller.is_edge_triggered() => poller.add_exclusive(&**bell, BELL),
+        _ => Ok(()),
+    }
+}
+
+fn look_away(books: &Books<'_>, poller: &mut Poller) {
+    let Books { server, worker, .. } = books;
+    worker.listeners().for_each(|(_, listener)| poller.pause_level(&**listener));
+    server.listeners.bell(worker.number).into_iter().for_each(|bell| poller.pause_level(&**bell));
 }

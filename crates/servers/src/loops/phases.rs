@@ -11,7 +11,7 @@ use measure::{Duration, Instant};
 use os::poller::Poller;
 use os::{File, Socket, Wake};
 
-use super::accepting::{Accepting, LISTENER_0, Taken};
+use super::accepting::{Accepting, BELL, LISTENER_0, Taken};
 use super::helpers::Fetched;
 use super::holding::Holding;
 use crate::connection::Connection;
@@ -23,9 +23,11 @@ use crate::connection::perform::{InPlace, Progress, Service, Share};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Server, Worker};
+use crate::shared::stops::Stop;
 use crate::shared::verifiers::Verifiers;
 
-/// Token of the supervisor's order; connections have lower ones than these four.
+/// Token of the supervisor's order; connections have lower ones than these, the bell's and those
+/// of listening sockets.
 const ORDER: u64 = u64::MAX;
 /// Token of whatever an architecture adds: AMPED's helpers.
 const EXTRA: u64 = u64::MAX - 1;
@@ -119,12 +121,13 @@ impl<'s> Loop<'s> {
         self.books.tally.add(Counter::Interest, connections.len() as u64);
         let events_max = self.books.server.settings.events_max as usize;
         let is_full = events.len() >= events_max;
-        let (mut ordered, mut judged) = (false, false);
+        let (mut ordered, mut judged, mut rung) = (false, false, false);
         for event in events {
             match event.token {
                 ORDER => ordered = true,
                 EXTRA => self.extra_ready = true,
                 VERDICTS => judged = true,
+                BELL => rung = true,
                 LISTENER_0.. => self.listener_ready = true,
                 token => {
                     let Some(connection) = connections.named(token) else { continue };
@@ -145,6 +148,10 @@ impl<'s> Loop<'s> {
         if judged {
             self.hear_verdicts();
         }
+        if rung {
+            self.accepting.hear_bell(&mut self.books, &mut self.holding.poller);
+            self.listener_ready = true;
+        }
         if ordered && !self.accepting.gate.is_draining() {
             self.drain();
         }
@@ -158,6 +165,7 @@ impl<'s> Loop<'s> {
 
     /// accept-phase: takes as many connections from each listening socket as the intake lets in.
     pub(crate) fn accept(&mut self) {
+        self.books.server.stops.at(Stop::Woken);
         // Who could have gone for a newcomer has perhaps something to be looked at by now.
         self.look_for_room();
         // Who does not stay fills no gate: of those no more are taken than could wait.

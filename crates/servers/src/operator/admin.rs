@@ -197,7 +197,7 @@ impl<'s> Admin<'s> {
     }
 
     /// Waits for a signal, and answers meanwhile; `None`: none has come within the timeout, or
-    /// until the last guest has gone.
+    /// until the last guest has gone, or the number of workers was turned.
     ///
     /// # Errors
     /// No memory to wait with.
@@ -207,6 +207,7 @@ impl<'s> Admin<'s> {
         view: &View<'_>,
     ) -> io::Result<Option<Signal>> {
         let end = timeout.map(|timeout| os::clock::monotonic() + timeout);
+        let workers = view.server.dials.workers();
         loop {
             let now = self.clock.now();
             let had_guests = self.has_guests();
@@ -228,7 +229,8 @@ impl<'s> Admin<'s> {
                 }
             }
             let is_left = had_guests && !self.has_guests();
-            if signal.is_some() || is_left || end.is_some_and(|end| end <= now.at) {
+            let is_turned = view.server.dials.workers() != workers;
+            if signal.is_some() || is_left || is_turned || end.is_some_and(|end| end <= now.at) {
                 return Ok(signal);
             }
         }

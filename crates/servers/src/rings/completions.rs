@@ -32,6 +32,7 @@ use accepts::Accepts;
 /// Tokens that are no connection's.
 const ORDER: u64 = u64::MAX;
 const VERDICTS: u64 = u64::MAX - 1;
+const BELL: u64 = u64::MAX - 2;
 const LISTENER_0: u64 = TOKENS_END;
 
 /// Bytes of a file that one read brings: most files in one, and no reader far behind. Also the
@@ -84,6 +85,8 @@ pub(crate) struct Completions<'s> {
     accepts: Vec<Accepts>,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
+    /// It waits for the bell.
+    hears_bell: bool,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
     paths: Pending,
@@ -139,6 +142,7 @@ impl<'s> Completions<'s> {
             going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
             look_at: Instant::ORIGIN,
+            hears_bell: false,
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
@@ -187,6 +191,7 @@ impl<'s> Completions<'s> {
                 self.accepted(accepted, listener, more)?;
             }
             Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
+            Done::Ready(_) if token == BELL => self.hear_bell(),
             Done::Ready(_) => self.ordered = true,
             Done::Received(received) => {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };

@@ -57,7 +57,7 @@ pub struct Row<R> {
 }
 
 /// Loops of all workers together: as many as there may be workers of one.
-pub const LOOPS_MAX: u32 = 1024;
+pub(crate) const LOOPS_MAX: u32 = 1024;
 
 impl<R> Row<R> {
     /// Threads of a worker that hold connections.
@@ -76,9 +76,10 @@ impl<R> Row<R> {
         }
     }
 
-    /// Workers: where each holds one connection, no more than there may be connections.
+    /// Workers that there may be, as the operator says, or as suits it: where each holds one
+    /// connection, no more than there may be connections.
     #[must_use]
-    pub fn workers(&self, settings: &Settings) -> u32 {
+    pub fn workers_max(&self, settings: &Settings) -> u32 {
         let workers = settings.processes.unwrap_or(self.workers);
         match (self.holder, settings.connections_max) {
             (Holder::Process, most @ 1..) => workers.min(most),

@@ -15,7 +15,7 @@ use crate::shared::quotas::{Key, Rate};
 use crate::shared::verifiers::{NO_ADDRESS, Refusal, THREADS_MAX, retry_after_s};
 
 /// Those of all processes.
-pub struct Booths {
+pub(crate) struct Booths {
     /// Who is in each: the number of a worker, counted from 1.
     taken: SharedWords,
     /// Failures of addresses; nothing: nobody counts them.
@@ -39,7 +39,7 @@ impl Booths {
     ///
     /// # Errors
     /// The machine has no memory to share.
-    pub fn new(workers: usize, failures_per_min: u32) -> io::Result<Self> {
+    pub(crate) fn new(workers: usize, failures_per_min: u32) -> io::Result<Self> {
         let rate = Rate::per_minute(failures_per_min);
         let counts = failures_per_min > 0;
         let failures = counts.then(|| Ledger::new(workers, OF_ADDRESS_MAX, rate)).transpose()?;

@@ -64,8 +64,8 @@ counters! {
     Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }
 
-/// Words of a row: its counters, and behind them whether it is ready. Whole cache lines, because
-/// each row is written by another thread.
+/// Words of a row: its counters, and behind them its process while it is ready. Whole cache lines,
+/// because each row is written by another thread.
 const ROW: usize = (COUNTERS.len() + 1).next_multiple_of(LINE);
 const READY: usize = COUNTERS.len();
 /// Words of a cache line.
@@ -183,7 +183,8 @@ impl Counters {
     pub fn started(&self, worker: usize) {
         self.own.worker.store(worker, Relaxed);
         self.own_row()[Counter::Started as usize].fetch_add(1, Relaxed);
-        self.rows_of(worker).for_each(|row| row[READY].store(1, Relaxed));
+        let process = os::process::id().into();
+        self.rows_of(worker).for_each(|row| row[READY].store(process, Relaxed));
     }
 
     /// Whether a worker serves: it was ready, and has not ended since.
@@ -192,7 +193,7 @@ impl Counters {
     /// There is no such worker.
     #[must_use]
     pub fn is_ready(&self, worker: usize) -> bool {
-        self.serves(self.row_of(worker, 0))
+        self.process(worker).is_some()
     }
 
     /// The same of whoever counts in that row.
@@ -202,6 +203,16 @@ impl Counters {
     #[must_use]
     pub fn serves(&self, row: usize) -> bool {
         self.row(row)[READY].load(Relaxed) != 0
+    }
+
+    /// The process of a worker that serves.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn process(&self, worker: usize) -> Option<u64> {
+        let process = self.row(self.row_of(worker, 0))[READY].load(Relaxed);
+        Some(process).filter(|process| *process > 0)
     }
 
     /// Adds all rows to what others have counted.

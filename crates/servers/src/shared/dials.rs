@@ -12,6 +12,8 @@ use crate::shared::settings::Settings;
 /// The words of one generation of workers.
 pub struct Dials {
     words: Notices,
+    /// Workers that there may be: what they share has rows for so many.
+    workers_max: u32,
 }
 
 /// Places of the words, in the order of [`DIALS`].
@@ -21,6 +23,7 @@ const BACKLOG: usize = 2;
 const ADMIT_PERCENT: usize = 3;
 const QUEUE_DELAY_NS: usize = 4;
 const PHASE_NS: usize = 5;
+const PROCESSES: usize = 6;
 
 /// A knob that is such a word: how its value gets from the settings there, and back. Of those that
 /// can be `auto` 0 says so.
@@ -61,6 +64,11 @@ const DIALS: &[Dial] = &[
         read: |s| s.phase.as_nanos() as u64,
         write: |s, word| s.phase = Duration::from_nanos(word),
     },
+    Dial {
+        knob: "processes",
+        read: |s| s.processes.unwrap_or(0).into(),
+        write: |s, word| s.processes = number(word),
+    },
 ];
 
 /// Connections that may wait in the kernel where the operator does not say: net.core.somaxconn's
@@ -68,12 +76,12 @@ const DIALS: &[Dial] = &[
 pub(crate) const BACKLOG_AUTO: u32 = 4096;
 
 impl Dials {
-    /// At what the settings say.
+    /// At what the settings say, for so many workers at most.
     ///
     /// # Errors
     /// The machine has no memory to share.
-    pub fn new(settings: &Settings) -> io::Result<Self> {
-        let dials = Self { words: Notices::new(DIALS.len())? };
+    pub fn new(settings: &Settings, workers_max: u32) -> io::Result<Self> {
+        let dials = Self { words: Notices::new(DIALS.len())?, workers_max };
         (0..DIALS.len()).for_each(|word| dials.set(word, settings));
         Ok(dials)
     }
@@ -82,6 +90,19 @@ impl Dials {
     #[must_use]
     pub fn has(knob: &str) -> bool {
         DIALS.iter().any(|dial| dial.knob == knob)
+    }
+
+    /// Whether these workers can be turned to what is set in `settings`.
+    ///
+    /// # Errors
+    /// What would do.
+    pub fn judge(&self, knob: &str, settings: &Settings) -> Result<(), String> {
+        let (least, most) = (settings.processes_min, self.workers_max);
+        let is_bound = knob == "processes" && least <= most;
+        match settings.processes.filter(|n| is_bound && !(least..=most).contains(n)) {
+            Some(_) => Err(format!("a number from {least} to {most} until a reload")),
+            None => Ok(()),
+        }
     }
 
     /// Takes over what has been set in `settings`; what is no dial is left as it is.
@@ -144,6 +165,12 @@ impl Dials {
     #[must_use]
     pub fn phase(&self) -> Duration {
         Duration::from_nanos(self.word(PHASE_NS))
+    }
+
+    /// Workers that are to serve: of those that there may be the first.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        number(self.word(PROCESSES)).unwrap_or(self.workers_max).min(self.workers_max)
     }
 
     fn word(&self, word: usize) -> u64 {

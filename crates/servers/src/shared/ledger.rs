@@ -15,7 +15,7 @@ use os::SharedWords;
 use crate::shared::quotas::{Key, Rate};
 
 /// That of all processes.
-pub struct Ledger {
+pub(crate) struct Ledger {
     /// The key that each holder has entered, then the debts, in groups.
     words: SharedWords,
     holders: usize,
@@ -42,7 +42,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The machine has no memory to share.
-    pub fn new(holders: usize, at_once_max: u32, rate: Rate) -> io::Result<Self> {
+    pub(crate) fn new(holders: usize, at_once_max: u32, rate: Rate) -> io::Result<Self> {
         // Groups begin with a cache line.
         let holders = holders.next_multiple_of(2 * GROUP);
         let words = SharedWords::new(holders + 2 * DEBTS_MAX)?;
@@ -50,13 +50,13 @@ impl Ledger {
     }
 
     /// What whoever had this holder's number before had is over.
-    pub fn begins(&self, holder: usize) {
+    pub(crate) fn begins(&self, holder: usize) {
         self.leaves(holder);
     }
 
     /// A connection comes, or whatever is counted; `false`: the address has as many as it may. Of
     /// two that come at the same moment for the last place both may hear so.
-    pub fn enters(&self, holder: usize, key: Key) -> bool {
+    pub(crate) fn enters(&self, holder: usize, key: Key) -> bool {
         let (all, key) = (&self.words[..self.holders], key.word());
         all[holder].store(key, SeqCst);
         let most = self.at_once_max as usize;
@@ -69,12 +69,12 @@ impl Ledger {
     }
 
     /// What was entered has gone.
-    pub fn leaves(&self, holder: usize) {
+    pub(crate) fn leaves(&self, holder: usize) {
         self.words[..self.holders][holder].store(NOBODY, SeqCst);
     }
 
     /// A request comes; `false`: the address has asked as often as it may.
-    pub fn asks(&self, key: Key, now: Instant) -> bool {
+    pub(crate) fn asks(&self, key: Key, now: Instant) -> bool {
         let Rate { share_ns: Some(share_ns), lent_ns } = self.rate else { return true };
         let debt = self.debt(key);
         let charge = |even_at_ns: u64| {
@@ -85,7 +85,7 @@ impl Ledger {
     }
 
     /// A request that was let in does not count.
-    pub fn gives_back(&self, key: Key) {
+    pub(crate) fn gives_back(&self, key: Key) {
         let share_ns = self.rate.share_ns.unwrap_or_default();
         let less = |even_at_ns: u64| Some(even_at_ns.saturating_sub(share_ns));
         let _ = self.debt(key).fetch_update(AcqRel, Acquire, less);
@@ -181,8 +181,7 @@ mod tests {
         };
         let asked: usize = std::thread::scope(|scope| {
             let ask = &ask;
-            let all: Vec<_> =
-                (0..ASKERS).map(|holder| scope.spawn(move || ask(holder))).collect();
+            let all: Vec<_> = (0..ASKERS).map(|holder| scope.spawn(move || ask(holder))).collect();
             all.into_iter().map(|one| one.join().expect("no panic")).sum()
         });
         assert_eq!(asked, 1000);

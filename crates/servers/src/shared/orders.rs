@@ -85,6 +85,18 @@ impl Orders {
         left.for_each(|listener| words[LEFT + listener].store(1, Release));
     }
 
+    /// A worker that has ended on its order is to begin again: none was given, and of these
+    /// listening sockets it is again the one that accepts.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    pub fn take_back(&self, worker: usize, left: impl Iterator<Item = usize>) {
+        let words = self.words.words();
+        left.for_each(|listener| words[LEFT + listener].store(0, Release));
+        words[self.word_of(worker)].store(0, Release);
+        self.wakes[worker].clear();
+    }
+
     const fn word_of(&self, worker: usize) -> usize {
         LEFT + self.listeners + worker
     }

@@ -18,10 +18,12 @@ use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
 use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
+use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
 use crate::shared::rota::Rota;
-use crate::shared::settings::{Level, Settings};
+use crate::shared::settings::{Level, Sendfile, Settings};
+use crate::shared::stops::Stops;
 use crate::shared::verifiers::Verifiers;
 
 /// An architecture, as workers run it.
@@ -51,7 +53,7 @@ pub struct Server {
     /// What a client may ask.
     pub limits: Shared<Limits>,
     /// Owned by the supervisor; a worker only accepts from them.
-    pub listeners: Vec<Arc<Listener>>,
+    pub listeners: Listening,
     /// The statistics.
     pub counters: Counters,
     /// From the supervisor to its workers.
@@ -76,6 +78,8 @@ pub struct Server {
     pub trace: Option<LineFile>,
     /// Where looks at listening queues go.
     pub admission_log: Option<LineFile>,
+    /// Where tests have workers stand still.
+    pub(crate) stops: Stops,
     /// What the kernel had counted before.
     pub dropped_before: QueueDrops,
 }
@@ -94,40 +98,31 @@ pub(crate) struct Common {
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 impl Server {
-    /// The listening sockets with their places, the `n`th of them first, counted around.
-    pub(crate) fn listeners_from(&self, n: usize) -> impl Iterator<Item = (usize, &Arc<Listener>)> {
-        let all = self.listeners.iter().enumerate();
-        all.cycle().skip(n % self.listeners.len()).take(self.listeners.len())
-    }
-
     /// Whether another than who counts in that row serves and has room: then nobody goes for a
     /// newcomer.
     pub(crate) fn has_room_beside(&self, row: usize) -> bool {
         let counters = &self.counters;
-        let has_room = |n| counters.serves(n) && counters.open(n) < self.connections_max as u64;
-        (0..counters.rows()).any(|n| n != row && has_room(n))
+        let stays = |n| !self.orders.of(n / counters.loops()).is_draining();
+        let has_room = |n| counters.open(n) < self.connections_max as u64;
+        (0..counters.rows()).any(|n| n != row && counters.serves(n) && stays(n) && has_room(n))
     }
 
     /// What a worker needs of its parent's descriptors.
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
-        let listeners = self.listeners.iter().map(|listener| listener.number());
+        let listeners = self.listeners.places_of(worker).map(|at| self.listeners[at].number());
+        let bell = self.listeners.bell(worker).map(|bell| bell.number());
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
         let files = self.trace.iter().chain(&self.admission_log).map(LineFile::number);
         let log = self.access_log.iter().filter_map(log::Target::number);
-        listeners.chain(own).chain(log).chain(files).collect()
+        listeners.chain(bell).chain(own).chain(log).chain(files).collect()
     }
 
-    /// The listening sockets that nobody else accepts from, once who has that order is to end.
-    pub(crate) fn kept_listeners(&self, order: Order<'_>) -> impl Iterator<Item = &Arc<Listener>> {
-        let all = self.listeners.iter().enumerate();
-        all.filter(move |(n, _)| !order.is_handed_on(*n)).map(|(_, listener)| listener)
-    }
-
-    /// In a drain, when nobody waits any more: whoever comes now is told at once.
-    pub(crate) fn stop_listening(&self, order: Order<'_>) {
-        for listener in self.kept_listeners(order) {
+    /// In a drain, when nobody waits any more: whoever comes now to one of these places is told at
+    /// once, unless others accept there.
+    pub(crate) fn stop_listening(&self, order: Order<'_>, places: impl Iterator<Item = usize>) {
+        for place in places.filter(|place| !order.is_handed_on(*place)) {
             // Refused only when another worker has done so already.
-            let _ = listener.stop();
+            let _ = self.listeners[place].stop();
         }
     }
 
@@ -165,12 +160,38 @@ impl Server {
 
     /// Bytes sent to one connection before the others' turn.
     pub(crate) fn work_bytes_max(&self) -> u64 {
-        self.dials.work_bytes_max()
+        // A send that waits is made once, and then it is their turn.
+        if self.parts_wait() { u64::MAX } else { self.dials.work_bytes_max() }
     }
 
-    /// Connections that may wait to be accepted.
+    /// Whether loops send file parts on sockets that block.
+    pub(crate) fn parts_wait(&self) -> bool {
+        self.settings.sendfile == Some(Sendfile::Blocking)
+    }
+
+    /// Whether a knob can be turned to what is set in `settings` while these workers serve.
+    ///
+    /// # Errors
+    /// What would do.
+    pub(crate) fn judge_turn(&self, knob: &str, settings: &Settings) -> Result<(), String> {
+        let changes = settings.processes.is_some_and(|n| n != self.dials.workers());
+        if knob == "processes" && changes && self.listeners.has_left_over() {
+            // Of the sockets at an address only the last may end, and that is nobody's own.
+            return Err(String::from("as it is, until a restart: there are more queues than that"));
+        }
+        self.dials.judge(knob, settings)
+    }
+
+    /// Connections that all workers that are to serve hold at most.
+    pub(crate) fn connections_max_of_all(&self) -> usize {
+        self.connections_max * self.counters.loops() * self.dials.workers() as usize
+    }
+
+    /// Connections that may wait to be accepted by one worker: the first has as many sockets as
+    /// any.
     pub(crate) fn waiting_max(&self) -> u32 {
-        self.dials.backlog_max().saturating_mul(self.listeners.len() as u32)
+        let sockets = self.listeners.places_of(0).count();
+        self.dials.backlog_max().saturating_mul(sockets as u32)
     }
 
     /// Requests of a worker that may wait to hear whether who asks is let in.
@@ -211,6 +232,8 @@ pub struct Worker<'s> {
     /// Where the loop counts.
     pub(crate) row: usize,
     pub(crate) order: Order<'s>,
+    /// Of the listening sockets that it accepts from.
+    places: Vec<usize>,
     /// Of the thread in which the loop runs.
     pub(crate) schedule: Schedule,
     /// There if lines are wanted; each loop and each thread has an end of its own.
@@ -242,7 +265,8 @@ impl<'s> Worker<'s> {
             asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
         let (row, loops) = (counters.row_of(number, 0), counters.loops());
         let begin = (loops > 1).then(|| Arc::new(Barrier::new(loops)));
-        Ok(Self { server, number, row, order, schedule, log, verifiers, begin })
+        let places = server.listeners.places_of(number).collect();
+        Ok(Self { server, number, row, order, places, schedule, log, verifiers, begin })
     }
 
     /// The same for another of its loops, which is counted from 0 and brings a schedule of its own.
@@ -253,6 +277,7 @@ impl<'s> Worker<'s> {
             number,
             row: server.counters.row_of(number, nth),
             order,
+            places: self.places.clone(),
             schedule: Schedule::none(),
             log: self.log.clone(),
             verifiers: self.verifiers.as_ref().map(|verifiers| verifiers.of_loop(nth)),
@@ -264,8 +289,17 @@ impl<'s> Worker<'s> {
     pub(crate) const fn supervisor(server: &'s Server) -> Self {
         let order = server.orders.of_supervisor();
         let schedule = Schedule::none();
-        let (number, row) = (0, 0);
-        Self { server, number, row, order, schedule, log: None, verifiers: None, begin: None }
+        Self {
+            server,
+            number: 0,
+            row: 0,
+            order,
+            places: Vec::new(),
+            schedule,
+            log: None,
+            verifiers: None,
+            begin: None,
+        }
     }
 
     /// The loop is ready to serve, and waits until all are.
@@ -287,14 +321,36 @@ impl<'s> Worker<'s> {
         self.server.orders.wake(self.number)
     }
 
-    /// The listening sockets that nobody else accepts from, once it is to end.
-    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
-        self.server.kept_listeners(self.order)
+    /// The places of the listening sockets that it accepts from.
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// These sockets, with their places.
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = (usize, &'s Arc<Listener>)> + Clone {
+        let server = self.server;
+        self.places.iter().map(move |place| (*place, &server.listeners[*place]))
+    }
+
+    /// The same, the `n`th of them first, counted around.
+    pub(crate) fn listeners_from(
+        &self,
+        n: usize,
+    ) -> impl Iterator<Item = (usize, &'s Arc<Listener>)> {
+        let count = self.places.len();
+        self.listeners().cycle().skip(n % count).take(count)
+    }
+
+    /// Those that nobody else accepts from, once it is to end.
+    pub(crate) fn kept_listeners(&self) -> impl Iterator<Item = &'s Arc<Listener>> {
+        let order = self.order;
+        let kept = self.listeners().filter(move |(place, _)| !order.is_handed_on(*place));
+        kept.map(|(_, listener)| listener)
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.
     pub(crate) fn stop_listening(&self) {
-        self.server.stop_listening(self.order);
+        self.server.stop_listening(self.order, self.places.iter().copied());
     }
 }
 

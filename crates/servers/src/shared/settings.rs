@@ -49,8 +49,12 @@ pub struct Settings {
     pub phase: Duration,
     /// Seconds the kernel may hold a connection back until its request is there; 0 is off.
     pub defer_accept_s: u32,
-    /// Processes that run the architecture. None: as many as it wants.
+    /// Processes that run the architecture. None: as suits the architecture.
     pub processes: Option<u32>,
+    /// To how few they may be turned down while they serve.
+    pub processes_min: u32,
+    /// Whether they accept from the same queues.
+    pub listener_queues: Queues,
     /// How long a worker that has died waits at most to be started again.
     pub restart_wait_max: Duration,
     /// Loops of a worker, or threads that serve at most. None: the architecture's own.
@@ -240,6 +244,16 @@ pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
 pub const ACCEPT_INF: u32 = u32::MAX;
 
 choice! {
+    /// Whether workers accept from the same queues.
+    pub enum Queues {
+        /// They do.
+        Shared = "shared",
+        /// Each has one at each address.
+        Own = "own",
+    }
+}
+
+choice! {
     /// How file parts leave.
     pub enum Sendfile {
         /// By `sendfile` on a non-blocking socket.
@@ -297,6 +311,8 @@ impl Default for Settings {
             phase: Duration::from_millis(5),
             defer_accept_s: 0,
             processes: None,
+            processes_min: 1,
+            listener_queues: Queues::Shared,
             restart_wait_max: Duration::from_secs(2),
             threads: None,
             threads_min: 16,

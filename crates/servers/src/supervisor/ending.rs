@@ -28,7 +28,7 @@ impl Supervisor<'_> {
             if others_serve {
                 generation.retire(None, now);
             } else {
-                for listener in &generation.server.listeners {
+                for listener in generation.server.listeners.iter() {
                     // Who waits is still accepted; it matters only to how soon that comes to an
                     // end.
                     let _ = listener.queue_nobody();
@@ -117,7 +117,7 @@ impl Supervisor<'_> {
             self.reopen_logs();
         }
         for generation in &mut self.generations {
-            generation.tick(now, &mut program.voice);
+            generation.tick(now, false, &mut program.voice);
         }
         Ok(matches!(signal, Some(Signal::Term | Signal::Int)))
     }

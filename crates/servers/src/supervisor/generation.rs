@@ -2,6 +2,11 @@
 //!
 //! Reload, change of architecture and upgrade are the same thing: a generation is started, and when
 //! all its workers are ready, the one before it retires.
+//!
+//! How many of its workers serve may be turned while they do: of as many as there may be the first
+//! ones do, the last ones end alone, as in a generation that retires, and are started again when
+//! more are wanted. One with a listening socket of its own is left out first: nobody new comes to
+//! it, whoever has begun to come is let in, and only then it accepts who waits and stops listening.
 
 use std::io;
 use std::sync::Arc;
@@ -54,9 +59,34 @@ struct Process {
 
 enum State {
     Runs(Pid),
-    Waits { until: Instant },
+    /// Fewer are to serve: nobody new comes to it, and until then it serves who has begun to.
+    LeftOut {
+        pid: Pid,
+        until: Instant,
+    },
+    /// Fewer are to serve: it finishes what it has. Until then; nothing: it was killed.
+    Leaves {
+        pid: Pid,
+        until: Option<Instant>,
+    },
+    Waits {
+        until: Instant,
+    },
     Ended,
 }
+
+impl Process {
+    fn pid(&self) -> Option<Pid> {
+        match self.state {
+            State::Runs(pid) | State::LeftOut { pid, .. } | State::Leaves { pid, .. } => Some(pid),
+            State::Waits { .. } | State::Ended => None,
+        }
+    }
+}
+
+/// How long a handshake may take that began before its socket was left out: the first answer to a
+/// SYN is sent again after a second.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(1);
 
 impl Generation {
     /// Starts all workers.
@@ -70,7 +100,7 @@ impl Generation {
         let stage = Stage::Serves;
         let looked = os::clock::monotonic();
         let mut generation = Self { number, server, workers, stage, looked, cut: 0 };
-        for n in 0..generation.workers.len() {
+        for n in 0..generation.wanted() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
                 return Err(Failure::Machine(format!("cannot start a worker: {e}")));
@@ -82,7 +112,12 @@ impl Generation {
     /// Whether every worker has been ready to serve.
     pub(crate) fn is_ready(&self) -> bool {
         let counters = &self.server.counters;
-        (0..self.workers.len()).all(|n| counters.has_started(n))
+        (0..self.wanted()).all(|n| counters.has_started(n))
+    }
+
+    /// How many workers are to serve.
+    fn wanted(&self) -> usize {
+        self.server.dials.workers() as usize
     }
 
     /// Whether it has not been told to end.
@@ -92,27 +127,33 @@ impl Generation {
 
     /// Whether no worker is left.
     pub(crate) fn is_over(&self) -> bool {
-        !self.workers.iter().any(|worker| matches!(worker.state, State::Runs(_)))
+        self.workers.iter().all(|worker| worker.pid().is_none())
     }
 
     /// When [`Self::tick`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let starts = self.workers.iter().filter_map(|worker| match worker.state {
-            State::Waits { until } => Some(until),
-            _ => None,
+        let changes = self.workers.iter().filter_map(|worker| match worker.state {
+            State::Waits { until } | State::LeftOut { until, .. } => Some(until),
+            State::Leaves { until, .. } => until,
+            State::Runs(_) | State::Ended => None,
         });
         match self.stage {
-            Stage::Serves => starts.chain([self.looked + RENEWED_WITHIN]).min(),
+            Stage::Serves => changes.chain([self.looked + RENEWED_WITHIN]).min(),
             Stage::Ends { until } => Some(until),
             Stage::Killed => None,
         }
     }
 
     /// Starts workers whose back-off is over, and admits again whom nobody refuses any more; or
-    /// kills those that take too long to end.
-    pub(crate) fn tick(&mut self, now: Instant, voice: &mut Voice<'_>) {
+    /// kills those that take too long to end. `is_alone`: nobody else is to serve in its place, so
+    /// that its sockets are no one else's, and the number of its workers may change.
+    pub(crate) fn tick(&mut self, now: Instant, is_alone: bool, voice: &mut Voice<'_>) {
         match self.stage {
             Stage::Serves => {
+                if is_alone {
+                    self.keep_number(now, voice);
+                }
+                self.kill_late(now, voice);
                 self.start_due(now);
                 self.lift_stale(now);
             }
@@ -122,6 +163,100 @@ impl Generation {
             }
             _ => {}
         }
+    }
+
+    /// As many workers as are to serve, and no more. Who is on his way out is let go first: of the
+    /// sockets at an address only the last may end.
+    fn keep_number(&mut self, now: Instant, voice: &mut Voice<'_>) {
+        let wanted = self.wanted();
+        let mut changes = false;
+        for n in 0..self.workers.len() {
+            let is_wanted = n < wanted;
+            let comes_own = self.server.listeners.has_own(n);
+            match self.workers[n].state {
+                State::Ended if is_wanted && !self.is_parting() => {
+                    self.begin_again(n, now);
+                    voice.tell(&format!("worker {n} is to serve"));
+                    changes = true;
+                }
+                State::Runs(pid) if !is_wanted && comes_own => {
+                    self.workers[n].state = State::LeftOut { pid, until: now + HANDSHAKE_MAX };
+                    changes = true;
+                }
+                State::LeftOut { pid, .. } if is_wanted => {
+                    self.workers[n].state = State::Runs(pid);
+                    changes = true;
+                }
+                State::Runs(pid) if !is_wanted => self.let_go(n, pid, now, voice),
+                State::LeftOut { pid, until } if until <= now => self.let_go(n, pid, now, voice),
+                // Whoever waits at its own socket has nobody else.
+                State::Waits { .. } if !is_wanted && !comes_own => {
+                    self.workers[n].state = State::Ended;
+                }
+                // A generation that came to nothing has left it listening.
+                State::Ended if !is_wanted && comes_own => {
+                    self.workers[n].state = State::Waits { until: now };
+                    changes = true;
+                }
+                _ => {}
+            }
+        }
+        if changes {
+            self.share_out();
+        }
+    }
+
+    /// Those that take too long to leave.
+    fn kill_late(&mut self, now: Instant, voice: &mut Voice<'_>) {
+        for (n, worker) in self.workers.iter_mut().enumerate() {
+            let State::Leaves { pid, until: Some(until) } = worker.state else { continue };
+            if until <= now {
+                voice.warn(&format!("worker {n} (process {pid}): time is up"));
+                // One that cannot be killed has ended, and is buried like the others.
+                let _ = process::kill(pid);
+                worker.state = State::Leaves { pid, until: None };
+            }
+        }
+    }
+
+    /// A worker that has left serves again, and so do its own sockets.
+    fn begin_again(&mut self, n: usize, now: Instant) {
+        let Server { listeners, orders, dials, .. } = &*self.server;
+        for place in listeners.own_places(n) {
+            // No error is known of it.
+            let _ = listeners[place].listen(dials.backlog_max());
+        }
+        orders.take_back(n, listeners.own_places(n));
+        self.workers[n].back_off = BackOff::default();
+        self.workers[n].state = State::Waits { until: now };
+    }
+
+    /// A worker is to finish what it has. From its own sockets nobody else accepts.
+    fn let_go(&mut self, n: usize, pid: Pid, now: Instant, voice: &mut Voice<'_>) {
+        let Server { listeners, orders, settings, .. } = &*self.server;
+        orders.leave_behind(listeners.own_places(n));
+        orders.of(n).retire();
+        let until = Some(now + settings.drain_timeout);
+        self.workers[n].state = State::Leaves { pid, until };
+        voice.tell(&format!("worker {n} (process {pid}) leaves"));
+    }
+
+    /// Whether a worker is on its way out, and its own sockets with it.
+    pub(crate) fn is_parting(&self) -> bool {
+        let goes = |state: &State| matches!(state, State::LeftOut { .. } | State::Leaves { .. });
+        let mut all = self.workers.iter().enumerate();
+        let wanted = self.wanted();
+        all.any(|(n, worker)| {
+            (n >= wanted || goes(&worker.state)) && self.server.listeners.has_own(n)
+        })
+    }
+
+    /// Newcomers are shared out among those who stay, each with a socket of its own.
+    fn share_out(&self) {
+        let wanted = self.wanted();
+        let stays = |worker: &Process| matches!(worker.state, State::Runs(_) | State::Waits { .. });
+        let stay = self.workers.iter().take(wanted).take_while(|worker| stays(worker)).count();
+        self.server.listeners.share_out(stay.max(1));
     }
 
     /// Its workers finish what they have, because others serve in their place. Where these do not
@@ -138,7 +273,10 @@ impl Generation {
         self.server.orders.all().retire();
         // Its workers decide nothing from now on; those that serve begin anew.
         match others {
-            Some(server) => (0..server.listeners.len()).for_each(|place| server.lift(place)),
+            Some(server) => {
+                (0..server.listeners.len()).for_each(|place| server.lift(place));
+                server.listeners.share_out(server.dials.workers() as usize);
+            }
             // Another program's settings hold; only who is refused by these workers is admitted.
             None => self.server.lift_refused(),
         }
@@ -159,10 +297,10 @@ impl Generation {
     pub(crate) fn kill(&mut self) {
         self.stage = Stage::Killed;
         for worker in &mut self.workers {
-            match worker.state {
+            match worker.pid() {
                 // One that cannot be killed has ended, and is buried like the others.
-                State::Runs(pid) => drop(process::kill(pid)),
-                _ => worker.state = State::Ended,
+                Some(pid) => drop(process::kill(pid)),
+                None => worker.state = State::Ended,
             }
         }
     }
@@ -172,7 +310,7 @@ impl Generation {
         let order = self.server.orders.all();
         if order.is_retiring() {
             // Done by its workers, unless they were killed.
-            self.server.stop_listening(order);
+            self.server.stop_listening(order, 0..self.server.listeners.len());
         }
         if self.cut > 0 {
             voice.warn(&format!(
@@ -195,13 +333,26 @@ impl Generation {
         now: Instant,
         voice: &mut Voice<'_>,
     ) -> Result<(), Failure> {
-        let is_it = |worker: &Process| matches!(worker.state, State::Runs(p) if p == pid);
+        let is_it = |worker: &Process| worker.pid() == Some(pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
         let lost = self.server.counters.ended(n);
         let worker = &mut self.workers[n];
-        if self.stage != Stage::Serves {
+        // Whoever waits now by way of this one waits for another.
+        self.server.listeners.ring();
+        let leaves = matches!(worker.state, State::LeftOut { .. } | State::Leaves { .. });
+        if self.stage != Stage::Serves || leaves {
             self.cut += lost;
-            worker.state = State::Ended;
+            // One that was to empty its own socket and has not: another does, by the same order.
+            if self.stage == Stage::Serves && self.server.listeners.has_own(n) {
+                let most = self.server.settings.restart_wait_max;
+                let until = now + worker.back_off.wait(now - worker.started, most);
+                worker.state = State::Waits { until };
+            } else {
+                worker.state = State::Ended;
+            }
+            if self.stage == Stage::Serves {
+                self.share_out();
+            }
             return Ok(());
         }
         if matches!(exit, Exit::Status(_)) && self.server.counters.total(Counter::Started) == 0 {
@@ -247,9 +398,17 @@ impl Generation {
     fn start_due(&mut self, now: Instant) {
         for n in 0..self.workers.len() {
             let State::Waits { until } = self.workers[n].state else { continue };
-            if until <= now && self.start_worker(n).is_err() {
+            if until > now {
+                continue;
+            }
+            if self.start_worker(n).is_err() {
                 let until = now + self.server.settings.restart_wait_max;
                 self.workers[n].state = State::Waits { until };
+            } else if let State::Runs(pid) = self.workers[n].state
+                && self.server.orders.of(n).is_draining()
+            {
+                let until = Some(now + self.server.settings.drain_timeout);
+                self.workers[n].state = State::Leaves { pid, until };
             }
         }
     }

@@ -49,12 +49,16 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
 
 /// Of workers, their loops and threads, and the connections that are shared out among them.
 fn of_threads(settings: &Settings, row: &Architecture) -> Vec<String> {
-    let Settings { threads_min, connections_max, .. } = *settings;
+    let Settings { threads_min, processes_min, connections_max, .. } = *settings;
     let (threads, loops) = (row.threads(settings), row.loops(settings));
-    let processes = row.workers(settings);
+    let processes = row.workers_max(settings);
     let mut mistakes = Vec::new();
     if row.holder == Holder::Thread && threads_min > threads {
         let (least, most) = (("threads-min", threads_min), ("threads", threads));
+        mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
+    }
+    if processes_min > processes {
+        let (least, most) = (("processes-min", processes_min), ("processes", processes));
         mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
     }
     if processes.saturating_mul(loops) > LOOPS_MAX {

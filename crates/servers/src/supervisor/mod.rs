@@ -170,8 +170,9 @@ impl Supervisor<'_> {
                 None => {}
             }
             let now = os::clock::monotonic();
+            let is_alone = starting.is_none() && self.upgrade.is_none();
             for generation in &mut self.generations {
-                generation.tick(now, &mut program.voice);
+                generation.tick(now, is_alone, &mut program.voice);
             }
             self.close_gone(program);
             if let Some(since) = starting {
@@ -191,7 +192,9 @@ impl Supervisor<'_> {
                     program.voice.complain(&text);
                 }
             }
-            let is_quiet = starting.is_none() && self.upgrade.is_none();
+            // A socket that is about to end is not to be anybody else's.
+            let is_parting = self.generations.iter().any(Generation::is_parting);
+            let is_quiet = starting.is_none() && self.upgrade.is_none() && !is_parting;
             if is_quiet && mem::take(&mut self.wants_upgrade) {
                 self.begin_upgrade(program);
             } else if is_quiet && self.wants_reload && self.generations.len() <= ENDING_MAX {

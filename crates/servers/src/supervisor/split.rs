@@ -65,7 +65,7 @@ impl Split {
             n => u64::from(n).min(usable / 2),
         };
         let memory = limits::memory();
-        let workers = architecture.workers(settings);
+        let workers = architecture.workers_max(settings);
         let bytes = connection_bytes(settings, architecture) * u64::from(workers);
         let by_memory = memory.map_or(u64::MAX, |memory| memory.bytes / OF_MEMORY / bytes);
         let mut bounds = vec![((usable - files) * 9 / 10, "descriptors")];

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use h1::{Limits, Shared};
-use os::{Address, Listener, users};
+use os::{Address, Listener, Wake, users};
 use site::Site;
 use site::rules::{Effect, Rule};
 
@@ -23,12 +23,14 @@ use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
 use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
+use crate::shared::listening::Listening;
 use crate::shared::log;
 use crate::shared::orders::Orders;
-use crate::shared::rota::Rota;
 use crate::shared::quotas::Rate;
+use crate::shared::rota::Rota;
 use crate::shared::server::{Common, Server};
-use crate::shared::settings::Settings;
+use crate::shared::settings::{Queues, Sendfile, Settings};
+use crate::shared::stops::Stops;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
@@ -46,17 +48,26 @@ pub(crate) enum Before<'b> {
 }
 
 impl Before<'_> {
-    /// The socket that listens there already: of those that are named alike the one behind so many
-    /// others, as with port 0 each has a port of its own.
-    fn listener(&self, address: &Address, others: usize) -> Option<io::Result<Arc<Listener>>> {
+    /// The sockets that listen there already, in the order in which they began: of those that are
+    /// named alike the ones behind so many others, as with port 0 each has a port of its own.
+    fn listeners(&self, address: &Address, others: usize) -> io::Result<Vec<Arc<Listener>>> {
         match self {
-            Self::Nobody => None,
+            Self::Nobody => Ok(Vec::new()),
             Self::Server(server) => {
-                let all = server.settings.listen.iter().zip(&server.listeners);
-                let (_, known) = { all }.filter(|(known, _)| *known == address).nth(others)?;
-                Some(Ok(Arc::clone(known)))
+                let all = server.settings.listen.iter().enumerate();
+                let at = { all }.filter(|(_, known)| *known == address).nth(others);
+                let known = at.into_iter().flat_map(|(at, _)| server.listeners.at(at));
+                Ok(known.cloned().collect())
             }
-            Self::Another(inheritance) => inheritance.listener(address, others),
+            Self::Another(inheritance) => inheritance.listeners(address, others),
+        }
+    }
+
+    /// Rung for those who listen there.
+    fn bell(&self) -> io::Result<Arc<Wake>> {
+        match self {
+            Self::Server(server) => Ok(Arc::clone(server.listeners.common_bell())),
+            Self::Nobody | Self::Another(_) => Wake::new().map(Arc::new),
         }
     }
 
@@ -82,29 +93,32 @@ pub(crate) fn server(
 ) -> Result<Server, Failure> {
     let identity = confine::identity(&settings).map_err(|all| Failure::Operator(all.join("\n")))?;
     let is_told_where = settle_where(&mut settings, before);
-    let listeners = bind(&settings, before)?;
+    let bound = bind(&settings, before)?;
     let trace = opened(&settings, "trace", settings.trace.as_deref())?;
     let admission_log = opened(&settings, "admission-log", settings.admission_log.as_deref())?;
     // All that follows is judged as who will serve, and has to do it again.
     confine::become_identity(identity.as_ref())?;
     let access_log = access_log(&settings)?;
     let architecture = choose(&settings, voice)?;
+    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let workers = architecture.workers_max(&settings);
+    let bell = before.bell().map_err(refused)?;
+    let listeners = Listening::new(bound, settings.listener_queues, workers as usize, bell);
     hand_on_patience(&settings, architecture, &listeners)?;
     let split = Split::new(&settings, architecture)?;
     if let Some(bytes) = architecture.window_bytes {
         settings.limits.window_bytes = bytes;
     }
     let site = site(&settings, architecture, &split)?;
-    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
     let limits = Shared::new(settings.limits.clone());
-    let workers = architecture.workers(&settings) as usize;
     let loops = architecture.loops(&settings) as usize;
-    let counters = Counters::of_loops(workers, loops).map_err(refused)?;
-    let orders = Orders::new(listeners.len(), workers).map_err(refused)?;
+    let counters = Counters::of_loops(workers as usize, loops).map_err(refused)?;
+    let orders = Orders::new(listeners.len(), workers as usize).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
     let is_common = architecture.holder == Holder::Process;
-    let common = is_common.then(|| in_common(&settings, workers)).transpose().map_err(refused)?;
+    let common =
+        is_common.then(|| in_common(&settings, workers as usize)).transpose().map_err(refused)?;
     let ledger = common.as_ref().map(|common| &common.ledger);
     let sessions = sessions(&limits);
     let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
@@ -123,7 +137,8 @@ pub(crate) fn server(
         errors: Arc::new(errors),
         connections_max: split.of_loop as usize,
         common,
-        dials: Dials::new(&settings).map_err(refused)?,
+        dials: Dials::new(&settings, workers).map_err(refused)?,
+        stops: Stops::new().map_err(refused)?,
         admissions,
         access_log,
         trace,
@@ -133,14 +148,10 @@ pub(crate) fn server(
     })
 }
 
-fn site(
-    settings: &Settings,
-    architecture: &Architecture,
-    split: &Split,
-) -> Result<Site, Failure> {
+fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {
     // Hundreds of caches are to take no more memory than one.
     let caches = match architecture.holder {
-        Holder::Process => architecture.workers(settings),
+        Holder::Process => architecture.workers_max(settings),
         _ => 1,
     };
     let site_settings = site::Settings {
@@ -156,8 +167,7 @@ fn site(
         rules: settings.rules.clone(),
         ..site::Settings::default()
     };
-    Site::new(&settings.root, &site_settings)
-        .map_err(|e| Failure::Operator(settings.refused(&e)))
+    Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(settings.refused(&e)))
 }
 
 fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
@@ -197,29 +207,49 @@ fn settle_where(settings: &mut Settings, before: &Before<'_>) -> bool {
     is_told
 }
 
-fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Arc<Listener>>, Failure> {
-    let mut listeners = Vec::new();
-    let backlog = settings.backlog.unwrap_or(BACKLOG_AUTO);
+/// The sockets of each address.
+fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Vec<Arc<Listener>>>, Failure> {
+    let row = architectures::architecture(&settings.architecture);
+    let queues = match (settings.listener_queues, row) {
+        (Queues::Own, Some(row)) => row.workers_max(settings) as usize,
+        _ => 1,
+    };
+    let mut bound = Vec::new();
     for (at, address) in settings.listen.iter().enumerate() {
         let others = settings.listen[..at].iter().filter(|other| *other == address).count();
-        let listener = match before.listener(address, others) {
-            Some(listener) => listener.and_then(|known| {
-                known.set_backlog(backlog)?;
-                Ok(known)
-            }),
-            None => Listener::bind(address, backlog).map(|listener| {
-                // Whoever had a socket that is lent may have left it refusing, and may have
-                // forbidden to change that.
-                let _ = listener.admit_all();
-                Arc::new(listener)
-            }),
-        };
-        let listener = listener.map_err(|e| {
+        let known = before.listeners(address, others);
+        let listeners = known.and_then(|known| bind_to(settings, address, known, queues));
+        let listeners = listeners.map_err(|e| {
             let is_first = matches!(before, Before::Nobody);
             Failure::Machine(refusal(settings, at, &e, is_first))
         })?;
-        adjust(&listener, address, settings)?;
-        listeners.push(listener);
+        listeners.iter().try_for_each(|listener| adjust(listener, address, settings))?;
+        bound.push(listeners);
+    }
+    Ok(bound)
+}
+
+/// Those that are known there, and others up to so many where there can be several.
+fn bind_to(
+    settings: &Settings,
+    address: &Address,
+    known: Vec<Arc<Listener>>,
+    queues: usize,
+) -> io::Result<Vec<Arc<Listener>>> {
+    let backlog = settings.backlog.unwrap_or(BACKLOG_AUTO);
+    let mut listeners = known;
+    // Also those that were stopped, because fewer workers served.
+    listeners.iter().try_for_each(|known| known.listen(backlog))?;
+    if listeners.is_empty() {
+        let listener = Listener::bind(address, backlog)?;
+        // Whoever had a socket that is lent may have left it refusing, and may have forbidden to
+        // change that.
+        let _ = listener.admit_all();
+        listeners.push(Arc::new(listener));
+    }
+    while listeners.len() < queues && listeners[0].has_room_beside() {
+        let another = listeners[0].another(backlog)?;
+        listeners.push(Arc::new(another));
     }
     Ok(listeners)
 }
@@ -241,16 +271,17 @@ fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result
     listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
 }
 
-/// Where threads serve, a connection has its first timeouts from its listening socket. They are
-/// never taken away: threads may serve on when others were to take their place.
+/// Where calls wait, a connection has its first timeouts from its listening socket. They are never
+/// taken away: who waits so may serve on when others were to take his place.
 fn hand_on_patience(
     settings: &Settings,
     architecture: &Architecture,
-    listeners: &[Arc<Listener>],
+    listeners: &Listening,
 ) -> Result<(), Failure> {
     let limits = &settings.limits;
     let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
-    let waits = architecture.holder != Holder::Loop;
+    let parts_wait = settings.sendfile == Some(Sendfile::Blocking);
+    let waits = architecture.holder != Holder::Loop || parts_wait;
     let mut listeners = listeners.iter().filter(|_| waits);
     let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))
@@ -325,11 +356,11 @@ fn announce(
     settings: &Settings,
     site: &Site,
     architecture: &Architecture,
-    listeners: &[Arc<Listener>],
+    listeners: &Listening,
     split: &Split,
     voice: &mut Voice<'_>,
 ) {
-    for listener in listeners {
+    for listener in listeners.firsts() {
         let address = listener.local_address().unwrap_or_default();
         let scheme = if address.starts_with("unix:") { "" } else { "http://" };
         let slash = if scheme.is_empty() { "" } else { "/" };
@@ -341,7 +372,7 @@ fn announce(
     let poller =
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
     voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
-    let each = match architecture.workers(settings) {
+    let each = match architecture.workers_max(settings) {
         1 => String::new(),
         workers => format!("{workers} processes, each with "),
     };

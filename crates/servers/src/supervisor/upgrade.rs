@@ -22,6 +22,9 @@ const VARIABLE: &str = "WEIR_UPGRADE";
 /// Before the address of the socket where the operator is answered.
 const ADMIN: &str = "admin ";
 
+/// Before the number of a socket behind the first at an address.
+const QUEUE: &str = "queue ";
+
 /// Before the path of the file with this process's number.
 const PID_FILE: &str = "pid-file ";
 
@@ -37,10 +40,18 @@ pub(crate) struct Upgrade {
 /// What this program was handed.
 pub(crate) struct Inheritance {
     ready: Wake,
-    listeners: Vec<(Address, RawFd)>,
+    listeners: Vec<Inherited>,
     /// Where the operator is answered.
     admin: Option<(Address, RawFd)>,
     pid_file: Option<(PathBuf, RawFd)>,
+}
+
+/// A listening socket.
+struct Inherited {
+    address: Address,
+    /// At one address there may be several: how many began to listen before it.
+    queue: usize,
+    number: RawFd,
 }
 
 /// Where this program lies, by the name that it was called by: where that is a link, it may lead to
@@ -73,9 +84,13 @@ impl Upgrade {
         let ready = Wake::new()?;
         let mut text = format!("{}\n{}\n", process::id(), ready.number());
         let mut kept = vec![ready.as_fd_ref()];
-        let site = server.settings.listen.iter().cloned().zip(&server.listeners);
-        let site = site.map(|(address, listener)| ("", address, listener));
-        let admin = admin.map(|(address, listener)| (ADMIN, address, listener));
+        let site = server.settings.listen.iter().enumerate().flat_map(|(at, address)| {
+            // One that was stopped could not be taken over.
+            let all = server.listeners.at(at).filter(|listener| listener.listens()).enumerate();
+            let mark = |n| if n == 0 { String::new() } else { format!("{QUEUE}{n} ") };
+            all.map(move |(n, listener)| (mark(n), address.clone(), listener))
+        });
+        let admin = admin.map(|(address, listener)| (String::from(ADMIN), address, listener));
         for (mark, address, listener) in site.chain(admin) {
             text.push_str(&format!("{} {mark}{address}\n", listener.number()));
             kept.push(listener.as_fd_ref());
@@ -137,26 +152,37 @@ impl Inheritance {
             } else if let Some(path) = said.strip_prefix(PID_FILE) {
                 pid_file = Some((path.into(), number));
             } else {
-                listeners.push((said.parse().ok()?, number));
+                let (queue, address) = match said.strip_prefix(QUEUE) {
+                    Some(said) => said.split_once(' ')?,
+                    None => ("0", said),
+                };
+                let (queue, address) = (queue.parse().ok()?, address.parse().ok()?);
+                listeners.push(Inherited { address, queue, number });
             }
         }
         Some(Self { ready, listeners, admin, pid_file })
     }
 
-    /// The socket that listens there, if it was handed over: of those that are named alike the one
-    /// behind so many others.
-    pub(crate) fn listener(
+    /// The sockets that listen there, if they were handed over: of those that are named alike the
+    /// ones behind so many others.
+    pub(crate) fn listeners(
         &self,
         address: &Address,
         others: usize,
-    ) -> Option<io::Result<Arc<Listener>>> {
-        let mut all = self.listeners.iter().filter(|(known, _)| known == address);
-        all.nth(others).map(taken_over)
+    ) -> io::Result<Vec<Arc<Listener>>> {
+        let mut firsts = 0;
+        let are_these = |known: &&Inherited| {
+            firsts += usize::from(known.address == *address && known.queue == 0);
+            known.address == *address && firsts == others + 1
+        };
+        let these = self.listeners.iter().filter(are_these);
+        these.map(|known| taken_over(&known.address, known.number)).collect()
     }
 
     /// The same of where the operator is answered.
     pub(crate) fn admin(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
-        self.admin.iter().find(|(known, _)| known == address).map(taken_over)
+        let admin = self.admin.iter().find(|(known, _)| known == address);
+        admin.map(|(known, number)| taken_over(known, *number))
     }
 
     /// The file that has the number of who hands over, if it is that one; else whoever hands over
@@ -169,28 +195,29 @@ impl Inheritance {
 
     /// The sockets that a service manager handed to the program before this one.
     pub(crate) fn handed_over(&self) -> Vec<Address> {
-        let all = self.listeners.iter().map(|(address, _)| address);
+        let all = self.listeners.iter().map(|known| &known.address);
         all.filter(|address| matches!(address, Address::Fd(_))).cloned().collect()
     }
 
     /// Tells whoever handed over that this program serves. Where it does not listen any more
     /// nobody does: the kernel would otherwise go on queueing clients there.
     pub(crate) fn ready(self) {
-        let all = self.listeners.iter().chain(&self.admin);
+        let site = self.listeners.iter().map(|known| (&known.address, known.number));
+        let all = site.chain(self.admin.iter().map(|(address, number)| (address, *number)));
         let own = all.filter(|(known, _)| !matches!(known, Address::Fd(_)));
         // What this program uses was taken over before and is not taken over twice.
-        for listener in own.filter_map(|(_, number)| Listener::take_over(*number).ok()) {
+        for listener in own.filter_map(|(_, number)| Listener::take_over(number).ok()) {
             let _ = listener.stop();
         }
         self.ready.wake();
     }
 }
 
-fn taken_over((address, number): &(Address, RawFd)) -> io::Result<Arc<Listener>> {
+fn taken_over(address: &Address, number: RawFd) -> io::Result<Arc<Listener>> {
     let listener = match address {
         // A service manager's stays the manager's.
-        Address::Fd(_) => Listener::bind(&Address::Fd(*number), u32::MAX),
-        _ => Listener::take_over(*number),
+        Address::Fd(_) => Listener::bind(&Address::Fd(number), u32::MAX),
+        _ => Listener::take_over(number),
     };
     listener.map(Arc::new)
 }

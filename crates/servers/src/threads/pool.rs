@@ -22,6 +22,7 @@ use crate::connection::intake::Intake;
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::Server;
 use crate::shared::server::Worker;
+use crate::shared::stops::Stop;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
 const STACK_BYTES: usize = 128 << 10;
@@ -177,10 +178,10 @@ impl<'h> Pool<'h> {
     fn wait(&self, order: Option<&Arc<Wake>>, watches: bool) {
         let patience = (self.members.is_short() || order.is_none()).then_some(LOOK_AGAIN);
         let is_taken = self.members.free() == 0 && !self.is_leaving();
-        let listeners = self.server.listeners.iter().filter(|_| watches && is_taken);
+        let listeners = self.worker.listeners().filter(|_| watches && is_taken);
         let wake = self.members.wake();
         let wakes = [wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
-        let all = wakes.chain(listeners.map(|listener| listener.as_fd_ref()));
+        let all = wakes.chain(listeners.map(|(_, listener)| listener.as_fd_ref()));
         if os::wait_readable(all, patience).is_ok_and(|ready| ready[0]) {
             wake.clear();
         }
@@ -224,7 +225,7 @@ impl<'h> Pool<'h> {
 
 impl Door for Pool<'_> {
     fn wait(&self, why: Stays) -> Came {
-        let listeners = self.server.listeners.iter().map(|listener| listener.as_fd_ref());
+        let listeners = self.worker.listeners().map(|(_, listener)| listener.as_fd_ref());
         let waited_for = [self.worker.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = || os::clock::monotonic().ns.saturating_sub(self.accepted_ns.load(Acquire));
@@ -271,11 +272,12 @@ impl Member<'_> {
         if !turn.queue.is_empty() {
             return;
         }
-        let (server, worker) = (self.pool.server, self.pool.worker);
+        let worker = self.pool.worker;
+        worker.server.stops.at(Stop::Woken);
         let mut intake = self.pool.intake();
         let room = self.pool.members.room();
         turn.first += 1;
-        for (place, listener) in server.listeners_from(turn.first) {
+        for (place, listener) in worker.listeners_from(turn.first) {
             let (before, mut emptied) = (turn.queue.len(), false);
             for _ in 0..intake.quota(worker, place, books.now.at) {
                 if turn.queue.len() >= room {
@@ -305,7 +307,10 @@ impl Member<'_> {
         books: &mut Books<'_>,
     ) -> Taken {
         match listener.accept(Blocking::Yes) {
-            Ok(socket) => turn.queue.push_back((Arc::new(socket), place)),
+            Ok(socket) => {
+                self.pool.server.stops.at(Stop::Accepted);
+                turn.queue.push_back((Arc::new(socket), place));
+            }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Taken::Nobody,
             Err(e) => {
                 if books.refused(&e) == Counter::MachineFaults {

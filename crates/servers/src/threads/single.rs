@@ -140,7 +140,7 @@ impl<'s> Single<'s> {
         let worker = self.worker;
         let mut intake = self.intake.borrow_mut();
         self.first.set(self.first.get().wrapping_add(1));
-        for (place, listener) in self.server.listeners_from(self.first.get()) {
+        for (place, listener) in self.worker.listeners_from(self.first.get()) {
             if worker.order.is_handed_on(place) || intake.quota(worker, place, books.now.at) == 0 {
                 continue;
             }

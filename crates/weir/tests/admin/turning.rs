@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Program, on_every, send};
+use crate::support::server::{Program, on_every, on_every_alone, send};
 use crate::support::{PATIENCE, await_true, processes};
 use crate::{ANYWHERE, CONSENT, SET, ask, metrics, ready, set, start};
 
@@ -90,7 +90,7 @@ fn knobs_are_turned_while_workers_serve() {
 fn a_knob_that_was_turned_is_in_force() {
     const CLIENTS: u32 = 8;
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         let worker = processes::children(server.pid())[0];

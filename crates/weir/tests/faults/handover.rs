@@ -14,7 +14,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, stop};
-use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
+use crate::support::server::{Combination, Program, Server, combinations, on_every_alone, send};
 use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -39,7 +39,7 @@ fn new_child(server: &Server, known: &[u32]) -> u32 {
 
 #[test]
 fn an_address_left_out_of_a_reload_is_left_in_good_order() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, BOTH);
         let mut server = home.serve(Program::Weir.path());
@@ -89,7 +89,7 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
 
 #[test]
 fn an_address_left_out_of_an_upgrade_is_refused() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, BOTH);
         let mut server = home.serve(&home.binary());
@@ -166,7 +166,7 @@ fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
 
 #[test]
 fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
@@ -210,7 +210,7 @@ fn a_program_on_its_way_may_finish_what_it_has() {
 /// A balancer that has connected to ask for its health asks the program that it has reached.
 #[test]
 fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
         let known = workers(&server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -238,7 +238,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
 /// that does.
 #[test]
 fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
         let known = workers(&server);
         // The old program stays for as long as it takes to find the new one.
@@ -295,7 +295,7 @@ fn health(admin: SocketAddr) -> Result<u16, String> {
 /// A service manager ends all processes of a service at once.
 #[test]
 fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = Home::new(site_with_a_huge_file());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
@@ -319,7 +319,7 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
 #[test]
 fn who_retires_too_slowly_is_told_of() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
         let clients = in_flight(&server, 2);
         server.signal(Signal::HUP);
@@ -373,7 +373,7 @@ fn the_first_process_of_a_container_is_not_upgraded() {
 #[test]
 fn who_waits_for_room_is_served_after_sigterm() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = ["--connections-max", "1", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let mut first = in_flight(&server, 1);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::children;
-use crate::support::server::{Combination, Program, Server, on_every, run, send};
+use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, run, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -202,7 +202,7 @@ fn a_log_whose_path_became_a_directory_stays_in_its_file() {
 #[test]
 fn a_worker_that_cannot_open_its_log_serves() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (mut server, log, errors) = start_with_logs(combination, &site, home.path());
         let worker = await_some(PATIENCE, || children(server.pid()).first().copied());

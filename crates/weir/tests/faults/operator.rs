@@ -112,6 +112,8 @@ fn values_of_several_flags_that_do_not_fit_are_told() {
     let few = ["--threads", "4", "--threads-min", "8"];
     check(&[&mt[..], &few].concat(), USAGE, &["--threads-min 8", "--threads 4"]);
     check(&[&mt[..], &["--sendfile", "nonblocking"]].concat(), USAGE, &["--sendfile", "mt"]);
+    let few = ["serve", ".", "--processes", "2", "--processes-min", "3"];
+    check(&few, USAGE, &["--processes-min 3", "--processes 2"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use serde_json::Value;
 
 use support::fixture::{DIGITS, Fixture};
-use support::server::{Combination, Program, Server, combinations};
+use support::server::{Combination, Program, Server, combinations_alone};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 
@@ -66,7 +66,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 fn on_each(test: impl Fn(&Combination)) {
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    combinations(Program::Laborious).iter().for_each(test);
+    combinations_alone(Program::Laborious).iter().for_each(test);
 }
 
 /// The same, where how a loop waits makes no difference.
@@ -75,7 +75,7 @@ fn on_each_architecture(test: impl Fn(&Combination)) {
     let is_default = |combination: &&Combination| {
         combination.poller.as_ref().is_none_or(|poller| poller == "epoll")
     };
-    combinations(Program::Laborious).iter().filter(is_default).for_each(test);
+    combinations_alone(Program::Laborious).iter().filter(is_default).for_each(test);
 }
 
 fn flags(combination: &Combination) -> Vec<&'static str> {

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::server::{Combination, Program, Server, on_every_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -39,7 +39,7 @@ fn a_balancer_tells_whose_connection_it_is() {
         (&v6, "2001:db8::9 "),
         (&local, "127.0.0.1 "),
     ];
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let log = home.path().join("access.log");
         let flags = ["--access-log", log.to_str().expect("UTF-8"), "--proxy-protocol"];
@@ -71,7 +71,7 @@ fn a_balancer_tells_whose_connection_it_is() {
 #[test]
 fn who_ends_with_his_request_is_answered() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--address-connections-max", "100"]);
         for _ in 0..20 {
             let mut wire = sends(&server, REQUEST.as_bytes());
@@ -97,7 +97,7 @@ fn who_says_no_header_or_may_not_is_turned_away() {
         assert_eq!(status(&mut sends(&server, whole.as_bytes())), expected, "{combination}");
         server.stop();
     };
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         turned(combination, "127.0.0.1", &[REQUEST, "PROXY TCP4 nonsense\r\n", &long]);
         turned(combination, "10.0.0.0/8", &[REQUEST]);
     });
@@ -106,7 +106,7 @@ fn who_says_no_header_or_may_not_is_turned_away() {
 #[test]
 fn a_header_that_never_comes_is_waited_for_as_long_as_a_head() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = ["--proxy-protocol", "127.0.0.1", "--head-timeout-ms", "200"];
         let server = combination.start(&site.root(), &flags);
         assert_eq!(status(&mut sends(&server, b"PROXY TCP4 192.0.2.7")), 0, "{combination}");
@@ -117,7 +117,7 @@ fn a_header_that_never_comes_is_waited_for_as_long_as_a_head() {
 #[test]
 fn an_address_has_as_many_connections_as_it_may() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = ["--address-connections-max", "2", "--proxy-protocol", "127.0.0.1"];
         let server = combination.start(&site.root(), &flags);
         let from = |ip: &str| {
@@ -139,7 +139,7 @@ fn an_address_has_as_many_connections_as_it_may() {
 #[test]
 fn a_connection_too_many_is_closed_before_it_asks() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--address-connections-max", "1"]);
         let mut kept = sends(&server, REQUEST.as_bytes());
         assert_eq!(status(&mut kept), 200, "{combination}");
@@ -156,7 +156,7 @@ fn a_connection_too_many_is_closed_before_it_asks() {
 fn who_asks_too_often_is_told_to_wait() {
     let site = Fixture::new();
     let asks = format!("{FROM_7}{}", REQUEST.repeat(20));
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let flags = ["--address-requests-per-s", "2", "--proxy-protocol", "127.0.0.1"];
         let server = combination.start(&site.root(), &flags);
         let mut wire = sends(&server, asks.as_bytes());
@@ -181,7 +181,7 @@ fn who_asks_and_resets_is_no_exception() {
     const ANSWERED_MAX: u64 = 20;
     let site = Fixture::new();
     for defer_s in ["0", "5"] {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let flags = ["--address-requests-per-s", "1", "--defer-accept-s", defer_s];
             let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
             let mut server = combination.start(&site.root(), &flags);
@@ -210,7 +210,7 @@ fn who_asks_and_resets_leaves_his_place() {
     const CLIENTS: u32 = 200;
     let site = Fixture::new();
     for defer_s in ["0", "5"] {
-        on_every(Program::Weir, |combination| {
+        on_every_alone(Program::Weir, |combination| {
             let flags = ["--address-connections-max", "1", "--defer-accept-s", defer_s];
             let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
             let mut server = combination.start(&site.root(), &flags);
@@ -234,7 +234,7 @@ fn who_asks_and_resets_leaves_his_place() {
 fn who_asks_for_unknown_methods_too_often_is_told_to_wait() {
     let site = Fixture::new();
     let asks = "BREW / HTTP/1.1\r\nHost: weir.test\r\n\r\n".repeat(100);
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--address-requests-per-s", "1"]);
         let mut wire = sends(&server, asks.as_bytes());
         let told: Vec<u16> = (0..100).map(|_| status(&mut wire)).collect();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
 use crate::support::processes::children;
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::server::{Combination, Program, Server, on_every_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -90,7 +90,7 @@ fn connections_fit_into_the_memory_of_a_control_group() {
         (256, &["--threads", "32768"], "memory", false),
         (64, &["--threads", "32768", "--connections-max", "4000"], "--connections-max", true),
     ];
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             // How many there are the operator says, and each has one.
             return;
@@ -134,7 +134,7 @@ fn as_many_as_fit_into_the_memory_are_served() {
     const HEAD_BYTES: usize = 15_900;
     let site = Fixture::new();
     let head = format!("GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(HEAD_BYTES));
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             return;
         }

@@ -29,8 +29,9 @@ impl Home {
         let poller = poller.map_or(String::new(), |name| format!("poller = {name:?}\n"));
         let (root, architecture) = (self.site.root(), &combination.architecture);
         let admin = if others.contains("admin =") { "" } else { "admin = \"off\"\n" };
+        let one = if combination.is_reduced() { "processes = 1\n" } else { "" };
         let text = format!(
-            "root = {root:?}\narchitecture = {architecture:?}\n{poller}{admin}\
+            "root = {root:?}\narchitecture = {architecture:?}\n{poller}{one}{admin}\
              drain-timeout-ms = 600000\n{others}"
         );
         fs::write(self.path("weir.toml"), text).expect("a configuration");

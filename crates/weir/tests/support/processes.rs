@@ -20,6 +20,23 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
     all
 }
 
+/// The processes that `ancestor` started, and those that they started, in order.
+pub(crate) fn descendants(ancestor: u32) -> Vec<u32> {
+    let mut all = children(ancestor);
+    let mut looked_at = 0;
+    while let Some(parent) = all.get(looked_at).copied() {
+        all.extend(children(parent));
+        looked_at += 1;
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Whether a process stands still.
+pub(crate) fn stands_still(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.state == 'T')
+}
+
 /// Whether a process runs.
 pub(crate) fn is_there(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')

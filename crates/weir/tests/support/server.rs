@@ -37,6 +37,9 @@ pub(crate) struct Combination {
     pub(crate) poller: Option<String>,
     /// The architecture's row in the registry.
     pub(crate) row: Value,
+    /// By one worker, also where it has several by default: what is counted, limited or ordered in
+    /// a test is that of one.
+    is_alone: bool,
 }
 
 /// A running server; killed when dropped before it was stopped.
@@ -101,6 +104,12 @@ impl fmt::Display for Combination {
     }
 }
 
+/// Those, each by one worker unless a test asks for more.
+pub(crate) fn combinations_alone(program: Program) -> Vec<Combination> {
+    let all = combinations(program).into_iter();
+    all.map(|of| Combination { is_alone: true, ..of }).collect()
+}
+
 /// Every architecture and poller that the binary itself says it has.
 pub(crate) fn combinations(program: Program) -> Vec<Combination> {
     let said = Command::new(Program::Weir.path())
@@ -118,6 +127,7 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
             architecture: architecture.clone(),
             poller: poller.map(|name| name.as_str().expect("a poller's name").to_owned()),
             row: row.clone(),
+            is_alone: false,
         };
         match pollers.as_slice() {
             [] => all.push(chosen(None)),
@@ -134,7 +144,15 @@ const AT_ONCE_MAX: usize = 12;
 
 /// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
-    let all = combinations(program);
+    on_all(&combinations(program), test)
+}
+
+/// The same by one worker each, unless a test asks for more.
+pub(crate) fn on_every_alone(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    on_all(&combinations_alone(program), test)
+}
+
+fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     let left = Mutex::new(all.iter());
     let next = || left.lock().expect("nobody panics here").next();
     let failed = Mutex::new(Vec::new());
@@ -171,11 +189,19 @@ impl Combination {
         }
         all.extend(["--listen", "127.0.0.1:0"]);
         all.extend(flags);
+        if self.is_reduced() && !flags.contains(&"--processes") {
+            all.extend(["--processes", "1"]);
+        }
         if !flags.contains(&"--admin") {
             // Many serve at the same time, and there is one default port.
             all.extend(["--admin", "off"]);
         }
         all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Whether it has several workers by default, and is to have one.
+    pub(crate) fn is_reduced(&self) -> bool {
+        self.is_alone && self.row["workers"] != 1
     }
 
     /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.

@@ -134,7 +134,8 @@ fn by(knob: &Knob) -> &'static str {
 fn turn(knob: &Knob, value: &str, view: &View<'_>) -> Answer<File> {
     let server = view.server;
     let mut settings = server.dials.in_force(&server.settings);
-    if let Err(told) = (knob.set)(&mut settings, value) {
+    let set = (knob.set)(&mut settings, value);
+    if let Err(told) = set.and_then(|()| server.judge_turn(knob.name, &settings)) {
         return text(Status::BAD_REQUEST, &format!("{}: must be {told}", knob.name));
     }
     server.dials.turn(knob.name, &settings);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::View;
 use crate::shared::admissions::Admitted;
@@ -61,7 +62,7 @@ fn workers(text: &mut Text, view: &View<'_>) {
             text.sample(name, &[("worker", worker)], sum);
         }
     }
-    let max = view.server.connections_max * counters.rows();
+    let max = view.server.connections_max_of_all();
     text.one("weir_connections_max", "Connections that may be open, of all workers", max as u64);
 }
 
@@ -87,9 +88,9 @@ fn queues(text: &mut Text, view: &View<'_>) {
     ];
     for (at, (name, kind, help)) in families.into_iter().enumerate() {
         text.family(name, kind, help);
-        for (_, address, queue) in &queues {
+        for (place, address, queue) in &queues {
             let value = [queue.length, queue.max, queue.drops][at];
-            text.sample(name, &[("address", address.clone())], value);
+            text.sample(name, &of_queue(view, *place, address), value);
         }
     }
     let families = [
@@ -104,7 +105,7 @@ fn queues(text: &mut Text, view: &View<'_>) {
             let Admitted { share, told, floods, .. } = view.server.admissions.of(*place);
             let flood = u64::from(told.is_flood) as f64;
             let value = [share, flood, floods as f64, told.wait.as_secs_f64()][at];
-            text.sample(name, &[("address", address.clone())], value);
+            text.sample(name, &of_queue(view, *place, address), value);
         }
     }
     // Without /proc nothing is told rather than zeros.
@@ -123,6 +124,16 @@ fn queues(text: &mut Text, view: &View<'_>) {
         text.family(name, "counter", &help);
         text.sample(name, &[], value);
     }
+}
+
+/// Labels of a listening socket: several may have one address.
+fn of_queue(view: &View<'_>, place: usize, address: &str) -> Vec<(&'static str, String)> {
+    let listeners = &view.server.listeners;
+    let owner = listeners.owner(place).map(|owner| ("worker", owner.to_string()));
+    // Of those that are left over, and everybody's.
+    let is_first = listeners.firsts().any(|first| Arc::ptr_eq(first, &listeners[place]));
+    let over = (owner.is_none() && !is_first).then(|| ("place", place.to_string()));
+    [("address", String::from(address))].into_iter().chain(owner).chain(over).collect()
 }
 
 /// How a counter's unit becomes a base unit of Prometheus.

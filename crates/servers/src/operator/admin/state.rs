@@ -6,19 +6,29 @@ use serde_json::{Value, json};
 
 use super::View;
 use crate::shared::admissions::Admitted;
-use crate::shared::counters::COUNTERS;
+use crate::shared::counters::{COUNTERS, Counter};
 use crate::shared::server::Server;
 
 /// Everything that moves; the counters of a worker are in the order of their table.
 pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
     let server = view.server;
     let workers = (0..server.counters.workers()).map(|worker| {
-        let counts = COUNTERS.iter().map(|row| server.counters.of(worker, row.0));
-        json!({ "ready": server.counters.is_ready(worker), "counts": counts.collect::<Value>() })
+        let counters = &server.counters;
+        let counts = COUNTERS.iter().map(|row| counters.of(worker, row.0));
+        json!({
+            "process": counters.process(worker),
+            "ready": counters.is_ready(worker),
+            "wanted": worker < server.dials.workers() as usize,
+            "leaves": server.orders.of(worker).is_draining(),
+            "connections": counters.open(worker),
+            "requests": counters.of(worker, Counter::Requests),
+            "counts": counts.collect::<Value>(),
+        })
     });
     let queues = queues(server).map(|(place, address, queue)| {
         json!({
             "address": address,
+            "worker": server.listeners.owner(place),
             "length": queue.length,
             "max": queue.max,
             "drops": queue.drops,
@@ -40,7 +50,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "generation": view.generation,
         "draining": server.orders.all().is_ending(),
-        "connections_max": server.connections_max * server.counters.rows(),
+        "connections_max": server.connections_max_of_all(),
         "workers": workers.collect::<Value>(),
         "queues": queues.collect::<Value>(),
         "overflows": overflows,
@@ -76,9 +86,9 @@ fn why(Admitted { share, told, .. }: &Admitted) -> String {
     }
 }
 
-/// The queue of each listening socket, with its place and its address.
+/// The queue of each socket that listens, with its place and its address.
 pub(super) fn queues(server: &Server) -> impl Iterator<Item = (usize, String, Queue)> {
-    let all = server.listeners.iter().enumerate();
+    let all = server.listeners.iter().enumerate().filter(|(_, listener)| listener.listens());
     all.filter_map(|(place, listener)| {
         Some((place, listener.local_address().ok()?, listener.queue().ok()?))
     })

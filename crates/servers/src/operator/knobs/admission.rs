@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use super::values::{auto, number, put, shown_auto};
+use super::values::{auto, number, or_auto, put};
 use super::{Knob, Takes};
 use crate::shared::settings::ACCEPT_INF;
 
@@ -18,15 +18,14 @@ pub(super) const KNOBS: &[Knob] = &[
         set: |s, v| {
             s.accept_limit = match v {
                 "inf" => Some(ACCEPT_INF),
-                _ => {
-                    auto(v, 1, ACCEPT_INF - 1).map_err(|_| String::from("a number from 1, or inf"))?
-                }
+                _ => auto(v, 1, ACCEPT_INF - 1)
+                    .map_err(|_| String::from("a number from 1, or inf"))?,
             };
             Ok(())
         },
         show: |s| match s.accept_limit {
             Some(ACCEPT_INF) => String::from("inf"),
-            limit => shown_auto(limit),
+            limit => or_auto(limit),
         },
     },
     Knob {
@@ -37,7 +36,7 @@ pub(super) const KNOBS: &[Knob] = &[
                  in a flood what is served within three times --queue-delay-ms",
         takes: Takes::All,
         set: |s, v| put(&mut s.backlog, auto(v, 1, 65_535)),
-        show: |s| shown_auto(s.backlog),
+        show: |s| or_auto(s.backlog),
     },
     Knob {
         name: "admit-percent",
@@ -46,7 +45,7 @@ pub(super) const KNOBS: &[Knob] = &[
                  which costs least. auto: all, and in a flood as many as are served soon",
         takes: Takes::All,
         set: |s, v| put(&mut s.admit_percent, auto(v, 1, 100)),
-        show: |s| shown_auto(s.admit_percent),
+        show: |s| or_auto(s.admit_percent),
     },
     Knob {
         name: "queue-delay-ms",

@@ -2,9 +2,13 @@
 
 use measure::Duration;
 
-use super::values::{auto, millis, number, on_off, put, shown_auto, switch};
+use super::values::{auto, millis, named, number, on_off, or_auto, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
+use crate::shared::settings::Queues;
+
+/// Each has descriptors in the supervisor and a row of counters.
+const PROCESSES_MAX: u32 = 1024;
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -92,12 +96,35 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "processes",
         value: "1..1024|auto",
-        reason: "copies of the architecture that share the listening sockets (N-copy). auto: one \
-                 loop, which keeps one processor busy; of mp, whose processes have one connection \
+        reason: "copies of the architecture that listen at the same addresses (N-copy); one keeps \
+                 one processor busy. It may be turned down to --processes-min, and up again to \
+                 what it was at the start: who goes finishes what it has, the others keep their \
+                 caches. auto: 1, and 4 for symped; of mp, whose processes have one connection \
                  each, 64, and no more than --connections-max",
         takes: Takes::Named,
-        set: |s, v| put(&mut s.processes, auto(v, 1, 1024)),
-        show: |s| shown_auto(s.processes),
+        set: |s, v| put(&mut s.processes, auto(v, 1, PROCESSES_MAX)),
+        show: |s| or_auto(s.processes),
+    },
+    Knob {
+        name: "processes-min",
+        value: "1..1024",
+        reason: "to how few --processes may be turned down while they serve (Pariag07 5.1 plans \
+                 such a dial)",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.processes_min, number(v, 1, PROCESSES_MAX)),
+        show: |s| s.processes_min.to_string(),
+    },
+    Knob {
+        name: "listener-queues",
+        value: "shared|own",
+        reason: "shared: all processes accept from one queue, and one of those that wait is woken; \
+                 who comes is served by whoever has time. own: each has a queue, and the kernel \
+                 shares out who comes by a hash, however busy a process is (SO_REUSEPORT); Unix \
+                 sockets and those that were handed over stay shared. More queues than there were \
+                 at the start need the rights of the user who made those",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.listener_queues, named(v, Queues::ALL, Queues::name)),
+        show: |s| s.listener_queues.name().into(),
     },
     Knob {
         name: "restart-wait-max-ms",
@@ -125,7 +152,7 @@ pub(super) const KNOBS: &[Knob] = &[
             s.threads_min = s.threads.map_or(s.threads_min, |threads| s.threads_min.min(threads));
             Ok(())
         },
-        show: |s| shown_auto(s.threads),
+        show: |s| or_auto(s.threads),
     },
     Knob {
         name: "threads-min",

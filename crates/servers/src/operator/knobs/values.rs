@@ -19,7 +19,7 @@ pub(super) fn auto(text: &str, least: u32, most: u32) -> Result<Option<u32>, Str
     number(text, least, most).map(Some).map_err(|why| format!("{why}, or auto"))
 }
 
-pub(super) fn shown_auto(value: Option<u32>) -> String {
+pub(super) fn or_auto(value: Option<u32>) -> String {
     value.map_or_else(|| String::from("auto"), |value| value.to_string())
 }
 

@@ -5,9 +5,10 @@ use std::{io, mem};
 use measure::{Duration, Instant};
 use os::ring::Handle;
 
-use super::{Completions, LISTENER_0, SLOTS_BEYOND};
+use super::{BELL, Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::rings::connection::RingConnection;
 use crate::shared::counters::Counter;
+use crate::shared::stops::Stop;
 
 /// Accepts in flight for each listening socket where each takes one connection.
 const ACCEPTS_MAX: u32 = 1024;
@@ -57,9 +58,14 @@ impl Completions<'_> {
             self.intake.watch(self.books.worker, self.books.now.at);
             return Ok(());
         }
-        let (server, order) = (self.books.server, self.books.worker.order);
-        let room = (room / server.listeners.len()) as u32;
-        for (n, listener) in server.listeners.iter().enumerate() {
+        let (server, worker) = (self.books.server, self.books.worker);
+        let room = (room / worker.places().len()) as u32;
+        let bell = server.listeners.bell(worker.number);
+        if let Some(bell) = bell.filter(|_| !self.hears_bell && !self.gate.is_draining()) {
+            self.ring.poll(bell, BELL)?;
+            self.hears_bell = true;
+        }
+        for (n, listener) in worker.listeners() {
             let limit = self.quota(n);
             let is_calm = self.books.now.at >= self.accepts[n].singly_until;
             let is_unlimited = is_calm && self.intake.is_unlimited(server, n);
@@ -73,7 +79,7 @@ impl Completions<'_> {
                 continue;
             }
             let has_enough = in_flight >= wanted || in_flight > 0 && !is_unlimited;
-            if end || has_enough || order.is_handed_on(n) {
+            if end || has_enough || worker.order.is_handed_on(n) {
                 continue;
             }
             for _ in in_flight..wanted {
@@ -109,7 +115,13 @@ impl Completions<'_> {
     ) -> io::Result<()> {
         let handle = match accepted {
             Ok(handle) => handle,
-            Err(e) if os::is_cancelled(&e) => return Ok(()),
+            Err(e) if os::is_cancelled(&e) => {
+                // Perhaps it was the one that was woken for somebody.
+                if !self.gate.is_open() && self.accepts[listener].in_flight == 0 {
+                    self.books.server.listeners.leave_to_others(self.books.worker.number);
+                }
+                return Ok(());
+            }
             // Another worker has stopped listening, because nobody waits.
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
                 self.gate.refused(self.books.now.at);
@@ -123,6 +135,7 @@ impl Completions<'_> {
                 return Ok(());
             }
         };
+        self.books.server.stops.at(Stop::Accepted);
         self.books.tally.accepted(None);
         self.accepts[listener].brought += 1;
         self.look_at = self.books.now.at + LOOK_EVERY;
@@ -157,6 +170,16 @@ impl Completions<'_> {
         if waits.contains(&true) { self.stop_accepting() } else { Ok(()) }
     }
 
+    /// Another worker has left somebody waiting. One that accepts nobody leaves the bell to the
+    /// others, and hears it when it accepts again.
+    pub(super) fn hear_bell(&mut self) {
+        self.hears_bell = false;
+        if self.looks().is_some() {
+            self.books.server.listeners.common_bell().clear();
+            self.look_at = self.books.now.at;
+        }
+    }
+
     /// When to look again.
     pub(super) fn looks(&self) -> Option<Instant> {
         (self.gate.is_open() && !self.gate.is_draining()).then_some(self.look_at)
@@ -187,22 +210,21 @@ impl Completions<'_> {
     /// Others accept from now on. Of all who wait for a connection the kernel wakes one, and that
     /// was perhaps this ring; so it takes along whoever still waits when it has ceased to.
     pub(super) fn hand_on(&mut self) -> io::Result<()> {
-        let (server, order) = (self.books.server, self.books.worker.order);
-        let all = (LISTENER_0..).zip(&server.listeners).enumerate();
-        let handed_on = || all.clone().filter(|(n, _)| order.is_handed_on(*n));
-        for _ in 0..=server.waiting_max().min(HANDED_ON_MAX) / server.listeners.len() as u32 {
+        let (server, worker) = (self.books.server, self.books.worker);
+        let handed_on = || worker.listeners().filter(|(n, _)| worker.order.is_handed_on(*n));
+        for _ in 0..=server.waiting_max().min(HANDED_ON_MAX) / worker.places().len() as u32 {
             self.stop_accepting()?;
             while self.accepts.iter().any(|accepts| accepts.in_flight > 0) {
                 self.ring.submit_and_wait(1, None)?;
                 while self.complete()? {}
             }
-            let listeners = handed_on().map(|(_, (_, listener))| listener.as_fd_ref());
+            let listeners = handed_on().map(|(_, listener)| listener.as_fd_ref());
             let waits = os::wait_readable(listeners, Some(Duration::ZERO))?;
             if !waits.contains(&true) {
                 break;
             }
-            for (n, (token, listener)) in handed_on() {
-                self.ring.accept(listener, token, false)?;
+            for (n, listener) in handed_on() {
+                self.ring.accept(listener, LISTENER_0 + n as u64, false)?;
                 self.accepts[n].in_flight = 1;
             }
             self.ring.submit_and_wait(0, None)?;

@@ -1,0 +1,117 @@
+//! How many workers serve, turned while they do.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::load::{Counts, Load};
+use crate::support::processes::children;
+use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+
+const FOUR: &[&str] = &["--processes", "4", "--admin", "127.0.0.1:0"];
+const QUEUES: [&str; 2] = ["shared", "own"];
+
+/// A request to the admin listener: its status and content.
+fn ask(admin: SocketAddr, request: &str) -> (u16, String) {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    let request = format!("{request} HTTP/1.1\r\nHost: {admin}\r\nX-Weir: 1\r\n\r\n");
+    wire.send(request.as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).expect("answered");
+    (head.status, String::from_utf8(body).expect("UTF-8"))
+}
+
+fn turn(admin: SocketAddr, number: usize) -> u16 {
+    ask(admin, &format!("POST /set?knob=processes&value={number}")).0
+}
+
+fn workers(admin: SocketAddr) -> Vec<Value> {
+    let state: Value = serde_json::from_str(&ask(admin, "GET /state").1).expect("JSON");
+    state["workers"].as_array().expect("workers").clone()
+}
+
+fn await_number(combination: &Combination, server: &Server, admin: SocketAddr, number: usize) {
+    let serve = |worker: &&Value| worker["ready"] == true && worker["leaves"] == false;
+    let are_so_many = await_true(PATIENCE, || {
+        workers(admin).iter().filter(serve).count() == number
+            && children(server.pid()).len() == number
+    });
+    assert!(are_so_many, "{combination}: not {number}: {:?}", workers(admin));
+}
+
+fn on_each_queue(test: impl Fn(&Combination, &[&str]) + Sync) {
+    for queues in QUEUES {
+        on_every(Program::Weir, |combination| {
+            if combination.takes(FOUR) {
+                test(combination, &[FOUR, &["--listener-queues", queues]].concat());
+            }
+        });
+    }
+}
+
+#[test]
+fn workers_come_and_go_under_load_and_nobody_is_lost() {
+    let site = Fixture::new();
+    on_each_queue(|combination, flags| {
+        let mut server = combination.start(&site.root(), flags);
+        let admin = server.await_admin();
+        await_number(combination, &server, admin, 4);
+        let new = Load::start(server.address, "/digits.txt", 4, false);
+        let kept = Load::start(server.address, "/digits.txt", 4, true);
+        for number in [2, 1, 3, 4, 1, 4] {
+            let known = children(server.pid());
+            assert_eq!(turn(admin, number), 200, "{combination}: {number}");
+            await_number(combination, &server, admin, number);
+            let stay = children(server.pid()).iter().filter(|pid| known.contains(pid)).count();
+            assert_eq!(stay, known.len().min(number), "{combination}: others keep their caches");
+            let before = new.answered().min(kept.answered());
+            let goes_on = || new.answered().min(kept.answered()) > before + 50;
+            assert!(await_true(PATIENCE, goes_on), "{combination}: with {number}");
+        }
+        for (which, counts) in [("new", new.stop()), ("kept", kept.stop())] {
+            let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
+            assert_eq!(lost, [0, 0, 0], "{combination} {flags:?}, {which}: {counts:?}");
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn there_are_as_many_as_there_may_be() {
+    let site = Fixture::new();
+    on_each_queue(|combination, flags| {
+        let mut server =
+            combination.start(&site.root(), &[flags, &["--processes-min", "2"]].concat());
+        let admin = server.await_admin();
+        for (number, status) in [(1, 400), (5, 400), (2, 200), (4, 200)] {
+            assert_eq!(turn(admin, number), status, "{combination}: {number}");
+        }
+        await_number(combination, &server, admin, 4);
+        server.stop();
+    });
+}
+
+/// However busy another is, each has its share of those who come.
+#[test]
+fn each_worker_with_a_queue_of_its_own_gets_clients() {
+    const CLIENTS: usize = 200;
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if !combination.takes(FOUR) {
+            return;
+        }
+        let flags = [FOUR, &["--listener-queues", "own"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        await_number(combination, &server, admin, 4);
+        for _ in 0..CLIENTS {
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        }
+        let has_served = |worker: &Value| worker["requests"].as_u64() > Some(0);
+        let all = || workers(admin).iter().all(has_served);
+        assert!(await_true(PATIENCE, all), "{combination}: {:?}", workers(admin));
+        server.stop();
+    });
+}
