@@ -344,11 +344,7 @@ fn announce(
         if architecture.polls { format!(" with {}", settings.poller) } else { String::new() };
     voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
     let workers = architecture.workers_max(settings);
-    let each = if workers > 1 {
-        format!("{workers} processes, each with ")
-    } else {
-        String::new()
-    };
+    let each = if workers > 1 { format!("{workers} processes, each with ") } else { String::new() };
     let memory = split.memory.map_or_else(String::new, |memory| {
         let whose = if memory.is_of_group { "the control group" } else { "the machine" };
         format!("; {whose} has {} MiB", memory.bytes >> 20)
