@@ -88,8 +88,8 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
     let mut line = format!("{points} could not be measured: {why}.");
     for (reason, _) in reasons(&results.points) {
         let advice = REASONS.iter().find(|of| of.found == reason).map(|of| of.advice);
-        // Those with the same advice stand beside each other.
-        if let Some(advice) = advice.filter(|advice| !line.ends_with(advice)) {
+        // Several have the same advice.
+        if let Some(advice) = advice.filter(|advice| !line.contains(advice)) {
             line += &format!(" {advice}");
         }
     }

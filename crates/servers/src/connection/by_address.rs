@@ -308,8 +308,10 @@ impl Session for ByAddress {
 mod tests {
     use super::*;
     use crate::session::plain;
+    use crate::shared::settings::Queues;
     use h1::{Date, Limits, Shared};
     use measure::Instant;
+    use os::Wake;
     use site::Rules;
     use site::rules::{Effect, Host, Origin, Rule};
 
@@ -359,13 +361,15 @@ mod tests {
             ("127.0.0.1", &[request], false),
         ];
         let now = Now { at: Instant::ORIGIN, date: Date::new(0) };
+        let bell = Arc::new(Wake::new().unwrap());
+        let nobody_listens = Listening::new(Vec::new(), Queues::Shared, 1, bell);
         for (balancer, pieces, is_asked) in rows {
             let quota = Quota { connections_max: 1, requests_per_s: 0 };
             let balancers = balancer.parse().into_iter().collect();
             let settings = Settings { quota, proxy_protocol: balancers, ..Settings::default() };
             let counters = Counters::new(1).unwrap();
             let plain = plain(&Shared::new(Limits::default()));
-            let sessions = before(plain, &settings, &[], &counters, None);
+            let sessions = before(plain, &settings, &nobody_listens, &counters, None);
             for is_known_late in [false, true] {
                 let mut session = sessions(0, &now);
                 let peer = Some(IpAddr::from([127, 0, 0, 1]));
