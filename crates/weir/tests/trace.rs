@@ -28,6 +28,7 @@ fn each_step_is_performed_by_whom_the_registry_names() {
         let file = site.beside("trace");
         let path = file.to_str().expect("UTF-8");
         let server = combination.start(&site.root(), &["--trace", path]);
+        let workers = begun(combination, &server);
         let mut wires = [server.connect(), server.connect()];
         for wire in &mut wires {
             for target in ["/digits.txt", "/digits.txt", "/slow/a.bin", "/missing"] {
@@ -40,7 +41,7 @@ fn each_step_is_performed_by_whom_the_registry_names() {
             judge_steps(combination, &server, line);
         }
         judge_needed(combination, &lines);
-        judge_threads(combination, &server, &lines, &wires);
+        judge_threads(combination, &workers, &lines, &wires);
         // The connections are open until here, so that each holds its thread.
         drop(wires);
         server.stop();
@@ -89,6 +90,27 @@ fn each_of_several_loops_performs_for_its_own_connections() {
         drop(wires);
         server.stop();
     });
+}
+
+/// The workers, once all of them serve: where each has one connection, who is alone has no other to
+/// go to.
+fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
+    let count = combination.row["workers"].as_u64().expect("a number of workers") as usize;
+    let begun = |pid: &u32| match combination.row["holder"].as_str() {
+        Some("loop") => named(*pid, "weir-loop") == 1,
+        Some("thread") => named(*pid, "weir-pool") == 1,
+        _ => named(*pid, "weir-process") == 1,
+    };
+    let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
+    let all = || Some(descendants(server.pid())).filter(are_all);
+    let workers = await_some(PATIENCE, all).expect("workers");
+    assert_eq!(workers.len(), count, "{combination}: unless others are asked for");
+    workers
+}
+
+/// How many threads of a process have that name.
+fn named(pid: u32, name: &str) -> usize {
+    threads(pid).iter().filter(|(_, this)| this.as_str() == name).count()
 }
 
 /// The trace, once it has as many lines as there were requests.
@@ -141,22 +163,8 @@ fn judge_needed(combination: &Combination, lines: &[Value]) {
 }
 
 /// The threads there are, and how the two connections are spread over them.
-fn judge_threads(combination: &Combination, server: &Server, lines: &[Value], _: &[Wire; 2]) {
-    let count = combination.row["workers"].as_u64().expect("a number of workers") as usize;
-    // The first one may serve while others are only being started.
-    let named = |pid: u32, name: &str| -> usize {
-        threads(pid).iter().filter(|(_, this)| this.as_str() == name).count()
-    };
-    let begun = |pid: &u32| match combination.row["holder"].as_str() {
-        Some("loop") => named(*pid, "weir-loop") == 1,
-        Some("thread") => named(*pid, "weir-pool") == 1,
-        _ => named(*pid, "weir-process") == 1,
-    };
-    let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
-    let all = || Some(descendants(server.pid())).filter(are_all);
-    let workers = await_some(PATIENCE, all).expect("workers");
-    assert_eq!(workers.len(), count, "{combination}: unless others are asked for");
-    judge_tables(combination, &workers);
+fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _: &[Wire; 2]) {
+    judge_tables(combination, workers);
     let has_helpers = combination.has("helper");
     let all = by_process(lines);
     if combination.row["holder"] == "process" {

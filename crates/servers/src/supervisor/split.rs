@@ -136,7 +136,7 @@ mod tests {
             if architecture.holder == Holder::Process {
                 continue;
             }
-            settings.connections_max = 8;
+            settings.connections_max = 8 * architecture.workers_max(&settings);
             let split = of(&settings);
             assert_eq!((split.connections, split.bound), (8, "--connections-max"));
             assert!(split.warning().is_some_and(|warning| warning.starts_with("8 connections")));
