@@ -186,10 +186,8 @@ fn a_reset_is_seen() {
 #[test]
 fn levels_are_reported_until_they_are_gone() {
     type Add = fn(&mut Poller, &Wake) -> std::io::Result<()>;
-    let adds: [Add; 2] = [
-        |poller, wake| poller.add_level(wake, 3),
-        |poller, wake| poller.add_exclusive(wake, 3),
-    ];
+    let adds: [Add; 2] =
+        [|poller, wake| poller.add_level(wake, 3), |poller, wake| poller.add_exclusive(wake, 3)];
     for (mechanism, add) in Mechanism::ALL.into_iter().flat_map(|of| adds.map(|add| (of, add))) {
         let mut poller = Poller::new(mechanism, EVENTS_MAX).unwrap();
         let wake = Wake::new().unwrap();

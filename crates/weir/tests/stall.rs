@@ -175,11 +175,8 @@ fn what_a_disk_has_held_up_is_told() {
     const HELD: Duration = Duration::from_millis(1200);
     on_every_alone(Program::Weir, |combination| {
         // Who waits for whom cannot be told of a thread that sends from a file.
-        let names = if is_of_threads(combination) {
-            &["small.txt"][..]
-        } else {
-            &["small.txt", "a.bin"]
-        };
+        let names =
+            if is_of_threads(combination) { &["small.txt"][..] } else { &["small.txt", "a.bin"] };
         for name in names {
             let site = Fixture::new();
             let slow = SlowFiles::mount(&site.root().join("slow"));
@@ -328,9 +325,7 @@ fn on_each(test: impl Fn(&Combination) + Sync) {
 /// Two threads or processes, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
     match combination.row["stalls"].as_str() {
-        Some("one of N") if is_of_threads(combination) => {
-            &["--threads", "2", "--threads-min", "2"]
-        }
+        Some("one of N") if is_of_threads(combination) => &["--threads", "2", "--threads-min", "2"],
         Some("one of N") => &["--processes", "2"],
         _ => &[],
     }

@@ -118,7 +118,7 @@ mod tests {
             let split = of(&settings);
             assert_eq!((split.connections, split.bound), (1, "memory"), "{}", architecture.name);
             assert_eq!(split.warning(), None);
-            settings.connections_max = 8;
+            settings.connections_max = 8 * architecture.workers_max(&settings);
             let split = of(&settings);
             assert_eq!((split.connections, split.bound), (8, "--connections-max"));
             assert!(split.warning().is_some_and(|warning| warning.starts_with("8 connections")));
