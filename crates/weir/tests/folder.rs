@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
-use support::server::{Combination, Program, Server, on_every, run};
+use support::server::{Combination, Program, Server, on_every_alone, run};
 use support::{PATIENCE, await_true};
 
 /// Wrong usage or configuration.
@@ -137,7 +137,7 @@ fn the_operator_hears_why_it_is_404() {
     let root = share.root();
     let no_index = format!("info worker 0: 404 for {}/: it has no index.html", root.display());
     let leads_out = format!("warn worker 0: 404 for {}/out: a symbolic link", root.display());
-    on_every(Program::Weir, |combination: &Combination| {
+    on_every_alone(Program::Weir, |combination: &Combination| {
         for (target, told) in [("/", &no_index), ("/out/secret", &leads_out)] {
             let home = tempfile::tempdir().expect("a directory");
             let errors = home.path().join("error.log");

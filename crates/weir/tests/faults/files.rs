@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::await_true;
 use crate::support::fixture::{Fixture, pattern};
-use crate::support::server::{Combination, Program, Server, as_nobody, on_every};
+use crate::support::server::{Combination, Program, Server, as_nobody, on_every, on_every_alone};
 
 const BYTES: usize = 48 << 20;
 
@@ -134,7 +134,7 @@ fn of_a_file_that_grows_exactly_the_announced_bytes_are_sent() {
 #[test]
 fn a_file_that_is_replaced_shows_soon() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         let mut kept = server.connect();
         for (name, bytes) in [("small.txt", 100), ("big.bin", 1 << 20)] {

@@ -145,7 +145,7 @@ fn to_open_logs_again_does_not_cut_a_drain_short() {
 #[test]
 fn a_full_disk_costs_lines_and_no_replies() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let errors = home.path().join("error.log");
         let flags = ["--error-log", errors.to_str().expect("UTF-8")];
@@ -174,7 +174,7 @@ fn an_error_log_on_a_full_disk_costs_no_replies() {
 #[test]
 fn a_log_whose_path_became_a_directory_stays_in_its_file() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (server, log, errors) = start_with_logs(combination, &site, home.path());
         let moved = home.path().join("moved");

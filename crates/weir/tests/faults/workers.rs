@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::support::await_true;
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, descriptors, eventfds, listeners, stop};
 use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, send};
@@ -31,12 +30,12 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         let flags = [if several { TWO } else { &[] }, &traced].concat();
         let server = combination.start(&site.root(), &flags);
         let clients = 8;
-        let mut idle: Vec<Wire> = (0..6).map(|_| asked(&server)).collect();
+        let mut idle: Vec<Wire> = (0..6).map(|n| asked_as(&server, n)).collect();
         let killed = owners(&trace, idle.len())[0];
         if several {
             // Whoever comes now comes to the other one.
             stop(killed);
-            idle.extend((0..6).map(|_| asked(&server)));
+            idle.extend((6..12).map(|n| asked_as(&server, n)));
             send(killed, Signal::CONT);
         }
         let owners = owners(&trace, idle.len());
@@ -58,18 +57,32 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
     });
 }
 
-/// The process that has answered each of so many requests, by what the server itself tells.
+/// A client that was answered, and stays; the trace has its number.
+fn asked_as(server: &Server, n: usize) -> Wire {
+    let mut wire = server.connect();
+    wire.get(&format!("/digits.txt?{n}"), "").expect("sent");
+    wire.reply(false).expect("answered");
+    wire
+}
+
+/// The process that has answered each of so many numbered requests, by what the server itself
+/// tells: a reply may be there before its line.
 fn owners(trace: &Path, count: usize) -> Vec<u32> {
     let lines = || {
         let text = fs::read_to_string(trace).ok()?;
         (text.lines().count() >= count).then_some(text)
     };
     let text = await_some(PATIENCE, lines).expect("a line for each request");
-    let owner = |line: &str| {
-        let line: Value = serde_json::from_str(line).expect("a line of JSON");
-        u32::try_from(line["steps"]["send"]["pid"].as_u64()?).ok()
+    let parsed = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    let lines: Vec<Value> = parsed.collect();
+    let owner = |n: usize| {
+        let asks = |line: &&Value| {
+            line["request"].as_str().is_some_and(|said| said.contains(&format!("?{n} ")))
+        };
+        let line = lines.iter().find(asks).expect("a line for each");
+        line["steps"]["send"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
     };
-    text.lines().map(|line| owner(line).expect("a process")).collect()
+    (0..count).map(|n| owner(n).expect("a process")).collect()
 }
 
 /// The connections of the worker that was killed end; the others go on.
