@@ -399,6 +399,12 @@ impl<'s> Stage<'s> {
         command.args(combination.arguments(&root, &flags));
         let mut server = Server::start(command, combination.program.key());
         let admin = server.await_admin();
+        if combination.row["holder"] == "process" {
+            // While there are few, whoever is idle goes for the next one who comes.
+            let count = combination.row["workers"].as_f64().expect("a number of workers");
+            let are_all = await_true(PATIENCE, || counted(admin, "started") >= count);
+            assert!(are_all, "{combination}: not all have started");
+        }
         Self { combination, site, server, admin }
     }
 
@@ -444,8 +450,8 @@ impl<'s> Stage<'s> {
     }
 }
 
-/// Where others wait for threads that verify, and one remembers for all; elsewhere each process does
-/// so itself.
+/// Where others wait for threads that verify, and one remembers for all; elsewhere each process
+/// does so itself.
 fn on_queues(test: impl Fn(&Combination) + Sync) {
     on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] != "process" {
