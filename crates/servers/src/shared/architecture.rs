@@ -72,19 +72,14 @@ impl<R> Row<R> {
     pub fn loops(&self, settings: &Settings) -> u32 {
         match self.holder {
             Holder::Loop => self.threads(settings),
-            Holder::Thread | Holder::Process => 1,
+            Holder::Thread => 1,
         }
     }
 
-    /// Workers that there may be, as the operator says, or as suits it: where each holds one
-    /// connection, no more than there may be connections.
+    /// Workers that there may be: as the operator says, or as suits it.
     #[must_use]
     pub fn workers_max(&self, settings: &Settings) -> u32 {
-        let workers = settings.processes.unwrap_or(self.workers);
-        match (self.holder, settings.connections_max) {
-            (Holder::Process, most @ 1..) => workers.min(most),
-            _ => workers,
-        }
+        settings.processes.unwrap_or(self.workers)
     }
 }
 
@@ -93,7 +88,7 @@ choice! {
     pub enum Stalls {
         /// Everybody whom the loop serves: of several loops it is one.
         All = "all",
-        /// One of as many as there are threads, or processes.
+        /// One of as many as there are threads.
         OneOfN = "one of N",
         /// Nobody but who asked.
         Nobody = "nobody",
@@ -117,7 +112,5 @@ choice! {
         Loop = "loop",
         /// A thread: one.
         Thread = "thread",
-        /// A process: one.
-        Process = "process",
     }
 }
