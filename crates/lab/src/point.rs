@@ -241,6 +241,12 @@ impl Point {
         }
     }
 
+    /// Why nothing was seen of the server from within; `None`: it was, or nobody was to look.
+    #[must_use]
+    pub fn why_unseen(&self) -> Option<&str> {
+        self.profile.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
     /// What the load comes to; none if there was none.
     #[must_use]
     pub fn figures(&self) -> Option<Figures> {

@@ -17,6 +17,7 @@ use crate::subject::quoted;
 pub(super) fn missing(source: &Source<'_>, first: Option<&Results>) -> Vec<String> {
     let mut lines = to_come(source, first);
     lines.extend(given_up(source));
+    lines.extend(unseen(source.1));
     lines
 }
 
@@ -94,6 +95,18 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
         }
     }
     Some(line)
+}
+
+/// Into which servers nobody could look, by why not.
+fn unseen(results: &Results) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for why in results.points.iter().filter_map(Point::why_unseen) {
+        *counts.entry(why).or_default() += 1;
+    }
+    let line = |(why, count): (&str, usize)| {
+        format!("{} could not be looked into: {why}.", counted(count, "point"))
+    };
+    counts.into_iter().map(line).collect()
 }
 
 /// Why points did not count, in parentheses; empty: all did.

@@ -89,7 +89,7 @@ fn wire(layout: &Layout) -> String {
             "The paper's network, ATM of 155 Mbit/s with packets of 9,180 bytes, had room for \
              more: its best servers came to somewhat over 35 Mbit/s.{mtu} Servers of today fill \
              155 Mbit/s with one client, and would all be alike, so that the wire has no rate of \
-             its own here (`--wire-mbit 155` is for that)."
+             its own here (--wire-mbit 155 is for that)."
         ),
     }
 }

@@ -134,6 +134,19 @@ fn what_never_counted_is_missing() {
 }
 
 #[test]
+fn what_nobody_could_look_into_is_told_once_with_its_cure() {
+    let mut results = results(&["jaws97-whitebox"], usize::MAX, &|_| Verdict::Good);
+    let none = of_one(&results).summary.iter().any(|line| line.contains("looked into"));
+    assert!(!none);
+    let points = results.points.iter_mut().filter(|point| point.spec.profile.is_some());
+    let why = "bpftrace is not installed: apt-get install bpftrace";
+    let count = points.map(|point| point.profile = Some(Err(why.into()))).count();
+    let summary = of_one(&results).summary;
+    let told = format!("{count} points could not be looked into: {why}.");
+    assert_eq!(summary.iter().filter(|line| **line == told).count(), 1, "{summary:?}");
+}
+
+#[test]
 fn a_terminal_has_the_answer_why_points_do_not_count_and_what_to_do() {
     const OTHERS: &str = "other programs ran: 7.5 % of the processors; more than 5 % is too much";
     let busy = |spec: &Spec| match spec.stage.as_str() {

@@ -293,7 +293,7 @@ fn other_versions(setup: &Setup, here: &BTreeMap<String, String>) -> Vec<String>
     servers.filter_map(is_other).collect()
 }
 
-/// Whether everything could be measured, and no server failed verification.
+/// Whether everything could be measured and looked into, and no server failed verification.
 fn is_sound(points: &[Point]) -> bool {
     let known = Known::of(points);
     let all = known.all();
@@ -307,5 +307,6 @@ fn is_sound(points: &[Point]) -> bool {
         cell.spec.stage == PROBE && all.iter().any(led_to)
     };
     let is_whole = |cell: &Cell<'_>| cell.is_good() && cell.in_vain().is_empty();
-    all.iter().filter(|cell| !is_hint(cell)).all(is_whole)
+    let is_seen = points.iter().all(|point| point.why_unseen().is_none());
+    is_seen && all.iter().filter(|cell| !is_hint(cell)).all(is_whole)
 }
