@@ -15,7 +15,6 @@ use crate::architectures::{self, Architecture};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
-use crate::shared::architecture::Holder;
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::Holder;
 use crate::shared::counters::Counters;
