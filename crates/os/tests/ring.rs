@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use connection::PATIENCE;
-use os::ring::{Done, Handle, How, Ring, RingSettings};
+use os::ring::{Done, Finishes, Handle, How, Ring, RingSettings};
 use os::{Directory, File, Listener, Opened, Wake};
 
 const LISTENER: u64 = 1 << 40;
@@ -27,6 +27,15 @@ enum Said {
     Failed(Option<i32>),
 }
 
+const SETTINGS: RingSettings = RingSettings {
+    entries: 64,
+    completions: 256,
+    buffers: 4,
+    buffer_bytes: 16,
+    handles: 8,
+    finishes: Finishes::WhenWaited,
+};
+
 struct Stage {
     ring: Ring,
     listener: Arc<Listener>,
@@ -35,13 +44,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::with(&RingSettings {
-            entries: 64,
-            completions: 256,
-            buffers: 4,
-            buffer_bytes: 16,
-            handles: 8,
-        })
+        Self::with(&SETTINGS)
     }
 
     fn with(settings: &RingSettings) -> Self {
@@ -360,6 +363,18 @@ fn a_lent_buffer_may_be_in_hand_when_the_ring_is_dropped() {
     stage.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
     let completion = stage.ring.completion().unwrap();
     assert!(matches!(completion.done, Done::Received(Ok(b"x"))));
+}
+
+#[test]
+fn what_is_performed_at_once_is_there_without_a_wait() {
+    let mut stage = Stage::with(&RingSettings { finishes: Finishes::WhenInKernel, ..SETTINGS });
+    stage.ring.submit().unwrap();
+    stage.nothing_is_there();
+    let (handle, _client) = stage.pair();
+    stage.ring.send(handle, Arc::from(*b"abc"), (0, 3), false, 7).unwrap();
+    stage.ring.submit().unwrap();
+    let completion = stage.ring.completion().expect("sent in that call");
+    assert!(matches!(completion.done, Done::Sent(Ok(3))), "{completion:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
-use os::ring::{Ring, RingSettings};
+use os::ring::{Finishes, Ring, RingSettings};
 use os::seccomp::{self, Kind};
 use os::{Directory, Signal, Signals, Wake};
 
@@ -208,9 +208,14 @@ fn others_do_not_give_way_to_it() {
 /// Of one that was made before, which does what it could do; none is made any more.
 fn rings_are_for_those_who_have_one() {
     let make = || {
-        let settings =
-            RingSettings { entries: 8, completions: 16, buffers: 8, buffer_bytes: 64, handles: 8 };
-        Ring::new(&settings)
+        Ring::new(&RingSettings {
+            entries: 8,
+            completions: 16,
+            buffers: 8,
+            buffer_bytes: 64,
+            handles: 8,
+            finishes: Finishes::WhenWaited,
+        })
     };
     if let Err(e) = make() {
         println!("skipped: no ring: {e}");

@@ -43,7 +43,10 @@ const FEW: &Few = &[
     ("listing", "Lists directories that have no index file"),
     ("config", "Hosts, rules and flags from a file; weir check FILE judges it"),
     ("listen", "Where: 8080, 127.0.0.1:8080, [::1]:8080 or unix:PATH"),
-    ("architecture", "Who performs which step of a request: sped, symped, amped, mt or proactor"),
+    (
+        "architecture",
+        "Who performs which step of a request: sped, symped, amped, mt, proactor or tux",
+    ),
     ("access-log", "A line for each reply: to a file, or stdout"),
 ];
 

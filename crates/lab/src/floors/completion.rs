@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{Done, Handle, Ring, RingSettings};
+use os::ring::{Done, Finishes, Handle, Ring, RingSettings};
 use os::{Listener, is_out_of_buffers};
 
 use super::Served;
@@ -18,6 +18,7 @@ const SETTINGS: RingSettings = RingSettings {
     buffers: 4096,
     buffer_bytes: 1024,
     handles: HANDLES_MAX,
+    finishes: Finishes::WhenWaited,
 };
 /// Connections at once; capped by the limit on descriptors.
 const HANDLES_MAX: u32 = 32_768;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
+use super::Finishes;
+
 /// The two queues shared with the kernel, and the way to enter it.
 pub(super) struct Kernel {
     ring: IoUring,
@@ -43,8 +45,12 @@ const OPERATIONS: [(u8, &str); 9] = [
 impl Kernel {
     /// Sets up a ring for the calling thread alone. It takes no operation before
     /// [`Self::enable`].
-    pub(super) fn open(entries: u32, completions: u32, handles: u32) -> io::Result<Self> {
-        let ring = set_up(entries, completions.max(entries))?;
+    pub(super) fn open(
+        (entries, completions): (u32, u32),
+        handles: u32,
+        finishes: Finishes,
+    ) -> io::Result<Self> {
+        let ring = set_up(entries, completions.max(entries), finishes)?;
         ring.submitter().register_files_sparse(handles)?;
         let door = register(&ring).map_or(Door::Descriptor(ring.as_raw_fd()), Door::Registered);
         let mut wait_flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
@@ -78,6 +84,11 @@ impl Kernel {
     pub(super) fn has_room(&mut self, n: usize) -> bool {
         let queue = self.ring.submission();
         queue.capacity() - queue.len() >= n
+    }
+
+    /// Whether nothing is queued.
+    pub(super) fn is_empty(&mut self) -> bool {
+        self.ring.submission().is_empty()
     }
 
     /// Submits what is queued, as far as the kernel takes it.
@@ -179,15 +190,23 @@ impl Drop for Kernel {
 }
 
 /// Tries the newest flags first. DEFER_TASKRUN (Linux 6.1) runs completions only when they are
-/// waited for; COOP_TASKRUN (5.19) is what older kernels have; NO_SQARRAY (6.6) saves an
-/// indirection.
-fn set_up(entries: u32, completions: u32) -> io::Result<IoUring> {
+/// waited for; COOP_TASKRUN (5.19) is what older kernels have, and who asks for it; NO_SQARRAY
+/// (6.6) saves an indirection.
+fn set_up(entries: u32, completions: u32, finishes: Finishes) -> io::Result<IoUring> {
     let build = |shape: fn(&mut Builder) -> &mut Builder| {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_submit_all().setup_cqsize(completions).setup_r_disabled();
         shape(&mut builder).build(entries)
     };
     let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
+    if finishes == Finishes::WhenInKernel {
+        return build(|b| b.setup_single_issuer().setup_coop_taskrun().setup_no_sqarray()).or_else(
+            |error| match refused(&error) {
+                true => build(Builder::setup_coop_taskrun),
+                false => Err(error),
+            },
+        );
+    }
     build(|b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray())
         .or_else(|error| match refused(&error) {
             true => build(|b| b.setup_single_issuer().setup_defer_taskrun()),
@@ -261,7 +280,7 @@ mod tests {
             ("NOP", opcode::Nop::new().build()),
             ("drained", opcode::PollAdd::new(fd, 0).build().flags(squeue::Flags::IO_DRAIN)),
         ];
-        let mut kernel = Kernel::open(8, 16, 8).unwrap();
+        let mut kernel = Kernel::open((8, 16), 8, Finishes::WhenWaited).unwrap();
         kernel.enable().unwrap();
         for (name, entry) in rows {
             // SAFETY: the path outlives the ring, and the other entries name no memory.

@@ -54,6 +54,19 @@ pub struct RingSettings {
     pub buffer_bytes: u32,
     /// Sockets open at once.
     pub handles: u32,
+    /// When the kernel finishes what it performs.
+    pub finishes: Finishes,
+}
+
+/// When the kernel runs in a ring's thread what makes a completion of an operation (task work).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finishes {
+    /// Only when the thread waits for completions (IORING_SETUP_DEFER_TASKRUN, Linux 6.1; as below
+    /// where there is none).
+    WhenWaited,
+    /// Whenever the thread is in the kernel for any reason: completions can be looked for without
+    /// a call (IORING_SETUP_COOP_TASKRUN, Linux 5.19).
+    WhenInKernel,
 }
 
 /// A socket of a ring. It stays open until [`Ring::close`]; used after that it names no socket, or
@@ -125,7 +138,8 @@ impl Ring {
     /// As [`probe`], in words.
     pub fn new(settings: &RingSettings) -> io::Result<Self> {
         let open = || {
-            let kernel = Kernel::open(settings.entries, settings.completions, settings.handles)?;
+            let RingSettings { entries, completions, handles, finishes, .. } = *settings;
+            let kernel = Kernel::open((entries, completions), handles, finishes)?;
             let buffers = Buffers::new(&kernel, settings.buffers, settings.buffer_bytes)?;
             kernel.enable()?;
             Ok((kernel, buffers))
@@ -292,6 +306,16 @@ impl Ring {
         self.take_back();
         let min = if self.looked_at < self.reaped.len() { 0 } else { min };
         self.kernel.wait(min, timeout)
+    }
+
+    /// Submits what was begun, without a wait: enters the kernel if there is something. What it
+    /// performs at once is told by [`Self::completion`] where the ring finishes it in the kernel.
+    ///
+    /// # Errors
+    /// The kernel refuses the ring.
+    pub fn submit(&mut self) -> io::Result<()> {
+        self.take_back();
+        if self.kernel.is_empty() { Ok(()) } else { self.kernel.submit() }
     }
 
     /// The next completion, of those that are there.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::Finishes;
 use super::buffers::Buffers;
 use super::kernel::Kernel;
 
@@ -11,7 +12,7 @@ use super::kernel::Kernel;
 /// # Errors
 /// Says in words what is in the way: the kernel, its configuration, a sandbox or a limit.
 pub fn probe() -> io::Result<()> {
-    let kernel = Kernel::open(8, 16, 8).map_err(explain)?;
+    let kernel = Kernel::open((8, 16), 8, Finishes::WhenWaited).map_err(explain)?;
     if let Some(missing) = kernel.missing().map_err(explain)? {
         let text = format!("io_uring of this kernel lacks {missing}; Linux 6.8 has all");
         return Err(io::Error::new(io::ErrorKind::Unsupported, text));

@@ -5,6 +5,7 @@ mod mt;
 mod proactor;
 mod sped;
 mod symped;
+mod tux;
 
 use crate::rings::completions;
 pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
@@ -117,6 +118,27 @@ pub const ARCHITECTURES: &[Architecture] = &[
         needs: "io_uring",
         probe: completions::probe,
         run: Run::Ring { make: completions::ring, run: proactor::proactor },
+        ..LOOP
+    },
+    Architecture {
+        name: "tux",
+        is: "an accept phase, and a work phase of pending work that may grow meanwhile; on a ring",
+        known_as: "TUX, in user mode",
+        paper: "Brecht04 4.3",
+        accept: Performer::Ring,
+        transfer: Performer::Ring,
+        path: Performer::Loop,
+        pages: Performer::Ring,
+        stalls: Stalls::Nobody,
+        requests: Requests::Several,
+        polls: false,
+        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks", "work-pending-max"],
+        sendfile: &[],
+        window_bytes: Some(completions::READ_BYTES),
+        tuning: &[CONNECTIONS, ("accept-limit", &["1", "50", "inf"]), BACKLOG],
+        needs: "io_uring",
+        probe: completions::probe,
+        run: Run::Ring { make: completions::ring_in_kernel, run: tux::tux },
         ..LOOP
     },
 ];

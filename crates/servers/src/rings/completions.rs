@@ -13,7 +13,7 @@ use std::{io, mem};
 use h1::{Deadline, Timeout, Want};
 use measure::{Duration, Instant};
 use os::Socket;
-use os::ring::{Done, How, Ring, RingSettings};
+use os::ring::{Done, Finishes, How, Ring, RingSettings};
 
 use super::connection::{Ending, Receive, RingConnection};
 use crate::connection::books::Books;
@@ -83,6 +83,8 @@ pub(crate) struct Completions<'s> {
     going: usize,
     /// Of each listening socket.
     accepts: Vec<Accepts>,
+    /// Each accept is for one connection, whatever accept-limit says.
+    are_single: bool,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
     /// It waits for the bell.
@@ -99,6 +101,18 @@ pub(crate) struct Completions<'s> {
 /// # Errors
 /// The machine refuses it.
 pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
+    ring_of(connections, Finishes::WhenWaited)
+}
+
+/// The same, whose completions can be looked for without a call.
+///
+/// # Errors
+/// The machine refuses it.
+pub(crate) fn ring_in_kernel(connections: usize) -> io::Result<Ring> {
+    ring_of(connections, Finishes::WhenInKernel)
+}
+
+fn ring_of(connections: usize, finishes: Finishes) -> io::Result<Ring> {
     Ring::new(&RingSettings {
         entries: ENTRIES,
         completions: 16_384,
@@ -106,6 +120,7 @@ pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
         handles: handles(connections as u64) as u32,
+        finishes,
     })
 }
 
@@ -141,12 +156,18 @@ impl<'s> Completions<'s> {
             beyond: room::beyond(server.connections_max),
             going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
+            are_single: false,
             look_at: Instant::ORIGIN,
             hears_bell: false,
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
         })
+    }
+
+    /// Each accept takes one connection, so that whoever comes later waits in the socket's queue.
+    pub(crate) fn accepts_singly(self) -> Self {
+        Self { are_single: true, ..self }
     }
 
     /// Until drained.
@@ -177,6 +198,21 @@ impl<'s> Completions<'s> {
         tally.add(Counter::GeteventsNs, wait.as_nanos() as u64);
         tally.add(Counter::WorkNs, (worked + work).as_nanos() as u64);
         Ok(())
+    }
+
+    /// Submits what was started, without a wait: what the kernel performs at once is pending then.
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        self.ring.submit()
+    }
+
+    /// Takes the work that is pending to its connections, which touches them, and counts it off
+    /// from what a phase may take; `false`: nothing is, or that is used up.
+    pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
+        let before = *pending_max;
+        while *pending_max > 0 && self.complete()? {
+            *pending_max -= 1;
+        }
+        Ok(*pending_max < before)
     }
 
     /// Takes one completion to the connection it belongs to; `false`: there are no more.

@@ -39,6 +39,8 @@ pub struct Settings {
     pub events_max: u32,
     /// Bytes sent to one connection before the others' turn.
     pub work_bytes_max: u64,
+    /// Pending work that a phase of TUX does at most; [`WORK_PENDING_INF`] is infinity.
+    pub work_pending_max: u32,
     /// Connections a listening socket may hold that nobody has accepted. None: fewer in a flood.
     pub backlog: Option<u32>,
     /// Of those who knock, how many are admitted. None: all, and fewer in a flood.
@@ -243,6 +245,9 @@ pub const ADMIN_DEFAULT: &str = "127.0.0.1:8081";
 /// `accept-limit inf`.
 pub const ACCEPT_INF: u32 = u32::MAX;
 
+/// Pending work without end.
+pub const WORK_PENDING_INF: u32 = u32::MAX;
+
 choice! {
     /// Whether workers accept from the same queues.
     pub enum Queues {
@@ -305,6 +310,7 @@ impl Default for Settings {
             passes: 2,
             events_max: 1024,
             work_bytes_max: 256 << 10,
+            work_pending_max: 4096,
             backlog: None,
             admit_percent: None,
             queue_delay: Duration::from_millis(20),

@@ -5,7 +5,7 @@ use measure::Duration;
 use super::values::{auto, millis, named, number, on_off, or_auto, put, switch};
 use super::{Knob, Takes};
 use crate::architectures;
-use crate::shared::settings::Queues;
+use crate::shared::settings::{Queues, WORK_PENDING_INF};
 
 /// Each has descriptors in the supervisor and a row of counters.
 const PROCESSES_MAX: u32 = 1024;
@@ -83,6 +83,24 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Loops,
         set: |s, v| put(&mut s.work_bytes_max, Ok(u64::from(number(v, 4, 1 << 20)?) << 10)),
         show: |s| (s.work_bytes_max >> 10).to_string(),
+    },
+    Knob {
+        name: "work-pending-max",
+        value: "1..1000000 completions|inf",
+        reason: "done in a work phase before the next accept phase, with what comes meanwhile. inf \
+                 is the paper's (Brecht04 4.3), where a load without end shuts newcomers out",
+        takes: Takes::Named,
+        set: |s, v| {
+            let most = match v {
+                "inf" => Ok(WORK_PENDING_INF),
+                v => number(v, 1, 1_000_000).map_err(|why| format!("{why}, or inf")),
+            };
+            put(&mut s.work_pending_max, most)
+        },
+        show: |s| match s.work_pending_max {
+            WORK_PENDING_INF => String::from("inf"),
+            most => most.to_string(),
+        },
     },
     Knob {
         name: "defer-accept-s",

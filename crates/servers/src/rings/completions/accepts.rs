@@ -69,7 +69,7 @@ impl Completions<'_> {
             let limit = self.quota(n);
             let is_calm = self.books.now.at >= self.accepts[n].singly_until;
             let is_unlimited = is_calm && self.intake.is_unlimited(server, n);
-            let many = is_unlimited && self.has_room_for_all();
+            let many = is_unlimited && !self.are_single && self.has_room_for_all();
             let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
             let Accepts { in_flight, many: takes_many, end, .. } = self.accepts[n];

@@ -1,0 +1,46 @@
+//! TUX (ring, user mode): an accept phase and a work phase that goes on while work comes.
+//!
+//! Paper: Brecht04 section 4.3.
+//!
+//! Same: there is no getevents phase, because what has happened stands in memory that the kernel
+//! shares. Two queues: the accept queue, from which an accept phase takes up to accept-limit
+//! connections, and pending work, all of which a work phase does before the next accept phase. New
+//! work joins the queue while it is worked on and prolongs the phase, so that who waits to be
+//! accepted waits in the listening socket's queue, and it overflows there.
+//!
+//! Different: TUX ran in the kernel, and found events in the kernel's own structures. Here the
+//! pending work is what a ring has completed: it is looked for in its completion queue without a
+//! system call, and the kernel is entered to submit what follows, or to sleep when nothing is
+//! pending. Each accept of a phase is an operation for one connection, and no others are begun
+//! before all have come back. A work phase is bounded (`--work-pending-max`), so that a load
+//! without an end cannot shut newcomers out; `inf` is the paper's. What a server in the kernel saves
+//! cannot be seen here: requests parsed where they lie, and no copies between kernel and user. Where
+//! rings are forbidden, `sped` serves.
+
+use std::io;
+
+use os::ring::Ring;
+
+use crate::rings::completions::Completions;
+use crate::shared::server::Worker;
+
+/// Serves until drained.
+///
+/// # Errors
+/// The machine refuses the ring while waiting.
+pub(crate) fn tux(worker: &Worker<'_>, ring: Ring) -> io::Result<()> {
+    let mut ring = Completions::new(worker, ring)?.accepts_singly();
+    worker.ready();
+    while ring.go_on() {
+        ring.accept()?;
+        ring.submit_and_wait()?;
+        let mut pending_max = worker.server.settings.work_pending_max;
+        while ring.take_pending(&mut pending_max)? {
+            ring.start_all()?;
+            ring.submit()?;
+        }
+        ring.expire()?;
+        ring.look()?;
+    }
+    Ok(())
+}
