@@ -25,7 +25,7 @@ pub(super) const PAPER: Paper = Paper {
         (
             "4.3",
             "TUX in the kernel",
-            Out("Linux has no such server any more; `tux` is to be its loop in user mode, on a \
+            Out("Linux has no such server any more; `tux` is its loop in user mode, on a \
                  ring"),
         ),
         ("2.4", "multi-accept: take all that wait", Is("`--accept-limit inf`")),

@@ -13,9 +13,9 @@
 //! system call, and the kernel is entered to submit what follows, or to sleep when nothing is
 //! pending. Each accept of a phase is an operation for one connection, and no others are begun
 //! before all have come back. A work phase is bounded (`--work-pending-max`), so that a load
-//! without an end cannot shut newcomers out; `inf` is the paper's. What a server in the kernel saves
-//! cannot be seen here: requests parsed where they lie, and no copies between kernel and user. Where
-//! rings are forbidden, `sped` serves.
+//! without an end cannot shut newcomers out; `inf` is the paper's. What a server in the kernel
+//! saves cannot be seen here: requests parsed where they lie, and no copies between kernel and
+//! user. Where rings are forbidden, `sped` serves.
 
 use std::io;
 
