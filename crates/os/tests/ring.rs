@@ -373,8 +373,12 @@ fn what_is_performed_at_once_is_there_without_a_wait() {
     let (handle, _client) = stage.pair();
     stage.ring.send(handle, Arc::from(*b"abc"), (0, 3), false, 7).unwrap();
     stage.ring.submit().unwrap();
+    stage.ring.take_entered();
     let completion = stage.ring.completion().expect("sent in that call");
     assert!(matches!(completion.done, Done::Sent(Ok(3))), "{completion:?}");
+    assert_eq!(stage.ring.take_entered(), 0);
+    stage.ring.submit_and_wait(0, None).unwrap();
+    assert_eq!(stage.ring.take_entered(), 1);
 }
 
 #[test]

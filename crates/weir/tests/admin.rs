@@ -179,8 +179,12 @@ fn each_accept_phase_has_taken_somebody() {
             server.fetch("/digits.txt").expect("served");
         }
         let all = await_true(PATIENCE, || counted(admin, "replies") == 20.0);
-        let phases = (counted(admin, "accepted"), counted(admin, "accept_phases"));
-        assert!(all && phases == (20.0, 20.0), "{combination}: {phases:?}");
+        let (accepted, phases) = (counted(admin, "accepted"), counted(admin, "accept_phases"));
+        assert!(all && accepted == 20.0, "{combination}: {accepted}");
+        // Its work phase goes on while work comes, and takes in who comes meanwhile.
+        let may_grow = combination.architecture == "tux";
+        let is_own = phases == accepted || may_grow && phases < accepted && phases > 0.0;
+        assert!(is_own, "{combination}: {phases}");
         server.stop();
     });
 }

@@ -36,12 +36,10 @@ const CONFIGURATIONS: [(&str, u32, u32); 6] = [
     ("userver-nb-30K-4p", 30, 4),
 ];
 
-/// SYMPED itself where it is there, else as many copies of a loop.
 fn names(setup: &Setup) -> Vec<(Subject, String)> {
     if !setup.subjects.is_empty() {
         return setup.subjects.iter().map(|of| (of.clone(), of.label())).collect();
     }
-    let is_symped = servers::architectures::architecture("symped").is_some();
     let of = |(name, thousands, processes): (&str, u32, u32)| {
         let own = [
             ("connections-max", (thousands * disk::thousand(setup)).to_string()),
@@ -49,8 +47,7 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         ];
         let all = disk::KNOBS.map(|(knob, value)| (knob, String::from(value)));
         let knobs = own.into_iter().chain(all).map(|(knob, value)| (knob.into(), value)).collect();
-        let architecture = if is_symped { "symped" } else { "sped" };
-        (Subject { name: architecture.into(), knobs }, String::from(name))
+        (Subject { name: "symped".into(), knobs }, String::from(name))
     };
     CONFIGURATIONS.map(of).into()
 }
@@ -69,12 +66,6 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
          and {} here.",
         30 * disk::thousand(setup)
     ));
-    if servers::architectures::architecture("symped").is_none() {
-        section.question.push(String::from(
-            "This build has no SYMPED. Copies of sped, which share nothing but the listening \
-             socket, stand for it.",
-        ));
-    }
     let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
     section.figures = vec![
         figure(

@@ -81,7 +81,7 @@ fn a_peak_is_looked_for_at_all_rates() {
     });
     let sections = (of.sections)(&setup, &Known::of(&points));
     let rows = sections.iter().flat_map(|section| &section.comparisons);
-    let peaks: Vec<_> = rows.filter(|row| row.paper.contains("peak")).collect();
+    let peaks: Vec<_> = rows.filter(|row| row.paper.contains("µserver's peak")).collect();
     assert_eq!(peaks.len(), 2);
     for row in peaks {
         assert_eq!(row.agrees, Agreement::Yes, "{}", row.here);

@@ -14,6 +14,8 @@ pub(super) struct Kernel {
     ring: IoUring,
     door: Door,
     wait_flags: u32,
+    /// Calls of io_uring_enter(2).
+    entered: u64,
 }
 
 /// What io_uring_enter(2) is told to find the ring by.
@@ -57,7 +59,7 @@ impl Kernel {
         if ring.params().is_feature_no_iowait() {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
-        Ok(Self { ring, door, wait_flags: wait_flags.bits() })
+        Ok(Self { ring, door, wait_flags: wait_flags.bits(), entered: 0 })
     }
 
     /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
@@ -91,6 +93,11 @@ impl Kernel {
         self.ring.submission().is_empty()
     }
 
+    /// How often the kernel was entered since this was last asked.
+    pub(super) fn take_entered(&mut self) -> u64 {
+        std::mem::take(&mut self.entered)
+    }
+
     /// Submits what is queued, as far as the kernel takes it.
     pub(super) fn submit(&mut self) -> io::Result<()> {
         self.enter(0, 0, None)
@@ -122,6 +129,7 @@ impl Kernel {
     }
 
     fn enter(&mut self, min: u32, flags: u32, wait: Option<&WaitArgument>) -> io::Result<()> {
+        self.entered += 1;
         let queued = self.ring.submission().len();
         let (door, flags) = match self.door {
             Door::Registered(index) => (index, flags | EnterFlags::REGISTERED_RING.bits()),

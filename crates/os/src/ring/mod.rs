@@ -318,6 +318,11 @@ impl Ring {
         if self.kernel.is_empty() { Ok(()) } else { self.kernel.submit() }
     }
 
+    /// How often it has entered the kernel since this was last asked.
+    pub fn take_entered(&mut self) -> u64 {
+        self.kernel.take_entered()
+    }
+
     /// The next completion, of those that are there.
     pub fn completion(&mut self) -> Option<Completion<'_>> {
         loop {

@@ -135,7 +135,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks", "work-pending-max"],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
-        tuning: &[CONNECTIONS, ("accept-limit", &["1", "50", "inf"]), BACKLOG],
+        tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         needs: "io_uring",
         probe: completions::probe,
         run: Run::Ring { make: completions::ring_in_kernel, run: tux::tux },

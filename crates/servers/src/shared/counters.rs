@@ -28,6 +28,7 @@ counters! {
     Started "started" "workers" "Times a worker was ready to serve: beyond one each, restarts",
     GeteventsCalls "getevents_calls" "calls" "Times a loop asked for events (Brecht04 4.1)",
     Events "events" "events" "Events those calls returned",
+    RingEnters "ring_enters" "calls" "Times a ring entered the kernel: to submit, or to wait",
     Interest "interest" "connections" "Connections those calls asked about (Pariag07 4.4)",
     AcceptPhases "accept_phases" "phases" "Rounds that accepted somebody, N_phases of equation 1",
     Accepted "accepted" "connections" "Connections accepted; divided by the phases it is C_avg",

@@ -30,6 +30,8 @@ pub(super) struct Accepts {
     in_flight: u32,
     /// It is one that takes many connections.
     many: bool,
+    /// There was no limit when they were begun.
+    unlimited: bool,
     /// They are being cancelled.
     end: bool,
     /// Connections that have come in this round, and how many were to.
@@ -72,9 +74,9 @@ impl Completions<'_> {
             let many = is_unlimited && !self.are_single && self.has_room_for_all();
             let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
-            let Accepts { in_flight, many: takes_many, end, .. } = self.accepts[n];
-            if takes_many && in_flight > 0 && !is_unlimited {
-                // The limit came while it ran; it ends only when it is told to.
+            let Accepts { in_flight, unlimited, end, .. } = self.accepts[n];
+            if unlimited && in_flight > 0 && !is_unlimited {
+                // The limit came while they were there; they end only when they are told to.
                 self.stop_accepting_from(n)?;
                 continue;
             }
@@ -85,7 +87,8 @@ impl Completions<'_> {
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
-            self.accepts[n] = Accepts { in_flight: wanted, many, ..self.accepts[n] };
+            let unlimited = is_unlimited && (many || self.are_single);
+            self.accepts[n] = Accepts { in_flight: wanted, many, unlimited, ..self.accepts[n] };
         }
         Ok(())
     }
