@@ -37,7 +37,6 @@ pub(crate) fn tux(worker: &Worker<'_>, ring: Ring) -> io::Result<()> {
         let mut pending_max = worker.server.settings.work_pending_max;
         while ring.take_pending(&mut pending_max)? {
             ring.start_all()?;
-            ring.submit()?;
         }
         ring.expire()?;
         ring.look()?;

@@ -48,6 +48,9 @@ const ENTRIES: u32 = 1024;
 /// Provided buffers: as many receives as may complete in one round, each one head large.
 const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: u32 = 2048;
+/// The same where one entry into the kernel may fill them all for one connection: together no more
+/// than a session takes ahead of what it answers ([`h1::LEFTOVER_BYTES_MAX`]).
+const BUFFERS_AT_ONCE: u16 = 128;
 /// Slots beyond the maximum of connections. The kernel closes whoever it accepted and has no slot
 /// for, so there are some for those that come while accepting is being stopped.
 const SLOTS_BEYOND: u64 = 1024;
@@ -75,6 +78,8 @@ pub(crate) struct Completions<'s> {
     touched: Vec<u64>,
     /// Turns of connections in the last round.
     turns: usize,
+    /// There was one in this round.
+    has_worked: bool,
     gate: Gate,
     intake: Intake,
     /// Connections that may come in beyond the maximum, until those are closed that go for them.
@@ -101,7 +106,7 @@ pub(crate) struct Completions<'s> {
 /// # Errors
 /// The machine refuses it.
 pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
-    ring_of(connections, Finishes::WhenWaited)
+    ring_of(connections, Finishes::WhenWaited, BUFFERS)
 }
 
 /// The same, whose completions can be looked for without a call.
@@ -109,14 +114,14 @@ pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
 /// # Errors
 /// The machine refuses it.
 pub(crate) fn ring_in_kernel(connections: usize) -> io::Result<Ring> {
-    ring_of(connections, Finishes::WhenInKernel)
+    ring_of(connections, Finishes::WhenInKernel, BUFFERS_AT_ONCE)
 }
 
-fn ring_of(connections: usize, finishes: Finishes) -> io::Result<Ring> {
+fn ring_of(connections: usize, finishes: Finishes, buffers: u16) -> io::Result<Ring> {
     Ring::new(&RingSettings {
         entries: ENTRIES,
         completions: 16_384,
-        buffers: BUFFERS,
+        buffers,
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
         handles: handles(connections as u64) as u32,
@@ -151,6 +156,7 @@ impl<'s> Completions<'s> {
             timers: Timers::new(),
             touched: Vec::new(),
             turns: 0,
+            has_worked: false,
             gate: Gate::new(server.connections_max),
             intake: Intake::new(worker, TURNS),
             beyond: room::beyond(server.connections_max),
@@ -184,6 +190,7 @@ impl<'s> Completions<'s> {
         // Where much is submitted the kernel works on it, and there is no need to wait. All that is
         // there is to be in a round: of the few that an entry brings others would be the first.
         let works = mem::take(&mut self.turns) >= WORKS_FROM;
+        self.has_worked = false;
         match works {
             true => self.ring.submit_and_wait(BROUGHT_ALL, Some(Duration::ZERO))?,
             false => self.ring.submit_and_wait(1, patience)?,
@@ -200,19 +207,26 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
-    /// Submits what was started, without a wait: what the kernel performs at once is pending then.
-    pub(crate) fn submit(&mut self) -> io::Result<()> {
-        self.ring.submit()
-    }
-
-    /// Takes the work that is pending to its connections, which touches them, and counts it off
-    /// from what a phase may take; `false`: nothing is, or that is used up.
+    /// Takes one piece of pending work to its connection, which touches that, and counts it off
+    /// from what a phase may take; `false`: nothing is pending, or that is used up, or somebody has
+    /// come at the maximum, and another is to go first. Where nothing is any more, what was started
+    /// is submitted: what the kernel performs at once is pending then.
     pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
-        let before = *pending_max;
-        while *pending_max > 0 && self.complete()? {
-            *pending_max -= 1;
+        let Some(left) = pending_max.checked_sub(1).filter(|_| self.owed() == 0) else {
+            return Ok(false);
+        };
+        if !self.complete()? {
+            self.ring.submit()?;
+            let worked = self.books.look_at_clock();
+            self.books.tally.add(Counter::WorkNs, worked.as_nanos() as u64);
+            // A phase may be long, and its supervisor is to know of it.
+            self.books.publish();
+            if !self.complete()? {
+                return Ok(false);
+            }
         }
-        Ok(*pending_max < before)
+        *pending_max = left;
+        Ok(true)
     }
 
     /// Takes one completion to the connection it belongs to; `false`: there are no more.
@@ -263,7 +277,8 @@ impl<'s> Completions<'s> {
 
     fn start_touched(&mut self) -> io::Result<()> {
         let mut touched = mem::take(&mut self.touched);
-        self.books.tally.add(Counter::WorkPhases, u64::from(!touched.is_empty()));
+        let is_first = !touched.is_empty() && !mem::replace(&mut self.has_worked, true);
+        self.books.tally.add(Counter::WorkPhases, u64::from(is_first));
         self.books.tally.add(Counter::Worked, touched.len() as u64);
         self.turns += touched.len();
         for token in touched.drain(..) {
@@ -403,6 +418,8 @@ impl<'s> Completions<'s> {
             if connection.is_far_ahead() && !view.hears {
                 connection.receive = Receive::Ends;
                 self.ring.cancel(token)?;
+                // At once: with each entry into the kernel more comes.
+                self.ring.submit()?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ fn what_makes_no_sense_is_the_operator_s() {
         ("sped:backlog", "sped:backlog: backlog has to be KNOB=VALUE"),
         ("sped:backlgo=1", "sped: backlgo: no such knob; did you mean backlog?"),
         ("sped:backlog=0", "sped: backlog=0 must be a number from 1 to 65535"),
-        ("sped:threads=8", "sped: threads=8: only mt take it"),
+        ("sped:threads-min=8", "sped: threads-min=8: only mt take it"),
         ("sped:listen=:80", "sped: listen=:80: the lab itself says that"),
         ("nginx:worker=2", "nginx: worker: no such knob; did you mean workers?"),
         ("nginx:workers=0", "nginx: workers=0 must be a number from 1 to 1024"),
