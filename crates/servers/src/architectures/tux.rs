@@ -11,9 +11,9 @@
 //! Different: TUX ran in the kernel, and found events in the kernel's own structures. Here the
 //! pending work is what a ring has completed: it is looked for in its completion queue without a
 //! system call, and the kernel is entered to submit what follows, or to sleep when nothing is
-//! pending. Each accept of a phase is an operation for one connection, and no others are begun
-//! before all have come back. A work phase is bounded (`--work-pending-max`), so that a load
-//! without an end cannot shut newcomers out; `inf` is the paper's. What a server in the kernel
+//! pending. Each accept is an operation for one connection; of as many as accept-limit says, others
+//! are begun when all have come back. A work phase is bounded (`--work-pending-max`), so that a
+//! load without an end cannot shut newcomers out; `inf` is the paper's. What a server in the kernel
 //! saves cannot be seen here: requests parsed where they lie, and no copies between kernel and
 //! user. Where rings are forbidden, `sped` serves.
 

@@ -183,7 +183,7 @@ fn who_does_not_read_costs_lines_and_no_replies() {
             assert!(is_lost, "{combination}, closed {is_closed}");
             asks(address, "/digits.txt");
             let told = || fs::read_to_string(&errors).expect("a log");
-            let lost = "error worker 0: access log stdout has lost ";
+            let lost = ": access log stdout has lost ";
             assert!(await_true(PATIENCE, || told().contains(lost)), "{combination}: {}", told());
             process.stop();
             drop(read);
