@@ -212,7 +212,8 @@ impl<'s> Completions<'s> {
     /// come at the maximum, and another is to go first. Where nothing is any more, what was started
     /// is submitted: what the kernel performs at once is pending then.
     pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
-        let Some(left) = pending_max.checked_sub(1).filter(|_| self.owed() == 0) else {
+        let is_to_go = self.owed() > 0 && self.who_may_go().is_some();
+        let Some(left) = pending_max.checked_sub(1).filter(|_| !is_to_go) else {
             return Ok(false);
         };
         if !self.complete()? {
