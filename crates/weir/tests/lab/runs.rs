@@ -304,8 +304,7 @@ fn a_slow_disk_is_slow_while_it_is_measured() {
         return println!("skipped: {lack}");
     }
     let waits_us = |of: &Point| of.vitals.as_ref()?.server.processes.disk_waits_us;
-    // The kernel now and then takes a wait for as long as the machine is up, and then it is not
-    // told: where others keep the disk busy at the same time, mostly.
+    // The kernel now and then takes a wait for as long as the machine is up: then it is not told.
     let mut points: Vec<Point> = Vec::new();
     while points.len() < TRIES_MAX && points.last().and_then(waits_us).is_none() {
         points.push(point(&spec));
