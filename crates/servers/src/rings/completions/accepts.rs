@@ -28,8 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     in_flight: u32,
-    /// It is one that takes many connections.
-    many: bool,
     /// There was no limit when they were begun.
     unlimited: bool,
     /// They are being cancelled.
@@ -87,8 +85,8 @@ impl Completions<'_> {
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
             }
-            let unlimited = is_unlimited && (many || self.are_single);
-            self.accepts[n] = Accepts { in_flight: wanted, many, unlimited, ..self.accepts[n] };
+            let unlimited = is_unlimited;
+            self.accepts[n] = Accepts { in_flight: wanted, unlimited, ..self.accepts[n] };
         }
         Ok(())
     }
@@ -96,10 +94,10 @@ impl Completions<'_> {
     /// Tells who has come in the last round, and how many may in the next.
     fn quota(&mut self, n: usize) -> u32 {
         let worker = self.books.worker;
-        let Accepts { in_flight, many, brought, limit, .. } = self.accepts[n];
+        let Accepts { in_flight, unlimited, brought, limit, .. } = self.accepts[n];
         let now = self.books.now.at;
-        // One that takes many takes all who wait; of the others one has come back for each who did.
-        let emptied = if many { brought <= limit } else { in_flight > 0 || brought == 0 };
+        // Without a limit all who wait are taken; with one an accept has come back for each who did.
+        let emptied = if unlimited { brought <= limit } else { in_flight > 0 || brought == 0 };
         if !emptied {
             self.accepts[n].singly_until = now + SINGLY_FOR;
         }
