@@ -27,9 +27,11 @@ client() { ip netns exec cli taskset -c 1 "$@"; }
 
 # The shortest time that a group may run is 1 ms.
 limit() {
-  local group=/sys/fs/cgroup/cpu/flood period=8000 task
+  local group=/sys/fs/cgroup/cpu/flood period=8000 process task
   mkdir -p $group; echo $period >$group/cpu.cfs_period_us; echo $((period * quota / 100)) >$group/cpu.cfs_quota_us
-  for task in /proc/{"$pid",$(pgrep -P "$pid" | paste -sd,)}/task/*; do echo "${task##*/}" >$group/tasks 2>/dev/null || true; done
+  for process in "$pid" $(pgrep -P "$pid"); do
+    for task in /proc/"$process"/task/*; do echo "${task##*/}" >$group/tasks 2>/dev/null || true; done
+  done
 }
 
 cell() { tr -c 'a-z0-9\n' _ <<<"$1.$2"; }

@@ -311,7 +311,7 @@ impl Socket<'_> {
         let time = if self.admission.told().is_flood { FLOOD_PHASE } else { CALM_PHASE };
         let (kept, each) = self.world.kept;
         let asked = mem::take(&mut self.asked);
-        let limit = self.phase.limit(time) as usize;
+        let limit = self.phase.limit(time, 1) as usize;
         self.emptied |= self.queue.len() < limit;
         let newcomers: Vec<_> = self.queue.drain(..limit.min(self.queue.len())).collect();
         if newcomers.is_empty() && kept + asked.len() == 0 {

@@ -31,6 +31,10 @@ pub(crate) struct Intake {
     /// Of each listening socket that it accepts from, by its place.
     sides: BTreeMap<usize, Side>,
     phase: Phase,
+    /// Of those that all workers run on.
+    processors: u32,
+    /// The last phase has left somebody waiting.
+    leaves: bool,
 }
 
 /// What it decides of a listening socket.
@@ -58,7 +62,12 @@ impl Intake {
         let server = worker.server;
         let now = os::clock::monotonic();
         let side = |place: &usize| (*place, Side::new(server, *place, now));
-        Self { sides: worker.places().iter().map(side).collect(), phase: Phase::new(turns) }
+        Self {
+            sides: worker.places().iter().map(side).collect(),
+            phase: Phase::new(turns),
+            processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
+            leaves: false,
+        }
     }
 
     /// How many connections may be taken from the listening socket at that place before other work.
@@ -73,13 +82,15 @@ impl Intake {
             let is_tuned = own == ACCEPT_INF && !self.sides[&place].admission.is_frozen();
             let is_flood = worker.server.admissions.is_flood(place);
             let time = if is_flood { dials.phase() } else { dials.queue_delay() };
-            if is_tuned { self.phase.limit(time) } else { own }
+            let among = worker.server.loops().div_ceil(self.processors);
+            if is_tuned { self.phase.limit(time, among) } else { own }
         })
     }
 
     /// A phase has taken so many; `emptied`: because nobody else waited.
     pub(crate) fn took(&mut self, worker: &Worker<'_>, place: usize, taken: u32, emptied: bool) {
         worker.server.admissions.took(place, taken);
+        self.leaves |= !emptied;
         self.side(place).emptied |= emptied;
     }
 
@@ -89,6 +100,17 @@ impl Intake {
         let side = self.side(place);
         side.brought += n;
         side.is_idle = n == 0;
+    }
+
+    /// A round has ended. Where it has left somebody waiting there is more to do than can be, and
+    /// the system lets a loop go on for several rounds: whoever waits for another one, or for the
+    /// one that decides, waits for all of them. So it is the others' turn where they share a
+    /// processor.
+    pub(crate) fn give_way(&mut self, worker: &Worker<'_>) {
+        let shares = worker.server.loops() > self.processors;
+        if mem::take(&mut self.leaves) && shares {
+            std::thread::yield_now();
+        }
     }
 
     /// Looks where no phase does, because nobody can be taken.
@@ -112,7 +134,7 @@ impl Intake {
     /// Looks at the queue, if that is due and this worker's to do, and sets what follows.
     fn look(&mut self, worker: &Worker<'_>, place: usize, now: Instant) {
         let server = worker.server;
-        let Server { listeners, admissions, dials, .. } = server;
+        let Server { listeners, admissions, .. } = server;
         let side = self.sides.get_mut(&place).expect("a place that this worker accepts from");
         let listener = &listeners[place];
         let is_due = now - side.looked >= side.admission.look_after();
@@ -132,7 +154,7 @@ impl Intake {
         if !side.admission.is_frozen() {
             let Ok(queue) = listener.queue() else { return };
             let accepted = admissions.accepted(place);
-            let sharers = if listeners.owner(place).is_some() { 1 } else { dials.workers() };
+            let sharers = if listeners.owner(place).is_some() { 1 } else { server.loops() };
             seen = Sample {
                 queue: queue.length.saturating_add(mem::take(&mut side.brought)),
                 room: queue.max,

@@ -307,6 +307,7 @@ impl<'s> Loop<'s> {
             self.accept_waiting();
         }
         self.books.publish();
+        self.accepting.intake.give_way(self.books.worker);
     }
 
     fn admit(&mut self, socket: Socket, listener: usize) -> Option<u64> {

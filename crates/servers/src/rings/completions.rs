@@ -321,6 +321,7 @@ impl<'s> Completions<'s> {
         self.make_room()?;
         self.books.tally.add(Counter::RingEnters, self.ring.take_entered());
         self.books.publish();
+        self.intake.give_way(self.books.worker);
         Ok(())
     }
 

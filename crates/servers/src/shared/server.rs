@@ -167,9 +167,14 @@ impl Server {
         self.dials.judge(knob, settings)
     }
 
+    /// Loops of all workers that are to serve; where threads serve, workers.
+    pub(crate) fn loops(&self) -> u32 {
+        self.dials.workers() * self.counters.loops() as u32
+    }
+
     /// Connections that all workers that are to serve hold at most.
     pub(crate) fn connections_max_of_all(&self) -> usize {
-        self.connections_max * self.counters.loops() * self.dials.workers() as usize
+        self.connections_max * self.loops() as usize
     }
 
     /// Connections that may wait to be accepted by one worker: the first has as many sockets as
