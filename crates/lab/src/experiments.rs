@@ -20,15 +20,18 @@ mod jaws97_whitebox;
 mod overload;
 mod parameters;
 mod pariag07_architectures;
+mod pariag07_blocking;
 mod pariag07_processes;
 mod pariag07_profile;
 mod promised;
 mod refusal;
 mod refusal_costs;
 mod refusal_syns;
+mod reply_cost;
 mod said;
 mod shapes;
 mod step;
+mod targets;
 mod tune;
 mod whitebox;
 
@@ -81,12 +84,14 @@ pub const EXPERIMENTS: &[Experiment] = &[
     step::experiment::<0>(),
     step::experiment::<1>(),
     idle::EXPERIMENT,
+    reply_cost::EXPERIMENT,
     ablation::EXPERIMENT,
     tune::EXPERIMENT,
     parameters::EXPERIMENT,
     brecht04_one_packet::EXPERIMENT,
     brecht04_specweb99::EXPERIMENT,
     pariag07_processes::EXPERIMENT,
+    pariag07_blocking::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,
     pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,

@@ -3,8 +3,8 @@
 use super::frame::Rival;
 use super::{
     brecht04, brecht04_one_packet, brecht04_specweb99, disk, jaws97, jaws97_blackbox, jaws97_cache,
-    jaws97_protocol, jaws97_threads, jaws97_whitebox, pariag07_architectures, pariag07_processes,
-    pariag07_profile,
+    jaws97_protocol, jaws97_threads, jaws97_whitebox, pariag07_architectures, pariag07_blocking,
+    pariag07_processes, pariag07_profile,
 };
 use crate::experiment::Experiment;
 use crate::subject::Subject;
@@ -35,8 +35,9 @@ pub fn said() -> Vec<Said> {
         };
         all.extend(claims.iter().map(of));
     }
-    let disk: [(_, &[disk::Claim]); 2] = [
+    let disk: [(_, &[disk::Claim]); 3] = [
         (&pariag07_processes::EXPERIMENT, &pariag07_processes::CLAIMS),
+        (&pariag07_blocking::EXPERIMENT, &pariag07_blocking::CLAIMS),
         (&pariag07_architectures::EXPERIMENT, &pariag07_architectures::CLAIMS),
     ];
     for (experiment, claims) in disk {

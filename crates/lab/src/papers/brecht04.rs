@@ -68,7 +68,11 @@ pub(super) const PAPER: Paper = Paper {
             Out("it is the workload of another paper, and this one does not describe it"),
         ),
         ("7", "what browsers do, by two other papers", Is("`--workload browser`")),
-        ("slides", "pseudo-code of the three loops", Part("`sped.rs`, `tux.rs`; Knot is not built")),
+        (
+            "slides",
+            "pseudo-code of the three loops",
+            Part("`sped.rs`, `tux.rs`; Knot is not built"),
+        ),
     ],
     figures: &[
         ("figure 2", "µserver, sessions: replies", Asked),
