@@ -4,6 +4,7 @@ mod ablation;
 mod best;
 mod brecht04;
 mod brecht04_one_packet;
+mod brecht04_requests;
 mod brecht04_specweb99;
 mod capacity;
 mod disk;
@@ -90,6 +91,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
     parameters::EXPERIMENT,
     brecht04_one_packet::EXPERIMENT,
     brecht04_specweb99::EXPERIMENT,
+    brecht04_requests::experiment::<0>(),
+    brecht04_requests::experiment::<1>(),
+    brecht04_requests::experiment::<2>(),
     pariag07_processes::EXPERIMENT,
     pariag07_blocking::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,

@@ -107,11 +107,9 @@ pub(super) const PAPER: Paper = Paper {
         ),
         (
             "7",
-            "clients like browsers need accept-limits more than SPECweb99's",
-            Part(
-                "`weir lab run capacity --workload browser --subject sped:accept-limit=1 --subject \
-                 sped:accept-limit=inf`; no page is kept",
-            ),
+            "clients like browsers, with few requests on a connection, need accept-limits more \
+             than SPECweb99's",
+            Asked,
         ),
         (
             "slides",
