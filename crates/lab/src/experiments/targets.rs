@@ -2,7 +2,7 @@
 
 use crate::claim::Side;
 use crate::compare::{self, PAIRS_MIN, Pair, Ratio};
-use crate::curves::{number, ratio_text};
+use crate::curves::{self, counted, number, ratio_text};
 use crate::known::Cell;
 use crate::metric::Metric;
 use crate::page::{NONE, Table};
@@ -91,25 +91,27 @@ impl Target<'_> {
         one.pairs(other, self.metric)
     }
 
-    fn told(&self) -> Option<Told> {
+    fn is_failed(&self) -> bool {
+        [&self.one, &self.other].iter().any(|of| of.1.is_some_and(Cell::is_failed))
+    }
+
+    fn verdict(&self) -> &'static str {
         let pairs = self.pairs();
-        let ratio = Ratio::of(&pairs, compare::MISSED_SHARE)?;
-        Some(self.bound.judged(&ratio, pairs.len()))
+        match Ratio::of(&pairs, compare::MISSED_SHARE) {
+            _ if self.is_failed() => "failed verification",
+            Some(ratio) => self.bound.judged(&ratio, pairs.len()).words(),
+            None if pairs.is_empty() => "not measured",
+            None => Told::NotTold.words(),
+        }
     }
 
     fn row(&self) -> Vec<String> {
         let pairs = self.pairs();
-        let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
-        let is_failed = [&self.one, &self.other].iter().any(|of| of.1.is_some_and(Cell::is_failed));
         let alone = || match pairs.first() {
             Some((one, other)) if *other > 0.0 => number(one / other),
             _ => NONE.into(),
         };
-        let verdict = match (is_failed, pairs.is_empty(), self.told()) {
-            (true, ..) => "failed verification ✗",
-            (_, true, _) => "not measured",
-            (.., told) => told.unwrap_or(Told::NotTold).words(),
-        };
+        let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
         vec![
             self.load.clone(),
             self.one.0.clone(),
@@ -117,7 +119,7 @@ impl Target<'_> {
             format!("{} of {}", self.bound.words(), self.other.0),
             ratio.map_or_else(alone, |ratio| ratio_text(&ratio)),
             pairs.len().to_string(),
-            verdict.into(),
+            curves::marked(self.verdict().into(), self.is_failed()),
         ]
     }
 }
@@ -135,16 +137,17 @@ pub(super) fn table(title: &str, targets: &[Target<'_>]) -> Option<Table> {
 
 /// How many came out how; none of no targets.
 pub(super) fn answer(targets: &[Target<'_>]) -> Option<String> {
-    let count = |wanted: Told| targets.iter().filter(|of| of.told() == Some(wanted)).count();
-    let (met, refuted) = (count(Told::Met), count(Told::Refuted));
-    let rest = targets.len() - met - refuted;
-    (!targets.is_empty()).then(|| {
-        format!(
-            "Of {} targets {met} are met, {refuted} are refuted, and {rest} are not told or were \
-             not measured.",
-            targets.len()
-        )
-    })
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for verdict in targets.iter().map(Target::verdict) {
+        match counts.iter_mut().find(|(of, _)| *of == verdict) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((verdict, 1)),
+        }
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let told = counts.join(", ");
+    (!targets.is_empty()).then(|| format!("Of {}: {told}.", counted(targets.len(), "target")))
 }
 
 #[cfg(test)]
