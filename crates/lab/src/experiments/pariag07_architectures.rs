@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// What the paper calls it, and what it is here; those that are missing join where they are there.
-pub(super) const SERVERS: [(&str, &str); 10] = [
+pub(super) const SERVERS: [(&str, &str); 11] = [
     ("userver-nb (SPED)", "sped"),
     ("userver-nb", "symped:processes=4"),
     // Not in the paper: as many loops, with one cache and one process.
@@ -39,6 +39,7 @@ pub(super) const SERVERS: [(&str, &str); 10] = [
     // Both: of itself it has no more connections than half of its memory has room for.
     ("mt, 1,024 threads", "mt:connections-max=1024,threads=1024"),
     ("proactor", "proactor"),
+    ("tux (ring, user mode)", "tux"),
     // As many processes as SYMPED has, and helpers beside them as AMPED has: its own remedy for a
     // loop that waits for the disk.
     ("nginx, 4 workers, aio threads", "nginx:aio=threads,workers=4"),

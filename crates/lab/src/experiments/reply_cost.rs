@@ -31,7 +31,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Floors, Weir's own, and peers.
-const SUBJECTS: [&str; 13] = [
+const SUBJECTS: [&str; 14] = [
     "floor-readiness",
     "floor-completion",
     "sped",
@@ -41,6 +41,7 @@ const SUBJECTS: [&str; 13] = [
     "symped:processes=16",
     "mp",
     "proactor",
+    "proactor:threads=2",
     "tux",
     "nginx",
     "lighttpd",
