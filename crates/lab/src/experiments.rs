@@ -139,3 +139,17 @@ impl Experiment {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_architecture_is_forgotten_where_all_are_asked() {
+        for of in servers::architectures::ARCHITECTURES {
+            for list in [&frame::ARCHITECTURES[..], &best::SUBJECTS, &flood::UNTUNED] {
+                assert!(list.contains(&of.name), "{}: {list:?}", of.name);
+            }
+        }
+    }
+}

@@ -131,18 +131,3 @@ impl Rival {
         if matches!(self, Self::Any(_)) { Beside::Any } else { Beside::Every }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiments::{best, flood};
-
-    #[test]
-    fn no_architecture_is_forgotten() {
-        for of in servers::architectures::ARCHITECTURES {
-            for list in [&ARCHITECTURES[..], &best::SUBJECTS, &flood::UNTUNED] {
-                assert!(list.contains(&of.name), "{}: {list:?}", of.name);
-            }
-        }
-    }
-}

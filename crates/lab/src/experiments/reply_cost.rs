@@ -158,10 +158,10 @@ fn question(quota: Option<u32>) -> Vec<String> {
     );
     vec![
         format!(
-            "{CLIENTS} clients ask for one file. Without rests each asks again at once, and {busy}: \
-             how many replies there are in a second compares what servers can do. With rests, of \
-             4 ms or 16 ms on the average, the server has its whole processor and all have as \
-             much to do: less than they could."
+            "{CLIENTS} clients ask for one file. Without rests each asks again at once, and \
+             {busy}: how many replies there are in a second compares what servers can do. With \
+             rests, of 4 ms or 16 ms on the average, the server has its whole processor and all \
+             have as much to do: less than they could."
         ),
         String::from(
             "Processor time for a reply is all that the server's processor was busy with, the \

@@ -19,7 +19,7 @@ pub(super) enum Bound {
 pub(super) enum Told {
     Met,
     Refuted,
-    NotTold,
+    Open,
 }
 
 /// One of them, with what was measured.
@@ -57,13 +57,13 @@ impl Bound {
         };
         let is_narrow = middle - low <= NARROW && high - middle <= NARROW;
         if pairs < PAIRS_MIN {
-            Told::NotTold
+            Told::Open
         } else if !self.holds(better) {
             Told::Refuted
         } else if self.holds(worse) || self.holds(middle) && is_narrow {
             Told::Met
         } else {
-            Told::NotTold
+            Told::Open
         }
     }
 
@@ -80,7 +80,7 @@ impl Told {
         match self {
             Self::Met => "met",
             Self::Refuted => "refuted",
-            Self::NotTold => "not told",
+            Self::Open => "not told",
         }
     }
 }
@@ -101,7 +101,7 @@ impl Target<'_> {
             _ if self.is_failed() => "failed verification",
             Some(ratio) => self.bound.judged(&ratio, pairs.len()).words(),
             None if pairs.is_empty() => "not measured",
-            None => Told::NotTold.words(),
+            None => Told::Open.words(),
         }
     }
 
@@ -161,17 +161,17 @@ mod tests {
         let rows = [
             (B::AtLeast(0.9), (0.95, 0.91, 1.2), 3, T::Met),
             (B::AtLeast(0.9), (0.91, 0.87, 0.95), 12, T::Met),
-            (B::AtLeast(0.9), (0.91, 0.80, 0.95), 12, T::NotTold),
-            (B::AtLeast(0.9), (0.89, 0.87, 0.91), 12, T::NotTold),
+            (B::AtLeast(0.9), (0.91, 0.80, 0.95), 12, T::Open),
+            (B::AtLeast(0.9), (0.89, 0.87, 0.91), 12, T::Open),
             (B::AtLeast(0.9), (0.85, 0.80, 0.89), 12, T::Refuted),
             (B::AtMost(1.1), (1.05, 0.80, 1.09), 3, T::Met),
             (B::AtMost(1.1), (1.08, 1.04, 1.12), 12, T::Met),
-            (B::AtMost(1.1), (1.08, 1.00, 1.12), 12, T::NotTold),
-            (B::AtMost(1.1), (1.12, 1.09, 1.15), 12, T::NotTold),
+            (B::AtMost(1.1), (1.08, 1.00, 1.12), 12, T::Open),
+            (B::AtMost(1.1), (1.12, 1.09, 1.15), 12, T::Open),
             (B::AtMost(1.1), (1.15, 1.11, 1.19), 12, T::Refuted),
             // Two are equal by chance too often.
-            (B::AtMost(1.1), (1.0, 1.0, 1.0), 2, T::NotTold),
-            (B::AtMost(1.1), (2.0, 2.0, 2.0), 2, T::NotTold),
+            (B::AtMost(1.1), (1.0, 1.0, 1.0), 2, T::Open),
+            (B::AtMost(1.1), (2.0, 2.0, 2.0), 2, T::Open),
         ];
         for (bound, (middle, low, high), pairs, expected) in rows {
             let told = bound.judged(&Ratio { middle, low, high }, pairs);
