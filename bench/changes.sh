@@ -1,13 +1,14 @@
 #!/bin/bash
 # Serves under load at a share of its capacity while, every two seconds, something changes: the architecture
-# (the next of those named), then the settings (a reload), then the executable (an upgrade), and again. The
-# capacity is that of the slowest. Prints what clients saw, and the log where one saw a failure. It needs
+# (the next of those named, or of all there are), then the settings (a reload), then the executable (an upgrade),
+# and again. The capacity is that of the slowest. Prints what clients saw, and the log where one saw a failure. It needs
 # `testbed.sh up`, and nothing else on the machine.
 # usage: changes.sh WEIR [SECONDS [SHARE [ARCHITECTURE...]]]
 set -euo pipefail
 weir=$(realpath "$1") seconds=${2:-600} share=${3:-0.7}
-architectures=("${@:4}"); ((${#architectures[@]})) || architectures=(sped amped mt proactor)
+architectures=("${@:4}")
 cd "$(dirname "$0")"
+((${#architectures[@]})) || mapfile -t architectures < <(./architectures.sh "$weir")
 server=10.77.0.1 port=9021
 dir=$(mktemp -d); www=$dir/www; mkdir "$www"; head -c 1024 /dev/urandom >"$www/1k.bin"
 cp "$weir" "$dir/weir"; cc -O2 -o "$dir/kept" kept.c

@@ -16,8 +16,9 @@ while getopts q:s:w:p:n:r: flag; do
 done
 shift $((OPTIND - 1)); (($#)) || usage
 weir=$(realpath -e "$1"); shift
-subjects=("$@"); ((${#subjects[@]})) || subjects=(sped amped mt proactor)
+subjects=("$@")
 cd "$(dirname "$0")"
+((${#subjects[@]})) || mapfile -t subjects < <(./architectures.sh "$weir")
 source ratio.sh
 dir=$(mktemp -d) pid=
 trap 'kill $pid 2>/dev/null || true; wait; rm -r "$dir"' EXIT

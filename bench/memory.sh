@@ -11,7 +11,7 @@ tree() { echo "$1"; for child in $(pgrep -P "$1"); do tree "$child"; done; }
 pss() { for pid in $(tree "$1"); do cat "/proc/$pid/smaps_rollup"; done | awk '/^Pss:/ { k += $2 } END { print k }'; }
 ulimit -n 20000
 printf '%-10s %11s %9s %9s %6s\n' server connections start_KiB idle_KiB bytes
-for row in sped:10000 amped:10000 proactor:10000 mt:1000 mt:4000; do
+for row in sped:10000 symped:10000 amped:10000 proactor:10000 tux:10000 mt:1000 mt:4000; do
   name=${row%:*} n=${row#*:}; flags=(); [ "$name" = mt ] && flags=(--threads "$n")
   "$weir" serve "$root" --listen "127.0.0.1:$port" --architecture "$name" "${flags[@]}" >/dev/null & server=$!
   until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do sleep 0.1; done

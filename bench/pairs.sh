@@ -5,13 +5,13 @@
 # first and NEW first in turn, so that what drifts meets both alike. A cell ends when the 95 %
 # interval of NEW/OLD reaches at most 5 points to each side, after N pairs, or after its time.
 # Needs root, wrk and cc; and perf (linux-perf), or system calls are not counted. It makes the two
-# hosts of testbed.sh where they are not up.
-# usage: pairs.sh [-a "sped mt amped proactor"] [-c "1k 10k 100k 1m close"] [-n N] [-m MINUTES]
+# hosts of testbed.sh where they are not up. Without -a it asks all that both builds have.
+# usage: pairs.sh [-a "ARCHITECTURE..."] [-c "1k 10k 100k 1m close"] [-n N] [-m MINUTES]
 #                 [-s SECONDS] OLD NEW
 set -euo pipefail
 shopt -s inherit_errexit
 export LC_ALL=C
-architectures="sped mt amped proactor" cells="1k 100k close" pairs_max=15 minutes=15 seconds=1
+architectures= cells="1k 100k close" pairs_max=15 minutes=15 seconds=1
 usage() { sed -n '/^# usage/,/^#  /s/^# //p' "$0" >&2; exit 2; }
 while getopts a:c:n:m:s: flag; do
   case $flag in
@@ -26,6 +26,8 @@ old=$(realpath -e "$1") new=$(realpath -e "$2")
 declare -A build=([old]=$old [new]=$new) port=([old]=9101 [new]=9102)
 cd "$(dirname "$0")"
 source ratio.sh
+named() { ./architectures.sh "$1" | sort; }
+: "${architectures:=$(comm -12 <(named "$old") <(named "$new") | paste -sd' ')}"
 
 main() {
   refuse_quota

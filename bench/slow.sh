@@ -15,8 +15,9 @@ while getopts n:s:c:r:a:k: flag; do
   esac
 done
 shift $((OPTIND - 1)); weir=$(realpath "$1"); shift
-subjects=("$@"); ((${#subjects[@]})) || subjects=(sped amped mt proactor)
+subjects=("$@")
 cd "$(dirname "$0")"
+((${#subjects[@]})) || mapfile -t subjects < <(./architectures.sh "$weir")
 server=10.77.0.1 port=9031 dir=$(mktemp -d) pid= slow_pid=
 trap 'kill $pid $slow_pid 2>/dev/null || true; wait; rm -r "$dir"' EXIT
 mkdir "$dir/www"; head -c 1024 /dev/urandom >"$dir/www/1k.bin"

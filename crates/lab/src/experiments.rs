@@ -4,6 +4,7 @@ mod ablation;
 mod best;
 mod brecht04;
 mod brecht04_one_packet;
+mod brecht04_requests;
 mod brecht04_specweb99;
 mod capacity;
 mod disk;
@@ -20,15 +21,18 @@ mod jaws97_whitebox;
 mod overload;
 mod parameters;
 mod pariag07_architectures;
+mod pariag07_blocking;
 mod pariag07_processes;
 mod pariag07_profile;
 mod promised;
 mod refusal;
 mod refusal_costs;
 mod refusal_syns;
+mod reply_cost;
 mod said;
 mod shapes;
 mod step;
+mod targets;
 mod tune;
 mod whitebox;
 
@@ -81,12 +85,17 @@ pub const EXPERIMENTS: &[Experiment] = &[
     step::experiment::<0>(),
     step::experiment::<1>(),
     idle::EXPERIMENT,
+    reply_cost::EXPERIMENT,
     ablation::EXPERIMENT,
     tune::EXPERIMENT,
     parameters::EXPERIMENT,
     brecht04_one_packet::EXPERIMENT,
     brecht04_specweb99::EXPERIMENT,
+    brecht04_requests::experiment::<0>(),
+    brecht04_requests::experiment::<1>(),
+    brecht04_requests::experiment::<2>(),
     pariag07_processes::EXPERIMENT,
+    pariag07_blocking::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,
     pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,
@@ -128,5 +137,19 @@ impl Experiment {
             self.name,
             takers.join(", ")
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_architecture_is_forgotten_where_all_are_asked() {
+        for of in servers::architectures::ARCHITECTURES {
+            for list in [&frame::ARCHITECTURES[..], &best::SUBJECTS, &flood::UNTUNED] {
+                assert!(list.contains(&of.name), "{}: {list:?}", of.name);
+            }
+        }
     }
 }

@@ -284,6 +284,11 @@ pub const INTEREST: Metric = metric("descriptors asked about by a call", "descri
     each(point.counted_per_s("interest")?, point.counted_per_s("getevents_calls")?)
 });
 
+/// Events that such a call returns, on the average (Pariag07 5.3: the fewer, the more calls).
+pub const RETURNED: Metric = metric("events returned by a call", "events", |point| {
+    each(point.counted_per_s("events")?, point.counted_per_s("getevents_calls")?)
+});
+
 /// Connections of a work phase, on the average (Brecht04 6.3).
 pub const WORK: Metric = metric("connections worked on in a phase", "connections", |point| {
     each(point.counted_per_s("worked")?, point.counted_per_s("work_phases")?)
@@ -375,7 +380,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 46] = [
+pub const ALL: [&Metric; 47] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -411,6 +416,7 @@ pub const ALL: [&Metric; 46] = [
     &OPEN_MOST,
     &WORK,
     &INTEREST,
+    &RETURNED,
     &GETEVENTS_SHARE,
     &ACCEPT_SHARE,
     &WORK_SHARE,

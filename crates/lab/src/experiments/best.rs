@@ -29,11 +29,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Weir's own, and whom a reader may have now.
-pub(super) const SUBJECTS: [&str; 10] = [
+pub(super) const SUBJECTS: [&str; 13] = [
     "sped",
+    "symped",
     "amped",
     "mt",
+    "mp",
     "proactor",
+    "tux",
     "nginx",
     "lighttpd",
     "h2o",

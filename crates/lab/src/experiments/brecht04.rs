@@ -5,9 +5,13 @@
 //! over the same rates, which are multiples of the capacity that it has with the strategy of the
 //! original.
 
+mod classes;
+
 use std::cmp::Ordering;
 
 use load::workload::settings::Settings;
+
+pub(super) use classes::drops_by_class;
 
 use super::frame;
 use crate::capacity::RATE;
@@ -17,7 +21,7 @@ use crate::design::{Design, OF_CAPACITY};
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Comparison, Dot, Figure, Section, Series, Shape, Table};
+use crate::page::{Axis, Comparison, Figure, Section, Table};
 use crate::setup::Setup;
 use crate::spec::Load;
 use crate::subject::Subject;
@@ -77,16 +81,11 @@ const LIMIT: &str = "accept-limit";
 
 /// Of the accept-limit, the backlog and the share of those who are admitted: as this server is by
 /// itself, beside what the paper has.
-const AUTO: &str = "auto";
+pub(super) const AUTO: &str = "auto";
 
 /// Of the capacity: nearly idle, around the peak, and up to the paper's 30,000 requests/s, which
 /// were some 1.4 times the peak of the one-packet workload and twice that of the other.
 pub(super) const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
-
-/// A server of the paper, where this build has it.
-fn servers() -> impl Iterator<Item = &'static Server> {
-    SERVERS.iter().filter(|of| servers::architectures::architecture(of.name).is_some())
-}
 
 impl Server {
     fn with(&self, limit: &str) -> Subject {
@@ -117,9 +116,27 @@ pub(super) fn design(
     load: Load,
     quota_percent: u32,
 ) -> Design {
-    let own = || servers().flat_map(|of| of.limits.iter().map(|limit| of.with(limit)));
-    let subjects: Vec<Subject> =
-        if setup.subjects.is_empty() { own().collect() } else { setup.subjects.clone() };
+    let all = SERVERS.each_ref().map(|of| (of.name, of.limits));
+    design_of(&all, experiment, setup, (load, quota_percent))
+}
+
+/// The same of these servers, as far as this build has them, with these accept-limits.
+pub(super) fn design_of(
+    chosen: &[(&str, &[&str])],
+    experiment: &'static str,
+    setup: &Setup,
+    (load, quota_percent): (Load, u32),
+) -> Design {
+    let is_built = |name: &str| servers::architectures::architecture(name).is_some();
+    let of = |(name, limits): &(&str, &[&str])| {
+        let server = SERVERS.iter().find(|of| of.name == *name && is_built(name));
+        let each = |of: &Server| limits.iter().map(|limit| of.with(limit)).collect::<Vec<_>>();
+        server.map(each).unwrap_or_default()
+    };
+    let subjects: Vec<Subject> = match setup.subjects.is_empty() {
+        true => chosen.iter().flat_map(of).collect(),
+        false => setup.subjects.clone(),
+    };
     let made_of = subjects.iter().map(|of| (of.clone(), basis(of))).collect();
     Design {
         multiples: MULTIPLES,
@@ -174,7 +191,7 @@ fn capital(limit: &str) -> String {
 }
 
 /// Of a server with an accept-limit.
-fn at<'s, 'k>(
+pub(super) fn at<'s, 'k>(
     design: &Design,
     known: &'s Known<'k>,
     (server, limit): (&str, &str),
@@ -194,7 +211,7 @@ fn at<'s, 'k>(
     }
 }
 
-fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comparison> {
+pub(super) fn comparisons(design: &Design, known: &Known<'_>, claims: &[Claim]) -> Vec<Comparison> {
     let is_there = |(server, _): (&str, &str)| design.subjects.iter().any(|of| of.name == server);
     let there = claims.iter().filter(|claim| is_there(claim.of) && is_there(claim.to));
     let compared = |claim: &Claim| {
@@ -274,7 +291,7 @@ pub(super) fn section(part: &Part, design: &Design, known: &Known<'_>) -> Sectio
     }
 }
 
-fn only(design: &Design, is_wanted: impl Fn(&Subject) -> bool) -> Design {
+pub(super) fn only(design: &Design, is_wanted: impl Fn(&Subject) -> bool) -> Design {
     let subjects = design.subjects.iter().filter(|of| is_wanted(of)).cloned().collect();
     Design { subjects, ..design.clone() }
 }
@@ -309,11 +326,19 @@ pub(super) fn over_targets(
 
 /// Requests of a session, on the average.
 fn requests_of(load: &Load) -> f64 {
-    let made = load::workload::make(&load.workload, &Settings::default());
+    let mut settings = Settings::default();
+    let row = load::workload::named(&load.workload);
+    for knob in row.into_iter().flat_map(|row| row.knobs) {
+        if let Some(value) = load.flags.get(*knob) {
+            // Whoever asks for what cannot be is told so by the load itself.
+            let _ = settings.set(knob, value);
+        }
+    }
+    let made = load::workload::make(&load.workload, &settings);
     made.ok().and_then(|workload| workload.model().requests).unwrap_or(1.0)
 }
 
-fn question(design: &Design) -> Vec<String> {
+pub(super) fn question(design: &Design) -> Vec<String> {
     let mut lines = vec![
         format!(
             "The accept-limit is how many connections a server takes consecutively before it does \
@@ -360,7 +385,7 @@ fn question(design: &Design) -> Vec<String> {
 }
 
 /// Of each server, its policies at the highest load, the best first.
-fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
+pub(super) fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
     let most = design.multiples.last().copied().unwrap_or_default();
     let mut lines = Vec::new();
     let mut told: Vec<&str> = Vec::new();
@@ -413,7 +438,7 @@ fn answer(design: &Design, known: &Known<'_>) -> Vec<String> {
 
 /// Equation 1 (6.1) beside what the kernel saw, the getevents calls that it takes if each accept
 /// phase follows one of them, and drops by class (6.3).
-fn equation_1(design: &Design, known: &Known<'_>) -> Table {
+pub(super) fn equation_1(design: &Design, known: &Known<'_>) -> Table {
     let metrics: [&Metric; 8] = [
         &metric::REPLIES,
         &metric::ESTABLISHED,
@@ -451,43 +476,5 @@ fn equation_1(design: &Design, known: &Known<'_>) -> Table {
                  accept phase follows one call. More calls than that returned no connection.",
             ),
         ],
-    }
-}
-
-/// Drops by class, on top of each other, of the accept-limits 1 and Inf (figure 16), and of what
-/// tunes itself.
-pub(super) fn drops_by_class(design: &Design, known: &Known<'_>, multiples: &[f64]) -> Figure {
-    let mut columns: Vec<(String, &Cell<'_>)> = Vec::new();
-    for &multiple in multiples {
-        for of in &design.subjects {
-            let is_shown = |at: &&String| ["1", "inf", AUTO].contains(&&***at);
-            let Some(limit) = of.knobs.get(LIMIT).filter(is_shown) else { continue };
-            let Some(policy) = policy(of) else { continue };
-            let cell = at(design, known, (&of.name, limit), At::Load(multiple));
-            columns.extend(cell.map(|cell| (format!("{policy} at {multiple}"), cell)));
-        }
-    }
-    let series = metric::DROP_CLASSES.iter().map(|class| {
-        let dots = columns.iter().enumerate().filter_map(|(x, (_, cell))| {
-            let dot = cell.dot(x as f64, class)?;
-            Some(Dot { spread: (dot.y, dot.y), ..dot })
-        });
-        Series { label: class.label.into(), points: dots.collect(), is_reference: false }
-    });
-    Figure {
-        name: String::from("classes"),
-        title: String::from("Queue drops by class (Brecht04 figure 16)"),
-        x: Axis {
-            label: String::from("policy, and multiple of the capacity"),
-            names: columns.iter().map(|(name, _)| name.clone()).collect(),
-            ..Axis::default()
-        },
-        y: Axis {
-            label: String::from("queue drops"),
-            unit: String::from("drops/s"),
-            ..Axis::default()
-        },
-        series: series.collect(),
-        shape: Shape::Stack,
     }
 }

@@ -72,7 +72,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
-pub(super) const CLAIMS: [Claim; 19] = [
+pub(super) const CLAIMS: [Claim; 25] = [
     Claim {
         figure: "Brecht04 figure 8",
         paper: "at 30,000 requests/s the µserver answers 71 % more with Inf than with 1",
@@ -244,5 +244,62 @@ pub(super) const CLAIMS: [Claim; 19] = [
         says: More,
         metric: &metric::REPLIES,
         at: At::Peak,
+    },
+    Claim {
+        figure: "Brecht04 slides",
+        paper: "at 26,000 requests/s an accept phase of the µserver takes 112 with Inf, 1 with 1",
+        of: ("sped", "inf"),
+        to: ("sped", "1"),
+        says: More,
+        metric: &metric::C_AVG,
+        at: At::Load(1.25),
+    },
+    Claim {
+        figure: "Brecht04 slides",
+        paper: "at 26,000 requests/s a work phase of the µserver has 886 connections with Inf, 22 \
+                with 1",
+        of: ("sped", "inf"),
+        to: ("sped", "1"),
+        says: More,
+        metric: &metric::WORK,
+        at: At::Load(1.25),
+    },
+    Claim {
+        figure: "Brecht04 slides",
+        paper: "at 26,000 requests/s the µserver asks for events 184,322 times with 1, 5,201 with \
+                Inf",
+        of: ("sped", "1"),
+        to: ("sped", "inf"),
+        says: More,
+        metric: &metric::GETEVENTS,
+        at: At::Load(1.25),
+    },
+    Claim {
+        figure: "Brecht04 slides",
+        paper: "at 26,000 requests/s an accept phase of TUX takes 407 with Inf, 1 with 1",
+        of: ("tux", "inf"),
+        to: ("tux", "1"),
+        says: More,
+        metric: &metric::C_AVG,
+        at: At::Load(1.25),
+    },
+    Claim {
+        figure: "Brecht04 slides",
+        paper: "at 26,000 requests/s a work phase of TUX has 10,740 connections with Inf, 48 with \
+                1",
+        of: ("tux", "inf"),
+        to: ("tux", "1"),
+        says: More,
+        metric: &metric::WORK,
+        at: At::Load(1.25),
+    },
+    Claim {
+        figure: "Brecht04 6.2",
+        paper: "as with sessions, TUX accepts faster with 1 than with Inf",
+        of: ("tux", "1"),
+        to: ("tux", "inf"),
+        says: More,
+        metric: &metric::ACCEPT_RATE,
+        at: At::Load(1.1),
     },
 ];

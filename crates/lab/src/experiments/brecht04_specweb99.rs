@@ -68,7 +68,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
-pub(super) const CLAIMS: [Claim; 13] = [
+pub(super) const CLAIMS: [Claim; 17] = [
     Claim {
         figure: "Brecht04 figure 2",
         paper: "at 30,000 requests/s the µserver answers 39 % more with Inf than with 1",
@@ -185,5 +185,43 @@ pub(super) const CLAIMS: [Claim; 13] = [
         says: More,
         metric: &metric::REPLIES,
         at: At::Peak,
+    },
+    Claim {
+        figure: "Brecht04 6.1",
+        paper: "TUX has many more accept phases with 1 than with Inf",
+        of: ("tux", "1"),
+        to: ("tux", "inf"),
+        says: More,
+        metric: &metric::PHASES,
+        at: At::Load(1.1),
+    },
+    Claim {
+        figure: "Brecht04 6.1",
+        paper: "that is by more than the connections of each go down: TUX accepts faster with 1 \
+                than with Inf",
+        of: ("tux", "1"),
+        to: ("tux", "inf"),
+        says: More,
+        metric: &metric::EQUATION_1,
+        at: At::Load(1.1),
+    },
+    Claim {
+        figure: "Brecht04 6.1",
+        paper: "the µserver has more accept phases with 1 than with Inf, too",
+        of: ("sped", "1"),
+        to: ("sped", "inf"),
+        says: More,
+        metric: &metric::PHASES,
+        at: At::Load(2.0),
+    },
+    Claim {
+        figure: "Brecht04 6.1",
+        paper: "there that is by less than the connections of each go down: it accepts slower \
+                with 1",
+        of: ("sped", "1"),
+        to: ("sped", "inf"),
+        says: Less,
+        metric: &metric::EQUATION_1,
+        at: At::Load(2.0),
     },
 ];

@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn design(setup: &Setup) -> Design {
-    let subjects = setup.subjects(&["sped", "amped", "mt", "proactor"]);
+    let subjects = setup.subjects(&frame::ARCHITECTURES);
     Design {
         multiples: &[0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0],
         equal: &[0.0, 0.5],

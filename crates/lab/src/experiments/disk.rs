@@ -7,6 +7,7 @@
 mod search;
 
 use super::frame::{self, Rival};
+use super::targets::{Bound, Target};
 use crate::claim::{self, Says};
 use crate::curves::{self, counted, number};
 use crate::design::{Design, Plan};
@@ -69,6 +70,17 @@ const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 /// Loops ask by poll, in one pass over what is ready, as the paper's do (7).
 pub(super) const KNOBS: [(&str, &str); 4] =
     [("small-file-kb", "0"), ("send-buffer-kb", "208"), ("poller", "poll"), ("passes", "1")];
+
+/// So many thousands of the paper's connections over so many copies of a loop.
+pub(super) fn symped(setup: &Setup, (thousands, processes): (u32, u32)) -> Subject {
+    let own = [
+        ("connections-max", (thousands * thousand(setup)).to_string()),
+        ("processes", processes.to_string()),
+    ];
+    let all = KNOBS.map(|(knob, value)| (knob, String::from(value)));
+    let knobs = own.into_iter().chain(all).map(|(knob, value)| (knob.into(), value)).collect();
+    Subject { name: "symped".into(), knobs }
+}
 
 /// What is to be measured next: the delay of the disk's reads, then all else.
 pub(super) fn plan(
@@ -158,6 +170,38 @@ pub(super) enum What {
     At(&'static Metric, f64),
 }
 
+/// How many good replies one has where each is asked for its own capacity, beside another one.
+pub(super) fn target<'s>(
+    (design, known): (&Design, &'s Known<'_>),
+    bound: Bound,
+    (one, other): (&(Subject, String), &(Subject, String)),
+) -> Target<'s> {
+    let side = |(of, name): &(Subject, String)| {
+        (name.clone(), curves::at_multiple(design, known, of, 1.0))
+    };
+    Target {
+        load: String::from("each one's capacity"),
+        metric: &metric::GOODPUT,
+        bound,
+        one: side(one),
+        other: side(other),
+    }
+}
+
+/// Of these, the one that has most good replies there.
+pub(super) fn best<'n>(
+    design: &Design,
+    known: &Known<'_>,
+    names: impl Iterator<Item = &'n (Subject, String)>,
+) -> Option<&'n (Subject, String)> {
+    let good = |of: &(Subject, String)| {
+        let cell = curves::at_multiple(design, known, &of.0, 1.0)?;
+        Some(cell.judged(&metric::GOODPUT)?.median)
+    };
+    let known = names.filter_map(|of| Some((good(of)?, of)));
+    known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, of)| of)
+}
+
 /// What became of claims whose subjects were asked for.
 pub(super) fn comparisons(
     design: &Design,
@@ -202,7 +246,7 @@ pub(super) fn section(
     known: &Known<'_>,
     claims: &[Claim],
 ) -> Section {
-    let metrics: [&Metric; 11] = [
+    let metrics: [&Metric; 14] = [
         &metric::REPLIES,
         &metric::SERVER_MBIT,
         &metric::RESPONSE,
@@ -214,6 +258,9 @@ pub(super) fn section(
         &metric::SITE_BEFORE,
         &metric::SITE_AFTER,
         &metric::OPEN,
+        &metric::GETEVENTS,
+        &metric::INTEREST,
+        &metric::RETURNED,
     ];
     Section {
         question: question(setup, design, known),
@@ -250,8 +297,9 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
              only waited for it (with the time that its quota leaves idle while one of its \
              processes waits), how long all threads of a server together waited for the disk \
              (more than 100 % where several do), and how much of the files was in the server's \
-             share of the page cache. The last column shows how many connections were open: a \
-             limit above that changes nothing.",
+             share of the page cache. Behind that it shows how many connections were open: a \
+             limit above that changes nothing; and how often loops asked for events, about how \
+             many connections, and how many events a call returned.",
         ),
         format!(
             "Each rate is measured {}.",

@@ -26,16 +26,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// As they are when nobody tunes them.
-const UNTUNED: [&str; 7] = ["sped", "amped", "mt", "proactor", "nginx", "h2o", "lighttpd"];
+pub(super) const UNTUNED: [&str; 10] =
+    ["sped", "symped", "amped", "mt", "mp", "proactor", "tux", "nginx", "h2o", "lighttpd"];
 
 /// Tuned by hand, each with whose capacity its loads are multiples of; and one controller of Weir's
 /// after the other fixed: whom it refuses, how many may wait, how many it takes at a time.
-const FIXED: [(&str, &str); 10] = [
+const FIXED: [(&str, &str); 13] = [
     ("sped:admit-percent=100,backlog=64", "sped"),
     ("sped:admit-percent=100,backlog=256", "sped"),
+    ("symped:admit-percent=100,backlog=64", "symped"),
     ("amped:admit-percent=100,backlog=64", "amped"),
     ("mt:admit-percent=100,backlog=64", "mt"),
+    ("mp:admit-percent=100,backlog=64", "mp"),
     ("proactor:admit-percent=100,backlog=64", "proactor"),
+    ("tux:admit-percent=100,backlog=64", "tux"),
     ("nginx:backlog=64", "nginx"),
     ("lighttpd:backlog=64", "lighttpd"),
     ("sped:admit-percent=100", "sped"),

@@ -5,6 +5,7 @@
 
 use super::disk::{self, Claim, What};
 use super::frame::Rival::{Every, One};
+use super::targets::{self, Bound, Target};
 use crate::claim::Says::{Alike, Less, More};
 use crate::design::Design;
 use crate::experiment::Experiment;
@@ -12,7 +13,7 @@ use crate::known::Known;
 use crate::metric;
 use crate::page::Section;
 use crate::setup::Setup;
-use crate::subject::{PROGRAM, Subject};
+use crate::subject::{Kind, PROGRAM, Subject};
 use crate::testbed::Disk;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -26,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// What the paper calls it, and what it is here; those that are missing join where they are there.
-pub(super) const SERVERS: [(&str, &str); 10] = [
+pub(super) const SERVERS: [(&str, &str); 11] = [
     ("userver-nb (SPED)", "sped"),
     ("userver-nb", "symped:processes=4"),
     // Not in the paper: as many loops, with one cache and one process.
@@ -38,6 +39,7 @@ pub(super) const SERVERS: [(&str, &str); 10] = [
     // Both: of itself it has no more connections than half of its memory has room for.
     ("mt, 1,024 threads", "mt:connections-max=1024,threads=1024"),
     ("proactor", "proactor"),
+    ("tux (ring, user mode)", "tux"),
     // As many processes as SYMPED has, and helpers beside them as AMPED has: its own remedy for a
     // loop that waits for the disk.
     ("nginx, 4 workers, aio threads", "nginx:aio=threads,workers=4"),
@@ -110,6 +112,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     if !lacking.is_empty() {
         section.question.push(lacking.join(" "));
     }
+    let promised = promised(&design, known, &names);
+    section.answer.extend(targets::answer(&promised));
+    section.tables.splice(..0, targets::table("Promised, peak against peak", &promised));
     let figure = |of: (&str, &str), metric| disk::figure(&design, known, &names, of, metric);
     section.figures = vec![
         figure(
@@ -122,6 +127,24 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         ),
     ];
     vec![section]
+}
+
+/// Beside the best of SYMPED: helpers are to come close, and no other server is to have more.
+fn promised<'s>(
+    design: &Design,
+    known: &'s Known<'_>,
+    names: &[(Subject, String)],
+) -> Vec<Target<'s>> {
+    let copies = names.iter().filter(|(of, _)| of.name == "symped");
+    let Some(best) = disk::best(design, known, copies) else { return Vec::new() };
+    let bound = |of: &Subject| match of.kind() {
+        Ok(Kind::Peer(_)) => Some(Bound::AtMost(1.0)),
+        Ok(Kind::Weir(_)) if of.name == "amped" => Some(Bound::AtLeast(0.95)),
+        _ => None,
+    };
+    let target =
+        |one: &(Subject, String)| Some(disk::target((design, known), bound(&one.0)?, (one, best)));
+    names.iter().filter_map(target).collect()
 }
 
 /// Beside SPED, what figures 7 and 8 have.

@@ -2,9 +2,9 @@
 
 use super::frame::Rival;
 use super::{
-    brecht04, brecht04_one_packet, brecht04_specweb99, disk, jaws97, jaws97_blackbox, jaws97_cache,
-    jaws97_protocol, jaws97_threads, jaws97_whitebox, pariag07_architectures, pariag07_processes,
-    pariag07_profile,
+    brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, disk, jaws97,
+    jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
+    pariag07_architectures, pariag07_blocking, pariag07_processes, pariag07_profile,
 };
 use crate::experiment::Experiment;
 use crate::subject::Subject;
@@ -25,9 +25,13 @@ pub struct Said {
 #[must_use]
 pub fn said() -> Vec<Said> {
     let mut all = Vec::new();
-    let brecht04: [(_, &[brecht04::Claim]); 2] = [
+    let [one, two, seven] = &brecht04_requests::EXPERIMENTS;
+    let brecht04: [(_, &[brecht04::Claim]); 5] = [
         (&brecht04_one_packet::EXPERIMENT, &brecht04_one_packet::CLAIMS),
         (&brecht04_specweb99::EXPERIMENT, &brecht04_specweb99::CLAIMS),
+        (one, &brecht04_requests::CLAIMS),
+        (two, &brecht04_requests::CLAIMS),
+        (seven, &brecht04_requests::CLAIMS),
     ];
     for (experiment, claims) in brecht04 {
         let of = |claim: &brecht04::Claim| {
@@ -35,8 +39,9 @@ pub fn said() -> Vec<Said> {
         };
         all.extend(claims.iter().map(of));
     }
-    let disk: [(_, &[disk::Claim]); 2] = [
+    let disk: [(_, &[disk::Claim]); 3] = [
         (&pariag07_processes::EXPERIMENT, &pariag07_processes::CLAIMS),
+        (&pariag07_blocking::EXPERIMENT, &pariag07_blocking::CLAIMS),
         (&pariag07_architectures::EXPERIMENT, &pariag07_architectures::CLAIMS),
     ];
     for (experiment, claims) in disk {

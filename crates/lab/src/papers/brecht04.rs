@@ -68,7 +68,11 @@ pub(super) const PAPER: Paper = Paper {
             Out("it is the workload of another paper, and this one does not describe it"),
         ),
         ("7", "what browsers do, by two other papers", Is("`--workload browser`")),
-        ("slides", "pseudo-code of the three loops", Part("`sped.rs`; Knot and TUX are not built")),
+        (
+            "slides",
+            "pseudo-code of the three loops",
+            Part("`sped.rs`, `tux.rs`; Knot is not built"),
+        ),
     ],
     figures: &[
         ("figure 2", "µserver, sessions: replies", Asked),
@@ -94,7 +98,7 @@ pub(super) const PAPER: Paper = Paper {
         (
             "6.1",
             "in TUX phases go up by more than connections for each go down; not in the µserver",
-            Of("tux"),
+            Is("claims of `brecht04-specweb99`, by both sides of equation 1"),
         ),
         (
             "6.2",
@@ -103,20 +107,27 @@ pub(super) const PAPER: Paper = Paper {
         ),
         (
             "7",
-            "clients like browsers need accept-limits more than SPECweb99's",
-            Part(
-                "`weir lab run capacity --workload browser --subject sped:accept-limit=1 --subject \
-                 sped:accept-limit=inf`; no page is kept",
-            ),
+            "clients like browsers, with few requests on a connection, need accept-limits more \
+             than SPECweb99's",
+            Asked,
         ),
         (
             "slides",
             "at 26,000 requests/s a work phase of the µserver has 22 connections with 1, 886 with \
              Inf; an accept phase 1 and 112",
-            Part("both are counted; a claim judges the work phases of 6.3"),
+            Is("claims of `brecht04-one-packet`, and columns of its table for each policy"),
         ),
-        ("slides", "getevents calls: 184,322 with 1, 5,201 with Inf", Part("as 6.3's: a claim")),
-        ("slides", "TUX at 26,000 requests/s: 48 and 10,740 for a work phase", Of("tux")),
+        (
+            "slides",
+            "getevents calls: 184,322 with 1, 5,201 with Inf",
+            Is("a claim of `brecht04-one-packet`"),
+        ),
+        (
+            "slides",
+            "TUX at 26,000 requests/s: 48 and 10,740 for a work phase, 1 and 407 for an accept \
+             phase",
+            Is("claims of `brecht04-one-packet`"),
+        ),
     ],
     future: &[
         ("6.2, 7", "an accept-limit that tunes itself", Is("`--accept-limit auto`, the default")),

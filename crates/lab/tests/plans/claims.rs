@@ -39,9 +39,11 @@ fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, sha
 fn a_comparison_says_whether_it_is_as_the_paper_says() {
     // The experiment, the figure, and who has more according to the paper.
     type Row = (&'static str, &'static str, fn(&str) -> bool);
-    let rows: [Row; 7] = [
+    let rows: [Row; 9] = [
         ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
         ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
+        ("brecht04-requests-2", "Brecht04 7", |of| of.contains("accept-limit=inf")),
+        ("pariag07-blocking", "Pariag07 figure 5", |of| of.contains("connections-max=990")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
         ("pariag07-architectures", "Pariag07 figure 7", |of| {
             !of.starts_with("sped:") || of.contains("processes=4")

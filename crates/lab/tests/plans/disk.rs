@@ -9,7 +9,8 @@ use lab::testbed::Disk;
 
 use super::designs::performed;
 
-const EXPERIMENTS: [&str; 2] = ["pariag07-processes", "pariag07-architectures"];
+const EXPERIMENTS: [&str; 3] =
+    ["pariag07-processes", "pariag07-architectures", "pariag07-blocking"];
 
 fn points(name: &str, setup: &Setup) -> Vec<Point> {
     performed(experiment(name).expect("an experiment"), setup, &|_, rate| {

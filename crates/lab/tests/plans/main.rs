@@ -9,4 +9,5 @@ mod failed;
 mod model;
 mod pages;
 mod searches;
+mod targets;
 mod words;

@@ -60,8 +60,9 @@ const MB: f64 = 1e6;
 /// A visit of more pages is not one user's.
 const PAGES_MAX: u32 = 1_000;
 
-/// More is no single packet anywhere: a loopback device's segments have 65,483 bytes.
-const ONE_PACKET_BYTES_MAX: u64 = 65_000;
+/// One packet has some 65,000 at most; larger ones are for what a large file costs beside a small
+/// one, and a megabyte shows that.
+const ONE_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// As many as a session of a log has at most; each is made whole when it begins.
 const SESSION_REQUESTS_MAX: u16 = 1_000;
@@ -168,7 +169,7 @@ pub const KNOBS: &[Knob<Settings>] = &[
         reason: "size of the one file: with a head of up to 268 bytes it fits into one segment of \
                  Ethernet, which has 1,448 beside its timestamps",
         set: |settings, value| {
-            settings.bytes = whole(value, 0, ONE_PACKET_BYTES_MAX)?;
+            settings.bytes = whole(value, 0, ONE_FILE_BYTES_MAX)?;
             Ok(())
         },
         show: |settings| settings.bytes.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::{best, disk};
+use crate::experiments::{best, disk, frame};
 use crate::spec::{Beside, Load};
 
 /// A load, and what is asked about it.
@@ -151,7 +151,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "The flood asks for one small file, which is in memory. Beside it 32 clients in a \
                closed loop ask for SPECweb99's files, also while the capacity is looked for. At \
                most five eighths of these are in memory; the others are on a slow disk.",
-        subjects: &["sped", "amped", "mt", "proactor"],
+        subjects: &frame::ARCHITECTURES,
         ignores: &[],
         has_disk: true,
         beside: Some(misses),

@@ -15,7 +15,7 @@ fn a_knob_takes_what_it_says() {
         ("files", "-1", Err(files)),
         ("pages", "1001", Err("a whole number from 1 to 1000")),
         ("bytes", "0", Ok("0")),
-        ("bytes", "65001", Err("a whole number from 0 to 65000")),
+        ("bytes", "1048577", Err("a whole number from 0 to 1048576")),
         ("think", "drawn", Ok("drawn")),
         ("think", "hard", Err("constant, drawn or none")),
         ("think-scale", "0.25", Ok("0.25")),
