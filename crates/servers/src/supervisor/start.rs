@@ -11,21 +11,24 @@ use os::{Address, Listener, Wake, users};
 use site::Site;
 use site::rules::{Effect, Rule};
 
-use crate::architectures::{self, Architecture};
+use crate::architectures::{self, Architecture, Holder};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
 use crate::shared::admissions::Admissions;
-use crate::shared::architecture::Holder;
+use crate::shared::booths::Booths;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
+use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
 use crate::shared::listening::Listening;
 use crate::shared::log;
 use crate::shared::orders::Orders;
-use crate::shared::server::Server;
+use crate::shared::quotas::Rate;
+use crate::shared::rota::Rota;
+use crate::shared::server::{Common, Server};
 use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::shared::stops::Stops;
 use crate::supervisor::confine;
@@ -113,7 +116,12 @@ pub(crate) fn server(
     let orders = Orders::new(listeners.len(), workers as usize).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
-    let sessions = by_address::before(sessions(&limits), &settings, &listeners, &counters);
+    let is_common = architecture.holder == Holder::Process;
+    let common =
+        is_common.then(|| in_common(&settings, workers as usize)).transpose().map_err(refused)?;
+    let ledger = common.as_ref().map(|common| &common.ledger);
+    let sessions = sessions(&limits);
+    let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
     announce(&settings, &site, architecture, &listeners, &split, voice);
     warn(&settings, is_told_where, voice);
     confine::announce(&settings, voice)?;
@@ -128,6 +136,7 @@ pub(crate) fn server(
         orders,
         errors: Arc::new(errors),
         connections_max: split.of_loop as usize,
+        common,
         dials: Dials::new(&settings, workers).map_err(refused)?,
         stops: Stops::new().map_err(refused)?,
         admissions,
@@ -140,8 +149,13 @@ pub(crate) fn server(
 }
 
 fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {
+    // Hundreds of caches are to take no more memory than one.
+    let caches = match architecture.holder {
+        Holder::Process => architecture.workers_max(settings),
+        _ => 1,
+    };
     let site_settings = site::Settings {
-        cache_bytes: u64::from(settings.cache_mb) << 20,
+        cache_bytes: (u64::from(settings.cache_mb) << 20) / u64::from(caches),
         cache_files: split.files as usize,
         shards: match architecture.threads(settings) {
             1 => 1,
@@ -154,6 +168,16 @@ fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Resu
         ..site::Settings::default()
     };
     Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(settings.refused(&e)))
+}
+
+fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
+    let quota = settings.quota;
+    let rate = Rate::per_second(quota.requests_per_s);
+    Ok(Common {
+        ledger: Arc::new(Ledger::new(workers, quota.connections_max, rate)?),
+        booths: Booths::new(workers, settings.auth_failures_per_min)?,
+        rota: Rota::new(workers)?,
+    })
 }
 
 /// What the settings name; where that cannot be had here, a line says so and `sped` serves.
