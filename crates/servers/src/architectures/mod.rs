@@ -1,6 +1,7 @@
 //! The registry: every architecture, and all that others have to know of it.
 
 mod amped;
+mod mp;
 mod mt;
 mod proactor;
 mod sped;
@@ -98,6 +99,28 @@ pub const ARCHITECTURES: &[Architecture] = &[
         needs: "",
         probe: |_| Ok(()),
         run: Run::Calls(mt::mt),
+    },
+    Architecture {
+        name: "mp",
+        is: "a pool of processes, one connection each, blocking calls, a cache of its own each",
+        known_as: "Apache prefork",
+        paper: "Choi05 2",
+        accept: Performer::Process,
+        transfer: Performer::Process,
+        path: Performer::Process,
+        pages: Performer::Process,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        // As many as clients keep busy, and some for those who keep a connection.
+        workers: 64,
+        holder: Holder::Process,
+        polls: false,
+        knobs: &[PROCESSES, "sendfile"],
+        accept_limit: 1,
+        sendfile: &[Sendfile::Blocking, Sendfile::Off],
+        tuning: &[(PROCESSES, &["16", "64", "256"]), BACKLOG],
+        run: Run::Calls(mp::mp),
+        ..LOOP
     },
     Architecture {
         name: "proactor",

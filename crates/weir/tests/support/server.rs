@@ -199,9 +199,10 @@ impl Combination {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether it has several workers by default, and is to have one.
+    /// Whether it has several workers by default, and is to have one. Where each has one connection
+    /// a pool of them is what others do alone.
     pub(crate) fn is_reduced(&self) -> bool {
-        self.is_alone && self.row["workers"] != 1
+        self.is_alone && self.row["workers"] != 1 && self.row["holder"] != "process"
     }
 
     /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.
