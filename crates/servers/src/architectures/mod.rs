@@ -115,7 +115,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         workers: 64,
         holder: Holder::Process,
         polls: false,
-        knobs: &[PROCESSES, "sendfile"],
+        knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
         accept_limit: 1,
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
         tuning: &[(PROCESSES, &["16", "64", "256"]), BACKLOG],

@@ -80,11 +80,11 @@ impl<R> Row<R> {
     /// connection, no more than there may be connections.
     #[must_use]
     pub fn workers_max(&self, settings: &Settings) -> u32 {
-        let workers = settings.processes.unwrap_or(self.workers);
-        match (self.holder, settings.connections_max) {
-            (Holder::Process, most @ 1..) => workers.min(most),
-            _ => workers,
-        }
+        let suits = || match (self.holder, settings.connections_max) {
+            (Holder::Process, most @ 1..) => self.workers.min(most),
+            _ => self.workers,
+        };
+        settings.processes.unwrap_or_else(suits)
     }
 }
 

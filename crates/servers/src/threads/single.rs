@@ -1,5 +1,20 @@
 //! A process that has one connection in hand: how it takes one, and how it waits with one that is
 //! idle. It has one thread, so nothing here is locked.
+//!
+//! One that is free waits by epoll, exclusively, so that of all that are free one is woken for each
+//! who comes. While it serves it stays registered, and looks all the same at nothing: the kernel
+//! asks one entry after the other and passes on to the next one where nobody waits in that epoll at
+//! that moment (`ep_poll_callback` then returns 0), so it wakes one that is free if there is one.
+//! What came meanwhile is marked in each of those it asked, and told as soon as they wait again, if
+//! it is still there. So taking a connection needs no call beside epoll_wait and accept, and nobody
+//! is left waiting beside one that is free (the reasoning of [`crate::shared::listening`]):
+//!
+//! - Whoever comes wakes one that is free, or finds none, and then each is told of him who waits
+//!   next. Whoever is woken tries all listening sockets, so as many are taken as are woken for,
+//!   whoever takes whom.
+//! - One that is woken and takes nobody, as the machine refuses it or it is to end, does not wait in
+//!   its epoll by then: it leaves who waits to others, by the bell.
+//! - The bell is rung once for any number: whoever hears it takes one, and rings it for the next.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -8,6 +23,7 @@ use std::sync::Arc;
 
 use h1::{FilePart, Limits, Timeout};
 use measure::{Duration, Instant};
+use os::poller::{Mechanism, Poller};
 use os::{Blocking, File, Socket, SpareDescriptor};
 
 use super::life::{Does, Keeper, Patient, Waiting};
@@ -19,6 +35,11 @@ use crate::session::View;
 use crate::shared::counters::Counter;
 use crate::shared::rota::{self, Rota};
 use crate::shared::server::{Server, Worker};
+use crate::shared::stops::Stop;
+
+/// Tokens of the order to end and of the bell; those of listening sockets are their places.
+const ORDER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
 
 /// How soon the process that has waited for longest looks again whether none is free. The others
 /// look as much later as there are before them: together they look hardly more often than it does.
@@ -32,6 +53,8 @@ pub(crate) struct Single<'s> {
     server: &'s Server,
     worker: &'s Worker<'s>,
     rota: &'s Rota,
+    /// Waited for while it is free.
+    poller: RefCell<Poller>,
     intake: RefCell<Intake>,
     spare: RefCell<SpareDescriptor>,
     /// Which listening socket is the first: none is always the last.
@@ -50,6 +73,15 @@ struct Waits {
     is_idle: bool,
     /// From then on it may go for another; nothing: it may not.
     goes_at: Option<Instant>,
+}
+
+/// What came of a try to take somebody.
+enum Taken {
+    One(Socket, usize),
+    /// Nobody waits, or another was faster.
+    Nobody,
+    /// The machine refuses, or nobody is to be let in now.
+    Refused,
 }
 
 /// What came of a wait.
@@ -77,6 +109,7 @@ impl<'s> Single<'s> {
             server,
             worker,
             rota: &common.rota,
+            poller: RefCell::new(looking_at_all(worker)?),
             intake: RefCell::new(Intake::new(worker, 1)),
             spare: RefCell::new(SpareDescriptor::new()?),
             first: Cell::new(0),
@@ -94,17 +127,28 @@ impl<'s> Single<'s> {
     pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
         self.waits.set(None);
         self.rota.says(self.worker.number, rota::Does::Free);
+        let mut is_woken = false;
         let taken = loop {
             if self.worker.order.is_draining() {
+                if is_woken {
+                    self.leave_to_others();
+                }
                 break self.accept_waiting(books)?;
             }
-            let order = self.worker.wake().as_fd_ref();
-            let listeners = self.server.listeners.iter().map(|listener| listener.as_fd_ref());
-            os::wait_readable([order].into_iter().chain(listeners), None)?;
-            if !self.worker.order.is_draining()
-                && let Some(taken) = self.take(books)
-            {
-                break Some(taken);
+            let is_rung = self.wait()?;
+            is_woken = true;
+            if self.worker.order.is_draining() {
+                continue;
+            }
+            self.server.stops.at(Stop::Woken);
+            let taken = self.take(books);
+            if is_rung || matches!(taken, Taken::Refused) {
+                self.leave_to_others();
+            }
+            match taken {
+                Taken::One(socket, place) => break Some((socket, place)),
+                Taken::Nobody => {}
+                Taken::Refused => self.rest()?,
             }
             books.publish();
         };
@@ -126,29 +170,61 @@ impl<'s> Single<'s> {
             // A try that brings nobody counts, too: a socket that another generation has stopped
             // looks ready for ever.
             self.drained.set(self.drained.get() + 1);
-            if let Some(taken) = self.take(books) {
-                return Ok(Some(taken));
+            match self.take(books) {
+                Taken::One(socket, place) => return Ok(Some((socket, place))),
+                Taken::Nobody => {}
+                Taken::Refused => self.rest()?,
             }
         }
         self.worker.stop_listening();
         Ok(None)
     }
 
+    /// Until somebody may have come, or the order to end; whether the bell has rung.
+    fn wait(&self) -> io::Result<bool> {
+        let mut poller = self.poller.borrow_mut();
+        let is_rung = poller.wait(None)?.iter().any(|event| event.token == BELL);
+        if is_rung {
+            self.server.listeners.common_bell().clear();
+        }
+        Ok(is_rung)
+    }
+
+    /// Whoever waits, and perhaps by way of this process, is for the others.
+    fn leave_to_others(&self) {
+        if self.server.listeners.bell(self.worker.number).is_some() {
+            self.server.listeners.leave_to_others(self.worker.number);
+        }
+    }
+
+    /// Until the machine may be asked again, or the order to end comes.
+    fn rest(&self) -> io::Result<()> {
+        let order = [self.worker.wake().as_fd_ref()].into_iter();
+        let order = order.filter(|_| !self.worker.order.is_draining());
+        os::wait_readable(order, Some(REFUSED_FOR)).map(drop)
+    }
+
     /// One connection, whatever accept-limit says: others are for other processes to take.
-    fn take(&self, books: &mut Books<'_>) -> Option<(Socket, usize)> {
+    fn take(&self, books: &mut Books<'_>) -> Taken {
         books.look_at_clock();
         let worker = self.worker;
         let mut intake = self.intake.borrow_mut();
+        let mut taken = Taken::Nobody;
         self.first.set(self.first.get().wrapping_add(1));
         for (place, listener) in self.worker.listeners_from(self.first.get()) {
-            if worker.order.is_handed_on(place) || intake.quota(worker, place, books.now.at) == 0 {
+            if worker.order.is_handed_on(place) {
+                continue;
+            }
+            if intake.quota(worker, place, books.now.at) == 0 {
+                taken = Taken::Refused;
                 continue;
             }
             match listener.accept(Blocking::Yes) {
                 Ok(socket) => {
+                    self.server.stops.at(Stop::Accepted);
                     intake.took(worker, place, 1, false);
                     books.tally.accepted(Some(&socket));
-                    return Some((socket, place));
+                    return Taken::One(socket, place);
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     intake.took(worker, place, 0, true);
@@ -159,12 +235,12 @@ impl<'s> Single<'s> {
                         let sheds = os::is_out_of_descriptors(&e) && !worker.order.is_draining();
                         let shed = sheds && self.spare.borrow_mut().refuse(listener);
                         books.tally.add(Counter::Shed, u64::from(shed));
-                        let _ = os::wait_readable([], Some(REFUSED_FOR));
+                        taken = Taken::Refused;
                     }
                 }
             }
         }
-        None
+        taken
     }
 
     /// Whether somebody waits to be accepted whom nobody else accepts.
@@ -199,6 +275,10 @@ impl<'s> Single<'s> {
             // Perhaps another was faster, or is free by now.
             [_, false, ref others @ ..] if others.contains(&true) => {
                 let goes = self.looks(goes_at, os::clock::monotonic()).0 && self.is_waited_for()?;
+                if goes {
+                    // Nobody else goes for the same one.
+                    self.rota.says(self.worker.number, rota::Does::Free);
+                }
                 Ok(if goes { Came::Another } else { Came::Nothing })
             }
             _ => Ok(Came::Nothing),
@@ -227,6 +307,24 @@ impl<'s> Single<'s> {
     fn is_there(&self, worker: usize) -> bool {
         self.server.counters.is_ready(worker)
     }
+}
+
+/// What a process that is free waits for.
+fn looking_at_all(worker: &Worker<'_>) -> io::Result<Poller> {
+    let listeners = &worker.server.listeners;
+    let mut poller = Poller::new(Mechanism::Epoll, worker.places().len() + 2)?;
+    poller.add_level(worker.wake(), ORDER)?;
+    for (place, listener) in worker.listeners() {
+        if listeners.is_shared(place) {
+            poller.add_exclusive(&**listener, place as u64)?;
+        } else {
+            poller.add_level(&**listener, place as u64)?;
+        }
+    }
+    if let Some(bell) = listeners.bell(worker.number) {
+        poller.add_exclusive(&**bell, BELL)?;
+    }
+    Ok(poller)
 }
 
 impl Keeper for Single<'_> {
