@@ -34,6 +34,8 @@ pub(crate) fn mp(worker: &Worker<'_>) -> io::Result<()> {
     let mut books = Books::new(worker, Performer::Process);
     worker.ready();
     while let Some((socket, listener)) = process.accept(&mut books)? {
+        // It is told of while it is served, and if its process is killed.
+        books.publish();
         let dialog = books.dialog(listener, || socket.peer_ip());
         let calls = process.calls(socket);
         live(&mut Connection::new(calls, dialog), &process, &mut InPlace, &mut books);

@@ -100,7 +100,10 @@ pub(crate) fn server(
     confine::become_identity(identity.as_ref())?;
     let access_log = access_log(&settings)?;
     let architecture = choose(&settings, voice)?;
-    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let refused = |e: io::Error| {
+        let what = if os::is_out_of_descriptors(&e) { "descriptors" } else { "memory" };
+        Failure::Machine(format!("no {what} to share with workers: {e}"))
+    };
     let workers = architecture.workers_max(&settings);
     let bell = before.bell().map_err(refused)?;
     let listeners = Listening::new(bound, settings.listener_queues, workers as usize, bell);
@@ -149,13 +152,8 @@ pub(crate) fn server(
 }
 
 fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {
-    // Hundreds of caches are to take no more memory than one.
-    let caches = match architecture.holder {
-        Holder::Process => architecture.workers_max(settings),
-        _ => 1,
-    };
     let site_settings = site::Settings {
-        cache_bytes: (u64::from(settings.cache_mb) << 20) / u64::from(caches),
+        cache_bytes: cache_bytes(settings, architecture),
         cache_files: split.files as usize,
         shards: match architecture.threads(settings) {
             1 => 1,
@@ -168,6 +166,15 @@ fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Resu
         ..site::Settings::default()
     };
     Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(settings.refused(&e)))
+}
+
+/// Of one worker: hundreds of caches are to take no more memory than one.
+fn cache_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
+    let caches = match architecture.holder {
+        Holder::Process => architecture.workers_max(settings),
+        _ => 1,
+    };
+    (u64::from(settings.cache_mb) << 20) / u64::from(caches)
 }
 
 fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
@@ -387,7 +394,11 @@ fn announce(
     voice.tell(&format!(
         "limits: {each}{} connections{over} (bound by {}) and {} cached files of {} descriptors, \
          {} MiB of cache{memory}",
-        split.connections, split.bound, split.files, split.descriptors, settings.cache_mb
+        split.connections,
+        split.bound,
+        split.files,
+        split.descriptors,
+        cache_bytes(settings, architecture) >> 20
     ));
     let defaults = Settings::default();
     let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));
