@@ -115,14 +115,14 @@ fn nobody_goes_while_another_worker_has_room() {
     });
 }
 
-/// Its address holds as many as it may. Of `mt` this is not said: there a thread has to be free to
-/// see from where somebody comes.
+/// Its address holds as many as it may. Of `mt` and `mp` this is not said: there a thread or a
+/// process has to be free to see from where somebody comes.
 #[test]
 fn nobody_goes_for_who_is_turned_away() {
     const FLAGS: &[&str] = &["--address-connections-max", "4"];
     let site = Fixture::new();
     on_every_alone(Program::Weir, |combination| {
-        if combination.row["send"] == "thread" {
+        if combination.row["holder"] != "loop" {
             return;
         }
         let server = combination.start(&site.root(), &[&flags("8")[..], FLAGS].concat());
