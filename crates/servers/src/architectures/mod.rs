@@ -111,10 +111,12 @@ pub const ARCHITECTURES: &[Architecture] = &[
         pages: Performer::Process,
         stalls: Stalls::OneOfN,
         requests: Requests::InTurn,
-        // As many as clients keep busy, and some for those who keep a connection.
+        // Apache's prefork has 256. Fewer will do where who is idle goes for who comes, and 64 caches
+        // have 1 MiB each of the default one, 32 of the largest files that are kept there.
         workers: 64,
         holder: Holder::Process,
         polls: false,
+        // No queue of its own: whoever comes would wait behind a connection while others are free.
         knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
         accept_limit: 1,
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
