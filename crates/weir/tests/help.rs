@@ -101,7 +101,7 @@ fn shells_complete_values() {
     let script = home.path().join("weir.bash");
     std::fs::write(&script, weir(&["completions", "bash"]).1).expect("written");
     let rows: [(&[&str], &[&str]); 14] = [
-        (&["serve", "--architecture", ""], &["sped", "amped", "mt", "proactor"]),
+        (&["serve", "--architecture", ""], &["sped", "amped", "mt", "mp", "proactor"]),
         (&["serve", "--architecture", "pro"], &["proactor"]),
         (&["serve", "--poller", ""], &["select", "poll", "epoll"]),
         (&["serve", "--log-format", ""], &["common", "combined", "json"]),

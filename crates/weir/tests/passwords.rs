@@ -1,6 +1,8 @@
 //! Passwords that are guessed: whoever guesses pays with his own time, and nobody else's.
 #![forbid(unsafe_code)]
 
+#[path = "passwords/processes.rs"]
+mod processes;
 mod support;
 
 use std::fs;
@@ -41,7 +43,7 @@ const TWO_A_MINUTE: &[&str] = &["--auth-failures-per-min", "2"];
 /// Also what is not in memory: the disk is nobody's who guesses.
 #[test]
 fn files_are_served_while_passwords_are_verified() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let flags = [UNLIMITED, &few_threads(combination)].concat();
         let stage = Stage::with(ENDLESS, combination, &flags);
         let _guesses = stage.guesses("slow", HERE);
@@ -74,7 +76,7 @@ fn files_are_served_while_passwords_are_verified() {
 
 #[test]
 fn an_address_fails_as_often_as_it_may() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let stage = Stage::start(combination, TWO_A_MINUTE);
         let status = |who: &str, from| stage.login(who, from).0.status;
         // Who is right has failed never, however often.
@@ -153,7 +155,7 @@ fn a_proxys_client_fails_for_itself() {
 /// One address has not all places to itself, however often it may fail.
 #[test]
 fn an_address_has_eight_places() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let stage = Stage::with(ENDLESS, combination, FAILS_OFTEN);
         let _guesses = stage.guesses("slow", ELSEWHERE);
         stage.await_asked(MANY);
@@ -175,7 +177,7 @@ fn an_address_has_eight_places() {
 
 #[test]
 fn who_knows_a_password_gets_in_beside_who_guesses() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let stage = Stage::start(combination, FAILS_OFTEN);
         let guesses = stage.guesses("slow", ELSEWHERE);
         stage.await_asked(MANY);
@@ -196,7 +198,7 @@ fn who_knows_a_password_gets_in_beside_who_guesses() {
 /// What many say at once is verified once for all.
 #[test]
 fn who_says_the_same_waits_for_the_same() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let stage = Stage::start(combination, UNLIMITED);
         for (who, expected) in [("slow:secret", 200), ("slow:wrong", 401)] {
             let mut asked: Vec<_> = (0..MANY).map(|_| stage.asking(who, HERE)).collect();
@@ -295,7 +297,7 @@ fn replies_come_in_the_order_of_requests() {
 #[test]
 fn who_waits_for_a_verdict_is_answered_whatever_ends() {
     for signal in [Signal::TERM, Signal::HUP] {
-        on_every_alone(Program::Weir, |combination| {
+        on_queues(|combination| {
             let mut stage = Stage::start(combination, UNLIMITED);
             let who = ["slow:secret", "slow:1", "slow:2", "ann:secret"];
             let mut asked = who.map(|who| stage.asking(who, HERE));
@@ -318,7 +320,7 @@ fn who_waits_for_a_verdict_is_answered_whatever_ends() {
 
 #[test]
 fn who_goes_before_the_verdict_leaves_his_place() {
-    on_every_alone(Program::Weir, |combination| {
+    on_queues(|combination| {
         let flags = [UNLIMITED, &["--connections-max", "4"]].concat();
         let stage = Stage::start(combination, &flags);
         for round in 0..3 {
@@ -397,6 +399,12 @@ impl<'s> Stage<'s> {
         command.args(combination.arguments(&root, &flags));
         let mut server = Server::start(command, combination.program.key());
         let admin = server.await_admin();
+        if combination.row["holder"] == "process" {
+            // While there are few, whoever is idle goes for the next one who comes.
+            let count = combination.row["workers"].as_f64().expect("a number of workers");
+            let are_all = await_true(PATIENCE, || counted(admin, "started") >= count);
+            assert!(are_all, "{combination}: not all have started");
+        }
         Self { combination, site, server, admin }
     }
 
@@ -440,6 +448,16 @@ impl<'s> Stage<'s> {
     fn count(&self, name: &str) -> u32 {
         counted(self.admin, name) as u32
     }
+}
+
+/// Where others wait for threads that verify, and one remembers for all; elsewhere each process
+/// does so itself.
+fn on_queues(test: impl Fn(&Combination) + Sync) {
+    on_every_alone(Program::Weir, |combination| {
+        if combination.row["holder"] != "process" {
+            test(combination);
+        }
+    });
 }
 
 /// So few that those who wait for verdicts must not have them all.

@@ -92,12 +92,14 @@ fn each_of_several_loops_performs_for_its_own_connections() {
     });
 }
 
-/// The workers, once all of them serve.
+/// The workers, once all of them serve: where each has one connection, who is alone has no other to
+/// go to.
 fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
     let count = combination.row["workers"].as_u64().expect("a number of workers") as usize;
     let begun = |pid: &u32| match combination.row["holder"].as_str() {
+        Some("loop") => named(*pid, "weir-loop") == 1,
         Some("thread") => named(*pid, "weir-pool") == 1,
-        _ => named(*pid, "weir-loop") == 1,
+        _ => named(*pid, "weir-process") == 1,
     };
     let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
     let all = || Some(descendants(server.pid())).filter(are_all);
@@ -165,6 +167,9 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
     judge_tables(combination, workers);
     let has_helpers = combination.has("helper");
     let all = by_process(lines);
+    if combination.row["holder"] == "process" {
+        assert_eq!(all.len(), 2, "{combination}: a process for each connection");
+    }
     for (pid, tids) in all {
         let of = |by: &str| tids.get(by).cloned().unwrap_or_default();
         match combination.row["holder"].as_str() {
@@ -172,6 +177,10 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
                 assert_eq!(of("thread").len(), 2, "{combination}: a thread for each connection");
                 assert!(named(pid, "weir-thread") >= 2, "{combination}");
                 assert_eq!(named(pid, "weir-loop"), 0, "{combination}: a loop among threads");
+            }
+            Some("process") => {
+                assert_eq!(of("process").len(), 1, "{combination}: of {pid}");
+                assert_eq!(threads(pid).len(), 1, "{combination}: threads beside a process");
             }
             _ => {
                 assert_eq!(of("loop").union(&of("ring")).count(), 1, "{combination}: of {pid}");
@@ -200,7 +209,7 @@ fn by_process(lines: &[Value]) -> BTreeMap<u32, BTreeMap<String, HashSet<u64>>> 
 /// loop of a worker, or its threads.
 fn judge_tables(combination: &Combination, workers: &[u32]) {
     let holder = combination.row["holder"].as_str();
-    assert!(matches!(holder, Some("loop" | "thread")), "{combination}: {holder:?}");
+    assert!(matches!(holder, Some("loop" | "thread" | "process")), "{combination}: {holder:?}");
     for pair in workers.windows(2) {
         let pids = [pair[0], pair[1]].map(|pid| Pid::new(pid).expect("a process"));
         match share_descriptors(pids[0], pids[1]) {

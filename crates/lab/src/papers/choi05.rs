@@ -47,7 +47,7 @@ pub(super) const PAPER: Paper = Paper {
     ],
     questions: &[
         ("6.1", "PIPELINED is best with all traces but one, by up to 30 %", Of("pipelined")),
-        ("6.1", "MP is the worst with all of them", Of("mp")),
+        ("6.1", "MP is the worst with all of them", NotYet),
         ("6.1", "MT is as good where files are few and fit in memory", Of("pipelined")),
         ("6.2", "with 4 GB PIPELINED answers 32 % more than MT", Of("pipelined")),
         ("6.3", "with 2,500 clients it answers 26 % more than MT", Of("pipelined")),

@@ -1,6 +1,7 @@
 //! The registry: every architecture, and all that others have to know of it.
 
 mod amped;
+mod mp;
 mod mt;
 mod proactor;
 mod sped;
@@ -98,6 +99,30 @@ pub const ARCHITECTURES: &[Architecture] = &[
         needs: "",
         probe: |_| Ok(()),
         run: Run::Calls(mt::mt),
+    },
+    Architecture {
+        name: "mp",
+        is: "a pool of processes, one connection each, blocking calls, a cache of its own each",
+        known_as: "Apache prefork",
+        paper: "Choi05 2",
+        accept: Performer::Process,
+        transfer: Performer::Process,
+        path: Performer::Process,
+        pages: Performer::Process,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        // Apache's prefork has 256. Fewer will do where who is idle goes for who comes, and 64 caches
+        // have 1 MiB each of the default one, 32 of the largest files that are kept there.
+        workers: 64,
+        holder: Holder::Process,
+        polls: false,
+        // No queue of its own: whoever comes would wait behind a connection while others are free.
+        knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
+        accept_limit: 1,
+        sendfile: &[Sendfile::Blocking, Sendfile::Off],
+        tuning: &[(PROCESSES, &["16", "64", "256"]), BACKLOG],
+        run: Run::Calls(mp::mp),
+        ..LOOP
     },
     Architecture {
         name: "proactor",

@@ -11,6 +11,7 @@ use os::{File, Network};
 
 use crate::session::{Asked, Event, Session, Sessions, View};
 use crate::shared::counters::{Counter, Counters};
+use crate::shared::ledger::Ledger;
 use crate::shared::listening::Listening;
 use crate::shared::quotas::{Key, Quota, Quotas};
 use crate::shared::settings::{Proxy, Settings};
@@ -21,12 +22,20 @@ struct Policy {
     balancers: Vec<Network>,
     /// Who says in each request for whom it is.
     proxies: Vec<Proxy>,
-    quotas: Mutex<Quotas>,
+    accounts: Accounts,
     limits_connections: bool,
     limits_requests: bool,
     /// Of which listening sockets connections have addresses, by their places.
     are_tcp: Vec<bool>,
     counters: Counters,
+}
+
+/// Who keeps what addresses have.
+enum Accounts {
+    /// Each process by itself.
+    Own(Mutex<Quotas>),
+    /// All processes, of which each has one connection in hand.
+    Common(Arc<Ledger>),
 }
 
 /// Whether the settings want such sessions.
@@ -39,12 +48,14 @@ pub(crate) fn is_wanted(settings: &Settings) -> bool {
         || (counts_failures && settings.rules.ask_for_passwords())
 }
 
-/// Puts one before each session, if the settings want that.
+/// Puts one before each session, if the settings want that. `ledger`: where all processes keep what
+/// addresses have.
 pub(crate) fn before(
     sessions: Sessions,
     settings: &Settings,
     listeners: &Listening,
     counters: &Counters,
+    ledger: Option<&Arc<Ledger>>,
 ) -> Sessions {
     if !is_wanted(settings) {
         return sessions;
@@ -52,7 +63,10 @@ pub(crate) fn before(
     let policy = Arc::new(Policy {
         balancers: settings.proxy_protocol.clone(),
         proxies: settings.trusted_proxies.clone(),
-        quotas: Mutex::new(Quotas::new(settings.quota)),
+        accounts: match ledger {
+            Some(ledger) => Accounts::Common(Arc::clone(ledger)),
+            None => Accounts::Own(Mutex::new(Quotas::new(settings.quota))),
+        },
         limits_connections: settings.quota.connections_max > 0,
         limits_requests: settings.quota.requests_per_s > 0,
         are_tcp: listeners.iter().map(|listener| listener.is_tcp()).collect(),
@@ -143,7 +157,7 @@ impl ByAddress {
             // It carries many clients, and would soon have as many as one may.
             Whose::Proxy(_) => None,
         };
-        if key.is_some_and(|key| !policy.quotas().enters(key)) {
+        if key.is_some_and(|key| !policy.enters(key)) {
             return self.turn_away();
         }
         self.state = State::Admitted { whose, key };
@@ -186,23 +200,44 @@ impl Policy {
     /// known, and before a disk is touched.
     fn throttled(&self, source: Option<IpAddr>, found: Found<File>, now: &Now) -> Found<File> {
         let key = source.filter(|_| self.limits_requests).map(Key::of);
-        if key.is_none_or(|key| self.quotas().asks(key, now.at)) {
+        if key.is_none_or(|key| self.asks(key, now)) {
             return found;
         }
         self.counters.count(Counter::Throttled);
         Found::Status(Status::TOO_MANY_REQUESTS)
     }
 
-    // A thread that panicked has not left an account half changed.
-    fn quotas(&self) -> MutexGuard<'_, Quotas> {
-        self.quotas.lock().unwrap_or_else(PoisonError::into_inner)
+    fn enters(&self, key: Key) -> bool {
+        match &self.accounts {
+            Accounts::Own(quotas) => locked(quotas).enters(key),
+            Accounts::Common(ledger) => ledger.enters(self.counters.worker_here(), key),
+        }
     }
+
+    fn leaves(&self, key: Key) {
+        match &self.accounts {
+            Accounts::Own(quotas) => locked(quotas).leaves(key),
+            Accounts::Common(ledger) => ledger.leaves(self.counters.worker_here()),
+        }
+    }
+
+    fn asks(&self, key: Key, now: &Now) -> bool {
+        match &self.accounts {
+            Accounts::Own(quotas) => locked(quotas).asks(key, now.at),
+            Accounts::Common(ledger) => ledger.asks(key, now.at),
+        }
+    }
+}
+
+// A thread that panicked has not left an account half changed.
+fn locked(quotas: &Mutex<Quotas>) -> MutexGuard<'_, Quotas> {
+    quotas.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for ByAddress {
     fn drop(&mut self) {
         if let State::Admitted { key: Some(key), .. } = self.state {
-            self.policy.quotas().leaves(key);
+            self.policy.leaves(key);
         }
     }
 }
@@ -334,7 +369,7 @@ mod tests {
             let settings = Settings { quota, proxy_protocol: balancers, ..Settings::default() };
             let counters = Counters::new(1).unwrap();
             let plain = plain(&Shared::new(Limits::default()));
-            let sessions = before(plain, &settings, &nobody_listens, &counters);
+            let sessions = before(plain, &settings, &nobody_listens, &counters, None);
             for is_known_late in [false, true] {
                 let mut session = sessions(0, &now);
                 let peer = Some(IpAddr::from([127, 0, 0, 1]));

@@ -1,11 +1,15 @@
 //! Who asks for what has a password: let in before anything is loaded, by whoever performs.
 
+use std::net::IpAddr;
+
 use h1::{Loaded, Lookup, Miss, Status, Tag};
 use os::File;
+use site::Verification;
 
 use super::Dialog;
 use super::books::Books;
 use crate::session::Event;
+use crate::shared::booths::Booths;
 use crate::shared::counters::Counter;
 use crate::shared::trace::Step;
 use crate::shared::verifiers::{Refusal, Verdict};
@@ -35,18 +39,22 @@ impl Books<'_> {
         dialog: &mut Dialog,
         lookup: Lookup,
     ) -> Option<Lookup> {
-        let site = &self.server.site;
-        let (Some(of), Some(verifiers)) = (site.verification(&lookup), &self.worker.verifiers)
-        else {
-            unreachable!("credentials are kept where a rule asks for them");
-        };
+        let (site, common) = (&self.server.site, &self.server.common);
+        let of = site.verification(&lookup);
+        let of = of.expect("credentials are kept where a rule asks for them");
         let from = dialog.session.asked(tag).and_then(|asked| asked.source);
-        let asked = if waits {
+        if waits {
             // Not counted only when it is over: it may take long.
             self.publish();
-            verifiers.wait(of, from, self.now.at).map(Some)
-        } else {
-            verifiers.ask(of, from, self.now.at, (token, tag, lookup.clone())).map(|()| None)
+        }
+        let asked = match (common, &self.worker.verifiers) {
+            (Some(common), _) => self.verify_here(&common.booths, &of, from).map(Some),
+            (None, Some(verifiers)) if waits => verifiers.wait(of, from, self.now.at).map(Some),
+            (None, Some(verifiers)) => {
+                let asker = (token, tag, lookup.clone());
+                verifiers.ask(of, from, self.now.at, asker).map(|()| None)
+            }
+            (None, None) => unreachable!("somebody verifies where a rule asks for passwords"),
         };
         match asked {
             Ok(None) => self.handed_over(dialog, tag),
@@ -63,6 +71,17 @@ impl Books<'_> {
             }
         }
         None
+    }
+
+    fn verify_here(
+        &mut self,
+        booths: &Booths,
+        of: &Verification,
+        from: Option<IpAddr>,
+    ) -> Result<bool, Refusal> {
+        let lets_in = booths.verify(self.worker.number, of, from, self.now.at)?;
+        self.tally.add(Counter::Verifications, 1);
+        Ok(lets_in)
     }
 
     fn put_off(&mut self, lookup: &Lookup, refusal: &Refusal) -> Loaded<File> {

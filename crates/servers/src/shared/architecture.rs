@@ -72,14 +72,19 @@ impl<R> Row<R> {
     pub fn loops(&self, settings: &Settings) -> u32 {
         match self.holder {
             Holder::Loop => self.threads(settings),
-            Holder::Thread => 1,
+            Holder::Thread | Holder::Process => 1,
         }
     }
 
-    /// Workers that there may be: as the operator says, or as suits it.
+    /// Workers that there may be, as the operator says, or as suits it: where each holds one
+    /// connection, no more than there may be connections.
     #[must_use]
     pub fn workers_max(&self, settings: &Settings) -> u32 {
-        settings.processes.unwrap_or(self.workers)
+        let suits = || match (self.holder, settings.connections_max) {
+            (Holder::Process, most @ 1..) => self.workers.min(most),
+            _ => self.workers,
+        };
+        settings.processes.unwrap_or_else(suits)
     }
 }
 
@@ -88,7 +93,7 @@ choice! {
     pub enum Stalls {
         /// Everybody whom the loop serves: of several loops it is one.
         All = "all",
-        /// One of as many as there are threads.
+        /// One of as many as there are threads, or processes.
         OneOfN = "one of N",
         /// Nobody but who asked.
         Nobody = "nobody",
@@ -112,5 +117,7 @@ choice! {
         Loop = "loop",
         /// A thread: one.
         Thread = "thread",
+        /// A process: one.
+        Process = "process",
     }
 }

@@ -250,9 +250,14 @@ impl Counters {
         self.rows_of(worker).map(end).sum()
     }
 
+    /// Which worker has started in this process.
+    pub(crate) fn worker_here(&self) -> usize {
+        self.own.worker.load(Relaxed)
+    }
+
     /// Where is counted what no loop counts for itself: the first row of this process's worker.
     fn own_row(&self) -> &[AtomicU64] {
-        self.row(self.row_of(self.own.worker.load(Relaxed), 0))
+        self.row(self.row_of(self.worker_here(), 0))
     }
 
     fn rows_of(&self, worker: usize) -> impl Iterator<Item = &[AtomicU64]> {

@@ -1,15 +1,16 @@
 //! The access log: a line for each reply, written by a thread of its own, so that a slow disk never
 //! holds up a reply. Lines that the thread cannot keep up with, or that the disk does not take, are
-//! dropped and counted.
+//! dropped and counted. A process that serves one connection writes its lines itself: nobody else
+//! waits for it, and a thread more for each of a thousand would cost more than that.
 
 mod writer;
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use h1::log_entry::{Entry, Words};
@@ -36,11 +37,20 @@ const STACK_BYTES: usize = 64 << 10;
 #[derive(Clone)]
 pub(crate) struct AccessLog {
     format: LogFormat,
-    writer: Arc<Writer>,
+    to: To,
     /// The line in the making; the allocation serves the next.
     line: Vec<u8>,
     /// The second as the format writes it: made once a second, not once a line.
     stamp: Option<(u64, String)>,
+}
+
+/// Who writes.
+#[derive(Clone)]
+enum To {
+    /// A thread, for all who have an end of it.
+    Writer(Arc<Writer>),
+    /// Whoever has a line.
+    Here(Arc<Mutex<Written>>),
 }
 
 /// The thread that writes.
@@ -74,12 +84,25 @@ pub(crate) fn start(
     let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);
     let thread = Some(thread.spawn(move || read.write(written))?);
-    Ok(AccessLog::new(format, Arc::new(Writer { lines, thread })))
+    Ok(AccessLog::new(format, To::Writer(Arc::new(Writer { lines, thread }))))
+}
+
+/// The log of a worker that writes its lines itself.
+pub(crate) fn here(
+    to: &Target,
+    format: LogFormat,
+    worker: usize,
+    orders: &Orders,
+    counters: &Counters,
+    errors: &Arc<ErrorLog>,
+) -> AccessLog {
+    let written = Written::new(to, worker, orders, counters, errors);
+    AccessLog::new(format, To::Here(Arc::new(Mutex::new(written))))
 }
 
 impl AccessLog {
-    const fn new(format: LogFormat, writer: Arc<Writer>) -> Self {
-        Self { format, writer, line: Vec::new(), stamp: None }
+    const fn new(format: LogFormat, to: To) -> Self {
+        Self { format, to, line: Vec::new(), stamp: None }
     }
 
     /// Adds a line for a reply.
@@ -91,7 +114,7 @@ impl AccessLog {
         now: &Now,
         tally: &mut Tally,
     ) {
-        let Self { format, writer, line, stamp } = self;
+        let Self { format, to, line, stamp } = self;
         let seconds = now.date.seconds;
         if stamp.as_ref().is_none_or(|(of, _)| *of != seconds) {
             *stamp = Some((seconds, format.stamp(&now.date)));
@@ -100,8 +123,16 @@ impl AccessLog {
         line.clear();
         let took = words.since().map(|since| os::clock::monotonic() - since);
         Entry { peer, stamp, words, took, reply }.write(*format, line);
-        let is_kept = writer.lines.add(line);
-        tally.add(Counter::LogDrops, u64::from(!is_kept));
+        match to {
+            To::Writer(writer) => {
+                let is_kept = writer.lines.add(line);
+                tally.add(Counter::LogDrops, u64::from(!is_kept));
+            }
+            To::Here(written) => {
+                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                written.write(line, now.at);
+            }
+        }
     }
 }
 
@@ -148,7 +179,7 @@ mod tests {
     #[test]
     fn a_line_has_the_date_of_its_second() {
         let writer = Arc::new(Writer { lines: Arc::new(Lines::new()), thread: None });
-        let mut log = AccessLog::new(LogFormat::Common, writer);
+        let mut log = AccessLog::new(LogFormat::Common, To::Writer(Arc::clone(&writer)));
         let reply = Reply { status: h1::Status::OK, bytes: 1024 };
         let mut tally = Tally::default();
         for second in [784_111_777, 784_111_777, 784_111_778] {
@@ -159,7 +190,7 @@ mod tests {
             |second| format!("10.0.0.1 - - [06/Nov/1994:08:49:{second} +0000] \"-\" 200 1024\n");
         let expected = [line(37), line(37), line(38)].concat();
         let mut batch = VecDeque::new();
-        assert!(log.writer.lines.bytes.take(&mut batch, 0, Duration::ZERO));
+        assert!(writer.lines.bytes.take(&mut batch, 0, Duration::ZERO));
         assert_eq!(batch.make_contiguous(), expected.as_bytes());
     }
 

@@ -2,17 +2,20 @@
 
 pub(crate) mod admissions;
 pub(crate) mod architecture;
+pub(crate) mod booths;
 pub(crate) mod choice;
 pub mod counters;
 pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
+pub(crate) mod ledger;
 pub(crate) mod line_file;
 pub(crate) mod listening;
 pub(crate) mod log;
 pub mod orders;
 pub mod performer;
 pub mod quotas;
+pub(crate) mod rota;
 pub(crate) mod server;
 pub mod settings;
 pub(crate) mod stops;

@@ -4,12 +4,14 @@ use crate::shared::choice::choice;
 
 choice! {
     /// Who performs a step. The word stands in traces and tables, and names the thread:
-    /// `weir-loop`, `weir-thread`, `weir-helper`.
+    /// `weir-loop`, `weir-thread`, `weir-process`, `weir-helper`.
     pub enum Performer {
         /// The one thread of the loop.
         Loop = "loop",
         /// The thread that holds the connection.
         Thread = "thread",
+        /// The process that holds the connection.
+        Process = "process",
         /// A helper thread.
         Helper = "helper",
         /// The kernel, through a ring of the loop.

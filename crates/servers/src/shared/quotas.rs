@@ -27,12 +27,18 @@ const MINUTE_NS: u64 = 60 * SECOND_NS;
 pub struct Quotas {
     /// 0 is without a limit.
     at_once_max: u32,
-    /// What one request costs of the time that is lent; nothing: all are free.
-    share_ns: Option<u64>,
-    lent_ns: u64,
+    rate: Rate,
     half_max: usize,
     young: HashMap<Key, Account>,
     old: HashMap<Key, Account>,
+}
+
+/// How often an address may ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Rate {
+    /// What one request costs of the time that is lent; nothing: all are free.
+    pub(crate) share_ns: Option<u64>,
+    pub(crate) lent_ns: u64,
 }
 
 /// An IPv4 address, or the /64 that one client of IPv6 has to itself.
@@ -56,6 +62,32 @@ impl Key {
             IpAddr::V6(address) => Self((address.to_bits() >> 64) as u64, false),
         }
     }
+
+    /// The same as a word that is not 0. What it adds are /64 of ::/8, of which nobody has one
+    /// (RFC 4291 section 2.4).
+    pub(crate) const fn word(self) -> u64 {
+        const OF_IPV4: u64 = 1 << 32;
+        const OF_NONE: u64 = 2 << 32;
+        match self {
+            Self(address, true) => OF_IPV4 | address,
+            Self(0, false) => OF_NONE,
+            Self(network, false) => network,
+        }
+    }
+}
+
+impl Rate {
+    /// So many a second, a second's worth of them at once; 0 is without a limit.
+    #[must_use]
+    pub fn per_second(requests: u32) -> Self {
+        Self { share_ns: SECOND_NS.checked_div(requests.into()), lent_ns: SECOND_NS }
+    }
+
+    /// So many a minute, a minute's worth of them at once; 0 is without a limit.
+    #[must_use]
+    pub fn per_minute(requests: u32) -> Self {
+        Self { share_ns: MINUTE_NS.checked_div(requests.into()), lent_ns: MINUTE_NS }
+    }
 }
 
 impl Quotas {
@@ -67,17 +99,15 @@ impl Quotas {
 
     fn with_idle_max(quota: Quota, idle_max: usize) -> Self {
         let Quota { connections_max, requests_per_s } = quota;
-        let share_ns = SECOND_NS.checked_div(requests_per_s.into());
-        let (lent_ns, half_max) = (SECOND_NS, idle_max / 2);
+        let (rate, half_max) = (Rate::per_second(requests_per_s), idle_max / 2);
         let (young, old) = (HashMap::new(), HashMap::new());
-        Self { at_once_max: connections_max, share_ns, lent_ns, half_max, young, old }
+        Self { at_once_max: connections_max, rate, half_max, young, old }
     }
 
     /// So many at once of what is not for connections and requests, and so many a minute.
     #[must_use]
     pub fn per_minute(at_once_max: u32, per_min: u32) -> Self {
-        let share_ns = MINUTE_NS.checked_div(per_min.into());
-        Self { at_once_max, share_ns, lent_ns: MINUTE_NS, ..Self::new(Quota::default()) }
+        Self { at_once_max, rate: Rate::per_minute(per_min), ..Self::new(Quota::default()) }
     }
 
     /// A connection comes; `false`: it has as many as it may.
@@ -97,8 +127,7 @@ impl Quotas {
 
     /// A request comes; `false`: it has asked as often as it may.
     pub fn asks(&mut self, key: Key, now: Instant) -> bool {
-        let Some(share_ns) = self.share_ns else { return true };
-        let lent_ns = self.lent_ns;
+        let Rate { share_ns: Some(share_ns), lent_ns } = self.rate else { return true };
         let account = self.account(key);
         let even_at_ns = account.even_at_ns.max(now.ns) + share_ns;
         let may = even_at_ns <= now.ns + lent_ns;
@@ -110,7 +139,7 @@ impl Quotas {
 
     /// A request that was let in does not count.
     pub fn gives_back(&mut self, key: Key) {
-        let share_ns = self.share_ns.unwrap_or_default();
+        let share_ns = self.rate.share_ns.unwrap_or_default();
         let account = self.account(key);
         account.even_at_ns = account.even_at_ns.saturating_sub(share_ns);
     }

@@ -12,13 +12,16 @@ use site::{Opening, Site};
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::{Holder, Row};
+use crate::shared::booths::Booths;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
+use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
 use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
+use crate::shared::rota::Rota;
 use crate::shared::settings::{Level, Sendfile, Settings};
 use crate::shared::stops::Stops;
 use crate::shared::verifiers::Verifiers;
@@ -57,6 +60,8 @@ pub struct Server {
     pub orders: Orders,
     /// Open connections that each loop holds at most, or all threads of a worker that has none.
     pub connections_max: usize,
+    /// There where workers have one connection each.
+    pub(crate) common: Option<Common>,
     /// What may be changed while workers serve.
     pub dials: Dials,
     /// Who of those that knock is let in.
@@ -77,6 +82,16 @@ pub struct Server {
     pub(crate) stops: Stops,
     /// What the kernel had counted before.
     pub dropped_before: QueueDrops,
+}
+
+/// What workers keep together that have one connection each.
+pub(crate) struct Common {
+    /// What addresses have of all of them.
+    pub(crate) ledger: Arc<Ledger>,
+    /// Who verifies passwords.
+    pub(crate) booths: Booths,
+    /// What each of them does.
+    pub(crate) rota: Rota,
 }
 
 /// Bytes of a file that pass through memory at once, where they must.
@@ -188,7 +203,7 @@ impl Server {
     fn askers_max(&self) -> usize {
         match self.architecture.holder {
             // A thread each, and the others are to serve.
-            Holder::Thread => (self.connections_max / 2).max(1),
+            Holder::Thread | Holder::Process => (self.connections_max / 2).max(1),
             Holder::Loop => self.connections_max * self.counters.loops() * LOADS_MAX,
         }
     }
@@ -243,15 +258,14 @@ impl<'s> Worker<'s> {
     pub(crate) fn new(server: &'s Server, number: usize, schedule: Schedule) -> io::Result<Self> {
         let order = server.orders.of(number);
         let Server { settings, orders, counters, errors, .. } = server;
-        let log = match &server.access_log {
-            Some(to) => {
-                let format = settings.log_format;
-                Some(log::start(to, format, number, orders, counters, errors)?)
-            }
-            None => None,
-        };
+        let format = settings.log_format;
+        let log = server.access_log.as_ref().map(|to| match server.architecture.holder {
+            Holder::Process => Ok(log::here(to, format, number, orders, counters, errors)),
+            _ => log::start(to, format, number, orders, counters, errors),
+        });
+        let log = log.transpose()?;
         let failures = settings.auth_failures_per_min;
-        let asks = settings.rules.ask_for_passwords();
+        let asks = settings.rules.ask_for_passwords() && server.common.is_none();
         let verifiers =
             asks.then(|| Verifiers::new(failures, server.askers_max(), counters)).transpose()?;
         let (row, loops) = (counters.row_of(number, 0), counters.loops());

@@ -18,7 +18,7 @@ use crate::shared::counters::{Counter, Counters};
 use crate::shared::quotas::{Key, Quotas};
 
 /// Each hash may take tens of MiB, and a processor is to be left for who serves.
-const THREADS_MAX: usize = 2;
+pub(super) const THREADS_MAX: usize = 2;
 /// Verifications that may wait for a thread. The last of them waits for 16 hashes: for 4 s at
 /// bcrypt's cost 12 where the processors are idle, and more would outlast a client's patience.
 const WAITING_MAX: usize = 32;
@@ -32,7 +32,7 @@ const GIVES_WAY_BY: i32 = 10;
 const STACK_BYTES: usize = 256 << 10;
 /// Who has no address is one: a Unix socket tells none, and neither does who has reset its
 /// connection, whose guesses would cost nothing. It is nobody's (RFC 1122 section 3.2.1.3).
-const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+pub(super) const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Those of a worker, as one of its loops has them.
 pub(crate) struct Verifiers {
@@ -132,7 +132,7 @@ impl Verifiers {
         let wakes = loops.map(|_| Wake::new().map(Arc::new)).collect::<io::Result<_>>()?;
         let (more, counters) = (Condvar::new(), counters.clone());
         let office = Arc::new(Office { desk: Arc::new(Desk { cases, more, wakes, counters }) });
-        let retry_after_s = 60_u32.div_ceil(failures_per_min.max(1));
+        let retry_after_s = retry_after_s(failures_per_min);
         Ok(Self { office, of_loop: 0, askers_max, retry_after_s })
     }
 
@@ -243,6 +243,11 @@ impl Verifiers {
         }
         Ok(())
     }
+}
+
+/// After which time an address that has failed too often may fail once more.
+pub(super) fn retry_after_s(failures_per_min: u32) -> u32 {
+    60_u32.div_ceil(failures_per_min.max(1))
 }
 
 impl Desk {

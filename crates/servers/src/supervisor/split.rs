@@ -25,6 +25,9 @@ const DESCRIPTORS_MAX: u64 = 1 << 20;
 const OF_MEMORY: u64 = 2;
 /// Of a thread: the kernel's stack, and of its own what it touches.
 const THREAD_BYTES: u64 = 32 << 10;
+/// Of a process that was forked: its tables of pages, what of its memory it has changed, and the
+/// kernel's account of it.
+const PROCESS_BYTES: u64 = 512 << 10;
 /// Its session, its place, its deadline.
 const STATE_BYTES: u64 = 2 << 10;
 /// The kernel's: a socket, its file and its place in a poller are 4 KiB; its buffers take as little
@@ -70,8 +73,10 @@ impl Split {
             0 => bounds.push((by_memory, "memory")),
             n => bounds.push((u64::from(n / workers), "--connections-max")),
         }
-        if architecture.holder == Holder::Thread {
-            bounds.push((architecture.threads(settings).into(), "--threads"));
+        match architecture.holder {
+            Holder::Thread => bounds.push((architecture.threads(settings).into(), "--threads")),
+            Holder::Process => bounds.push((1, "--processes")),
+            Holder::Loop => {}
         }
         let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
         let (connections, bound) = least.expect("there is one");
@@ -100,13 +105,14 @@ const fn spare(descriptors: u64) -> u64 {
 fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
     let head = settings.limits.head_bytes_max as u64;
     let words = if settings.access_log.is_some() { head } else { 0 };
+    let own = if architecture.holder == Holder::Process { PROCESS_BYTES } else { THREAD_BYTES };
     let (behind, more) = match architecture.transfer {
         Performer::Ring => (LEFTOVER_BYTES_MAX as u64, READ_BYTES_MIN),
         // A blocked send keeps its piece.
-        Performer::Thread if settings.sendfile == Some(Sendfile::Off) => {
-            (BUFFER_BYTES as u64, THREAD_BYTES + PIECE_BYTES)
+        Performer::Thread | Performer::Process if settings.sendfile == Some(Sendfile::Off) => {
+            (BUFFER_BYTES as u64, own + PIECE_BYTES)
         }
-        Performer::Thread => (BUFFER_BYTES as u64, THREAD_BYTES),
+        Performer::Thread | Performer::Process => (BUFFER_BYTES as u64, own),
         _ => (BUFFER_BYTES as u64, 0),
     };
     2 * (head + behind) + words + more + STATE_BYTES + KERNEL_BYTES
@@ -127,6 +133,9 @@ mod tests {
             let split = of(&settings);
             assert_eq!((split.connections, split.bound), (1, "memory"), "{}", architecture.name);
             assert_eq!(split.warning(), None);
+            if architecture.holder == Holder::Process {
+                continue;
+            }
             settings.connections_max = 8 * architecture.workers_max(&settings);
             let split = of(&settings);
             assert_eq!((split.connections, split.bound), (8, "--connections-max"));

@@ -11,21 +11,24 @@ use os::{Address, Listener, Wake, users};
 use site::Site;
 use site::rules::{Effect, Rule};
 
-use crate::architectures::{self, Architecture};
+use crate::architectures::{self, Architecture, Holder};
 use crate::connection::by_address;
 use crate::operator::knobs;
 use crate::session::Sessions;
 use crate::shared::admissions::Admissions;
-use crate::shared::architecture::Holder;
+use crate::shared::booths::Booths;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::failure::Failure;
+use crate::shared::ledger::Ledger;
 use crate::shared::line_file::LineFile;
 use crate::shared::listening::Listening;
 use crate::shared::log;
 use crate::shared::orders::Orders;
-use crate::shared::server::Server;
+use crate::shared::quotas::Rate;
+use crate::shared::rota::Rota;
+use crate::shared::server::{Common, Server};
 use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::shared::stops::Stops;
 use crate::supervisor::confine;
@@ -97,7 +100,10 @@ pub(crate) fn server(
     confine::become_identity(identity.as_ref())?;
     let access_log = access_log(&settings)?;
     let architecture = choose(&settings, voice)?;
-    let refused = |e: io::Error| Failure::Machine(format!("no memory to share with workers: {e}"));
+    let refused = |e: io::Error| {
+        let what = if os::is_out_of_descriptors(&e) { "descriptors" } else { "memory" };
+        Failure::Machine(format!("no {what} to share with workers: {e}"))
+    };
     let workers = architecture.workers_max(&settings);
     let bell = before.bell().map_err(refused)?;
     let listeners = Listening::new(bound, settings.listener_queues, workers as usize, bell);
@@ -113,7 +119,12 @@ pub(crate) fn server(
     let orders = Orders::new(listeners.len(), workers as usize).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
-    let sessions = by_address::before(sessions(&limits), &settings, &listeners, &counters);
+    let is_common = architecture.holder == Holder::Process;
+    let common =
+        is_common.then(|| in_common(&settings, workers as usize)).transpose().map_err(refused)?;
+    let ledger = common.as_ref().map(|common| &common.ledger);
+    let sessions = sessions(&limits);
+    let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
     announce(&settings, &site, architecture, &listeners, &split, voice);
     warn(&settings, is_told_where, voice);
     confine::announce(&settings, voice)?;
@@ -128,6 +139,7 @@ pub(crate) fn server(
         orders,
         errors: Arc::new(errors),
         connections_max: split.of_loop as usize,
+        common,
         dials: Dials::new(&settings, workers).map_err(refused)?,
         stops: Stops::new().map_err(refused)?,
         admissions,
@@ -141,7 +153,7 @@ pub(crate) fn server(
 
 fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {
     let site_settings = site::Settings {
-        cache_bytes: u64::from(settings.cache_mb) << 20,
+        cache_bytes: cache_bytes(settings, architecture),
         cache_files: split.files as usize,
         shards: match architecture.threads(settings) {
             1 => 1,
@@ -154,6 +166,25 @@ fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Resu
         ..site::Settings::default()
     };
     Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(settings.refused(&e)))
+}
+
+/// Of one worker: hundreds of caches are to take no more memory than one.
+fn cache_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
+    let caches = match architecture.holder {
+        Holder::Process => architecture.workers_max(settings),
+        _ => 1,
+    };
+    (u64::from(settings.cache_mb) << 20) / u64::from(caches)
+}
+
+fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
+    let quota = settings.quota;
+    let rate = Rate::per_second(quota.requests_per_s);
+    Ok(Common {
+        ledger: Arc::new(Ledger::new(workers, quota.connections_max, rate)?),
+        booths: Booths::new(workers, settings.auth_failures_per_min)?,
+        rota: Rota::new(workers)?,
+    })
 }
 
 /// What the settings name; where that cannot be had here, a line says so and `sped` serves.
@@ -363,7 +394,11 @@ fn announce(
     voice.tell(&format!(
         "limits: {each}{} connections{over} (bound by {}) and {} cached files of {} descriptors, \
          {} MiB of cache{memory}",
-        split.connections, split.bound, split.files, split.descriptors, settings.cache_mb
+        split.connections,
+        split.bound,
+        split.files,
+        split.descriptors,
+        cache_bytes(settings, architecture) >> 20
     ));
     let defaults = Settings::default();
     let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));

@@ -7,7 +7,7 @@ use h1::{FilePart, Limits, Timeout, Want};
 use measure::{Duration, Instant};
 use os::{File, Socket};
 
-use super::holds::Does;
+pub(crate) use super::holds::Does;
 use crate::connection::books::Books;
 use crate::connection::calls::{Calls, send_part};
 use crate::connection::perform::{Progress, Service, Share, Until};

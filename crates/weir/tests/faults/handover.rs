@@ -27,9 +27,12 @@ fn is_refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
 }
 
-fn workers(server: &Server) -> Vec<u32> {
-    let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
-    await_some(PATIENCE, started).expect("a worker")
+/// All of them: who comes later is none.
+fn workers(combination: &Combination, server: &Server) -> Vec<u32> {
+    let several = combination.row["workers"].as_u64().filter(|_| !combination.is_reduced());
+    let count = several.map_or(1, |count| count as usize);
+    let started = || Some(children(server.pid())).filter(|workers| workers.len() >= count);
+    await_some(PATIENCE, started).expect("workers")
 }
 
 fn new_child(server: &Server, known: &[u32]) -> u32 {
@@ -44,7 +47,7 @@ fn an_address_left_out_of_a_reload_is_left_in_good_order() {
         home.configure(combination, BOTH);
         let mut server = home.serve(Program::Weir.path());
         let left = server.addresses[1];
-        let old = workers(&server)[0];
+        let old = workers(combination, &server)[0];
         assert_eq!(server.fetch_from(left, "/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         // Some wait there while the order to leave comes.
         stop(old);
@@ -75,7 +78,7 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
     home.configure(combination, BOTH);
     let mut server = home.serve(Program::Weir.path());
     let left = server.addresses[1];
-    let old = workers(&server)[0];
+    let old = workers(combination, &server)[0];
     // One that is stopped before would hold the reload up.
     server.await_line("serves as process");
     stop(old);
@@ -94,7 +97,7 @@ fn an_address_left_out_of_an_upgrade_is_refused() {
         home.configure(combination, BOTH);
         let mut server = home.serve(&home.binary());
         let [stays, left] = server.addresses[..] else { panic!("two addresses") };
-        let known = workers(&server);
+        let known = workers(combination, &server);
         home.configure(combination, FIRST);
         // The old program stays for as long as it takes to find the new one.
         let idle = asked(&server);
@@ -132,7 +135,7 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
     server.signal(Signal::HUP);
     server.await_line("retires");
     check(&server, "a reload");
-    let known = workers(&server);
+    let known = workers(combination, &server);
     home.configure(combination, &ALIKE.replace('[', "[\"127.0.0.1:0\", "));
     server.signal(Signal::USR2);
     let new = new_child(&server, &known);
@@ -146,9 +149,10 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
 #[test]
 fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
     let home = Home::new(Fixture::new());
-    home.configure(&combinations(Program::Weir)[0], FIRST);
+    let combination = &combinations(Program::Weir)[0];
+    home.configure(combination, FIRST);
     let mut server = home.serve(&home.binary());
-    let known = workers(&server);
+    let known = workers(combination, &server);
     let fifo = home.fifo("go");
     home.replace(&format!(
         "#!/bin/sh\nread go <{fifo:?}; exec {:?} \"$@\"\n",
@@ -170,7 +174,7 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         let home = Home::new(Fixture::new());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
-        let known = workers(&server);
+        let known = workers(combination, &server);
         // A page of errors is read before anything is served.
         let slow = SlowFiles::mount(&home.site.root().join("slow"));
         let (root, page) = (home.site.root(), "{ status = 404, file = \"/slow/a.bin\" }");
@@ -212,7 +216,7 @@ fn a_program_on_its_way_may_finish_what_it_has() {
 fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
     on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
-        let known = workers(&server);
+        let known = workers(combination, &server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         let mut check = Wire::connect(admin, 0).expect("the admin port");
         // It has been let in when it has been answered.
@@ -240,7 +244,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
 fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
     on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
-        let known = workers(&server);
+        let known = workers(combination, &server);
         // The old program stays for as long as it takes to find the new one.
         let idle = asked(&server);
         let over = AtomicBool::new(false);
@@ -300,7 +304,7 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
         let mut clients = in_flight(&server, 2);
-        let known = workers(&server);
+        let known = workers(combination, &server);
         server.signal(Signal::USR2);
         let new = new_child(&server, &known);
         server.await_line("this one retires");

@@ -22,7 +22,8 @@ fn can_be_stopped() -> bool {
 }
 
 fn start(combination: &Combination, site: &Fixture, queues: &[&str], stop: &str) -> Server {
-    let queues = if combination.takes(queues) { queues } else { &[] };
+    let takes = (0..queues.len()).step_by(2).all(|flag| combination.takes(&queues[flag..]));
+    let queues = if takes { queues } else { &[] };
     let mut command = combination.command(&site.root(), &[SOON, queues].concat());
     command.env("WEIR_STOP", format!("{stop}*{KILLS}"));
     Server::start(command, combination.program.key())

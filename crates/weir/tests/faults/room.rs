@@ -85,20 +85,23 @@ fn hundreds_who_trickle_keep_nobody_out() {
     });
 }
 
-/// Each of two workers may hold half of them; who of them accepts is the kernel's choice.
+/// Each of two workers may hold half of them, or each of 16 one; who of them accepts is the
+/// kernel's choice.
 #[test]
 fn nobody_goes_while_another_worker_has_room() {
-    const PROCESSES: &[&str] = &["--processes", "2"];
     let site = Fixture::new();
     on_every_alone(Program::Weir, |combination| {
-        let flags = [&flags("16")[..], ADMIN, PROCESSES].concat();
-        if !combination.takes(PROCESSES) {
+        let count = if combination.row["holder"] == "process" { "16" } else { "2" };
+        let processes = ["--processes", count];
+        let flags = [&flags("16")[..], ADMIN, &processes].concat();
+        if !combination.takes(&processes) {
             return;
         }
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();
-        let are_two = || counted(admin, "started") >= 2.0;
-        assert!(await_true(PATIENCE, are_two), "{combination}: one worker alone");
+        let most: f64 = count.parse().expect("a number");
+        let are_all = || counted(admin, "started") >= most;
+        assert!(await_true(PATIENCE, are_all), "{combination}: not all serve");
         let mut all: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
         // By then each of them may go.
         std::thread::sleep(WAITED);
@@ -112,14 +115,14 @@ fn nobody_goes_while_another_worker_has_room() {
     });
 }
 
-/// Its address holds as many as it may. Of `mt` this is not said: there a thread has to be free to
-/// see from where somebody comes.
+/// Its address holds as many as it may. Of `mt` and `mp` this is not said: there a thread or a
+/// process has to be free to see from where somebody comes.
 #[test]
 fn nobody_goes_for_who_is_turned_away() {
     const FLAGS: &[&str] = &["--address-connections-max", "4"];
     let site = Fixture::new();
     on_every_alone(Program::Weir, |combination| {
-        if combination.row["send"] == "thread" {
+        if combination.row["holder"] != "loop" {
             return;
         }
         let server = combination.start(&site.root(), &[&flags("8")[..], FLAGS].concat());

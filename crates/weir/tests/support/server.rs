@@ -12,8 +12,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::processes::{children, threads};
 use super::wire::Wire;
-use super::{PATIENCE, await_some};
+use super::{PATIENCE, await_some, await_true};
 
 /// What serves: the binary itself, or an example: its transport re-codes every byte, its
 /// connections have two requests in hand, a request ends it, or each request costs it much.
@@ -134,6 +135,8 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
             several => all.extend(several.iter().map(|poller| chosen(Some(poller)))),
         }
     }
+    if let Ok(o) = std::env::var("ONLY") {
+        all.retain(|c| c.architecture == o);
     assert!(!all.is_empty(), "no architecture at all");
     all
 }
@@ -199,9 +202,10 @@ impl Combination {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether it has several workers by default, and is to have one.
+    /// Whether it has several workers by default, and is to have one. Where each has one connection
+    /// a pool of them is what others do alone.
     pub(crate) fn is_reduced(&self) -> bool {
-        self.is_alone && self.row["workers"] != 1
+        self.is_alone && self.row["workers"] != 1 && self.row["holder"] != "process"
     }
 
     /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.
@@ -217,7 +221,25 @@ impl Combination {
     }
 
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
-        Server::start(self.command(root, flags), self.program.key())
+        let server = Server::start(self.command(root, flags), self.program.key());
+        if self.row["holder"] == "process" {
+            self.await_all(&server, flags);
+        }
+        server
+    }
+
+    /// While few serve that have one connection each, whoever is idle goes for the next who comes.
+    fn await_all(&self, server: &Server, flags: &[&str]) {
+        let said = |knob: &str| {
+            let at = flags.iter().position(|flag| *flag == knob)?;
+            flags.get(at + 1)?.parse::<u64>().ok().filter(|number| *number > 0)
+        };
+        let most = said("--connections-max").unwrap_or(u64::MAX);
+        let by_itself = self.row["workers"].as_u64().expect("a number of workers").min(most);
+        let count = said("--processes").unwrap_or(by_itself) as usize;
+        let serves = |pid: &u32| threads(*pid).iter().any(|(_, name)| name == "weir-process");
+        let are_all = || children(server.pid()).iter().filter(|pid| serves(pid)).count() == count;
+        assert!(await_true(PATIENCE, are_all), "{self}: not {count} processes");
     }
 }
 

@@ -1,11 +1,16 @@
 //! The counters as Prometheus reads them: text format 0.0.4.
 
 use std::fmt::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::View;
 use crate::shared::admissions::Admitted;
-use crate::shared::counters::{COUNTERS, Counter};
+use crate::shared::counters::{COUNTERS, Counter, Counters};
+
+/// Workers that are told of one by one: of a thousand nobody would look at forty lines each, and
+/// every scrape would have them.
+const APART_MAX: usize = 64;
 
 /// All metrics.
 pub(super) fn text(view: &View<'_>) -> String {
@@ -17,9 +22,9 @@ pub(super) fn text(view: &View<'_>) -> String {
         };
         let family = format!("weir_{name}_total");
         text.family(&family, "counter", meaning);
-        for worker in 0..view.server.counters.workers() {
-            let label = [("worker", worker.to_string())];
-            text.sample(&family, &label, scale.of(view.server.counters.of(worker, counter)));
+        for (worker, those) in told(&view.server.counters) {
+            let counted: u64 = those.map(|worker| view.server.counters.of(worker, counter)).sum();
+            text.sample(&family, &[("worker", worker)], scale.of(counted));
         }
     }
     workers(&mut text, view);
@@ -28,24 +33,34 @@ pub(super) fn text(view: &View<'_>) -> String {
     text.0
 }
 
+/// By which name workers are told of, and which of them have that name.
+fn told(counters: &Counters) -> Vec<(String, Range<usize>)> {
+    match counters.workers() {
+        all if all > APART_MAX => vec![(String::from("all"), 0..all)],
+        all => (0..all).map(|worker| (worker.to_string(), worker..worker + 1)).collect(),
+    }
+}
+
 fn workers(text: &mut Text, view: &View<'_>) {
     let counters = &view.server.counters;
-    let all = 0..counters.workers();
-    text.family("weir_connections", "gauge", "Open connections: accepted minus closed");
-    for worker in all.clone() {
+    let open = |worker| {
         let closed = counters.of(worker, Counter::Closed);
-        let open = counters.of(worker, Counter::Accepted).saturating_sub(closed);
-        text.sample("weir_connections", &[("worker", worker.to_string())], open);
-    }
-    text.family("weir_ready", "gauge", "1 while the worker serves");
-    for worker in all.clone() {
-        let ready = u64::from(counters.is_ready(worker));
-        text.sample("weir_ready", &[("worker", worker.to_string())], ready);
-    }
-    text.family("weir_restarts_total", "counter", "Times a worker was ready again");
-    for worker in all {
-        let again = counters.of(worker, Counter::Started).saturating_sub(1);
-        text.sample("weir_restarts_total", &[("worker", worker.to_string())], again);
+        counters.of(worker, Counter::Accepted).saturating_sub(closed)
+    };
+    let ready = |worker| u64::from(counters.is_ready(worker));
+    let again = |worker| counters.of(worker, Counter::Started).saturating_sub(1);
+    type Of<'o> = (&'static str, &'static str, &'static str, &'o dyn Fn(usize) -> u64);
+    let families: [Of<'_>; 3] = [
+        ("weir_connections", "gauge", "Open connections: accepted minus closed", &open),
+        ("weir_ready", "gauge", "1 while the worker serves", &ready),
+        ("weir_restarts_total", "counter", "Times a worker was ready again", &again),
+    ];
+    for (name, kind, help, of) in families {
+        text.family(name, kind, help);
+        for (worker, those) in told(counters) {
+            let sum: u64 = those.map(of).sum();
+            text.sample(name, &[("worker", worker)], sum);
+        }
     }
     let max = view.server.connections_max_of_all();
     text.one("weir_connections_max", "Connections that may be open, of all workers", max as u64);
@@ -165,6 +180,18 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_workers_are_told_of_as_one() {
+        let named = |workers| {
+            let told = told(&Counters::new(workers).unwrap());
+            (told.len(), told.iter().map(|(_, those)| those.len()).sum::<usize>())
+        };
+        for workers in [1, 2, APART_MAX] {
+            assert_eq!(named(workers), (workers, workers));
+        }
+        assert_eq!([APART_MAX + 1, 1024].map(named), [(1, APART_MAX + 1), (1, 1024)]);
+    }
 
     #[test]
     fn labels_are_escaped_and_nanoseconds_exact() {

@@ -67,8 +67,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "address-connections-max",
         value: "0..1000000 connections",
-        reason: "of one address (IPv6: of one /64) in each process; more are closed at once. Those \
-                 of --trusted-proxies are not counted. 0, off: many people may share an address",
+        reason: "of one address (IPv6: of one /64) in each process, in mp in all of them; more are \
+                 closed at once. Those of --trusted-proxies are not counted. 0, off: many people \
+                 may share an address",
         takes: Takes::All,
         set: |s, v| put(&mut s.quota.connections_max, number(v, 0, 1_000_000)),
         show: |s| s.quota.connections_max.to_string(),
@@ -76,8 +77,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "address-requests-per-s",
         value: "0..1000000 requests/s",
-        reason: "of one address (IPv6: of one /64) in each process, a second's worth of them at \
-                 once; more are answered 429. 0, off: as above",
+        reason: "of one address (IPv6: of one /64) in each process, in mp in all of them, a \
+                 second's worth of them at once; more are answered 429. 0, off: as above",
         takes: Takes::All,
         set: |s, v| put(&mut s.quota.requests_per_s, number(v, 0, 1_000_000)),
         show: |s| s.quota.requests_per_s.to_string(),
@@ -85,11 +86,11 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "auth-failures-per-min",
         value: "0..1000000 passwords/min",
-        reason: "that one address (IPv6: one /64) may get wrong in each process, a minute's worth \
-                 of them at once; more are answered 429 before they are verified. Who mistypes \
-                 needs a few, and a day's 28,800 guesses are a short list of words. 0, off: for a \
-                 server behind a proxy that does not say whose its requests are, whose clients all \
-                 have one address",
+        reason: "that one address (IPv6: one /64) may get wrong in each process, in mp in all of \
+                 them, a minute's worth of them at once; more are answered 429 before they are \
+                 verified. Who mistypes needs a few, and a day's 28,800 guesses are a short list \
+                 of words. 0, off: for a server behind a proxy that does not say whose its \
+                 requests are, whose clients all have one address",
         takes: Takes::All,
         set: |s, v| put(&mut s.auth_failures_per_min, number(v, 0, 1_000_000)),
         show: |s| s.auth_failures_per_min.to_string(),

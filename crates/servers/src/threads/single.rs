@@ -1,0 +1,430 @@
+//! A process that has one connection in hand: how it takes one, and how it waits with one that is
+//! idle. It has one thread, so nothing here is locked.
+//!
+//! One that is free waits by epoll, exclusively, so that of all that are free one is woken for each
+//! who comes. While it serves it stays registered, and looks all the same at nothing: the kernel
+//! asks one entry after the other and passes on to the next one where nobody waits in that epoll at
+//! that moment (`ep_poll_callback` then returns 0), so it wakes one that is free if there is one.
+//! What came meanwhile is marked in each of those it asked, and told as soon as they wait again, if
+//! it is still there. So taking a connection needs no call beside epoll_wait and accept, and nobody
+//! is left waiting beside one that is free (the reasoning of [`crate::shared::listening`]):
+//!
+//! - Whoever comes wakes one that is free, or finds none, and then each is told of him who waits
+//!   next. Whoever is woken tries all listening sockets, so as many are taken as are woken for,
+//!   whoever takes whom.
+//! - One that is woken and takes nobody, as the machine refuses it or it is to end, does not wait in
+//!   its epoll by then: it leaves who waits to others, by the bell.
+//! - The bell is rung once for any number: whoever hears it takes one, and rings it for the next.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use h1::{FilePart, Limits, Timeout};
+use measure::{Duration, Instant};
+use os::poller::{Mechanism, Poller};
+use os::{Blocking, File, Socket, SpareDescriptor};
+
+use super::life::{Does, Keeper, Patient, Waiting};
+use crate::connection::books::Books;
+use crate::connection::calls::Calls;
+use crate::connection::gate::{REFUSED_FOR, WAITED_MIN, stays};
+use crate::connection::intake::Intake;
+use crate::session::View;
+use crate::shared::counters::Counter;
+use crate::shared::rota::{self, Rota};
+use crate::shared::server::{Server, Worker};
+use crate::shared::stops::Stop;
+
+/// Tokens of the order to end and of the bell; those of listening sockets are their places.
+const ORDER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// How soon the process that has waited for longest looks again whether none is free. The others
+/// look as much later as there are before them: together they look hardly more often than it does.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOK_MAX: Duration = Duration::from_secs(1);
+/// How often one that is busy looks whether somebody waits for a process.
+const ASK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The process.
+pub(crate) struct Single<'s> {
+    server: &'s Server,
+    worker: &'s Worker<'s>,
+    rota: &'s Rota,
+    /// Waited for while it is free.
+    poller: RefCell<Poller>,
+    intake: RefCell<Intake>,
+    spare: RefCell<SpareDescriptor>,
+    /// Which listening socket is the first: none is always the last.
+    first: Cell<usize>,
+    /// Connections accepted in a drain: no more than could wait when it began.
+    drained: Cell<u32>,
+    /// What its connection waits for, if it does.
+    waits: Cell<Option<Waits>>,
+    /// When it was last looked whether somebody waits for a process, and whether so.
+    wanted: Cell<(Instant, bool)>,
+}
+
+/// A connection between two requests, or with a head that is not whole.
+#[derive(Clone, Copy)]
+struct Waits {
+    is_idle: bool,
+    /// From then on it may go for another; nothing: it may not.
+    goes_at: Option<Instant>,
+}
+
+/// What came of a try to take somebody.
+enum Taken {
+    One(Socket, usize),
+    /// Nobody waits, or another was faster.
+    Nobody,
+    /// The machine refuses, or nobody is to be let in now.
+    Refused,
+}
+
+/// What came of a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// Something to receive, or what says when there is nothing: the socket's own patience.
+    Bytes,
+    /// The order to end, or the end of what the session grants.
+    Nothing,
+    /// Somebody else, for whom this one goes; or an order not to wait for it.
+    Another,
+}
+
+impl<'s> Single<'s> {
+    /// # Errors
+    /// No descriptor is left.
+    pub(crate) fn new(worker: &'s Worker<'s>) -> io::Result<Self> {
+        os::thread::set_name("weir-process");
+        let server = worker.server;
+        let common = server.common.as_ref().expect("made where workers have one connection each");
+        // Who had this number before has died, perhaps with a connection.
+        common.ledger.begins(worker.number);
+        common.booths.begins(worker.number);
+        Ok(Self {
+            server,
+            worker,
+            rota: &common.rota,
+            poller: RefCell::new(looking_at_all(worker)?),
+            intake: RefCell::new(Intake::new(worker, 1)),
+            spare: RefCell::new(SpareDescriptor::new()?),
+            first: Cell::new(0),
+            drained: Cell::new(0),
+            waits: Cell::new(None),
+            wanted: Cell::new((Instant::ORIGIN, false)),
+        })
+    }
+
+    /// Waits for a connection, and takes it, with the place of its listening socket; nothing: the
+    /// process is to end.
+    ///
+    /// # Errors
+    /// The machine refuses to wait.
+    pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
+        self.waits.set(None);
+        self.rota.says(self.worker.number, rota::Does::Free);
+        let mut is_woken = false;
+        let taken = loop {
+            if self.worker.order.is_draining() {
+                if is_woken {
+                    self.leave_to_others();
+                }
+                break self.accept_waiting(books)?;
+            }
+            let is_rung = self.wait()?;
+            is_woken = true;
+            if self.worker.order.is_draining() {
+                continue;
+            }
+            self.server.stops.at(Stop::Woken);
+            let taken = self.take(books);
+            if is_rung || matches!(taken, Taken::Refused) {
+                self.leave_to_others();
+            }
+            match taken {
+                Taken::One(socket, place) => break Some((socket, place)),
+                Taken::Nobody => {}
+                Taken::Refused => self.rest()?,
+            }
+            books.publish();
+        };
+        self.rota.says(self.worker.number, rota::Does::Serves);
+        Ok(taken)
+    }
+
+    /// The calls on a connection that was taken.
+    pub(crate) fn calls(&self, socket: Socket) -> Attentive<'_> {
+        let Server { settings, limits, .. } = self.server;
+        let socket = Arc::new(socket);
+        let calls = Waiting::new(Arc::clone(&socket), settings.sendfile, limits);
+        Attentive { single: self, socket, calls, until: None }
+    }
+
+    /// Whoever waits in a drain is still served, and nobody after.
+    fn accept_waiting(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
+        while self.drained.get() < self.server.waiting_max() && self.is_waited_for()? {
+            // A try that brings nobody counts, too: a socket that another generation has stopped
+            // looks ready for ever.
+            self.drained.set(self.drained.get() + 1);
+            match self.take(books) {
+                Taken::One(socket, place) => return Ok(Some((socket, place))),
+                Taken::Nobody => {}
+                Taken::Refused => self.rest()?,
+            }
+        }
+        self.worker.stop_listening();
+        Ok(None)
+    }
+
+    /// Until somebody may have come, or the order to end; whether the bell has rung.
+    fn wait(&self) -> io::Result<bool> {
+        let mut poller = self.poller.borrow_mut();
+        let is_rung = poller.wait(None)?.iter().any(|event| event.token == BELL);
+        if is_rung {
+            self.server.listeners.common_bell().clear();
+        }
+        Ok(is_rung)
+    }
+
+    /// Whoever waits, and perhaps by way of this process, is for the others.
+    fn leave_to_others(&self) {
+        if self.server.listeners.bell(self.worker.number).is_some() {
+            self.server.listeners.leave_to_others(self.worker.number);
+        }
+    }
+
+    /// Until the machine may be asked again, or the order to end comes.
+    fn rest(&self) -> io::Result<()> {
+        let order = [self.worker.wake().as_fd_ref()].into_iter();
+        let order = order.filter(|_| !self.worker.order.is_draining());
+        os::wait_readable(order, Some(REFUSED_FOR)).map(drop)
+    }
+
+    /// One connection, whatever accept-limit says: others are for other processes to take.
+    fn take(&self, books: &mut Books<'_>) -> Taken {
+        books.look_at_clock();
+        let worker = self.worker;
+        let mut intake = self.intake.borrow_mut();
+        let mut taken = Taken::Nobody;
+        self.first.set(self.first.get().wrapping_add(1));
+        for (place, listener) in self.worker.listeners_from(self.first.get()) {
+            if worker.order.is_handed_on(place) {
+                continue;
+            }
+            if intake.quota(worker, place, books.now.at) == 0 {
+                taken = Taken::Refused;
+                continue;
+            }
+            match listener.accept(Blocking::Yes) {
+                Ok(socket) => {
+                    self.server.stops.at(Stop::Accepted);
+                    intake.took(worker, place, 1, false);
+                    books.tally.accepted(Some(&socket));
+                    return Taken::One(socket, place);
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    intake.took(worker, place, 0, true);
+                }
+                Err(e) => {
+                    if books.refused(&e) == Counter::MachineFaults {
+                        // In a drain those who wait can wait until somebody has gone.
+                        let sheds = os::is_out_of_descriptors(&e) && !worker.order.is_draining();
+                        let shed = sheds && self.spare.borrow_mut().refuse(listener);
+                        books.tally.add(Counter::Shed, u64::from(shed));
+                        taken = Taken::Refused;
+                    }
+                }
+            }
+        }
+        taken
+    }
+
+    /// Whether somebody waits to be accepted whom nobody else accepts.
+    fn is_waited_for(&self) -> io::Result<bool> {
+        let listeners = self.worker.kept_listeners().map(|listener| listener.as_fd_ref());
+        let ready = os::wait_readable(listeners, Some(Duration::ZERO))?;
+        Ok(ready.contains(&true))
+    }
+
+    /// Waits with a connection that waits: for its bytes, for the order to end, and where no
+    /// process is free and this one has waited for longest, for somebody else. Not after `until`.
+    fn attend(&self, socket: &Socket, until: Option<Instant>) -> io::Result<Came> {
+        let Some(Waits { is_idle, goes_at }) = self.waits.get() else { return Ok(Came::Bytes) };
+        let order = self.worker.order;
+        if order.is_draining() {
+            // Whose head is on its way has its patience. Who is idle is closed: at once where
+            // nobody serves any more, unless a request was faster.
+            let is_hurried = is_idle && !order.is_retiring();
+            let now = Some(Duration::ZERO);
+            let has_come = !is_hurried || os::wait_readable([socket.as_fd()], now)?[0];
+            return Ok(if has_come { Came::Bytes } else { Came::Another });
+        }
+        let now = os::clock::monotonic();
+        let left = until.map_or(LOOK_MAX, |until| until - now);
+        let (watches, look) = self.looks(goes_at, now);
+        let listeners = self.server.listeners.iter().filter(|_| watches);
+        let own = [socket.as_fd(), self.worker.wake().as_fd_ref()];
+        let all = own.into_iter().chain(listeners.map(|listener| listener.as_fd_ref()));
+        let ready = os::wait_readable(all, Some(left.min(look)))?;
+        match ready[..] {
+            [true, ..] => Ok(Came::Bytes),
+            // Perhaps another was faster, or is free by now.
+            [_, false, ref others @ ..] if others.contains(&true) => {
+                let goes = self.looks(goes_at, os::clock::monotonic()).0 && self.is_waited_for()?;
+                if goes {
+                    // Nobody else goes for the same one.
+                    self.rota.says(self.worker.number, rota::Does::Free);
+                }
+                Ok(if goes { Came::Another } else { Came::Nothing })
+            }
+            _ => Ok(Came::Nothing),
+        }
+    }
+
+    /// Whether it is this process that goes for a newcomer, and how soon to look again.
+    fn looks(&self, goes_at: Option<Instant>, now: Instant) -> (bool, Duration) {
+        let Some(goes_at) = goes_at else { return (false, LOOK_MAX) };
+        if now < goes_at {
+            return (false, (goes_at - now).min(LOOK_MAX));
+        }
+        let before = self.rota.before(self.worker.number, goes_at, |n| self.is_there(n));
+        let goes = before == 0 && !self.has_free();
+        if goes {
+            self.intake.borrow_mut().watch(self.worker, now);
+        }
+        let turns = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
+        (goes, LOOK_AGAIN.saturating_mul(turns).min(LOOK_MAX))
+    }
+
+    fn has_free(&self) -> bool {
+        self.rota.has_free(|n| self.is_there(n))
+    }
+
+    fn is_there(&self, worker: usize) -> bool {
+        self.server.counters.is_ready(worker)
+    }
+}
+
+/// What a process that is free waits for.
+fn looking_at_all(worker: &Worker<'_>) -> io::Result<Poller> {
+    let listeners = &worker.server.listeners;
+    let mut poller = Poller::new(Mechanism::Epoll, worker.places().len() + 2)?;
+    poller.add_level(worker.wake(), ORDER)?;
+    for (place, listener) in worker.listeners() {
+        if listeners.is_shared(place) {
+            poller.add_exclusive(&**listener, place as u64)?;
+        } else {
+            poller.add_level(&**listener, place as u64)?;
+        }
+    }
+    if let Some(bell) = listeners.bell(worker.number) {
+        poller.add_exclusive(&**bell, BELL)?;
+    }
+    Ok(poller)
+}
+
+impl Keeper for Single<'_> {
+    fn says(&self, is_idle: bool, does: Does) -> bool {
+        let waits = match does {
+            Does::Waits(since) => {
+                let makes_room = self.server.settings.make_room;
+                let idle = is_idle.then(|| stays(self.server));
+                let least = idle.or(makes_room.then_some(WAITED_MIN));
+                Some(Waits { is_idle, goes_at: least.map(|least| since + least) })
+            }
+            Does::Serves | Does::Ends => None,
+        };
+        self.waits.set(waits);
+        let goes_at = waits.and_then(|waits| waits.goes_at);
+        let says = goes_at.map_or(rota::Does::Serves, |goes_at| rota::Does::Waits { goes_at });
+        self.rota.says(self.worker.number, says);
+        // It goes by itself, from where it waits.
+        false
+    }
+
+    fn is_draining(&self) -> bool {
+        self.worker.order.is_draining()
+    }
+
+    fn is_wanted(&self) -> bool {
+        let (looked, known) = self.wanted.get();
+        let now = os::clock::monotonic();
+        if now - looked < ASK_AGAIN {
+            return known;
+        }
+        let is_wanted = !self.has_free() && self.is_waited_for().unwrap_or(false);
+        self.wanted.set((now, is_wanted));
+        is_wanted
+    }
+}
+
+/// Calls of a socket that blocks, but with a connection that waits they hear an order, and somebody
+/// else, at once.
+pub(crate) struct Attentive<'p> {
+    single: &'p Single<'p>,
+    socket: Arc<Socket>,
+    calls: Waiting,
+    /// What the session grants.
+    until: Option<Instant>,
+}
+
+impl Calls for Attentive<'_> {
+    const WAIT: bool = true;
+
+    fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.single.attend(&self.socket, self.until)? {
+            Came::Bytes => {}
+            Came::Nothing => return Err(io::ErrorKind::WouldBlock.into()),
+            Came::Another => {
+                if !self.single.is_draining() {
+                    self.single.server.counters.count(Counter::Evicted);
+                }
+                // As if the peer had closed; a request that was faster is answered before.
+                let _ = self.socket.shutdown_read();
+            }
+        }
+        self.calls.recv(into)
+    }
+
+    fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
+        self.calls.send(bytes, more)
+    }
+
+    fn send_part(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
+        self.calls.send_part(part, most)
+    }
+
+    fn shut(&mut self) -> io::Result<()> {
+        self.calls.shut()
+    }
+
+    fn reset_on_close(&mut self) {
+        self.calls.reset_on_close();
+    }
+
+    fn hears(&mut self, sends: bool) -> io::Result<bool> {
+        self.calls.hears(sends)
+    }
+
+    fn may_hear(&self) -> bool {
+        self.calls.may_hear()
+    }
+
+    fn lies_unread(&mut self) -> bool {
+        self.calls.lies_unread()
+    }
+}
+
+impl Patient for Attentive<'_> {
+    fn set_patience(&mut self, view: &View, now: Instant, limits: &Limits) {
+        self.until = view.deadline.map(|due| due.at);
+        // Who is idle is waited for by another call, which is told how long.
+        if view.deadline.is_some_and(|due| due.timeout != Timeout::Idle) {
+            self.calls.set_patience(view, now, limits);
+        }
+    }
+}
