@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{self, Finishes, Ring, RingSettings};
+use os::ring::{self, Finishes, Ring, RingSettings, Sockets};
 
 use super::{Place, each, files, timed};
 
@@ -16,6 +16,7 @@ const SETTINGS: RingSettings = RingSettings {
     buffers: 2,
     buffer_bytes: 4096,
     handles: 1,
+    sockets: Sockets::Direct,
     finishes: Finishes::WhenWaited,
 };
 

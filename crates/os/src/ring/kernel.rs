@@ -7,13 +7,14 @@ use std::time::Duration;
 use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
-use super::Finishes;
+use super::{Finishes, RingSettings, Sockets};
 
 /// The two queues shared with the kernel, and the way to enter it.
 pub(super) struct Kernel {
     ring: IoUring,
     door: Door,
     wait_flags: u32,
+    sockets: Sockets,
     /// Calls of io_uring_enter(2).
     entered: u64,
 }
@@ -31,7 +32,7 @@ enum Door {
 pub(super) const BATCH: usize = 256;
 
 /// What a ring is asked to do, and by what name an operator knows that.
-const OPERATIONS: [(u8, &str); 9] = [
+const OPERATIONS: [(u8, &str); 8] = [
     (opcode::Accept::CODE, "the operation ACCEPT"),
     (opcode::AsyncCancel::CODE, "the operation ASYNC_CANCEL"),
     (opcode::Close::CODE, "the operation CLOSE"),
@@ -40,40 +41,46 @@ const OPERATIONS: [(u8, &str); 9] = [
     (opcode::Recv::CODE, "the operation RECV"),
     (opcode::Send::CODE, "the operation SEND"),
     (opcode::Shutdown::CODE, "the operation SHUTDOWN"),
-    // Linux 6.8: newer than multishot accept and receive, which no probe can see.
-    (opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL"),
 ];
+/// The same of one with direct descriptors only. Linux 6.8: newer than multishot accept and
+/// receive, which no probe can see.
+const OF_DIRECT: [(u8, &str); 1] =
+    [(opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL")];
 
 impl Kernel {
     /// Sets up a ring for the calling thread alone. It takes no operation before
     /// [`Self::enable`].
-    pub(super) fn open(
-        (entries, completions): (u32, u32),
-        handles: u32,
-        finishes: Finishes,
-    ) -> io::Result<Self> {
+    pub(super) fn open(settings: &RingSettings) -> io::Result<Self> {
+        let RingSettings { entries, completions, handles, sockets, finishes, .. } = *settings;
         let ring = set_up(entries, completions.max(entries), finishes)?;
-        ring.submitter().register_files_sparse(handles)?;
+        if sockets == Sockets::Direct {
+            ring.submitter().register_files_sparse(handles)?;
+        }
         let door = register(&ring).map_or(Door::Descriptor(ring.as_raw_fd()), Door::Registered);
         let mut wait_flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
         if ring.params().is_feature_no_iowait() {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
-        Ok(Self { ring, door, wait_flags: wait_flags.bits(), entered: 0 })
+        Ok(Self { ring, door, wait_flags: wait_flags.bits(), sockets, entered: 0 })
     }
 
     /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
     /// ring is told to do, so a ring that could make a socket or open a path would be a way around
     /// it.
     pub(super) fn enable(&self) -> io::Result<()> {
+        let (of_sockets, direct) = match self.sockets {
+            Sockets::Direct => (&OF_DIRECT[..], squeue::Flags::FIXED_FILE),
+            Sockets::Ordinary => (&[][..], squeue::Flags::empty()),
+        };
         let flags = [
             squeue::Flags::BUFFER_SELECT,
-            squeue::Flags::FIXED_FILE,
+            direct,
             squeue::Flags::IO_LINK,
             squeue::Flags::SKIP_SUCCESS,
         ];
         let flags = flags.iter().fold(0, |all, flag| all | flag.bits());
-        let operations = OPERATIONS.map(|(code, _)| Restriction::sqe_op(code)).into_iter();
+        let operations = OPERATIONS.iter().chain(of_sockets);
+        let operations = operations.map(|(code, _)| Restriction::sqe_op(*code));
         let unregister = Restriction::register_op(UNREGISTER_RING_FDS as u8);
         let others = [Restriction::sqe_flags_allowed(flags), unregister];
         let mut allowed: Vec<_> = operations.chain(others).collect();
@@ -180,7 +187,8 @@ impl Kernel {
         ];
         let mut probe = Probe::new();
         self.ring.submitter().register_probe(&mut probe)?;
-        let operations = OPERATIONS.map(|(code, name)| (probe.is_supported(code), name));
+        let operations = OPERATIONS.iter().chain(&OF_DIRECT);
+        let operations = operations.map(|(code, name)| (probe.is_supported(*code), *name));
         let mut all = features.into_iter().chain(operations);
         Ok(all.find(|(there, _)| !there).map(|(_, name)| name))
     }
@@ -275,10 +283,17 @@ mod tests {
 
     #[test]
     fn what_a_server_never_asks_of_its_ring_is_refused() {
+        for sockets in [Sockets::Direct, Sockets::Ordinary] {
+            all_are_refused(sockets);
+        }
+    }
+
+    fn all_are_refused(sockets: Sockets) {
         let path = c"/";
         let no_address = std::ptr::null();
         let fd = io_uring::types::Fd(0);
-        let rows = [
+        let poll = || opcode::PollAdd::new(fd, 0).build();
+        let mut rows = vec![
             ("SOCKET", opcode::Socket::new(libc::AF_UNIX, libc::SOCK_STREAM, 0).build()),
             ("CONNECT", opcode::Connect::new(fd, no_address, 0).build()),
             ("BIND", opcode::Bind::new(fd, no_address, 0).build()),
@@ -286,9 +301,15 @@ mod tests {
             ("UNLINKAT", opcode::UnlinkAt::new(fd, path.as_ptr()).build()),
             ("WRITE", opcode::Write::new(fd, std::ptr::null(), 0).build()),
             ("NOP", opcode::Nop::new().build()),
-            ("drained", opcode::PollAdd::new(fd, 0).build().flags(squeue::Flags::IO_DRAIN)),
+            ("drained", poll().flags(squeue::Flags::IO_DRAIN)),
         ];
-        let mut kernel = Kernel::open((8, 16), 8, Finishes::WhenWaited).unwrap();
+        if sockets == Sockets::Ordinary {
+            let slot = io_uring::types::Fixed(0);
+            rows.push(("FIXED_FD_INSTALL", opcode::FixedFdInstall::new(slot, 0).build()));
+            rows.push(("a slot", poll().flags(squeue::Flags::FIXED_FILE)));
+        }
+        let settings = RingSettings { sockets, ..super::super::probe::SETTINGS };
+        let mut kernel = Kernel::open(&settings).unwrap();
         kernel.enable().unwrap();
         for (name, entry) in rows {
             // SAFETY: the path outlives the ring, and the other entries name no memory.
@@ -297,7 +318,7 @@ mod tests {
             let mut told = Vec::new();
             kernel.reap(&mut told);
             let told: Vec<_> = told.iter().map(cqueue::Entry::result).collect();
-            assert_eq!(told, [-libc::EACCES], "{name}");
+            assert_eq!(told, [-libc::EACCES], "{name}, {sockets:?}");
         }
         let again = kernel.ring.submitter().register_restrictions(&mut []);
         assert!(again.is_err(), "the restrictions can be changed");

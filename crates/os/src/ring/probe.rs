@@ -2,9 +2,20 @@
 
 use std::io;
 
-use super::Finishes;
 use super::buffers::Buffers;
 use super::kernel::Kernel;
+use super::{Finishes, RingSettings, Sockets};
+
+/// The smallest that shows all.
+pub(super) const SETTINGS: RingSettings = RingSettings {
+    entries: 8,
+    completions: 16,
+    buffers: 8,
+    buffer_bytes: 64,
+    handles: 8,
+    sockets: Sockets::Direct,
+    finishes: Finishes::WhenWaited,
+};
 
 /// Whether a ring can be made here and has all that [`super::Ring`] needs. Takes a fraction of a
 /// millisecond.
@@ -12,12 +23,12 @@ use super::kernel::Kernel;
 /// # Errors
 /// Says in words what is in the way: the kernel, its configuration, a sandbox or a limit.
 pub fn probe() -> io::Result<()> {
-    let kernel = Kernel::open((8, 16), 8, Finishes::WhenWaited).map_err(explain)?;
+    let kernel = Kernel::open(&SETTINGS).map_err(explain)?;
     if let Some(missing) = kernel.missing().map_err(explain)? {
         let text = format!("io_uring of this kernel lacks {missing}; Linux 6.8 has all");
         return Err(io::Error::new(io::ErrorKind::Unsupported, text));
     }
-    Buffers::new(&kernel, 8, 64).map_err(explain)?;
+    Buffers::new(&kernel, SETTINGS.buffers, SETTINGS.buffer_bytes).map_err(explain)?;
     kernel.enable().map_err(explain)
 }
 

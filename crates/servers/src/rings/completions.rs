@@ -13,7 +13,7 @@ use std::{io, mem};
 use h1::{Deadline, Timeout, Want};
 use measure::{Duration, Instant};
 use os::Socket;
-use os::ring::{Done, Finishes, How, Ring, RingSettings};
+use os::ring::{Done, Finishes, How, Ring, RingSettings, Sockets};
 
 use super::connection::{Ending, Receive, RingConnection};
 use crate::connection::books::Books;
@@ -125,6 +125,7 @@ fn ring_of(connections: usize, finishes: Finishes, buffers: u16) -> io::Result<R
         buffer_bytes: BUFFER_BYTES,
         // The kernel takes no more of them than a process may have descriptors.
         handles: handles(connections as u64) as u32,
+        sockets: Sockets::Direct,
         finishes,
     })
 }
@@ -244,6 +245,7 @@ impl<'s> Completions<'s> {
             Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
             Done::Ready(_) if token == BELL => self.hear_bell(),
             Done::Ready(_) => self.ordered = true,
+            Done::Writable(_) => unreachable!("nobody waits for that"),
             Done::Received(received) => {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };
                 connection.received(received, more, &mut self.books);

@@ -1,9 +1,10 @@
 //! How a completion loop takes connections.
 
+use std::net::IpAddr;
 use std::{io, mem};
 
 use measure::{Duration, Instant};
-use os::ring::Handle;
+use os::ring::{Handle, Takes};
 
 use super::{BELL, Completions, LISTENER_0, SLOTS_BEYOND};
 use crate::rings::connection::RingConnection;
@@ -84,8 +85,9 @@ impl Completions<'_> {
             if end || has_enough || worker.order.is_handed_on(n) {
                 continue;
             }
+            let takes = if many { Takes::Many } else { Takes::One };
             for _ in in_flight..wanted {
-                self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
+                self.ring.accept(listener, LISTENER_0 + n as u64, takes)?;
             }
             let unlimited = is_unlimited && (many || self.are_single);
             self.accepts[n] = Accepts { in_flight: wanted, many, unlimited, ..self.accepts[n] };
@@ -112,12 +114,12 @@ impl Completions<'_> {
     /// Takes what an accept has brought; `more`: it goes on.
     pub(super) fn accepted(
         &mut self,
-        accepted: io::Result<Handle>,
+        accepted: io::Result<(Handle, Option<IpAddr>)>,
         listener: usize,
         more: bool,
     ) -> io::Result<()> {
         let handle = match accepted {
-            Ok(handle) => handle,
+            Ok((handle, _)) => handle,
             Err(e) if os::is_cancelled(&e) => {
                 // Perhaps it was the one that was woken for somebody.
                 if !self.gate.is_open() && self.accepts[listener].in_flight == 0 {
@@ -227,7 +229,7 @@ impl Completions<'_> {
                 break;
             }
             for (n, listener) in handed_on() {
-                self.ring.accept(listener, LISTENER_0 + n as u64, false)?;
+                self.ring.accept(listener, LISTENER_0 + n as u64, Takes::One)?;
                 self.accepts[n].in_flight = 1;
             }
             self.ring.submit_and_wait(0, None)?;
