@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use connection::PATIENCE;
 use os::Wake;
-use os::ring::{Done, Finishes, How, RingSettings, Takes};
+use os::ring::{Done, How, RingSettings, SetUp, Takes};
 use stage::{LISTENER, SETTINGS, Said, Stage, file, on_each};
 
 #[test]
@@ -245,7 +245,7 @@ fn a_lent_buffer_may_be_in_hand_when_the_ring_is_dropped() {
 
 #[test]
 fn what_is_performed_at_once_is_there_without_a_wait() {
-    let mut stage = Stage::with(&RingSettings { finishes: Finishes::WhenInKernel, ..SETTINGS });
+    let mut stage = Stage::with(&RingSettings { set_up: SetUp::Cooperative, ..SETTINGS });
     stage.ring.submit().unwrap();
     stage.nothing_is_there();
     let (handle, _client) = stage.pair();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
-use os::ring::{Finishes, Ring, RingSettings, Sockets};
+use os::ring::{Ring, RingSettings, SetUp, Sockets};
 use os::seccomp::{self, Kind};
 use os::{Directory, Signal, Signals, Wake};
 
@@ -215,7 +215,7 @@ fn rings_are_for_those_who_have_one() {
             buffer_bytes: 64,
             handles: 8,
             sockets: Sockets::Direct,
-            finishes: Finishes::WhenWaited,
+            set_up: SetUp::Deferred,
         })
     };
     if let Err(e) = make() {

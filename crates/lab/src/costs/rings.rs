@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{self, Finishes, Ring, RingSettings, Sockets};
+use os::ring::{self, Ring, RingSettings, SetUp, Sockets};
 
 use super::{Place, each, files, timed};
 
@@ -17,7 +17,7 @@ const SETTINGS: RingSettings = RingSettings {
     buffer_bytes: 4096,
     handles: 1,
     sockets: Sockets::Direct,
-    finishes: Finishes::WhenWaited,
+    set_up: SetUp::Deferred,
 };
 
 pub(super) fn call(_: &Place) -> io::Result<f64> {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{Done, Finishes, Handle, Ring, RingSettings, Sockets, Takes};
+use os::ring::{Done, Handle, Ring, RingSettings, SetUp, Sockets, Takes};
 use os::{Listener, is_out_of_buffers};
 
 use super::Served;
@@ -19,7 +19,7 @@ const SETTINGS: RingSettings = RingSettings {
     buffer_bytes: 1024,
     handles: HANDLES_MAX,
     sockets: Sockets::Direct,
-    finishes: Finishes::WhenWaited,
+    set_up: SetUp::Deferred,
 };
 /// Connections at once; capped by the limit on descriptors.
 const HANDLES_MAX: u32 = 32_768;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
-use super::{Finishes, RingSettings, Sockets};
+use super::{RingSettings, SetUp, Sockets};
 
 /// The two queues shared with the kernel, and the way to enter it.
 pub(super) struct Kernel {
@@ -15,6 +15,8 @@ pub(super) struct Kernel {
     door: Door,
     wait_flags: u32,
     sockets: Sockets,
+    /// A thread of the kernel takes what is queued.
+    is_polled: bool,
     /// Calls of io_uring_enter(2).
     entered: u64,
 }
@@ -30,6 +32,14 @@ enum Door {
 /// How far one system call looks for completions; also how many are copied out of the shared
 /// queue at once, so that its head is stored once for all of them. 4 KiB of entries.
 pub(super) const BATCH: usize = 256;
+
+/// For so long the kernel's thread looks for entries without finding any before it sleeps. It keeps
+/// a processor busy meanwhile, and to wake it costs a call and its client the time until it runs:
+/// longer than from one round to the next under load, and no more than a few ticks of a clock.
+const POLL_IDLE_MS: u32 = 10;
+
+/// How often that thread is given the processor before it is taken for stuck.
+const TAKEN_ROUNDS: u32 = 10_000;
 
 /// What a ring is asked to do, and by what name an operator knows that.
 const OPERATIONS: [(u8, &str); 8] = [
@@ -51,8 +61,9 @@ impl Kernel {
     /// Sets up a ring for the calling thread alone. It takes no operation before
     /// [`Self::enable`].
     pub(super) fn open(settings: &RingSettings) -> io::Result<Self> {
-        let RingSettings { entries, completions, handles, sockets, finishes, .. } = *settings;
-        let ring = set_up(entries, completions.max(entries), finishes)?;
+        let RingSettings { entries, completions, handles, sockets, set_up, .. } = *settings;
+        let ring = set_up_ring(entries, completions.max(entries), set_up)?;
+        let is_polled = set_up == SetUp::Polled;
         if sockets == Sockets::Direct {
             ring.submitter().register_files_sparse(handles)?;
         }
@@ -61,7 +72,7 @@ impl Kernel {
         if ring.params().is_feature_no_iowait() {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
-        Ok(Self { ring, door, wait_flags: wait_flags.bits(), sockets, entered: 0 })
+        Ok(Self { ring, door, wait_flags: wait_flags.bits(), sockets, is_polled, entered: 0 })
     }
 
     /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
@@ -107,7 +118,23 @@ impl Kernel {
 
     /// Submits what is queued, as far as the kernel takes it.
     pub(super) fn submit(&mut self) -> io::Result<()> {
+        if self.is_polled && !self.ring.submission().need_wakeup() {
+            return Ok(());
+        }
         self.enter(0, 0, None)
+    }
+
+    /// What is queued has been taken by the kernel's thread, which has performed what needs no
+    /// waiting.
+    fn await_taken(&mut self) -> io::Result<()> {
+        for _ in 0..TAKEN_ROUNDS {
+            self.submit()?;
+            if self.is_empty() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
     }
 
     /// Queues one entry, for which there is room.
@@ -122,6 +149,14 @@ impl Kernel {
 
     /// Submits what is queued and waits for `min` completions or the end of `timeout`.
     pub(super) fn wait(&mut self, min: u32, timeout: Option<Duration>) -> io::Result<()> {
+        if self.is_polled {
+            if min == 0 {
+                return self.await_taken();
+            }
+            if timeout == Some(Duration::ZERO) || !self.ring.completion().is_empty() {
+                return self.submit();
+            }
+        }
         let time = timeout.map(|timeout| Time {
             seconds: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             nanoseconds: timeout.subsec_nanos().into(),
@@ -137,7 +172,11 @@ impl Kernel {
 
     fn enter(&mut self, min: u32, flags: u32, wait: Option<&WaitArgument>) -> io::Result<()> {
         self.entered += 1;
-        let queued = self.ring.submission().len();
+        let queue = self.ring.submission();
+        let queued = queue.len();
+        let wakes = self.is_polled && queue.need_wakeup();
+        drop(queue);
+        let flags = if wakes { flags | EnterFlags::SQ_WAKEUP.bits() } else { flags };
         let (door, flags) = match self.door {
             Door::Registered(index) => (index, flags | EnterFlags::REGISTERED_RING.bits()),
             Door::Descriptor(fd) => (fd.cast_unsigned(), flags),
@@ -208,14 +247,17 @@ impl Drop for Kernel {
 /// Tries the newest flags first. DEFER_TASKRUN (Linux 6.1) runs completions only when they are
 /// waited for; COOP_TASKRUN (5.19) is what older kernels have, and who asks for it; NO_SQARRAY
 /// (6.6) saves an indirection.
-fn set_up(entries: u32, completions: u32, finishes: Finishes) -> io::Result<IoUring> {
+fn set_up_ring(entries: u32, completions: u32, set_up: SetUp) -> io::Result<IoUring> {
     let build = |shape: fn(&mut Builder) -> &mut Builder| {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_submit_all().setup_cqsize(completions).setup_r_disabled();
         shape(&mut builder).build(entries)
     };
     let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
-    if finishes == Finishes::WhenInKernel {
+    if set_up == SetUp::Polled {
+        return build(|b| b.setup_sqpoll(POLL_IDLE_MS));
+    }
+    if set_up == SetUp::Cooperative {
         return build(|b| b.setup_single_issuer().setup_coop_taskrun().setup_no_sqarray()).or_else(
             |error| match refused(&error) {
                 true => build(Builder::setup_coop_taskrun),

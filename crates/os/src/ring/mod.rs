@@ -28,7 +28,7 @@ use buffers::Buffers;
 use in_flight::{Entry, Holds, InFlight, What};
 use kernel::{BATCH, Kernel};
 use peer::Peer;
-pub use probe::probe;
+pub use probe::{probe, probe_polled};
 use sockets::Table;
 
 /// A ring of the thread that made it. All of its operations are performed by the kernel between
@@ -61,8 +61,8 @@ pub struct RingSettings {
     pub handles: u32,
     /// What its sockets are.
     pub sockets: Sockets,
-    /// When the kernel finishes what it performs.
-    pub finishes: Finishes,
+    /// How the kernel works on it.
+    pub set_up: SetUp,
 }
 
 /// What the sockets of a ring are; either way they are closed with it.
@@ -75,15 +75,18 @@ pub enum Sockets {
     Ordinary,
 }
 
-/// When the kernel runs in a ring's thread what makes a completion of an operation (task work).
+/// How the kernel works on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finishes {
-    /// Only when the thread waits for completions (IORING_SETUP_DEFER_TASKRUN, Linux 6.1; as below
-    /// where there is none).
-    WhenWaited,
-    /// Whenever the thread is in the kernel for any reason: completions can be looked for without
-    /// a call (IORING_SETUP_COOP_TASKRUN, Linux 5.19).
-    WhenInKernel,
+pub enum SetUp {
+    /// What makes a completion of an operation (task work) runs only when the ring's thread waits
+    /// for completions (IORING_SETUP_DEFER_TASKRUN, Linux 6.1; as below where there is none).
+    Deferred,
+    /// It runs whenever the thread is in the kernel for any reason: completions can be looked for
+    /// without a call (IORING_SETUP_COOP_TASKRUN, Linux 5.19).
+    Cooperative,
+    /// A thread of the kernel looks for what is begun, and performs it (IORING_SETUP_SQPOLL): there
+    /// are no calls but to wait, and to wake it when it has found nothing for a while.
+    Polled,
 }
 
 /// How many connections an accept takes.
@@ -366,7 +369,8 @@ impl Ring {
     }
 
     /// Submits what was begun and waits for `min` completions or the end of `timeout`. A signal
-    /// ends the wait, too.
+    /// ends the wait, too. For none: until the kernel has taken what was begun, and performed what
+    /// needs no waiting.
     ///
     /// # Errors
     /// The kernel refuses the ring.
@@ -377,7 +381,8 @@ impl Ring {
     }
 
     /// Submits what was begun, without a wait: enters the kernel if there is something. What it
-    /// performs at once is told by [`Self::completion`] where the ring finishes it in the kernel.
+    /// performs at once is told by [`Self::completion`] where the ring is cooperative; a polled one
+    /// is entered only to wake its thread.
     ///
     /// # Errors
     /// The kernel refuses the ring.
@@ -498,7 +503,7 @@ impl Ring {
     /// Whether nothing is in flight any more, after all was cancelled.
     fn settle(&mut self) -> bool {
         // What was to be closed is.
-        if !self.kernel.is_empty() && self.kernel.submit().is_err() {
+        if !self.kernel.is_empty() && self.kernel.wait(0, None).is_err() {
             return false;
         }
         let cancel = opcode::AsyncCancel2::new(CancelBuilder::any()).build();

@@ -1,10 +1,11 @@
 //! Whether rings can be used here.
 
 use std::io;
+use std::time::Duration;
 
 use super::buffers::Buffers;
 use super::kernel::Kernel;
-use super::{Finishes, RingSettings, Sockets};
+use super::{RingSettings, SetUp, Sockets};
 
 /// The smallest that shows all.
 pub(super) const SETTINGS: RingSettings = RingSettings {
@@ -14,7 +15,7 @@ pub(super) const SETTINGS: RingSettings = RingSettings {
     buffer_bytes: 64,
     handles: 8,
     sockets: Sockets::Direct,
-    finishes: Finishes::WhenWaited,
+    set_up: SetUp::Deferred,
 };
 
 /// Whether a ring can be made here and has all that [`super::Ring`] needs. Takes a fraction of a
@@ -30,6 +31,31 @@ pub fn probe() -> io::Result<()> {
     }
     Buffers::new(&kernel, SETTINGS.buffers, SETTINGS.buffer_bytes).map_err(explain)?;
     kernel.enable().map_err(explain)
+}
+
+/// Whether the kernel polls rings here. Its thread, which counts as one of the process, has ended
+/// when this returns: that takes a few milliseconds.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_polled() -> io::Result<()> {
+    let before = threads()?;
+    let settings = RingSettings { set_up: SetUp::Polled, ..SETTINGS };
+    Kernel::open(&settings).and_then(|kernel| kernel.enable()).map_err(explain)?;
+    for _ in 0..ENDS_WITHIN_MS {
+        if threads()? <= before {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// A ring that is closed is taken down later, by a worker of the kernel.
+const ENDS_WITHIN_MS: u32 = 2000;
+
+fn threads() -> io::Result<usize> {
+    Ok(std::fs::read_dir("/proc/self/task")?.count())
 }
 
 /// The error of a system call, with what it means for io_uring.

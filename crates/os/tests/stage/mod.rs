@@ -4,7 +4,7 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use os::ring::{Done, Finishes, Handle, Ring, RingSettings, Sockets, Takes};
+use os::ring::{Done, Handle, Ring, RingSettings, SetUp, Sockets, Takes};
 use os::{Directory, File, Listener, Opened};
 
 use crate::connection::PATIENCE;
@@ -32,7 +32,7 @@ pub(crate) const SETTINGS: RingSettings = RingSettings {
     buffer_bytes: 16,
     handles: 8,
     sockets: Sockets::Direct,
-    finishes: Finishes::WhenWaited,
+    set_up: SetUp::Deferred,
 };
 
 /// A ring, and where its peers connect.
