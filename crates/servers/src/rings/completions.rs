@@ -1,8 +1,8 @@
 //! The verbs of the completion loops: accept, submit_and_wait, complete, start, expire.
 //!
 //! A connection has at most one receive in flight, which stays armed while it sends, at most one
-//! send, and a read for each load that it has in hand. It is freed when the last of them has come
-//! back.
+//! send or wait for room to send by a call, and a read for each load that it has in hand. It is
+//! freed when the last of them has come back.
 
 mod accepts;
 mod files;

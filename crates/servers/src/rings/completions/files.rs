@@ -1,6 +1,6 @@
 //! How a completion loop loads and sends: a path is translated and its file opened by the loop;
-//! what is in the file is read by the ring, and sent by the ring; or what is in memory of it is sent
-//! by the loop, without a copy.
+//! what is in the file is read by the ring, and sent by the ring; or what is in memory of it is
+//! sent by the loop, without a copy.
 
 use std::{io, mem};
 
