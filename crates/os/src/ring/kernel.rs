@@ -7,7 +7,7 @@ use std::time::Duration;
 use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
-use super::{RingSettings, SetUp, Sockets};
+use super::settings::{RingSettings, SetUp, Sockets};
 
 /// The two queues shared with the kernel, and the way to enter it.
 pub(super) struct Kernel {
@@ -137,13 +137,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// Queues one entry, for which there is room.
+    /// Queues entries, for which there is room; the kernel sees all of them or none.
     ///
     /// # Safety
-    /// The memory and the descriptor that the entry names stay valid until its last completion.
-    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the caller promises what `push` asks for.
-        let pushed = unsafe { self.ring.submission().push(entry) };
+    /// The memory and the descriptors that they name stay valid until their last completions.
+    pub(super) unsafe fn push(&mut self, entries: &[squeue::Entry]) {
+        // SAFETY: the caller promises what `push_multiple` asks for.
+        let pushed = unsafe { self.ring.submission().push_multiple(entries) };
         assert!(pushed.is_ok(), "an entry was queued without room for it");
     }
 
@@ -350,12 +350,20 @@ mod tests {
             rows.push(("FIXED_FD_INSTALL", opcode::FixedFdInstall::new(slot, 0).build()));
             rows.push(("a slot", poll().flags(squeue::Flags::FIXED_FILE)));
         }
-        let settings = RingSettings { sockets, ..super::super::probe::SETTINGS };
+        let settings = RingSettings {
+            entries: 8,
+            completions: 16,
+            buffers: 8,
+            buffer_bytes: 64,
+            handles: 8,
+            sockets,
+            set_up: SetUp::Deferred,
+        };
         let mut kernel = Kernel::open(&settings).unwrap();
         kernel.enable().unwrap();
         for (name, entry) in rows {
             // SAFETY: the path outlives the ring, and the other entries name no memory.
-            unsafe { kernel.push(&entry) };
+            unsafe { kernel.push(&[entry]) };
             kernel.wait(1, None).unwrap();
             let mut told = Vec::new();
             kernel.reap(&mut told);

@@ -10,6 +10,7 @@ mod in_flight;
 mod kernel;
 mod peer;
 mod probe;
+mod settings;
 mod sockets;
 
 use std::io;
@@ -29,6 +30,8 @@ use in_flight::{Entry, Holds, InFlight, What};
 use kernel::{BATCH, Kernel};
 use peer::Peer;
 pub use probe::{probe, probe_polled};
+pub use settings::{How, RingSettings, SetUp, Sockets, Takes};
+pub use sockets::Handle;
 use sockets::Table;
 
 /// A ring of the thread that made it. All of its operations are performed by the kernel between
@@ -44,84 +47,6 @@ pub struct Ring {
     looked_at: usize,
     /// The buffer that the last completion lent to the caller.
     lent: Option<u16>,
-}
-
-/// How large a ring is.
-#[derive(Debug, Clone, Copy)]
-pub struct RingSettings {
-    /// Operations queued between two submissions; more submit in between.
-    pub entries: u32,
-    /// Completions that wait to be looked at; more are kept by the kernel, at some cost.
-    pub completions: u32,
-    /// Buffers for receiving, rounded up to a power of two.
-    pub buffers: u16,
-    /// Bytes of each.
-    pub buffer_bytes: u32,
-    /// Slots of a table of sockets; without one there are as many as the process has descriptors.
-    pub handles: u32,
-    /// What its sockets are.
-    pub sockets: Sockets,
-    /// How the kernel works on it.
-    pub set_up: SetUp,
-}
-
-/// What the sockets of a ring are; either way they are closed with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sockets {
-    /// Direct descriptors: slots of a table of the ring's, outside the process's table of
-    /// descriptors. No call can name one.
-    Direct,
-    /// Ordinary descriptors, that the ring owns and lends for calls ([`Ring::socket`]).
-    Ordinary,
-}
-
-/// How the kernel works on a ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetUp {
-    /// What makes a completion of an operation (task work) runs only when the ring's thread waits
-    /// for completions (IORING_SETUP_DEFER_TASKRUN, Linux 6.1; as below where there is none).
-    Deferred,
-    /// It runs whenever the thread is in the kernel for any reason: completions can be looked for
-    /// without a call (IORING_SETUP_COOP_TASKRUN, Linux 5.19).
-    Cooperative,
-    /// A thread of the kernel looks for what is begun, and performs it (IORING_SETUP_SQPOLL): there
-    /// are no calls but to wait, and to wake it when it has found nothing for a while.
-    Polled,
-}
-
-/// How many connections an accept takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// One.
-    One,
-    /// One, and it is told who is at the other end.
-    OneAndWho,
-    /// One after the other until that fails. All have one place for an address, so that it cannot
-    /// be told.
-    Many,
-}
-
-/// A socket of a ring. It stays open until [`Ring::close`]; used after that it names no socket, or
-/// another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handle(u32);
-
-impl Handle {
-    /// Its place in the ring's table, below [`RingSettings::handles`], or the number of its
-    /// descriptor; used again.
-    #[must_use]
-    pub fn slot(self) -> u32 {
-        self.0
-    }
-}
-
-/// Which directions of a connection are shut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// FIN goes out.
-    Write,
-    /// That, and what is being received ends at once.
-    Both,
 }
 
 /// One report of the kernel.
@@ -262,13 +187,17 @@ impl Ring {
         (at, end): (usize, usize),
         token: u64,
     ) -> io::Result<()> {
-        // Both or none: the last entry of a batch would be linked to nothing.
         self.make_room(2)?;
         // Without MSG_WAITALL a short send would count as done, and FIN would cut the rest off.
         let entry = self.sockets.on(on, |fd| send(fd, &bytes[at..end], libc::MSG_WAITALL));
         let entry = entry.flags(squeue::Flags::IO_LINK);
-        self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)?;
-        self.shutdown(on, How::Write, token)
+        let shut = self.sockets.on(on, |fd| opcode::Shutdown::new(fd, libc::SHUT_WR).build());
+        let send = self.prepare(token, What::Send, Holds::Bytes(bytes), |_| entry);
+        let shut = self.prepare(token, What::Shut, Holds::Nothing, |_| shut);
+        // Both at once: the last entry that the kernel finds would be linked to nothing.
+        // SAFETY: as in `begin`.
+        unsafe { self.kernel.push(&[send, shut]) };
+        Ok(())
     }
 
     /// Reads `bytes` bytes of a file from byte `at` on.
@@ -467,12 +396,22 @@ impl Ring {
         build: impl FnOnce(&mut Holds) -> squeue::Entry,
     ) -> io::Result<()> {
         self.make_room(1)?;
-        let (index, holds) = self.in_flight.begin(token, Entry { what, holds });
-        let entry = build(holds).user_data(index.into());
+        let entry = self.prepare(token, what, holds, build);
         // SAFETY: the slab keeps what the entry points to until the last completion that names
-        // `index`, and Drop waits for that or leaks.
-        unsafe { self.kernel.push(&entry) };
+        // it, and Drop waits for that or leaks.
+        unsafe { self.kernel.push(&[entry]) };
         Ok(())
+    }
+
+    fn prepare(
+        &mut self,
+        token: u64,
+        what: What,
+        holds: Holds,
+        build: impl FnOnce(&mut Holds) -> squeue::Entry,
+    ) -> squeue::Entry {
+        let (index, holds) = self.in_flight.begin(token, Entry { what, holds });
+        build(holds).user_data(index.into())
     }
 
     /// Makes room for `n` entries by submitting what is queued. Where the kernel takes no more
@@ -496,7 +435,7 @@ impl Ring {
         self.make_room(1)?;
         let entry = entry.clone().flags(squeue::Flags::SKIP_SUCCESS).user_data(UNNAMED);
         // SAFETY: it names no memory, and no descriptor but one of the ring's own.
-        unsafe { self.kernel.push(&entry) };
+        unsafe { self.kernel.push(&[entry]) };
         Ok(())
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::buffers::Buffers;
 use super::kernel::Kernel;
-use super::{RingSettings, SetUp, Sockets};
+use super::settings::{RingSettings, SetUp, Sockets};
 
 /// The smallest that shows all.
-pub(super) const SETTINGS: RingSettings = RingSettings {
+const SETTINGS: RingSettings = RingSettings {
     entries: 8,
     completions: 16,
     buffers: 8,

@@ -5,8 +5,22 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use io_uring::squeue;
 use io_uring::types::Fd;
 
-use super::{Handle, Sockets};
+use super::settings::Sockets;
 use crate::Socket;
+
+/// A socket of a ring. It stays open until [`super::Ring::close`]; used after that it names no socket, or
+/// another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handle(pub(super) u32);
+
+impl Handle {
+    /// Its place in the ring's table, below [`super::RingSettings::handles`], or the number of its
+    /// descriptor; used again.
+    #[must_use]
+    pub fn slot(self) -> u32 {
+        self.0
+    }
+}
 
 /// Those that are open.
 pub(super) enum Table {
