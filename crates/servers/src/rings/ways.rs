@@ -49,14 +49,14 @@ pub(crate) fn accepts_tell_who(settings: &Settings) -> bool {
 const BEYOND_MAX: u64 = 64;
 
 /// How many may come in beyond a maximum: the slots that are left have other uses, and most of the
-/// descriptors are files.
+/// descriptors are files. One there is always: connections are nine tenths of what is left beside.
 pub(crate) fn beyond(settings: &Settings, connections_max: usize) -> usize {
     let connections = connections_max as u64;
     let left = match sockets(settings) {
         RingSockets::Direct => handles(connections).saturating_sub(connections),
         RingSockets::Ordinary => (os::limits::descriptors() / 2).saturating_sub(connections),
     };
-    (left / 4).min(BEYOND_MAX) as usize
+    (left / 4).clamp(1, BEYOND_MAX) as usize
 }
 
 /// The ring of a worker for so many connections.
