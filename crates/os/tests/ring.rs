@@ -2,113 +2,16 @@
 //! whatever order things are closed, cancelled and dropped.
 
 mod connection;
+mod stage;
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsFd;
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use connection::PATIENCE;
-use os::ring::{Done, Finishes, Handle, How, Ring, RingSettings};
-use os::{Directory, File, Listener, Opened, Wake};
-
-const LISTENER: u64 = 1 << 40;
-
-/// What a completion said, without what it lent.
-#[derive(Debug, PartialEq, Eq)]
-enum Said {
-    Accepted(u32),
-    Received(Vec<u8>),
-    Sent(usize),
-    Read(Vec<u8>),
-    Ready,
-    Shut,
-    Installed,
-    Failed(Option<i32>),
-}
-
-const SETTINGS: RingSettings = RingSettings {
-    entries: 64,
-    completions: 256,
-    buffers: 4,
-    buffer_bytes: 16,
-    handles: 8,
-    finishes: Finishes::WhenWaited,
-};
-
-struct Stage {
-    ring: Ring,
-    listener: Arc<Listener>,
-    address: String,
-}
-
-impl Stage {
-    fn new() -> Self {
-        Self::with(&SETTINGS)
-    }
-
-    fn with(settings: &RingSettings) -> Self {
-        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 64).unwrap();
-        let address = listener.local_address().unwrap();
-        Self { ring: Ring::new(settings).unwrap(), listener: Arc::new(listener), address }
-    }
-
-    /// The next completion: its token, whether more follow, what it said.
-    fn next(&mut self) -> (u64, bool, Said) {
-        let started = std::time::Instant::now();
-        loop {
-            if let Some(completion) = self.ring.completion() {
-                return (completion.token, completion.more, said(completion.done));
-            }
-            assert!(started.elapsed() < PATIENCE, "nothing was completed");
-            self.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
-        }
-    }
-
-    fn nothing_is_there(&mut self) {
-        self.ring.submit_and_wait(0, None).unwrap();
-        assert!(self.ring.completion().is_none());
-    }
-
-    fn connect(&self) -> TcpStream {
-        let peer = TcpStream::connect(&self.address).unwrap();
-        peer.set_read_timeout(Some(PATIENCE)).unwrap();
-        peer
-    }
-
-    /// A connection: the ring's end and the peer's.
-    fn pair(&mut self) -> (Handle, TcpStream) {
-        let peer = self.connect();
-        self.ring.accept(&self.listener, LISTENER, false).unwrap();
-        self.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
-        let Some(Done::Accepted(Ok(handle))) = self.ring.completion().map(|c| c.done) else {
-            panic!("not accepted")
-        };
-        (handle, peer)
-    }
-}
-
-fn said(done: Done<'_>) -> Said {
-    let said = match done {
-        Done::Accepted(it) => it.map(|handle| Said::Accepted(handle.slot())),
-        Done::Received(it) => it.map(|bytes| Said::Received(bytes.to_vec())),
-        Done::Sent(it) => it.map(Said::Sent),
-        Done::Read(it) => it.map(|bytes| Said::Read(bytes.to_vec())),
-        Done::Ready(it) => it.map(|()| Said::Ready),
-        Done::Shut(it) => it.map(|()| Said::Shut),
-        Done::Installed(it) => it.map(|_| Said::Installed),
-    };
-    said.unwrap_or_else(|error| Said::Failed(error.raw_os_error()))
-}
-
-fn file(content: &[u8]) -> Arc<File> {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("file"), content).unwrap();
-    match Directory::open(place.path()).unwrap().open_beneath(b"file").unwrap() {
-        Opened::File(file, _) => Arc::new(file),
-        other => panic!("{other:?}"),
-    }
-}
+use os::Wake;
+use os::ring::{Done, How, RingSettings, SetUp, Takes};
+use stage::{LISTENER, SETTINGS, Said, Stage, file, on_each};
 
 #[test]
 fn rings_can_be_used_here_as_a_probe_says() {
@@ -117,226 +20,200 @@ fn rings_can_be_used_here_as_a_probe_says() {
 
 #[test]
 fn one_accept_takes_one_connection_and_many_take_all() {
-    let mut stage = Stage::new();
-    let peers = [stage.connect(), stage.connect(), stage.connect()];
-    stage.ring.accept(&stage.listener, LISTENER, false).unwrap();
-    assert_eq!(stage.next(), (LISTENER, false, Said::Accepted(0)));
-    stage.nothing_is_there();
-    stage.ring.accept(&stage.listener, LISTENER, true).unwrap();
-    assert_eq!(stage.next(), (LISTENER, true, Said::Accepted(1)));
-    assert_eq!(stage.next(), (LISTENER, true, Said::Accepted(2)));
-    stage.nothing_is_there();
-    stage.ring.cancel(LISTENER).unwrap();
-    assert_eq!(stage.next(), (LISTENER, false, Said::Failed(Some(libc::ECANCELED))));
-    drop(peers);
-}
-
-#[test]
-fn without_a_free_slot_nothing_is_accepted() {
-    let mut stage = Stage::new();
-    let _peers: Vec<_> = (0..9).map(|_| stage.connect()).collect();
-    stage.ring.accept(&stage.listener, LISTENER, true).unwrap();
-    for slot in 0..8 {
-        assert_eq!(stage.next(), (LISTENER, true, Said::Accepted(slot)));
-    }
-    assert_eq!(stage.next(), (LISTENER, false, Said::Failed(Some(libc::ENFILE))));
-    assert!(os::is_out_of_descriptors(&std::io::Error::from_raw_os_error(libc::ENFILE)));
+    on_each(|mut stage| {
+        let peers = [stage.connect(), stage.connect(), stage.connect()];
+        stage.ring.accept(&stage.listener, LISTENER, Takes::One).unwrap();
+        assert_eq!(stage.next(), (LISTENER, false, Said::Accepted));
+        stage.nothing_is_there();
+        stage.ring.accept(&stage.listener, LISTENER, Takes::Many).unwrap();
+        assert_eq!(stage.next(), (LISTENER, true, Said::Accepted));
+        assert_eq!(stage.next(), (LISTENER, true, Said::Accepted));
+        stage.nothing_is_there();
+        stage.ring.cancel(LISTENER).unwrap();
+        assert_eq!(stage.next(), (LISTENER, false, Said::Failed(Some(libc::ECANCELED))));
+        drop(peers);
+    });
 }
 
 #[test]
 fn a_receive_goes_on_until_fin() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    stage.ring.recv(handle, 7).unwrap();
-    // More often than there are buffers: each comes back.
-    for n in 0..20_u8 {
-        peer.write_all(&[n; 5]).unwrap();
-        assert_eq!(stage.next(), (7, true, Said::Received(vec![n; 5])));
-    }
-    peer.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(stage.next(), (7, false, Said::Received(Vec::new())));
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        stage.ring.recv(handle, 7).unwrap();
+        // More often than there are buffers: each comes back.
+        for n in 0..20_u8 {
+            peer.write_all(&[n; 5]).unwrap();
+            assert_eq!(stage.next(), (7, true, Said::Received(vec![n; 5])));
+        }
+        peer.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(stage.next(), (7, false, Said::Received(Vec::new())));
+    });
 }
 
 #[test]
 fn what_no_buffer_was_free_for_comes_with_the_next_receive() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    let bytes: Vec<u8> = (0..200).collect();
-    peer.write_all(&bytes).unwrap();
-    peer.shutdown(Shutdown::Write).unwrap();
-    stage.ring.recv(handle, 7).unwrap();
-    let mut received = Vec::new();
-    let mut ran_out = 0;
-    loop {
-        match stage.next() {
-            (7, _, Said::Received(end)) if end.is_empty() => break,
-            (7, more, Said::Received(some)) => {
-                assert!(some.len() <= 16);
-                received.extend(some);
-                if !more {
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        let bytes: Vec<u8> = (0..200).collect();
+        peer.write_all(&bytes).unwrap();
+        peer.shutdown(Shutdown::Write).unwrap();
+        stage.ring.recv(handle, 7).unwrap();
+        let mut received = Vec::new();
+        let mut ran_out = 0;
+        loop {
+            match stage.next() {
+                (7, _, Said::Received(end)) if end.is_empty() => break,
+                (7, more, Said::Received(some)) => {
+                    assert!(some.len() <= 16);
+                    received.extend(some);
+                    if !more {
+                        stage.ring.recv(handle, 7).unwrap();
+                    }
+                }
+                (7, false, Said::Failed(Some(libc::ENOBUFS))) => {
+                    ran_out += 1;
                     stage.ring.recv(handle, 7).unwrap();
                 }
+                other => panic!("{other:?}"),
             }
-            (7, false, Said::Failed(Some(libc::ENOBUFS))) => {
-                ran_out += 1;
-                stage.ring.recv(handle, 7).unwrap();
-            }
-            other => panic!("{other:?}"),
         }
-    }
-    assert_eq!(received, bytes);
-    assert!(ran_out > 0, "200 bytes fitted into 4 buffers of 16");
+        assert_eq!(received, bytes);
+        assert!(ran_out > 0, "200 bytes fitted into 4 buffers of 16");
+    });
 }
 
 #[test]
 fn bytes_are_sent_from_where_to_where_it_says_also_when_their_owner_is_gone() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    let bytes: Arc<[u8]> = Arc::from(*b"0123456789");
-    stage.ring.send(handle, bytes.clone(), (2, 5), true, 7).unwrap();
-    stage.ring.send(handle, bytes, (5, 10), false, 8).unwrap();
-    assert_eq!(stage.next(), (7, false, Said::Sent(3)));
-    assert_eq!(stage.next(), (8, false, Said::Sent(5)));
-    let mut heard = [0; 8];
-    peer.read_exact(&mut heard).unwrap();
-    assert_eq!(&heard, b"23456789");
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        let bytes: Arc<[u8]> = Arc::from(*b"0123456789");
+        stage.ring.send(handle, bytes.clone(), (2, 5), true, 7).unwrap();
+        stage.ring.send(handle, bytes, (5, 10), false, 8).unwrap();
+        assert_eq!(stage.next(), (7, false, Said::Sent(3)));
+        assert_eq!(stage.next(), (8, false, Said::Sent(5)));
+        let mut heard = [0; 8];
+        peer.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"23456789");
+    });
 }
 
 #[test]
 fn fin_follows_the_last_byte() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    // More than the socket's buffers take at once, so that the first send must wait.
-    let bytes: Arc<[u8]> = vec![b'x'; 8 << 20].into();
-    let length = bytes.len();
-    stage.ring.send_then_shut(handle, bytes, (0, length), 7).unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut heard = Vec::new();
-        peer.read_to_end(&mut heard).unwrap();
-        heard.len()
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        // More than the socket's buffers take at once, so that the first send must wait.
+        let bytes: Arc<[u8]> = vec![b'x'; 8 << 20].into();
+        let length = bytes.len();
+        stage.ring.send_then_shut(handle, bytes, (0, length), 7).unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            peer.read_to_end(&mut heard).unwrap();
+            heard.len()
+        });
+        assert_eq!(stage.next(), (7, false, Said::Sent(length)));
+        assert_eq!(stage.next(), (7, false, Said::Shut));
+        assert_eq!(reader.join().unwrap(), length);
     });
-    assert_eq!(stage.next(), (7, false, Said::Sent(length)));
-    assert_eq!(stage.next(), (7, false, Said::Shut));
-    assert_eq!(reader.join().unwrap(), length);
 }
 
 #[test]
 fn no_fin_follows_a_send_that_failed() {
-    let mut stage = Stage::new();
-    let (handle, _peer) = stage.pair();
-    stage.ring.shutdown(handle, How::Write, 6).unwrap();
-    assert_eq!(stage.next(), (6, false, Said::Shut));
-    stage.ring.send_then_shut(handle, Arc::from(*b"late"), (0, 4), 7).unwrap();
-    assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::EPIPE))));
-    assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::ECANCELED))));
+    on_each(|mut stage| {
+        let (handle, _peer) = stage.pair();
+        stage.ring.shutdown(handle, How::Write, 6).unwrap();
+        assert_eq!(stage.next(), (6, false, Said::Shut));
+        stage.ring.send_then_shut(handle, Arc::from(*b"late"), (0, 4), 7).unwrap();
+        assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::EPIPE))));
+        assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::ECANCELED))));
+    });
 }
 
 #[test]
 fn a_shutdown_of_both_directions_ends_what_is_received() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    stage.ring.recv(handle, 7).unwrap();
-    stage.nothing_is_there();
-    stage.ring.shutdown(handle, How::Both, 8).unwrap();
-    let mut ends = [stage.next(), stage.next()];
-    ends.sort_by_key(|end| end.0);
-    let expected = [(7, false, Said::Received(Vec::new())), (8, false, Said::Shut)];
-    assert_eq!(ends, expected);
-    assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        stage.ring.recv(handle, 7).unwrap();
+        stage.nothing_is_there();
+        stage.ring.shutdown(handle, How::Both, 8).unwrap();
+        let mut ends = [stage.next(), stage.next()];
+        ends.sort_by_key(|end| end.0);
+        let expected = [(7, false, Said::Received(Vec::new())), (8, false, Said::Shut)];
+        assert_eq!(ends, expected);
+        assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+    });
 }
 
 #[test]
 fn a_file_is_read_as_far_as_it_goes() {
-    let mut stage = Stage::new();
-    let file = file(b"0123456789");
-    let rows: [(u64, usize, &[u8]); 5] =
-        [(0, 10, b"0123456789"), (3, 4, b"3456"), (8, 10, b"89"), (10, 4, b""), (0, 0, b"")];
-    for (at, bytes, expected) in rows {
-        stage.ring.read(&file, at, bytes, 7).unwrap();
-        assert_eq!(stage.next(), (7, false, Said::Read(expected.to_vec())), "{at} {bytes}");
-    }
-    stage.ring.read(&file, 2, 4, 8).unwrap();
-    drop(file);
-    assert_eq!(stage.next(), (8, false, Said::Read(b"2345".to_vec())), "its owner is gone");
+    on_each(|mut stage| {
+        let file = file(b"0123456789");
+        let rows: [(u64, usize, &[u8]); 5] =
+            [(0, 10, b"0123456789"), (3, 4, b"3456"), (8, 10, b"89"), (10, 4, b""), (0, 0, b"")];
+        for (at, bytes, expected) in rows {
+            stage.ring.read(&file, at, bytes, 7).unwrap();
+            assert_eq!(stage.next(), (7, false, Said::Read(expected.to_vec())), "{at} {bytes}");
+        }
+        stage.ring.read(&file, 2, 4, 8).unwrap();
+        drop(file);
+        assert_eq!(stage.next(), (8, false, Said::Read(b"2345".to_vec())), "its owner is gone");
+    });
 }
 
 #[test]
 fn a_wake_is_reported_once() {
-    let mut stage = Stage::new();
-    let wake = Arc::new(Wake::new().unwrap());
-    stage.ring.poll(&wake, 7).unwrap();
-    stage.nothing_is_there();
-    wake.wake();
-    assert_eq!(stage.next(), (7, false, Said::Ready));
-    stage.nothing_is_there();
-}
-
-#[test]
-fn an_installed_socket_is_the_same_connection() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    stage.ring.install(handle, 7).unwrap();
-    stage.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
-    let Some(Done::Installed(Ok(socket))) = stage.ring.completion().map(|c| c.done) else {
-        panic!("not installed")
-    };
-    assert_eq!(socket.send(b"x", false).unwrap(), 1);
-    peer.read_exact(&mut [0]).unwrap();
-    let flags = rustix::io::fcntl_getfd(socket.as_fd()).unwrap();
-    assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
-}
-
-#[test]
-fn a_closed_handle_ends_its_connection_and_serves_again() {
-    let mut stage = Stage::new();
-    for _ in 0..20 {
-        let (handle, mut peer) = stage.pair();
-        assert_eq!(handle.slot(), 0);
-        stage.ring.close(handle).unwrap();
+    on_each(|mut stage| {
+        let wake = Arc::new(Wake::new().unwrap());
+        stage.ring.poll(&wake, 7).unwrap();
         stage.nothing_is_there();
-        assert_eq!(peer.read(&mut [0]).unwrap(), 0);
-    }
+        wake.wake();
+        assert_eq!(stage.next(), (7, false, Said::Ready));
+        stage.nothing_is_there();
+    });
 }
 
 #[test]
 fn cancelling_ends_what_has_the_token_and_nothing_else() {
-    let mut stage = Stage::new();
-    let (first, _first_peer) = stage.pair();
-    let (second, mut second_peer) = stage.pair();
-    stage.ring.recv(first, 7).unwrap();
-    stage.ring.recv(second, 8).unwrap();
-    stage.nothing_is_there();
-    stage.ring.cancel(7).unwrap();
-    stage.ring.cancel(99).unwrap();
-    assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::ECANCELED))));
-    second_peer.write_all(b"x").unwrap();
-    assert_eq!(stage.next(), (8, true, Said::Received(b"x".to_vec())));
+    on_each(|mut stage| {
+        let (first, _first_peer) = stage.pair();
+        let (second, mut second_peer) = stage.pair();
+        stage.ring.recv(first, 7).unwrap();
+        stage.ring.recv(second, 8).unwrap();
+        stage.nothing_is_there();
+        stage.ring.cancel(7).unwrap();
+        stage.ring.cancel(99).unwrap();
+        assert_eq!(stage.next(), (7, false, Said::Failed(Some(libc::ECANCELED))));
+        second_peer.write_all(b"x").unwrap();
+        assert_eq!(stage.next(), (8, true, Said::Received(b"x".to_vec())));
+    });
 }
 
 #[test]
 fn more_may_be_begun_at_once_than_the_queue_holds() {
-    let mut stage = Stage::new();
-    let file = file(b"0123456789");
-    for token in 0..1000 {
-        stage.ring.read(&file, token % 10, 1, token).unwrap();
-    }
-    let mut seen = vec![false; 1000];
-    for _ in 0..1000 {
-        let (token, more, said) = stage.next();
-        assert_eq!((more, said), (false, Said::Read(vec![b'0' + (token % 10) as u8])));
-        assert!(!std::mem::replace(&mut seen[token as usize], true), "{token} came twice");
-    }
-    stage.nothing_is_there();
+    on_each(|mut stage| {
+        let file = file(b"0123456789");
+        for token in 0..1000 {
+            stage.ring.read(&file, token % 10, 1, token).unwrap();
+        }
+        let mut seen = vec![false; 1000];
+        for _ in 0..1000 {
+            let (token, more, said) = stage.next();
+            assert_eq!((more, said), (false, Said::Read(vec![b'0' + (token % 10) as u8])));
+            assert!(!std::mem::replace(&mut seen[token as usize], true), "{token} came twice");
+        }
+        stage.nothing_is_there();
+    });
 }
 
 #[test]
 fn a_ring_may_be_dropped_with_all_sorts_in_flight() {
-    for submitted in [false, true] {
-        let mut stage = Stage::new();
+    let rows = [(false, Stage::new as fn() -> Stage), (true, Stage::new)];
+    let ordinary = [(false, Stage::ordinary as fn() -> Stage), (true, Stage::ordinary)];
+    for (submitted, stage) in rows.into_iter().chain(ordinary) {
+        let mut stage = stage();
         let (first, mut first_peer) = stage.pair();
         let (second, mut second_peer) = stage.pair();
         let wake = Arc::new(Wake::new().unwrap());
-        stage.ring.accept(&stage.listener, LISTENER, true).unwrap();
+        stage.ring.accept(&stage.listener, LISTENER, Takes::Many).unwrap();
         stage.ring.recv(first, 1).unwrap();
         stage.ring.poll(&wake, 2).unwrap();
         stage.ring.read(&file(&[b'x'; 100_000]), 0, 100_000, 3).unwrap();
@@ -356,18 +233,19 @@ fn a_ring_may_be_dropped_with_all_sorts_in_flight() {
 
 #[test]
 fn a_lent_buffer_may_be_in_hand_when_the_ring_is_dropped() {
-    let mut stage = Stage::new();
-    let (handle, mut peer) = stage.pair();
-    peer.write_all(b"x").unwrap();
-    stage.ring.recv(handle, 7).unwrap();
-    stage.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
-    let completion = stage.ring.completion().unwrap();
-    assert!(matches!(completion.done, Done::Received(Ok(b"x"))));
+    on_each(|mut stage| {
+        let (handle, mut peer) = stage.pair();
+        peer.write_all(b"x").unwrap();
+        stage.ring.recv(handle, 7).unwrap();
+        stage.ring.submit_and_wait(1, Some(PATIENCE)).unwrap();
+        let completion = stage.ring.completion().unwrap();
+        assert!(matches!(completion.done, Done::Received(Ok(b"x"))));
+    });
 }
 
 #[test]
 fn what_is_performed_at_once_is_there_without_a_wait() {
-    let mut stage = Stage::with(&RingSettings { finishes: Finishes::WhenInKernel, ..SETTINGS });
+    let mut stage = Stage::with(&RingSettings { set_up: SetUp::Cooperative, ..SETTINGS });
     stage.ring.submit().unwrap();
     stage.nothing_is_there();
     let (handle, _client) = stage.pair();
@@ -383,9 +261,10 @@ fn what_is_performed_at_once_is_there_without_a_wait() {
 
 #[test]
 fn a_wait_ends_with_its_time() {
-    let mut stage = Stage::new();
-    let wake = Arc::new(Wake::new().unwrap());
-    stage.ring.poll(&wake, 7).unwrap();
-    stage.ring.submit_and_wait(1, Some(std::time::Duration::from_millis(1))).unwrap();
-    assert!(stage.ring.completion().is_none());
+    on_each(|mut stage| {
+        let wake = Arc::new(Wake::new().unwrap());
+        stage.ring.poll(&wake, 7).unwrap();
+        stage.ring.submit_and_wait(1, Some(std::time::Duration::from_millis(1))).unwrap();
+        assert!(stage.ring.completion().is_none());
+    });
 }

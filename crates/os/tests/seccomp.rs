@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use os::poller::{Mechanism, Poller};
 use os::process::{self, Exit, Fork};
-use os::ring::{Finishes, Ring, RingSettings};
+use os::ring::{Ring, RingSettings, SetUp, Sockets};
 use os::seccomp::{self, Kind};
 use os::{Directory, Signal, Signals, Wake};
 
@@ -214,7 +214,8 @@ fn rings_are_for_those_who_have_one() {
             buffers: 8,
             buffer_bytes: 64,
             handles: 8,
-            finishes: Finishes::WhenWaited,
+            sockets: Sockets::Direct,
+            set_up: SetUp::Deferred,
         })
     };
     if let Err(e) = make() {

@@ -31,6 +31,7 @@ fn row(row: &Architecture) -> Value {
         "accept": row.accept.name(),
         "receive": row.transfer.name(),
         "send": row.transfer.name(),
+        "files": row.files.name(),
         "path": row.path.name(),
         "pages": row.pages.name(),
         "stalls": row.stalls.name(),
@@ -50,11 +51,12 @@ fn row(row: &Architecture) -> Value {
 }
 
 fn tell(row: &Architecture) {
-    let who = [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
-    let [accept, transfer, path, pages] = who;
+    let who = [row.accept, row.transfer, row.files, row.path, row.pages].map(Performer::name);
+    let [accept, transfer, files, path, pages] = who;
     println!("{:<10} {}", row.name, row.is);
     println!("{:<10} known as {} ({})", "", row.known_as, row.paper);
-    println!("{:<10} accept {accept}; receive, send {transfer}; path {path}; pages {pages}", "");
+    let sends = format!("receive, send {transfer}; files {files}");
+    println!("{:<10} accept {accept}; {sends}; path {path}; pages {pages}", "");
     println!(
         "{:<10} a slow disk stalls {}; requests in hand: {}",
         "",

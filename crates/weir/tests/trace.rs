@@ -10,7 +10,7 @@ use std::path::Path;
 use os::process::{Pid, share_descriptors};
 use serde_json::Value;
 
-use support::fixture::Fixture;
+use support::fixture::{Fixture, pattern, write};
 use support::metrics::counted;
 use support::processes::{children, descendants, threads};
 use support::server::{Combination, Program, STEPS, Server, on_every};
@@ -44,6 +44,24 @@ fn each_step_is_performed_by_whom_the_registry_names() {
         judge_threads(combination, &workers, &lines, &wires);
         // The connections are open until here, so that each holds its thread.
         drop(wires);
+        server.stop();
+    });
+}
+
+/// What is in memory of a large file need not leave as heads and small files do.
+#[test]
+fn parts_of_files_are_sent_by_whom_the_registry_names() {
+    let large = pattern(256 << 10);
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        write(&site.root().join("large.bin"), &large);
+        let file = site.beside("trace");
+        let server = combination.start(&site.root(), &["--trace", file.to_str().expect("UTF-8")]);
+        let mut wire = server.connect();
+        wire.get("/large.bin", "").expect("sent");
+        wire.reply(false).expect("answered");
+        let sent_by = &lines(&file, 1)[0]["steps"]["send"]["by"];
+        assert_eq!(*sent_by, combination.row["files"], "{combination}");
         server.stop();
     });
 }

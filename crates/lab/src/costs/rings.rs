@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{self, Finishes, Ring, RingSettings};
+use os::ring::{self, Ring, RingSettings, SetUp, Sockets};
 
 use super::{Place, each, files, timed};
 
@@ -16,7 +16,8 @@ const SETTINGS: RingSettings = RingSettings {
     buffers: 2,
     buffer_bytes: 4096,
     handles: 1,
-    finishes: Finishes::WhenWaited,
+    sockets: Sockets::Direct,
+    set_up: SetUp::Deferred,
 };
 
 pub(super) fn call(_: &Place) -> io::Result<f64> {

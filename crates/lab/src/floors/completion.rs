@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
-use os::ring::{Done, Finishes, Handle, Ring, RingSettings};
+use os::ring::{Done, Handle, Ring, RingSettings, SetUp, Sockets, Takes};
 use os::{Listener, is_out_of_buffers};
 
 use super::Served;
@@ -18,7 +18,8 @@ const SETTINGS: RingSettings = RingSettings {
     buffers: 4096,
     buffer_bytes: 1024,
     handles: HANDLES_MAX,
-    finishes: Finishes::WhenWaited,
+    sockets: Sockets::Direct,
+    set_up: SetUp::Deferred,
 };
 /// Connections at once; capped by the limit on descriptors.
 const HANDLES_MAX: u32 = 32_768;
@@ -51,7 +52,7 @@ pub(super) fn run(listener: Listener, served: Served) -> io::Result<Infallible> 
         served,
         connections: Vec::new(),
     };
-    floor.ring.accept(&floor.listener, LISTENER, true)?;
+    floor.ring.accept(&floor.listener, LISTENER, Takes::Many)?;
     loop {
         floor.ring.submit_and_wait(1, None)?;
         while floor.complete()? {}
@@ -65,11 +66,11 @@ impl Loop {
         let (token, more) = (completion.token, completion.more);
         match completion.done {
             Done::Accepted(accepted) => {
-                if let Ok(handle) = accepted {
+                if let Ok((handle, _)) = accepted {
                     self.begin(handle)?;
                 }
                 if !more {
-                    self.ring.accept(&self.listener, LISTENER, true)?;
+                    self.ring.accept(&self.listener, LISTENER, Takes::Many)?;
                 }
             }
             Done::Received(Ok(bytes)) if !bytes.is_empty() => {

@@ -18,6 +18,8 @@ pub enum Kind {
     Calls,
     /// Rings: most of that by entries of the ring that was made before, which seccomp does not see.
     Ring,
+    /// The same, where files leave by `sendfile`.
+    RingAndSendfile,
 }
 
 /// Whether the kernel can do it.
@@ -129,7 +131,6 @@ const ALL: &[c_long] = &[
     libc::SYS_listen,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
-    libc::SYS_sendfile,
     libc::SYS_sendmsg,
     libc::SYS_sendto,
     libc::SYS_setsockopt,
@@ -159,6 +160,9 @@ const OLDER: &[c_long] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
+
+/// Of a ring it is only what it was asked for.
+const SENDFILE: &[c_long] = &[libc::SYS_sendfile];
 
 /// A ring is made before: another one could be told to do what this one cannot
 /// ([`crate::ring::Ring`]).
@@ -279,8 +283,12 @@ fn program(kind: Kind) -> Vec<libc::sock_filter> {
         op(give, KILL, 0),
         op(load, AT_NUMBER, 0),
     ];
-    let ring = if kind == Kind::Ring { RING } else { &[] };
-    let allowed = [ALL, OLDER, ring].concat();
+    let of_kind = match kind {
+        Kind::Calls => vec![SENDFILE],
+        Kind::Ring => vec![RING],
+        Kind::RingAndSendfile => vec![RING, SENDFILE],
+    };
+    let allowed = [&[ALL, OLDER], &of_kind[..]].concat().concat();
     let rows = allowed.into_iter().map(|call| (call, ALLOW));
     let rows = rows.chain(HOSTILE.iter().map(|&call| (call, KILL)));
     for (call, action) in rows.chain([(libc::SYS_clone3, UNKNOWN)]) {

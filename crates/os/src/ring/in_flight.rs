@@ -1,8 +1,11 @@
 //! What is in flight: a slab that owns everything the kernel may still read, write or look at.
 
 use std::mem::{self, MaybeUninit};
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+
+use super::peer::Peer;
 
 /// All operations between their submission and their last completion.
 ///
@@ -32,6 +35,7 @@ pub(super) enum What {
     Send,
     Read,
     Ready,
+    Writable,
     Shut,
     Install,
 }
@@ -43,6 +47,17 @@ pub(super) enum Holds {
     Descriptor(Arc<dyn AsFd>),
     Bytes(Arc<[u8]>),
     Read(Arc<dyn AsFd>, Arc<[MaybeUninit<u8>]>),
+    Peer(Arc<dyn AsFd>, Arc<Peer>),
+}
+
+impl Holds {
+    /// Who was accepted, where that was asked for.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Self::Peer(_, peer) => peer.ip(),
+            _ => None,
+        }
+    }
 }
 
 impl InFlight {

@@ -7,13 +7,16 @@ use std::time::Duration;
 use io_uring::register::Restriction;
 use io_uring::{Builder, EnterFlags, IoUring, Probe, cqueue, opcode, squeue};
 
-use super::Finishes;
+use super::settings::{RingSettings, SetUp, Sockets};
 
 /// The two queues shared with the kernel, and the way to enter it.
 pub(super) struct Kernel {
     ring: IoUring,
     door: Door,
     wait_flags: u32,
+    sockets: Sockets,
+    /// A thread of the kernel takes what is queued.
+    is_polled: bool,
     /// Calls of io_uring_enter(2).
     entered: u64,
 }
@@ -30,8 +33,16 @@ enum Door {
 /// queue at once, so that its head is stored once for all of them. 4 KiB of entries.
 pub(super) const BATCH: usize = 256;
 
+/// For so long the kernel's thread looks for entries without finding any before it sleeps. It keeps
+/// a processor busy meanwhile, and to wake it costs a call and its client the time until it runs:
+/// longer than from one round to the next under load, and no more than a few ticks of a clock.
+const POLL_IDLE_MS: u32 = 10;
+
+/// How often that thread is given the processor before it is taken for stuck.
+const TAKEN_ROUNDS: u32 = 10_000;
+
 /// What a ring is asked to do, and by what name an operator knows that.
-const OPERATIONS: [(u8, &str); 9] = [
+const OPERATIONS: [(u8, &str); 8] = [
     (opcode::Accept::CODE, "the operation ACCEPT"),
     (opcode::AsyncCancel::CODE, "the operation ASYNC_CANCEL"),
     (opcode::Close::CODE, "the operation CLOSE"),
@@ -40,40 +51,47 @@ const OPERATIONS: [(u8, &str); 9] = [
     (opcode::Recv::CODE, "the operation RECV"),
     (opcode::Send::CODE, "the operation SEND"),
     (opcode::Shutdown::CODE, "the operation SHUTDOWN"),
-    // Linux 6.8: newer than multishot accept and receive, which no probe can see.
-    (opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL"),
 ];
+/// The same of one with direct descriptors only. Linux 6.8: newer than multishot accept and
+/// receive, which no probe can see.
+const OF_DIRECT: [(u8, &str); 1] =
+    [(opcode::FixedFdInstall::CODE, "the operation FIXED_FD_INSTALL")];
 
 impl Kernel {
     /// Sets up a ring for the calling thread alone. It takes no operation before
     /// [`Self::enable`].
-    pub(super) fn open(
-        (entries, completions): (u32, u32),
-        handles: u32,
-        finishes: Finishes,
-    ) -> io::Result<Self> {
-        let ring = set_up(entries, completions.max(entries), finishes)?;
-        ring.submitter().register_files_sparse(handles)?;
+    pub(super) fn open(settings: &RingSettings) -> io::Result<Self> {
+        let RingSettings { entries, completions, handles, sockets, set_up, .. } = *settings;
+        let ring = set_up_ring(entries, completions.max(entries), set_up)?;
+        let is_polled = set_up == SetUp::Polled;
+        if sockets == Sockets::Direct {
+            ring.submitter().register_files_sparse(handles)?;
+        }
         let door = register(&ring).map_or(Door::Descriptor(ring.as_raw_fd()), Door::Registered);
         let mut wait_flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
         if ring.params().is_feature_no_iowait() {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
-        Ok(Self { ring, door, wait_flags: wait_flags.bits(), entered: 0 })
+        Ok(Self { ring, door, wait_flags: wait_flags.bits(), sockets, is_polled, entered: 0 })
     }
 
     /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
     /// ring is told to do, so a ring that could make a socket or open a path would be a way around
     /// it.
     pub(super) fn enable(&self) -> io::Result<()> {
+        let (of_sockets, direct) = match self.sockets {
+            Sockets::Direct => (&OF_DIRECT[..], squeue::Flags::FIXED_FILE),
+            Sockets::Ordinary => (&[][..], squeue::Flags::empty()),
+        };
         let flags = [
             squeue::Flags::BUFFER_SELECT,
-            squeue::Flags::FIXED_FILE,
+            direct,
             squeue::Flags::IO_LINK,
             squeue::Flags::SKIP_SUCCESS,
         ];
         let flags = flags.iter().fold(0, |all, flag| all | flag.bits());
-        let operations = OPERATIONS.map(|(code, _)| Restriction::sqe_op(code)).into_iter();
+        let operations = OPERATIONS.iter().chain(of_sockets);
+        let operations = operations.map(|(code, _)| Restriction::sqe_op(*code));
         let unregister = Restriction::register_op(UNREGISTER_RING_FDS as u8);
         let others = [Restriction::sqe_flags_allowed(flags), unregister];
         let mut allowed: Vec<_> = operations.chain(others).collect();
@@ -100,21 +118,45 @@ impl Kernel {
 
     /// Submits what is queued, as far as the kernel takes it.
     pub(super) fn submit(&mut self) -> io::Result<()> {
+        if self.is_polled && !self.ring.submission().need_wakeup() {
+            return Ok(());
+        }
         self.enter(0, 0, None)
     }
 
-    /// Queues one entry, for which there is room.
+    /// What is queued has been taken by the kernel's thread, which has performed what needs no
+    /// waiting.
+    fn await_taken(&mut self) -> io::Result<()> {
+        for _ in 0..TAKEN_ROUNDS {
+            self.submit()?;
+            if self.is_empty() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Queues entries, for which there is room; the kernel sees all of them or none.
     ///
     /// # Safety
-    /// The memory and the descriptor that the entry names stay valid until its last completion.
-    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the caller promises what `push` asks for.
-        let pushed = unsafe { self.ring.submission().push(entry) };
+    /// The memory and the descriptors that they name stay valid until their last completions.
+    pub(super) unsafe fn push(&mut self, entries: &[squeue::Entry]) {
+        // SAFETY: the caller promises what `push_multiple` asks for.
+        let pushed = unsafe { self.ring.submission().push_multiple(entries) };
         assert!(pushed.is_ok(), "an entry was queued without room for it");
     }
 
     /// Submits what is queued and waits for `min` completions or the end of `timeout`.
     pub(super) fn wait(&mut self, min: u32, timeout: Option<Duration>) -> io::Result<()> {
+        if self.is_polled {
+            if min == 0 {
+                return self.await_taken();
+            }
+            if timeout == Some(Duration::ZERO) || !self.ring.completion().is_empty() {
+                return self.submit();
+            }
+        }
         let time = timeout.map(|timeout| Time {
             seconds: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             nanoseconds: timeout.subsec_nanos().into(),
@@ -130,7 +172,11 @@ impl Kernel {
 
     fn enter(&mut self, min: u32, flags: u32, wait: Option<&WaitArgument>) -> io::Result<()> {
         self.entered += 1;
-        let queued = self.ring.submission().len();
+        let queue = self.ring.submission();
+        let queued = queue.len();
+        let wakes = self.is_polled && queue.need_wakeup();
+        drop(queue);
+        let flags = if wakes { flags | EnterFlags::SQ_WAKEUP.bits() } else { flags };
         let (door, flags) = match self.door {
             Door::Registered(index) => (index, flags | EnterFlags::REGISTERED_RING.bits()),
             Door::Descriptor(fd) => (fd.cast_unsigned(), flags),
@@ -180,7 +226,8 @@ impl Kernel {
         ];
         let mut probe = Probe::new();
         self.ring.submitter().register_probe(&mut probe)?;
-        let operations = OPERATIONS.map(|(code, name)| (probe.is_supported(code), name));
+        let operations = OPERATIONS.iter().chain(&OF_DIRECT);
+        let operations = operations.map(|(code, name)| (probe.is_supported(*code), *name));
         let mut all = features.into_iter().chain(operations);
         Ok(all.find(|(there, _)| !there).map(|(_, name)| name))
     }
@@ -200,14 +247,17 @@ impl Drop for Kernel {
 /// Tries the newest flags first. DEFER_TASKRUN (Linux 6.1) runs completions only when they are
 /// waited for; COOP_TASKRUN (5.19) is what older kernels have, and who asks for it; NO_SQARRAY
 /// (6.6) saves an indirection.
-fn set_up(entries: u32, completions: u32, finishes: Finishes) -> io::Result<IoUring> {
+fn set_up_ring(entries: u32, completions: u32, set_up: SetUp) -> io::Result<IoUring> {
     let build = |shape: fn(&mut Builder) -> &mut Builder| {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_submit_all().setup_cqsize(completions).setup_r_disabled();
         shape(&mut builder).build(entries)
     };
     let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
-    if finishes == Finishes::WhenInKernel {
+    if set_up == SetUp::Polled {
+        return build(|b| b.setup_sqpoll(POLL_IDLE_MS));
+    }
+    if set_up == SetUp::Cooperative {
         return build(|b| b.setup_single_issuer().setup_coop_taskrun().setup_no_sqarray()).or_else(
             |error| match refused(&error) {
                 true => build(Builder::setup_coop_taskrun),
@@ -275,10 +325,17 @@ mod tests {
 
     #[test]
     fn what_a_server_never_asks_of_its_ring_is_refused() {
+        for sockets in [Sockets::Direct, Sockets::Ordinary] {
+            all_are_refused(sockets);
+        }
+    }
+
+    fn all_are_refused(sockets: Sockets) {
         let path = c"/";
         let no_address = std::ptr::null();
         let fd = io_uring::types::Fd(0);
-        let rows = [
+        let poll = || opcode::PollAdd::new(fd, 0).build();
+        let mut rows = vec![
             ("SOCKET", opcode::Socket::new(libc::AF_UNIX, libc::SOCK_STREAM, 0).build()),
             ("CONNECT", opcode::Connect::new(fd, no_address, 0).build()),
             ("BIND", opcode::Bind::new(fd, no_address, 0).build()),
@@ -286,18 +343,32 @@ mod tests {
             ("UNLINKAT", opcode::UnlinkAt::new(fd, path.as_ptr()).build()),
             ("WRITE", opcode::Write::new(fd, std::ptr::null(), 0).build()),
             ("NOP", opcode::Nop::new().build()),
-            ("drained", opcode::PollAdd::new(fd, 0).build().flags(squeue::Flags::IO_DRAIN)),
+            ("drained", poll().flags(squeue::Flags::IO_DRAIN)),
         ];
-        let mut kernel = Kernel::open((8, 16), 8, Finishes::WhenWaited).unwrap();
+        if sockets == Sockets::Ordinary {
+            let slot = io_uring::types::Fixed(0);
+            rows.push(("FIXED_FD_INSTALL", opcode::FixedFdInstall::new(slot, 0).build()));
+            rows.push(("a slot", poll().flags(squeue::Flags::FIXED_FILE)));
+        }
+        let settings = RingSettings {
+            entries: 8,
+            completions: 16,
+            buffers: 8,
+            buffer_bytes: 64,
+            handles: 8,
+            sockets,
+            set_up: SetUp::Deferred,
+        };
+        let mut kernel = Kernel::open(&settings).unwrap();
         kernel.enable().unwrap();
         for (name, entry) in rows {
             // SAFETY: the path outlives the ring, and the other entries name no memory.
-            unsafe { kernel.push(&entry) };
+            unsafe { kernel.push(&[entry]) };
             kernel.wait(1, None).unwrap();
             let mut told = Vec::new();
             kernel.reap(&mut told);
             let told: Vec<_> = told.iter().map(cqueue::Entry::result).collect();
-            assert_eq!(told, [-libc::EACCES], "{name}");
+            assert_eq!(told, [-libc::EACCES], "{name}, {sockets:?}");
         }
         let again = kernel.ring.submitter().register_restrictions(&mut []);
         assert!(again.is_err(), "the restrictions can be changed");

@@ -3,17 +3,20 @@
 //! A ring owns all that the kernel may read or write for as long as it may: bytes to be sent and
 //! files to be read are held until their operation has come back, and what is received lies in
 //! buffers of the ring, which a socket takes only when data is there. So no call is unsafe,
-//! whatever is dropped when. Sockets are direct descriptors: slots of a table that belongs to the
-//! ring, outside the process's table of descriptors.
+//! whatever is dropped when. Its sockets are the ring's as well ([`Sockets`]).
 
 mod buffers;
 mod in_flight;
 mod kernel;
+mod peer;
 mod probe;
+mod settings;
+mod sockets;
 
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +28,11 @@ use crate::{File, Listener, Socket, Wake};
 use buffers::Buffers;
 use in_flight::{Entry, Holds, InFlight, What};
 use kernel::{BATCH, Kernel};
-pub use probe::probe;
+use peer::Peer;
+pub use probe::{probe, probe_polled};
+pub use settings::{How, RingSettings, SetUp, Sockets, Takes};
+pub use sockets::Handle;
+use sockets::Table;
 
 /// A ring of the thread that made it. All of its operations are performed by the kernel between
 /// [`Ring::submit_and_wait`] and the completion that names their token.
@@ -34,61 +41,12 @@ pub struct Ring {
     kernel: Kernel,
     buffers: Buffers,
     in_flight: InFlight,
+    sockets: Table,
     /// Completions copied out of the shared queue, and how many of them have been looked at.
     reaped: Vec<cqueue::Entry>,
     looked_at: usize,
     /// The buffer that the last completion lent to the caller.
     lent: Option<u16>,
-}
-
-/// How large a ring is.
-#[derive(Debug, Clone, Copy)]
-pub struct RingSettings {
-    /// Operations queued between two submissions; more submit in between.
-    pub entries: u32,
-    /// Completions that wait to be looked at; more are kept by the kernel, at some cost.
-    pub completions: u32,
-    /// Buffers for receiving, rounded up to a power of two.
-    pub buffers: u16,
-    /// Bytes of each.
-    pub buffer_bytes: u32,
-    /// Sockets open at once.
-    pub handles: u32,
-    /// When the kernel finishes what it performs.
-    pub finishes: Finishes,
-}
-
-/// When the kernel runs in a ring's thread what makes a completion of an operation (task work).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finishes {
-    /// Only when the thread waits for completions (IORING_SETUP_DEFER_TASKRUN, Linux 6.1; as below
-    /// where there is none).
-    WhenWaited,
-    /// Whenever the thread is in the kernel for any reason: completions can be looked for without
-    /// a call (IORING_SETUP_COOP_TASKRUN, Linux 5.19).
-    WhenInKernel,
-}
-
-/// A socket of a ring. It stays open until [`Ring::close`]; used after that it names no socket, or
-/// another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handle(u32);
-
-impl Handle {
-    /// Its place in the ring's table: below [`RingSettings::handles`], and used again.
-    #[must_use]
-    pub fn slot(self) -> u32 {
-        self.0
-    }
-}
-
-/// Which directions of a connection are shut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// FIN goes out.
-    Write,
-    /// That, and what is being received ends at once.
-    Both,
 }
 
 /// One report of the kernel.
@@ -105,8 +63,9 @@ pub struct Completion<'r> {
 /// What an operation did; its error is as the system call's of that name.
 #[derive(Debug)]
 pub enum Done<'r> {
-    /// A connection; no free slot for one is [`crate::is_out_of_descriptors`].
-    Accepted(io::Result<Handle>),
+    /// A connection, and whose it is where that was asked for and is known ([`Socket::peer_ip`]);
+    /// no free slot or descriptor for one is [`crate::is_out_of_descriptors`].
+    Accepted(io::Result<(Handle, Option<IpAddr>)>),
     /// Bytes, none after FIN. No free buffer for them is [`crate::is_out_of_buffers`]: nothing is
     /// lost, the bytes come with the next receive.
     Received(io::Result<&'r [u8]>),
@@ -116,6 +75,8 @@ pub enum Done<'r> {
     Read(io::Result<Arc<[u8]>>),
     /// What was waited for is readable.
     Ready(io::Result<()>),
+    /// A socket takes bytes, or has ended.
+    Writable(io::Result<()>),
     /// Shut, unless what it was linked to has failed.
     Shut(io::Result<()>),
     /// A copy of the socket as an ordinary descriptor.
@@ -138,8 +99,7 @@ impl Ring {
     /// As [`probe`], in words.
     pub fn new(settings: &RingSettings) -> io::Result<Self> {
         let open = || {
-            let RingSettings { entries, completions, handles, finishes, .. } = *settings;
-            let kernel = Kernel::open((entries, completions), handles, finishes)?;
+            let kernel = Kernel::open(settings)?;
             let buffers = Buffers::new(&kernel, settings.buffers, settings.buffer_bytes)?;
             kernel.enable()?;
             Ok((kernel, buffers))
@@ -149,26 +109,38 @@ impl Ring {
             kernel,
             buffers,
             in_flight: InFlight::default(),
+            sockets: Table::new(settings.sockets),
             reaped: Vec::with_capacity(BATCH),
             looked_at: 0,
             lent: None,
         })
     }
 
-    /// Accepts one connection, or with `many` one after the other until that fails.
+    /// Accepts so many connections.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
-    pub fn accept(&mut self, from: &Arc<Listener>, token: u64, many: bool) -> io::Result<()> {
+    pub fn accept(&mut self, from: &Arc<Listener>, token: u64, takes: Takes) -> io::Result<()> {
         let fd = Fd(from.as_fd().as_raw_fd());
-        let slot = Some(DestinationSlot::auto_target());
-        let entry = if many {
-            opcode::AcceptMulti::new(fd).allocate_file_index(true).build()
-        } else {
-            let (address, length) = (std::ptr::null_mut(), std::ptr::null_mut());
-            opcode::Accept::new(fd, address, length).file_index(slot).build()
+        let is_direct = self.sockets.kind() == Sockets::Direct;
+        // An ordinary one is also used by calls, which must not wait.
+        let flags = if is_direct { 0 } else { libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK };
+        let holds = match takes {
+            Takes::OneAndWho => Holds::Peer(from.clone(), Peer::new()),
+            Takes::One | Takes::Many => Holds::Descriptor(from.clone()),
         };
-        self.begin(token, What::Accept, Holds::Descriptor(from.clone()), |_| entry)
+        self.begin(token, What::Accept, holds, |holds| {
+            if takes == Takes::Many {
+                let many = opcode::AcceptMulti::new(fd).allocate_file_index(is_direct);
+                return many.flags(flags).build();
+            }
+            let (address, length) = match holds {
+                Holds::Peer(_, peer) => Peer::pointers(peer),
+                _ => (std::ptr::null_mut(), std::ptr::null_mut()),
+            };
+            let slot = is_direct.then(DestinationSlot::auto_target);
+            opcode::Accept::new(fd, address, length).file_index(slot).flags(flags).build()
+        })
     }
 
     /// Receives, whenever there is something, until FIN or a failure.
@@ -176,7 +148,7 @@ impl Ring {
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
     pub fn recv(&mut self, on: Handle, token: u64) -> io::Result<()> {
-        let entry = opcode::RecvMulti::new(Fixed(on.0), 0).build();
+        let entry = self.sockets.on(on, |fd| opcode::RecvMulti::new(fd, 0).build());
         self.begin(token, What::Recv, Holds::Nothing, |_| entry)
     }
 
@@ -196,7 +168,7 @@ impl Ring {
         token: u64,
     ) -> io::Result<()> {
         let more = if more { libc::MSG_MORE } else { 0 };
-        let entry = send(on, &bytes[at..end], more);
+        let entry = self.sockets.on(on, |fd| send(fd, &bytes[at..end], more));
         self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)
     }
 
@@ -215,12 +187,17 @@ impl Ring {
         (at, end): (usize, usize),
         token: u64,
     ) -> io::Result<()> {
-        // Both or none: the last entry of a batch would be linked to nothing.
         self.make_room(2)?;
         // Without MSG_WAITALL a short send would count as done, and FIN would cut the rest off.
-        let entry = send(on, &bytes[at..end], libc::MSG_WAITALL).flags(squeue::Flags::IO_LINK);
-        self.begin(token, What::Send, Holds::Bytes(bytes), |_| entry)?;
-        self.shutdown(on, How::Write, token)
+        let entry = self.sockets.on(on, |fd| send(fd, &bytes[at..end], libc::MSG_WAITALL));
+        let entry = entry.flags(squeue::Flags::IO_LINK);
+        let shut = self.sockets.on(on, |fd| opcode::Shutdown::new(fd, libc::SHUT_WR).build());
+        let send = self.prepare(token, What::Send, Holds::Bytes(bytes), |_| entry);
+        let shut = self.prepare(token, What::Shut, Holds::Nothing, |_| shut);
+        // Both at once: the last entry that the kernel finds would be linked to nothing.
+        // SAFETY: as in `begin`.
+        unsafe { self.kernel.push(&[send, shut]) };
+        Ok(())
     }
 
     /// Reads `bytes` bytes of a file from byte `at` on.
@@ -248,7 +225,23 @@ impl Ring {
         self.begin(token, What::Ready, Holds::Descriptor(wake.clone()), |_| entry)
     }
 
-    /// Makes an ordinary descriptor of a socket, beside its handle.
+    /// Reports once when a socket takes bytes, or has ended.
+    ///
+    /// # Errors
+    /// As for every operation: the kernel takes no more at present.
+    pub fn poll_writable(&mut self, on: Handle, token: u64) -> io::Result<()> {
+        let poll = |fd| opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
+        let entry = self.sockets.on(on, poll);
+        self.begin(token, What::Writable, Holds::Nothing, |_| entry)
+    }
+
+    /// The socket itself, for calls: they do not wait. `None`: it is direct, or closed.
+    #[must_use]
+    pub fn socket(&self, of: Handle) -> Option<&Socket> {
+        self.sockets.get(of)
+    }
+
+    /// Makes an ordinary descriptor of a direct one, beside its handle.
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
@@ -268,7 +261,7 @@ impl Ring {
             How::Write => libc::SHUT_WR,
             How::Both => libc::SHUT_RDWR,
         };
-        let entry = opcode::Shutdown::new(Fixed(on.0), how).build();
+        let entry = self.sockets.on(on, |fd| opcode::Shutdown::new(fd, how).build());
         self.begin(token, What::Shut, Holds::Nothing, |_| entry)
     }
 
@@ -277,7 +270,14 @@ impl Ring {
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
     pub fn close(&mut self, socket: Handle) -> io::Result<()> {
-        self.begin_unnamed(&opcode::Close::new(Fixed(socket.0)).build())
+        if self.sockets.kind() == Sockets::Direct {
+            return self.begin_unnamed(&opcode::Close::new(Fixed(socket.0)).build());
+        }
+        // Where there is no room for the entry it is closed at once.
+        let Some(closes) = self.sockets.take_out(socket) else { return Ok(()) };
+        self.make_room(1)?;
+        let closes = Fd(OwnedFd::from(closes).into_raw_fd());
+        self.begin_unnamed(&opcode::Close::new(closes).build())
     }
 
     /// Cancels what would go on by itself: accepts and receives with this token, and not a send
@@ -298,7 +298,8 @@ impl Ring {
     }
 
     /// Submits what was begun and waits for `min` completions or the end of `timeout`. A signal
-    /// ends the wait, too.
+    /// ends the wait, too. For none: until the kernel has taken what was begun, and performed what
+    /// needs no waiting.
     ///
     /// # Errors
     /// The kernel refuses the ring.
@@ -309,7 +310,8 @@ impl Ring {
     }
 
     /// Submits what was begun, without a wait: enters the kernel if there is something. What it
-    /// performs at once is told by [`Self::completion`] where the ring finishes it in the kernel.
+    /// performs at once is told by [`Self::completion`] where the ring is cooperative; a polled one
+    /// is entered only to wake its thread.
     ///
     /// # Errors
     /// The kernel refuses the ring.
@@ -355,11 +357,16 @@ impl Ring {
         let held = if more { Holds::Nothing } else { self.in_flight.end(index) };
         let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
         let done = match what {
-            What::Accept => Done::Accepted(result.map(|slot| Handle(slot as u32))),
+            What::Accept => Done::Accepted(result.map(|number| {
+                // SAFETY: the kernel has just made it for us, and nobody else knows it.
+                let handle = unsafe { self.sockets.take_in(number as u32) };
+                (handle, held.peer())
+            })),
             What::Recv => Done::Received(self.received(result, flags)),
             What::Send => Done::Sent(result),
             What::Read => Done::Read(result.map(|n| filled(held, n))),
             What::Ready => Done::Ready(result.map(|_| ())),
+            What::Writable => Done::Writable(result.map(|_| ())),
             What::Shut => Done::Shut(result.map(|_| ())),
             What::Install => Done::Installed(result.map(|fd| installed(fd as RawFd))),
             What::Nothing { .. } => unreachable!("the kernel reported what was not in flight"),
@@ -389,12 +396,22 @@ impl Ring {
         build: impl FnOnce(&mut Holds) -> squeue::Entry,
     ) -> io::Result<()> {
         self.make_room(1)?;
-        let (index, holds) = self.in_flight.begin(token, Entry { what, holds });
-        let entry = build(holds).user_data(index.into());
+        let entry = self.prepare(token, what, holds, build);
         // SAFETY: the slab keeps what the entry points to until the last completion that names
-        // `index`, and Drop waits for that or leaks.
-        unsafe { self.kernel.push(&entry) };
+        // it, and Drop waits for that or leaks.
+        unsafe { self.kernel.push(&[entry]) };
         Ok(())
+    }
+
+    fn prepare(
+        &mut self,
+        token: u64,
+        what: What,
+        holds: Holds,
+        build: impl FnOnce(&mut Holds) -> squeue::Entry,
+    ) -> squeue::Entry {
+        let (index, holds) = self.in_flight.begin(token, Entry { what, holds });
+        build(holds).user_data(index.into())
     }
 
     /// Makes room for `n` entries by submitting what is queued. Where the kernel takes no more
@@ -417,13 +434,17 @@ impl Ring {
     fn begin_unnamed(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         self.make_room(1)?;
         let entry = entry.clone().flags(squeue::Flags::SKIP_SUCCESS).user_data(UNNAMED);
-        // SAFETY: it names no memory, and no descriptor but slots of the ring's own table.
-        unsafe { self.kernel.push(&entry) };
+        // SAFETY: it names no memory, and no descriptor but one of the ring's own.
+        unsafe { self.kernel.push(&[entry]) };
         Ok(())
     }
 
     /// Whether nothing is in flight any more, after all was cancelled.
     fn settle(&mut self) -> bool {
+        // What was to be closed is.
+        if !self.kernel.is_empty() && self.kernel.wait(0, None).is_err() {
+            return false;
+        }
         let cancel = opcode::AsyncCancel2::new(CancelBuilder::any()).build();
         for _ in 0..SETTLE_ROUNDS {
             while self.completion().is_some() {}
@@ -452,10 +473,10 @@ impl Drop for Ring {
     }
 }
 
-fn send(on: Handle, bytes: &[u8], flags: i32) -> squeue::Entry {
+fn send(on: Fd, bytes: &[u8], flags: i32) -> squeue::Entry {
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let flags = flags | libc::MSG_NOSIGNAL;
-    opcode::Send::new(Fixed(on.0), bytes.as_ptr(), length).flags(flags).build()
+    opcode::Send::new(on, bytes.as_ptr(), length).flags(flags).build()
 }
 
 /// The first `n` bytes that a read was to fill.

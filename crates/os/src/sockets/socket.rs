@@ -203,6 +203,12 @@ impl From<OwnedFd> for Socket {
     }
 }
 
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> Self {
+        socket.fd
+    }
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -8,7 +8,7 @@ mod sped;
 mod symped;
 mod tux;
 
-use crate::rings::completions;
+use crate::rings::{completions, ways};
 pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
 use crate::shared::performer::Performer;
 pub use crate::shared::server::Architecture;
@@ -24,6 +24,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "Brecht04 4.1",
         accept: Performer::Loop,
         transfer: Performer::Loop,
+        files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
         stalls: Stalls::All,
@@ -40,6 +41,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "Pariag07 5.1",
         accept: Performer::Loop,
         transfer: Performer::Loop,
+        files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
         stalls: Stalls::OneOfN,
@@ -58,6 +60,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "Choi05 2 and 3.1",
         accept: Performer::Loop,
         transfer: Performer::Loop,
+        files: Performer::Loop,
         path: Performer::Helper,
         pages: Performer::Helper,
         stalls: Stalls::Nobody,
@@ -82,6 +85,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "JAWS97 3.2.3",
         accept: Performer::Thread,
         transfer: Performer::Thread,
+        files: Performer::Thread,
         path: Performer::Thread,
         pages: Performer::Thread,
         stalls: Stalls::OneOfN,
@@ -97,7 +101,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         window_bytes: None,
         tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
         needs: "",
-        probe: |_| Ok(()),
+        probe: |_, _| Ok(()),
         run: Run::Calls(mt::mt),
     },
     Architecture {
@@ -131,18 +135,28 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "JAWS97 3.1",
         accept: Performer::Ring,
         transfer: Performer::Ring,
+        files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Ring,
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks"],
+        knobs: &[
+            PROCESSES,
+            PROCESSES_MIN,
+            QUEUES,
+            "threads",
+            "cache-locks",
+            RING_SETUP,
+            RING_SOCKETS,
+            RING_FILES,
+        ],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         needs: "io_uring",
-        probe: completions::probe,
-        run: Run::Ring { make: completions::ring, run: proactor::proactor },
+        probe: ways::probe,
+        run: Run::Ring { make: ways::ring, run: proactor::proactor },
         ..LOOP
     },
     Architecture {
@@ -152,18 +166,29 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "Brecht04 4.3",
         accept: Performer::Ring,
         transfer: Performer::Ring,
+        files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Ring,
         stalls: Stalls::Nobody,
         requests: Requests::Several,
         polls: false,
-        knobs: &[PROCESSES, PROCESSES_MIN, QUEUES, "threads", "cache-locks", "work-pending-max"],
+        knobs: &[
+            PROCESSES,
+            PROCESSES_MIN,
+            QUEUES,
+            "threads",
+            "cache-locks",
+            "work-pending-max",
+            RING_SETUP,
+            RING_SOCKETS,
+            RING_FILES,
+        ],
         sendfile: &[],
         window_bytes: Some(completions::READ_BYTES),
         tuning: &[CONNECTIONS, OF_PROCESSES, BACKLOG],
         needs: "io_uring",
-        probe: completions::probe,
-        run: Run::Ring { make: completions::ring_in_kernel, run: tux::tux },
+        probe: ways::probe,
+        run: Run::Ring { make: ways::ring_in_kernel, run: tux::tux },
         ..LOOP
     },
 ];
@@ -176,6 +201,7 @@ const LOOP: Architecture = Architecture {
     paper: "",
     accept: Performer::Loop,
     transfer: Performer::Loop,
+    files: Performer::Loop,
     path: Performer::Loop,
     pages: Performer::Loop,
     stalls: Stalls::All,
@@ -190,13 +216,16 @@ const LOOP: Architecture = Architecture {
     window_bytes: None,
     tuning: &[],
     needs: "",
-    probe: |_| Ok(()),
+    probe: |_, _| Ok(()),
     run: Run::Calls(sped::sped),
 };
 
 const PROCESSES: &str = "processes";
 const PROCESSES_MIN: &str = "processes-min";
 const QUEUES: &str = "listener-queues";
+const RING_SETUP: &str = "ring-setup";
+const RING_SOCKETS: &str = "ring-sockets";
+const RING_FILES: &str = "ring-files";
 
 // Values small enough for twenty minutes of tuning.
 type Tuning = (&'static str, &'static [&'static str]);
@@ -219,13 +248,14 @@ pub fn names() -> String {
 /// The table as Markdown.
 #[must_use]
 pub fn markdown() -> String {
-    let titles = "| name | is | known as | paper | accept | receive, send | path | pages |\n";
-    let mut text = format!("{titles}|---|---|---|---|---|---|---|---|\n");
+    let whose = "accept | receive, send | files | path | pages";
+    let titles = format!("| name | is | known as | paper | {whose} |\n");
+    let mut text = format!("{titles}|---|---|---|---|---|---|---|---|---|\n");
     for row in ARCHITECTURES {
-        let [accept, transfer, path, pages] =
-            [row.accept, row.transfer, row.path, row.pages].map(Performer::name);
+        let [accept, transfer, files, path, pages] =
+            [row.accept, row.transfer, row.files, row.path, row.pages].map(Performer::name);
         text.push_str(&format!(
-            "| `{}` | {} | {} | {} | {accept} | {transfer} | {path} | {pages} |\n",
+            "| `{}` | {} | {} | {} | {accept} | {transfer} | {files} | {path} | {pages} |\n",
             row.name, row.is, row.known_as, row.paper
         ));
     }

@@ -11,8 +11,10 @@
 //! NT. Connections are accepted by one multishot submission when accept-limit is inf and it is no
 //! flood, else by so many one-shot ones, which are submitted again once all have completed.
 //! Receives are multishot into buffers that the ring owns. Paths are translated and opened by the
-//! loop; what is in a file is read by the ring and sent by the ring. Where rings are forbidden,
-//! `sped` serves.
+//! loop. What is in a file is read by the ring and sent by the ring (`--ring-files read`); by
+//! default only what is not in memory: the rest the loop sends by `sendfile`, which no ring has,
+//! for half of the CPU at 100 KB. That call waits for nobody, and that there is room for the next
+//! is a completion again. Where rings are forbidden, `sped` serves.
 //!
 //! With `--threads N` a process runs N such loops over one cache, each in a thread with a ring of
 //! its own: the pool of threads and the asynchronous I/O of JAWS97 together. Nothing of that is in

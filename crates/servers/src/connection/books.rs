@@ -61,24 +61,19 @@ impl<'s> Books<'s> {
     /// That of a connection just accepted on the listening socket at that place, and introduced to
     /// who wants to know its address.
     pub(crate) fn dialog(&self, listener: usize, ip: impl FnOnce() -> Option<IpAddr>) -> Dialog {
-        let mut dialog = self.stranger(listener);
+        let mut journal = Journal::new(self.server, self.log.is_some(), None);
+        if let Some(journal) = &mut journal {
+            journal.mark_before(Step::Accept, || Who::me(self.by));
+        }
+        let mut dialog = Dialog::new((self.server.sessions)(listener, &self.now), journal);
         if dialog.journal.is_some() || self.server.asks_who {
             self.introduce(&mut dialog, ip());
         }
         dialog
     }
 
-    /// As [`Self::dialog`], where its address will be known later.
-    pub(crate) fn stranger(&self, listener: usize) -> Dialog {
-        let mut journal = Journal::new(self.server, self.log.is_some(), None);
-        if let Some(journal) = &mut journal {
-            journal.mark_before(Step::Accept, || Who::me(self.by));
-        }
-        Dialog::new((self.server.sessions)(listener, &self.now), journal)
-    }
-
     /// Its address has come to be known, or cannot be.
-    pub(crate) fn introduce(&self, dialog: &mut Dialog, ip: Option<IpAddr>) {
+    fn introduce(&self, dialog: &mut Dialog, ip: Option<IpAddr>) {
         if self.server.asks_who {
             dialog.session.tell(Event::Introduced(ip), &self.now);
         }
@@ -122,11 +117,6 @@ impl<'s> Books<'s> {
     /// Whether there is a trace.
     pub(crate) const fn traces(&self) -> bool {
         self.server.trace.is_some()
-    }
-
-    /// Whether there is a log, which tells addresses.
-    pub(crate) const fn logs(&self) -> bool {
-        self.log.is_some()
     }
 
     /// Looks a request up: memory only.

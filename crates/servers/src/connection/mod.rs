@@ -4,6 +4,7 @@ pub(crate) mod books;
 pub(crate) mod by_address;
 pub(crate) mod calls;
 mod disk_waits;
+pub(crate) mod fetches;
 pub(crate) mod gate;
 pub(crate) mod intake;
 pub(crate) mod journal;

@@ -1,16 +1,17 @@
 //! AMPED's helpers: threads that block on the disk so that the loop need not.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::thread::{Builder, Scope};
 use std::vec::Drain;
 
 use control::loads::Loads;
-use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
+use h1::{FilePart, Loaded, Lookup, Miss, Tag};
 use os::thread::Queue;
 use os::{File, Wake};
 
 use crate::connection::books::Books;
+use crate::connection::fetches::Fetches;
 use crate::connection::pending::{Joined, Pending};
 use crate::connection::perform::{Load, Service, step_of};
 use crate::session::LOADS_MAX;
@@ -59,9 +60,8 @@ pub(crate) struct HandedOver<'h> {
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
     paths: Pending,
-    /// Files of which helpers are fetching pages, by address, and how many do: a job holds its
-    /// file.
-    files: HashMap<*const File, usize>,
+    /// By helpers.
+    fetches: Fetches,
     /// Jobs that have not been answered.
     out: usize,
     /// How soon they will be.
@@ -101,7 +101,7 @@ impl Helpers {
             answers: VecDeque::new(),
             fetched: Vec::new(),
             paths: Pending::new(self.jobs_max),
-            files: HashMap::new(),
+            fetches: Fetches::default(),
             out: 0,
             loads: Loads::default(),
         };
@@ -141,7 +141,7 @@ impl HandedOver<'_> {
             let others = match job.miss {
                 Miss::Path(lookup) => self.paths.ended(&lookup),
                 Miss::Pages(part) | Miss::More(part) => {
-                    self.has_fetched(&part.file);
+                    self.fetches.end(&part.file);
                     Vec::new()
                 }
             };
@@ -183,37 +183,17 @@ impl HandedOver<'_> {
 
     fn load_pages(&mut self, job: Job, part: &FilePart<File>, books: &Books<'_>) -> Load {
         let here = |miss| Load::Done(books.load_here(&miss));
-        if self.is_in_memory(part) {
+        if self.fetches.are_over(part) {
             return here(job.miss);
         }
         match self.push(job) {
             Ok(()) => {
-                *self.files.entry(Shared::as_ptr(&part.file)).or_default() += 1;
+                self.fetches.begin(&part.file);
                 Load::HandedOver
             }
             // An answer that has begun is finished, if the loop has to block for it.
             Err(job) => here(job.miss),
         }
-    }
-
-    /// While somebody fetches pages of a file, those that are on their way count as there: then
-    /// each run of them is asked for.
-    fn is_in_memory(&self, part: &FilePart<File>) -> bool {
-        if self.files.contains_key(&Shared::as_ptr(&part.file)) {
-            part.file.is_resident_throughout(part.at, part.end)
-        } else {
-            part.file.is_resident(part.at, part.end)
-        }
-    }
-
-    fn has_fetched(&mut self, file: &Shared<File>) {
-        let key = Shared::as_ptr(file);
-        let left = self.files[&key] - 1;
-        if left == 0 {
-            self.files.remove(&key)
-        } else {
-            self.files.insert(key, left)
-        };
     }
 
     /// Whether a request that comes now will be loaded in time.

@@ -1,8 +1,8 @@
 //! The verbs of the completion loops: accept, submit_and_wait, complete, start, expire.
 //!
 //! A connection has at most one receive in flight, which stays armed while it sends, at most one
-//! send, and a read for each load that it has in hand. It is freed when the last of them has come
-//! back.
+//! send or wait for room to send by a call, and a read for each load that it has in hand. It is
+//! freed when the last of them has come back.
 
 mod accepts;
 mod files;
@@ -13,10 +13,12 @@ use std::{io, mem};
 use h1::{Deadline, Timeout, Want};
 use measure::{Duration, Instant};
 use os::Socket;
-use os::ring::{Done, Finishes, How, Ring, RingSettings};
+use os::ring::{Done, How, Ring};
 
 use super::connection::{Ending, Receive, RingConnection};
+use super::ways;
 use crate::connection::books::Books;
+use crate::connection::fetches::Fetches;
 use crate::connection::gate::Gate;
 use crate::connection::intake::Intake;
 use crate::connection::pending::Pending;
@@ -26,6 +28,7 @@ use crate::session::Event;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
+use crate::shared::settings::RingFiles;
 
 use accepts::Accepts;
 
@@ -43,24 +46,11 @@ pub(crate) const READ_BYTES: u64 = 128 << 10;
 /// the client's time.
 const PIECES_BYTES_MAX: u64 = 64 << 20;
 pub(crate) const READ_BYTES_MIN: u64 = 16 << 10;
-/// Operations queued between two submissions.
-const ENTRIES: u32 = 1024;
-/// Provided buffers: as many receives as may complete in one round, each one head large.
-const BUFFERS: u16 = 4096;
-const BUFFER_BYTES: u32 = 2048;
-/// The same where one entry into the kernel may fill them all for one connection: together no more
-/// than a session takes ahead of what it answers ([`h1::LEFTOVER_BYTES_MAX`]).
-const BUFFERS_AT_ONCE: u16 = 128;
-/// Slots beyond the maximum of connections. The kernel closes whoever it accepted and has no slot
-/// for, so there are some for those that come while accepting is being stopped.
-const SLOTS_BEYOND: u64 = 1024;
-/// What the kernel takes as the size of a table of sockets (IORING_MAX_FIXED_FILES).
-const HANDLES_MAX: u64 = 1 << 20;
 /// Completions that an entry into the kernel brings if there are so many: all, or 20
 /// (IO_LOCAL_TW_DEFAULT_MAX in newer ones).
 const BROUGHT_MIN: usize = 16;
 /// Where more is asked for, so many: not more receives than there are buffers for.
-const BROUGHT_ALL: u32 = BUFFERS as u32 / 2;
+const BROUGHT_ALL: u32 = 2048;
 /// Turns of a connection with one request: it comes, has asked, and is answered.
 const TURNS: u32 = 3;
 /// Turns in a round of which an entry into the kernel is more work than wait.
@@ -90,6 +80,8 @@ pub(crate) struct Completions<'s> {
     accepts: Vec<Accepts>,
     /// Each accept is for one connection, whatever accept-limit says.
     are_single: bool,
+    /// Accepts are to tell who it is, because their sockets cannot be asked.
+    tell_who: bool,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
     /// It waits for the bell.
@@ -99,52 +91,17 @@ pub(crate) struct Completions<'s> {
     paths: Pending,
     /// Bytes being read, or read and not yet sent.
     pieces_bytes: u64,
-}
-
-/// The ring of a worker for so many connections.
-///
-/// # Errors
-/// The machine refuses it.
-pub(crate) fn ring(connections: usize) -> io::Result<Ring> {
-    ring_of(connections, Finishes::WhenWaited, BUFFERS)
-}
-
-/// The same, whose completions can be looked for without a call.
-///
-/// # Errors
-/// The machine refuses it.
-pub(crate) fn ring_in_kernel(connections: usize) -> io::Result<Ring> {
-    ring_of(connections, Finishes::WhenInKernel, BUFFERS_AT_ONCE)
-}
-
-fn ring_of(connections: usize, finishes: Finishes, buffers: u16) -> io::Result<Ring> {
-    Ring::new(&RingSettings {
-        entries: ENTRIES,
-        completions: 16_384,
-        buffers,
-        buffer_bytes: BUFFER_BYTES,
-        // The kernel takes no more of them than a process may have descriptors.
-        handles: handles(connections as u64) as u32,
-        finishes,
-    })
-}
-
-fn handles(connections: u64) -> u64 {
-    os::limits::descriptors().min(connections + SLOTS_BEYOND).min(HANDLES_MAX)
-}
-
-/// Whether this machine has rings, and one for so many connections.
-///
-/// # Errors
-/// Why not, in words.
-pub(crate) fn probe(connections: u64) -> io::Result<()> {
-    os::ring::probe().and_then(|()| ring(connections as usize).map(drop))
+    /// What is in memory of a file leaves by `sendfile`.
+    sends_files: bool,
+    /// By the ring.
+    fetches: Fetches,
 }
 
 impl<'s> Completions<'s> {
     pub(crate) fn new(worker: &'s Worker<'s>, mut ring: Ring) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let server = worker.server;
+        let tell_who = ways::accepts_tell_who(&server.settings);
         ring.poll(worker.wake(), ORDER)?;
         if let Some(verifiers) = &worker.verifiers {
             ring.poll(verifiers.wake(), VERDICTS)?;
@@ -159,15 +116,18 @@ impl<'s> Completions<'s> {
             has_worked: false,
             gate: Gate::new(server.connections_max),
             intake: Intake::new(worker, TURNS),
-            beyond: room::beyond(server.connections_max),
+            beyond: ways::beyond(&server.settings, server.connections_max),
             going: 0,
             accepts: vec![Accepts::default(); server.listeners.len()],
-            are_single: false,
+            are_single: tell_who,
+            tell_who,
             look_at: Instant::ORIGIN,
             hears_bell: false,
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
+            sends_files: ways::files(&server.settings) == RingFiles::Sendfile,
+            fetches: Fetches::default(),
         })
     }
 
@@ -244,6 +204,8 @@ impl<'s> Completions<'s> {
             Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
             Done::Ready(_) if token == BELL => self.hear_bell(),
             Done::Ready(_) => self.ordered = true,
+            // Whether it has ended the next call tells.
+            Done::Writable(_) => self.sent(token, Ok(0)),
             Done::Received(received) => {
                 let Some(connection) = self.connections.named(token) else { return Ok(true) };
                 connection.received(received, more, &mut self.books);
@@ -257,7 +219,7 @@ impl<'s> Completions<'s> {
                 connection.shutdowns = left.expect("a shutdown that was begun");
                 connection.touch(token, &mut self.touched);
             }
-            Done::Installed(socket) => self.introduce(token, socket),
+            Done::Installed(socket) => socket.iter().for_each(Socket::reset_on_close),
         }
         Ok(true)
     }
@@ -310,8 +272,7 @@ impl<'s> Completions<'s> {
                 connection.ending = Ending::Closing;
                 self.going += usize::from(!mem::replace(&mut connection.goes, true));
                 if sends {
-                    // See `introduce`: by a descriptor it can be told to reset.
-                    self.ring.install(connection.handle, token)?;
+                    self.reset_on_close(token)?;
                 }
                 self.shut(token, How::Both)?;
             } else {
@@ -344,25 +305,14 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
-    /// Log and sessions know peers by address, and a slot of the ring cannot be asked for it. Nor
-    /// can it be told that what a peer has not taken in time is not kept for it.
-    fn introduce(&mut self, token: u64, socket: io::Result<Socket>) {
-        let Some(connection) = self.connections.named(token) else { return };
-        if connection.ending == Ending::Closing {
-            return socket.iter().for_each(Socket::reset_on_close);
+    /// What a peer has not taken in time is not kept for it. A slot cannot be told so.
+    fn reset_on_close(&mut self, token: u64) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        match self.ring.socket(connection.handle) {
+            Some(socket) => socket.reset_on_close(),
+            None => self.ring.install(connection.handle, token)?,
         }
-        let ip = match socket {
-            Ok(socket) => socket.peer_ip(),
-            // No descriptor for it: whoever has to know its address turns it away.
-            Err(e) => {
-                self.books.refused(&e);
-                None
-            }
-        };
-        self.books.introduce(&mut connection.dialog, ip);
-        if self.books.server.asks_who {
-            connection.touch(token, &mut self.touched);
-        }
+        Ok(())
     }
 
     fn sent(&mut self, token: u64, sent: io::Result<usize>) {
@@ -370,10 +320,12 @@ impl<'s> Completions<'s> {
         connection.sends = false;
         connection.touch(token, &mut self.touched);
         match sent {
-            Ok(n) if self.books.sent(&mut connection.dialog, n as u64) => {
-                forget(&mut self.pieces_bytes, connection.let_go());
+            Ok(0) => {}
+            Ok(n) => {
+                if self.books.sent(&mut connection.dialog, n as u64) {
+                    forget(&mut self.pieces_bytes, connection.let_go());
+                }
             }
-            Ok(_) => {}
             Err(e) => connection.broke_off(&e, &mut self.books),
         }
     }

@@ -18,11 +18,15 @@ pub(crate) struct RingConnection {
     pub(crate) receive: Receive,
     /// Bytes that came while it wanted something else.
     pub(crate) ahead_bytes: usize,
-    /// A send is in flight.
+    /// A send is in flight, or room for one is waited for.
     pub(crate) sends: bool,
     pub(crate) reads: Vec<Read>,
     /// What was read of a large file, to be sent.
     pub(crate) piece: Option<Piece>,
+    /// What was in memory of a large file when it was asked for, to be sent from there.
+    pub(crate) resident: Option<Resident>,
+    /// Some of that was sent since it was last waited for that there is room.
+    pub(crate) had_its_turn: bool,
     /// Bytes that were asked for with reads, and count as long as the session may hold them.
     pub(crate) held_bytes: u64,
     pub(crate) ending: Ending,
@@ -81,6 +85,9 @@ pub(crate) struct Piece {
     pub(crate) bytes: Shared<[u8]>,
 }
 
+/// A part of a file that was in memory.
+pub(crate) struct Resident(pub(crate) FilePart<File>);
+
 impl RingConnection {
     pub(crate) fn new(handle: Handle, dialog: Dialog) -> Self {
         Self {
@@ -91,6 +98,8 @@ impl RingConnection {
             sends: false,
             reads: Vec::new(),
             piece: None,
+            resident: None,
+            had_its_turn: false,
             held_bytes: 0,
             ending: Ending::Open,
             goes: false,
@@ -152,6 +161,8 @@ impl RingConnection {
     /// Lets go of what was read; returns how many bytes were asked for.
     pub(crate) fn let_go(&mut self) -> u64 {
         self.piece = None;
+        self.resident = None;
+        self.had_its_turn = false;
         core::mem::take(&mut self.held_bytes)
     }
 
@@ -160,6 +171,14 @@ impl RingConnection {
         if !core::mem::replace(&mut self.touched, true) {
             touched.push(token);
         }
+    }
+}
+
+impl Resident {
+    /// Whether all of a part is here.
+    pub(crate) fn covers(&self, part: &FilePart<File>) -> bool {
+        let Self(known) = self;
+        Shared::ptr_eq(&known.file, &part.file) && known.at <= part.at && part.end <= known.end
     }
 }
 

@@ -2,3 +2,4 @@
 
 pub(crate) mod completions;
 mod connection;
+pub(crate) mod ways;

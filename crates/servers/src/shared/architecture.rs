@@ -20,6 +20,8 @@ pub struct Row<R> {
     pub accept: Performer,
     /// Who receives and sends.
     pub transfer: Performer,
+    /// Who sends parts of large files that are in memory, unless a knob says otherwise.
+    pub files: Performer,
     /// Who translates paths, opens and stats.
     pub path: Performer,
     /// Who waits for pages of files.
@@ -51,7 +53,7 @@ pub struct Row<R> {
     /// What it needs of the kernel beside what all do; empty: nothing.
     pub needs: &'static str,
     /// Whether this machine has that, for so many connections.
-    pub probe: fn(connections: u64) -> io::Result<()>,
+    pub probe: fn(&Settings, connections: u64) -> io::Result<()>,
     /// Runs one worker until it has drained.
     pub run: R,
 }
@@ -60,6 +62,12 @@ pub struct Row<R> {
 pub(crate) const LOOPS_MAX: u32 = 1024;
 
 impl<R> Row<R> {
+    /// Whether its loops have a ring.
+    #[must_use]
+    pub fn has_ring(&self) -> bool {
+        self.transfer == Performer::Ring
+    }
+
     /// Threads of a worker that hold connections.
     #[must_use]
     pub fn threads(&self, settings: &Settings) -> u32 {

@@ -36,7 +36,7 @@ pub enum Run {
     /// By a ring, which is made before the worker is confined: from then on it makes none.
     Ring {
         /// For so many connections.
-        make: fn(connections: usize) -> io::Result<Ring>,
+        make: fn(&Settings, connections: usize) -> io::Result<Ring>,
         /// With that.
         run: fn(&Worker<'_>, Ring) -> io::Result<()>,
     },

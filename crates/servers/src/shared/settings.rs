@@ -75,6 +75,12 @@ pub struct Settings {
     pub make_room: bool,
     /// How file parts leave. None: as suits the architecture.
     pub sendfile: Option<Sendfile>,
+    /// How the kernel works on a ring. None: as suits the architecture.
+    pub ring_setup: Option<RingSetup>,
+    /// What the sockets of a ring are. None: as what is done with them needs it.
+    pub ring_sockets: Option<RingSockets>,
+    /// How file parts in memory leave where there is a ring. None: as its sockets allow.
+    pub ring_files: Option<RingFiles>,
     /// Memory for cached content.
     pub cache_mb: u32,
     /// Open files in the cache; 0: from the descriptors.
@@ -271,6 +277,38 @@ choice! {
 }
 
 choice! {
+    /// How the kernel works on a ring.
+    pub enum RingSetup {
+        /// It makes completions when they are waited for.
+        Deferred = "deferred",
+        /// It makes them whenever the loop is in the kernel.
+        Cooperative = "cooperative",
+        /// By a thread of its own.
+        Polled = "polled",
+    }
+}
+
+choice! {
+    /// What the sockets of a ring are.
+    pub enum RingSockets {
+        /// Slots of a table of the ring's.
+        Direct = "direct",
+        /// Descriptors of the process.
+        Ordinary = "ordinary",
+    }
+}
+
+choice! {
+    /// How file parts leave that are in memory, where there is a ring.
+    pub enum RingFiles {
+        /// Read by the ring, then sent by the ring.
+        Read = "read",
+        /// By `sendfile`, called by the loop.
+        Sendfile = "sendfile",
+    }
+}
+
+choice! {
     /// How urgent a line of the error log is, the most urgent first.
     #[derive(PartialOrd, Ord)]
     pub enum Level {
@@ -328,6 +366,9 @@ impl Default for Settings {
             connections_max: 0,
             make_room: true,
             sendfile: None,
+            ring_setup: None,
+            ring_sockets: None,
+            ring_files: None,
             cache_mb: 64,
             cache_files: 0,
             answer_age: Duration::from_millis(900),

@@ -9,7 +9,7 @@ use super::{confine, start};
 use crate::architectures::{self, Architecture, Holder};
 use crate::operator::admin;
 use crate::shared::architecture::LOOPS_MAX;
-use crate::shared::settings::{AdminAt, LogTo, Settings};
+use crate::shared::settings::{AdminAt, LogTo, RingFiles, RingSockets, Settings};
 
 /// All that [`serve`](super::serve) would refuse of these settings but for the site: what they
 /// name is tried, and nothing made, written or locked. What somebody else has at the moment, a port
@@ -41,6 +41,11 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let takes = ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(" or ");
         let said = settings.said("sendfile", "");
         mistakes.push(format!("{said}: {} takes {takes}", settings.architecture));
+    }
+    let ring = (settings.ring_files, settings.ring_sockets);
+    if ring == (Some(RingFiles::Sendfile), Some(RingSockets::Direct)) {
+        let said = settings.said("ring-files", "sendfile");
+        mistakes.push(format!("{said}: takes --ring-sockets ordinary, as no call can name a slot"));
     }
     mistakes.extend(row.into_iter().flat_map(|row| of_threads(settings, row)));
     mistakes.extend(confine::identity(settings).err().into_iter().flatten());

@@ -13,9 +13,10 @@ use os::process;
 use os::seccomp::Kind;
 use os::thread::Schedule;
 
+use crate::rings::ways;
 use crate::shared::error_log::By;
 use crate::shared::server::{Run, Server, Worker};
-use crate::shared::settings::Level;
+use crate::shared::settings::{Level, RingFiles};
 use crate::supervisor::confine;
 
 /// Stack of a further loop: opening files and writing listings need little. Only touched pages cost
@@ -33,8 +34,12 @@ pub(super) fn serve(server: &Server, number: usize) -> io::Result<()> {
             by_loops((server, number), Kind::Calls, &|| Ok(()), &run)
         }
         Run::Ring { make, run } => {
-            let make = || make(server.connections_max);
-            by_loops((server, number), Kind::Ring, &make, &run)
+            let make = || make(&server.settings, server.connections_max);
+            let kind = match ways::files(&server.settings) {
+                RingFiles::Read => Kind::Ring,
+                RingFiles::Sendfile => Kind::RingAndSendfile,
+            };
+            by_loops((server, number), kind, &make, &run)
         }
     }
 }

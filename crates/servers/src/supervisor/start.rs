@@ -14,6 +14,7 @@ use site::rules::{Effect, Rule};
 use crate::architectures::{self, Architecture, Holder};
 use crate::connection::by_address;
 use crate::operator::knobs;
+use crate::rings::ways;
 use crate::session::Sessions;
 use crate::shared::admissions::Admissions;
 use crate::shared::booths::Booths;
@@ -100,6 +101,9 @@ pub(crate) fn server(
     confine::become_identity(identity.as_ref())?;
     let access_log = access_log(&settings)?;
     let architecture = choose(&settings, voice)?;
+    if let Some(line) = ways::settle(&mut settings).filter(|_| architecture.has_ring()) {
+        voice.warn(&line);
+    }
     let refused = |e: io::Error| {
         let what = if os::is_out_of_descriptors(&e) { "descriptors" } else { "memory" };
         Failure::Machine(format!("no {what} to share with workers: {e}"))
@@ -195,7 +199,7 @@ fn choose(settings: &Settings, voice: &mut Voice<'_>) -> Result<&'static Archite
     };
     let chosen = architectures::architecture(&settings.architecture).ok_or_else(unknown)?;
     let connections = Split::new(settings, chosen)?.of_loop;
-    let Err(why) = (chosen.probe)(connections) else { return Ok(chosen) };
+    let Err(why) = (chosen.probe)(settings, connections) else { return Ok(chosen) };
     let instead = &architectures::ARCHITECTURES[0];
     let (name, needs) = (chosen.name, chosen.needs);
     voice.warn(&format!("{name} needs {needs}: {why}; {} serves", instead.name));

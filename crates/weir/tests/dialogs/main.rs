@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use row::Row;
 use support::fixture::Fixture;
-use support::server::{Combination, Program, on_every};
+use support::server::{Combination, Program, on_every, on_every_ring};
 
 /// Short, so that rows about patience do not need much of it; still long enough for a machine that
 /// does other things. Who is idle is not hurried: no row is about that.
@@ -92,6 +92,12 @@ fn every_dialog_on_a_transport_that_recodes_every_byte() {
 #[test]
 fn every_dialog_without_savings() {
     run(Program::Weir, WITHOUT_SAVINGS);
+}
+
+#[test]
+fn every_dialog_on_every_kind_of_ring() {
+    let site = Fixture::new();
+    on_every_ring(Program::Weir, |combination| hold(combination, &[], &rows(), &site));
 }
 
 fn run(program: Program, flags: &[&str]) {

@@ -62,6 +62,16 @@ fn loops_that_cannot_be_are_told() {
     );
 }
 
+/// No call can name a socket that is a slot of a ring.
+#[test]
+fn slots_cannot_be_sent_to_by_calls() {
+    let flags = ["--ring-sockets", "direct", "--ring-files", "sendfile"];
+    for architecture in ["proactor", "tux"] {
+        let flags = [&["serve", "--architecture", architecture], &flags[..]].concat();
+        check(&flags, USAGE, &["--ring-files sendfile: takes --ring-sockets ordinary"]);
+    }
+}
+
 #[test]
 fn a_directory_that_is_none_is_told() {
     let site = Fixture::new();

@@ -36,12 +36,23 @@ pub(crate) struct Combination {
     pub(crate) program: Program,
     pub(crate) architecture: String,
     pub(crate) poller: Option<String>,
+    /// Of a ring that is not as it is by default.
+    ring: &'static [&'static str],
     /// The architecture's row in the registry.
     pub(crate) row: Value,
     /// By one worker, also where it has several by default: what is counted, limited or ordered in
     /// a test is that of one.
     is_alone: bool,
 }
+
+/// Each value of the knobs of a ring at least once.
+const RINGS: [&[&str]; 5] = [
+    &["--ring-sockets", "direct", "--ring-files", "read"],
+    &["--ring-sockets", "ordinary", "--ring-files", "read", "--ring-setup", "cooperative"],
+    &["--ring-files", "sendfile", "--ring-setup", "deferred"],
+    &["--ring-files", "sendfile", "--ring-setup", "polled"],
+    &["--ring-sockets", "direct", "--ring-files", "read", "--ring-setup", "polled"],
+];
 
 /// A running server; killed when dropped before it was stopped.
 pub(crate) struct Server {
@@ -95,6 +106,9 @@ impl fmt::Display for Combination {
         if let Some(poller) = &self.poller {
             write!(f, " with {poller}")?;
         }
+        for flag in self.ring {
+            write!(f, " {flag}")?;
+        }
         match self.program {
             Program::Weir => Ok(()),
             Program::Recoded => write!(f, ", re-coded"),
@@ -127,6 +141,7 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
             program,
             architecture: architecture.clone(),
             poller: poller.map(|name| name.as_str().expect("a poller's name").to_owned()),
+            ring: &[],
             row: row.clone(),
             is_alone: false,
         };
@@ -135,8 +150,6 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
             several => all.extend(several.iter().map(|poller| chosen(Some(poller)))),
         }
     }
-    if let Ok(o) = std::env::var("ONLY") {
-        all.retain(|c| c.architecture == o);
     assert!(!all.is_empty(), "no architecture at all");
     all
 }
@@ -144,6 +157,18 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
 /// Combinations that are tested at the same time: as many servers, clients and threads of theirs as
 /// a machine with two processors still serves before anybody's patience is over.
 const AT_ONCE_MAX: usize = 12;
+
+/// Every way to have a ring.
+pub(crate) fn combinations_of_rings(program: Program) -> Vec<Combination> {
+    let all = combinations(program);
+    let rings = all.iter().filter(|combination| combination.has("ring"));
+    rings.flat_map(|of| RINGS.iter().map(|ring| Combination { ring, ..of.clone() })).collect()
+}
+
+/// The same with each of them; how many.
+pub(crate) fn on_every_ring(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    on_all(&combinations_of_rings(program), test)
+}
 
 /// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
@@ -190,6 +215,7 @@ impl Combination {
         if let Some(poller) = &self.poller {
             all.extend(["--poller", poller]);
         }
+        all.extend(self.ring);
         all.extend(["--listen", "127.0.0.1:0"]);
         all.extend(flags);
         if self.is_reduced() && !flags.contains(&"--processes") {
@@ -213,6 +239,11 @@ impl Combination {
         let mut command = self.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
         flags.first().is_none_or(|name| !errors.contains(name))
+    }
+
+    /// Whether its ring is told so.
+    pub(crate) fn says(&self, word: &str) -> bool {
+        self.ring.contains(&word)
     }
 
     /// Whether any step of a request is performed by such a one.

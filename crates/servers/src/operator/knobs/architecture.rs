@@ -2,10 +2,12 @@
 
 use measure::Duration;
 
-use super::values::{auto, millis, named, number, on_off, or_auto, put, switch};
+use super::values::{
+    auto, auto_or_named, millis, named, number, on_off, or_auto, put, switch, word_or_auto,
+};
 use super::{Knob, Takes};
 use crate::architectures;
-use crate::shared::settings::{Queues, WORK_PENDING_INF};
+use crate::shared::settings::{Queues, RingSetup, RingSockets, WORK_PENDING_INF};
 
 /// Each has descriptors in the supervisor and a row of counters.
 const PROCESSES_MAX: u32 = 1024;
@@ -156,6 +158,29 @@ pub(super) const KNOBS: &[Knob] = &[
             put(&mut s.restart_wait_max, wait)
         },
         show: |s| s.restart_wait_max.as_millis().to_string(),
+    },
+    Knob {
+        name: "ring-setup",
+        value: "deferred|cooperative|polled|auto",
+        reason: "how the kernel works on a ring. deferred: when completions are waited for, many \
+                 at once. cooperative: whenever the loop is in the kernel, so that completions are \
+                 looked for without a call. polled: by a thread of its own for each loop, so that \
+                 nothing is submitted by a call; it wants a processor to itself, and sleeps after \
+                 10 ms of nothing. auto: deferred, and cooperative for tux",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.ring_setup, auto_or_named(v, RingSetup::ALL, RingSetup::name)),
+        show: |s| word_or_auto(s.ring_setup.map(RingSetup::name)),
+    },
+    Knob {
+        name: "ring-sockets",
+        value: "direct|ordinary|auto",
+        reason: "what the sockets of a ring are. direct: slots of a table of its own, which no \
+                 call can name. ordinary: descriptors of the process, which `sendfile` takes and \
+                 which tell their peers' addresses. auto: ordinary, and direct where --ring-files \
+                 is read",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.ring_sockets, auto_or_named(v, RingSockets::ALL, RingSockets::name)),
+        show: |s| word_or_auto(s.ring_sockets.map(RingSockets::name)),
     },
     Knob {
         name: "threads",

@@ -1,8 +1,8 @@
 //! Knobs of files: what is kept of them, and how they are sent.
 
-use super::values::{millis, named, number, put};
+use super::values::{auto_or_named, millis, named, number, put, word_or_auto};
 use super::{Knob, Takes};
-use crate::shared::settings::Sendfile;
+use crate::shared::settings::{RingFiles, Sendfile};
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -23,6 +23,17 @@ pub(super) const KNOBS: &[Knob] = &[
             Ok(())
         },
         show: |s| String::from(s.sendfile.map_or("auto", Sendfile::name)),
+    },
+    Knob {
+        name: "ring-files",
+        value: "read|sendfile|auto",
+        reason: "how parts of large files leave where there is a ring. read: the ring reads them \
+                 into memory and sends them from there, as in JAWS97 3.1. sendfile: what is in the \
+                 page cache is sent by the loop, without a copy, for half of the CPU at 100 KB; \
+                 the ring reads the rest. auto: sendfile, unless --ring-sockets direct is said",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.ring_files, auto_or_named(v, RingFiles::ALL, RingFiles::name)),
+        show: |s| word_or_auto(s.ring_files.map(RingFiles::name)),
     },
     Knob {
         name: "cache-mb",

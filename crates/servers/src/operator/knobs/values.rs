@@ -52,6 +52,22 @@ pub(super) fn named<T: Copy>(
     found.ok_or_else(|| all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", "))
 }
 
+/// As [`named`], or nothing for `auto`.
+pub(super) fn auto_or_named<T: Copy>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<Option<T>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    named(text, all, name).map(Some).map_err(|names| format!("{names}, auto"))
+}
+
+pub(super) fn word_or_auto(word: Option<&'static str>) -> String {
+    String::from(word.unwrap_or("auto"))
+}
+
 pub(super) fn on_off(value: bool) -> String {
     String::from(if value { "on" } else { "off" })
 }

@@ -1,12 +1,15 @@
 //! How a completion loop takes connections.
 
+use std::net::IpAddr;
 use std::{io, mem};
 
 use measure::{Duration, Instant};
-use os::ring::Handle;
+use os::Socket;
+use os::ring::{Handle, Takes};
 
-use super::{BELL, Completions, LISTENER_0, SLOTS_BEYOND};
+use super::{BELL, Completions, LISTENER_0};
 use crate::rings::connection::RingConnection;
+use crate::rings::ways::SLOTS_BEYOND;
 use crate::shared::counters::Counter;
 use crate::shared::stops::Stop;
 
@@ -82,13 +85,19 @@ impl Completions<'_> {
             if end || has_enough || worker.order.is_handed_on(n) {
                 continue;
             }
+            let takes = if many { Takes::Many } else { self.takes_one() };
             for _ in in_flight..wanted {
-                self.ring.accept(listener, LISTENER_0 + n as u64, many)?;
+                self.ring.accept(listener, LISTENER_0 + n as u64, takes)?;
             }
             let unlimited = is_unlimited;
             self.accepts[n] = Accepts { in_flight: wanted, unlimited, ..self.accepts[n] };
         }
         Ok(())
+    }
+
+    /// How an accept takes one connection.
+    fn takes_one(&self) -> Takes {
+        if self.tell_who { Takes::OneAndWho } else { Takes::One }
     }
 
     /// Tells who has come in the last round, and how many may in the next.
@@ -110,12 +119,12 @@ impl Completions<'_> {
     /// Takes what an accept has brought; `more`: it goes on.
     pub(super) fn accepted(
         &mut self,
-        accepted: io::Result<Handle>,
+        accepted: io::Result<(Handle, Option<IpAddr>)>,
         listener: usize,
         more: bool,
     ) -> io::Result<()> {
-        let handle = match accepted {
-            Ok(handle) => handle,
+        let (handle, who) = match accepted {
+            Ok(accepted) => accepted,
             Err(e) if os::is_cancelled(&e) => {
                 // Perhaps it was the one that was woken for somebody.
                 if !self.gate.is_open() && self.accepts[listener].in_flight == 0 {
@@ -140,7 +149,9 @@ impl Completions<'_> {
         self.books.tally.accepted(None);
         self.accepts[listener].brought += 1;
         self.look_at = self.books.now.at + LOOK_EVERY;
-        let mut connection = RingConnection::new(handle, self.books.stranger(listener));
+        let ask = || self.ring.socket(handle).and_then(Socket::peer_ip);
+        let dialog = self.books.dialog(listener, || who.or_else(ask));
+        let mut connection = RingConnection::new(handle, dialog);
         if self.gate.is_draining() {
             self.books.tell_end(&mut connection.dialog);
         }
@@ -148,9 +159,6 @@ impl Completions<'_> {
         let is_crowded = self.gate.is_crowded();
         let token = self.connections.insert(connection);
         self.touched.push(token);
-        if self.books.logs() || self.books.server.asks_who {
-            self.ring.install(handle, token)?;
-        }
         self.gate.accepted(self.connections.len());
         self.gate.may_make_room(is_crowded, self.connections.len());
         let goes_on = self.gate.is_open() && (!more || self.has_room_for_all());
@@ -225,7 +233,7 @@ impl Completions<'_> {
                 break;
             }
             for (n, listener) in handed_on() {
-                self.ring.accept(listener, LISTENER_0 + n as u64, false)?;
+                self.ring.accept(listener, LISTENER_0 + n as u64, self.takes_one())?;
                 self.accepts[n].in_flight = 1;
             }
             self.ring.submit_and_wait(0, None)?;

@@ -1,7 +1,8 @@
 //! How a completion loop loads and sends: a path is translated and its file opened by the loop;
-//! what is in the file is read by the ring, and sent by the ring.
+//! what is in the file is read by the ring, and sent by the ring; or what is in memory of it is
+//! sent by the loop, without a copy.
 
-use std::io;
+use std::{io, mem};
 
 use h1::{Chunk, FilePart, Loaded, Lookup, Miss, Shared, Status, Tag, Want};
 use os::File;
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::connection::pending::Joined;
 use crate::connection::places::{tag_of, tagged};
-use crate::rings::connection::{Ending, Piece, Read, ReadOf};
+use crate::rings::connection::{Ending, Piece, Read, ReadOf, Resident};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::trace::{Step, Who};
@@ -28,9 +29,25 @@ impl Completions<'_> {
         };
         match miss {
             Miss::Path(lookup) => self.open(token, tag, lookup),
+            Miss::Pages(part) if self.sends_files && self.fetches.are_over(&part) => {
+                self.is_in_memory(token, tag, part);
+                Ok(())
+            }
             Miss::Pages(part) => self.read(token, tag, part.clone(), ReadOf::Pages(part)),
             Miss::More(part) => self.read(token, tag, part, ReadOf::More),
         }
+    }
+
+    /// A part of a file is sent from there, unless it is gone again by then: that the loop waits
+    /// for, as a session has asked for it.
+    fn is_in_memory(&mut self, token: u64, tag: Tag, part: FilePart<File>) {
+        let Some(connection) = self.connections.named(token) else { return };
+        if connection.reads.is_empty() {
+            // What it had is sent.
+            forget(&mut self.pieces_bytes, connection.let_go());
+        }
+        connection.resident = Some(Resident(part));
+        self.books.loaded_here(&mut connection.dialog, tag, Step::Pages, Loaded::Pages);
     }
 
     /// Verdicts on passwords have fallen; more are waited for.
@@ -94,6 +111,9 @@ impl Completions<'_> {
             connection.held_bytes += bytes;
         }
         self.ring.read(&part.file, part.at, bytes as usize, tagged(token, tag))?;
+        if let ReadOf::Pages(part) | ReadOf::Rest(part) = &of {
+            self.fetches.begin(&part.file);
+        }
         self.books.tally.add(Counter::HandOvers, 1);
         if !matches!(of, ReadOf::Rest(_)) {
             assert_ne!(tag, REST, "no tag of a request");
@@ -114,7 +134,11 @@ impl Completions<'_> {
         let token = tagged(token, Tag::default());
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let step = (Step::Pages, self.books.traces().then(|| Who::me(Performer::Ring)));
-        match (connection.has_read(tag), read) {
+        let of = connection.has_read(tag);
+        if let ReadOf::Pages(part) | ReadOf::Rest(part) = &of {
+            self.fetches.end(&part.file);
+        }
+        match (of, read) {
             (ReadOf::Small(small), read) => return self.has_read_small(token, tag, *small, read),
             (ReadOf::Rest(part), Ok(bytes)) if !bytes.is_empty() => {
                 connection.piece = Some(Piece::new(part, bytes));
@@ -162,6 +186,12 @@ impl Completions<'_> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let dialog = &mut connection.dialog;
         let Want::Send(chunk, part) = dialog.session.want() else { return Ok(()) };
+        if let Some(part) = part
+            && let Some(resident) = &connection.resident
+            && resident.covers(part)
+        {
+            return self.send_from_memory(token);
+        }
         if let Some(journal) = &mut dialog.journal {
             journal.note_sending(&*dialog.session, || self.books.me());
         }
@@ -193,6 +223,49 @@ impl Completions<'_> {
             self.ring.send(connection.handle, bytes, range, more, token)?;
         }
         connection.sends = true;
+        Ok(())
+    }
+
+    /// Sends from the page cache, by calls that do not wait for the client: the head, then as much
+    /// of the part as is sent in one turn. When the next one begins, when there is room and others
+    /// have had theirs, the ring says.
+    fn send_from_memory(&mut self, token: u64) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        let dialog = &mut connection.dialog;
+        let Want::Send(chunk, Some(part)) = dialog.session.want() else { return Ok(()) };
+        let mut rests = mem::take(&mut connection.had_its_turn);
+        if !rests {
+            let socket = self.ring.socket(connection.handle);
+            let socket = socket.expect("`sendfile` implies ordinary descriptors");
+            if let Some(journal) = &mut dialog.journal {
+                journal.note_sending(&*dialog.session, || Who::me(Performer::Loop));
+            }
+            let head = chunk.bytes();
+            let sent = if head.is_empty() {
+                connection.had_its_turn = true;
+                let begun = self.books.disk.begin();
+                let sent = socket.send_file(&part.file, part.at, part.len().min(READ_BYTES));
+                self.books.disk.end(&begun);
+                sent
+            } else {
+                socket.send_now(head, self.books.server.limits.gather).map(|n| n as u64)
+            };
+            match sent {
+                Ok(0) => self.books.file_ended(dialog),
+                Ok(n) => {
+                    if self.books.sent(dialog, n) {
+                        forget(&mut self.pieces_bytes, connection.let_go());
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => rests = true,
+                Err(e) => connection.broke_off(&e, &mut self.books),
+            }
+        }
+        if rests {
+            connection.had_its_turn = false;
+            connection.sends = true;
+            self.ring.poll_writable(connection.handle, token)?;
+        }
         Ok(())
     }
 }

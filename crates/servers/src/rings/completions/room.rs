@@ -5,19 +5,10 @@ use std::io;
 
 use measure::Instant;
 
-use super::{Completions, handles};
+use super::Completions;
 use crate::connection::gate::stays;
 use crate::session::Event;
 use crate::shared::counters::Counter;
-
-/// As many may come in one round, while those that go for them are still being closed.
-const BEYOND_MAX: u64 = 64;
-
-/// How many may come in beyond a maximum: the slots that are left have other uses.
-pub(super) fn beyond(connections_max: usize) -> usize {
-    let connections = connections_max as u64;
-    (handles(connections).saturating_sub(connections) / 4).min(BEYOND_MAX) as usize
-}
 
 impl Completions<'_> {
     /// How many more may come in.
