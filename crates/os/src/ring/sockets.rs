@@ -8,8 +8,8 @@ use io_uring::types::Fd;
 use super::settings::Sockets;
 use crate::Socket;
 
-/// A socket of a ring. It stays open until [`super::Ring::close`]; used after that it names no socket, or
-/// another one.
+/// A socket of a ring. It stays open until [`super::Ring::close`]; used after that it names no
+/// socket, or another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handle(pub(super) u32);
 
