@@ -111,12 +111,13 @@ pub const ARCHITECTURES: &[Architecture] = &[
         paper: "Choi05 2",
         accept: Performer::Process,
         transfer: Performer::Process,
+        files: Performer::Process,
         path: Performer::Process,
         pages: Performer::Process,
         stalls: Stalls::OneOfN,
         requests: Requests::InTurn,
-        // Apache's prefork has 256. Fewer will do where who is idle goes for who comes, and 64 caches
-        // have 1 MiB each of the default one, 32 of the largest files that are kept there.
+        // Apache's prefork has 256. Fewer will do where who is idle goes for who comes, and 64
+        // caches have 1 MiB each of the default one, 32 of the largest files that are kept there.
         workers: 64,
         holder: Holder::Process,
         polls: false,

@@ -12,8 +12,8 @@
 //! - Whoever comes wakes one that is free, or finds none, and then each is told of him who waits
 //!   next. Whoever is woken tries all listening sockets, so as many are taken as are woken for,
 //!   whoever takes whom.
-//! - One that is woken and takes nobody, as the machine refuses it or it is to end, does not wait in
-//!   its epoll by then: it leaves who waits to others, by the bell.
+//! - One that is woken and takes nobody, as the machine refuses it or it is to end, does not wait
+//!   in its epoll by then: it leaves who waits to others, by the bell.
 //! - The bell is rung once for any number: whoever hears it takes one, and rings it for the next.
 
 use std::cell::{Cell, RefCell};

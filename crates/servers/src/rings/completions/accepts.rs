@@ -105,7 +105,7 @@ impl Completions<'_> {
         let worker = self.books.worker;
         let Accepts { in_flight, unlimited, brought, limit, .. } = self.accepts[n];
         let now = self.books.now.at;
-        // Without a limit all who wait are taken; with one an accept has come back for each who did.
+        // Without a limit all who wait are taken; with one an accept has come back for each.
         let emptied = if unlimited { brought <= limit } else { in_flight > 0 || brought == 0 };
         if !emptied {
             self.accepts[n].singly_until = now + SINGLY_FOR;
