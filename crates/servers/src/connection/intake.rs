@@ -137,7 +137,7 @@ impl Intake {
         let Server { listeners, admissions, .. } = server;
         let side = self.sides.get_mut(&place).expect("a place that this worker accepts from");
         let listener = &listeners[place];
-        let is_due = now - side.looked >= side.admission.look_after();
+        let is_due = worker.may_look() && now - side.looked >= side.admission.look_after();
         if !is_due || !listener.is_tcp() || worker.order.is_draining() {
             return;
         }

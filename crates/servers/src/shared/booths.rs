@@ -47,10 +47,10 @@ impl Booths {
         Ok(Self { taken, failures, retry_after_s: retry_after_s(failures_per_min) })
     }
 
-    /// What whoever had this worker's number before was in is vacant.
-    pub(crate) fn begins(&self, worker: usize) {
+    /// What a worker was in is vacant: it has died.
+    pub(crate) fn ended(&self, worker: usize) {
         (0..self.taken.len()).for_each(|at| self.leave(at, worker));
-        self.failures.iter().for_each(|failures| failures.begins(worker));
+        self.failures.iter().for_each(|failures| failures.ended(worker));
     }
 
     /// The verdict, now.
@@ -124,10 +124,10 @@ mod tests {
         let stays: Vec<_> = (0..THREADS_MAX).map(|worker| booths.enter(worker)).collect();
         assert!(stays.iter().all(Option::is_some));
         assert!(booths.enter(3).is_none(), "all are taken");
-        booths.begins(3);
+        booths.ended(3);
         assert!(booths.enter(3).is_none(), "it was in none");
         // The first has died, and another has its number.
-        booths.begins(0);
+        booths.ended(0);
         assert!(booths.enter(0).is_some());
         drop(stays);
         assert!(booths.enter(3).is_some());
@@ -143,9 +143,9 @@ mod tests {
             Err(other) => panic!("{other:?}"),
         };
         assert_eq!([told(0, one), told(1, one), told(1, other)], [0, 1, 0]);
-        booths.begins(0);
+        booths.ended(0);
         assert_eq!(told(0, one), 0);
-        booths.begins(0);
+        booths.ended(0);
         assert_eq!(told(0, one), 30, "twice a minute");
     }
 }

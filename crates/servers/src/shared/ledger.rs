@@ -2,12 +2,12 @@
 //! them share, where each process has one thing at a time.
 //!
 //! There is no lock, which a process that dies could hold for ever. Who has what stands with who
-//! has it, so what a process had that has died is forgotten when another takes its place.
+//! has it, so what a process had is forgotten when the supervisor buries it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 use measure::Instant;
 use os::SharedWords;
@@ -49,8 +49,8 @@ impl Ledger {
         Ok(Self { words, holders, at_once_max, rate, hasher: RandomState::new() })
     }
 
-    /// What whoever had this holder's number before had is over.
-    pub(crate) fn begins(&self, holder: usize) {
+    /// What a holder had is over: it has died.
+    pub(crate) fn ended(&self, holder: usize) {
         self.leaves(holder);
     }
 
@@ -104,9 +104,10 @@ impl Ledger {
         }
         let least = (0..GROUP).min_by_key(|&at| debts[at].load(Relaxed)).expect("there are some");
         // Whoever is slower than another uses its place, or one of its own when it asks again.
-        let before = keys[least].load(Relaxed);
+        let (before, debt) = (keys[least].load(Relaxed), debts[least].load(Acquire));
         if keys[least].compare_exchange(before, word, AcqRel, Relaxed).is_ok() {
-            debts[least].store(0, Release);
+            // What another process of the same address has charged meanwhile stays.
+            let _ = debts[least].compare_exchange(debt, 0, AcqRel, Relaxed);
         }
         &debts[least]
     }
@@ -130,7 +131,7 @@ mod tests {
         ledger.leaves(3);
         assert!(ledger.enters(4, one) && !ledger.enters(2, one));
         // Who had the first has died.
-        ledger.begins(0);
+        ledger.ended(0);
         assert!(ledger.enters(2, one));
         let all = Ledger::new(9, 0, Rate::per_second(0)).unwrap();
         assert!((0..9).all(|holder| all.enters(holder, one)), "without a limit");

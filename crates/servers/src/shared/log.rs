@@ -19,7 +19,7 @@ use measure::Duration;
 use os::thread::Queue;
 
 pub(crate) use self::writer::Target;
-use self::writer::Written;
+use self::writer::{Writes, Written};
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::orders::Orders;
@@ -79,7 +79,7 @@ pub(crate) fn start(
     counters: &Counters,
     errors: &Arc<ErrorLog>,
 ) -> io::Result<AccessLog> {
-    let written = Written::new(to, worker, orders, counters, errors);
+    let written = Written::new((to, Writes::Alone), worker, orders, counters, errors);
     let lines = Arc::new(Lines::new());
     let read = Arc::clone(&lines);
     let thread = Builder::new().name(String::from("weir-log")).stack_size(STACK_BYTES);
@@ -87,7 +87,7 @@ pub(crate) fn start(
     Ok(AccessLog::new(format, To::Writer(Arc::new(Writer { lines, thread }))))
 }
 
-/// The log of a worker that writes its lines itself.
+/// The log of a worker that writes its lines itself, and waits for nobody who reads them.
 pub(crate) fn here(
     to: &Target,
     format: LogFormat,
@@ -96,7 +96,7 @@ pub(crate) fn here(
     counters: &Counters,
     errors: &Arc<ErrorLog>,
 ) -> AccessLog {
-    let written = Written::new(to, worker, orders, counters, errors);
+    let written = Written::new((to, Writes::Serving), worker, orders, counters, errors);
     AccessLog::new(format, To::Here(Arc::new(Mutex::new(written))))
 }
 

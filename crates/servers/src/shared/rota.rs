@@ -45,10 +45,10 @@ impl Rota {
         self.words[worker].store(says, Release);
     }
 
-    /// Whether one of those that are there is free.
-    pub(crate) fn has_free(&self, is_there: impl Fn(usize) -> bool) -> bool {
-        let mut all = self.words.iter().enumerate();
-        all.any(|(n, word)| word.load(Acquire) == FREE && is_there(n))
+    /// How many of those that are there are free.
+    pub(crate) fn free(&self, is_there: impl Fn(usize) -> bool) -> usize {
+        let all = self.words.iter().enumerate();
+        all.filter(|(n, word)| word.load(Acquire) == FREE && is_there(*n)).count()
     }
 
     /// How many of those that are there have waited for longer than a worker that may go then.
@@ -81,9 +81,9 @@ mod tests {
         assert_eq!([before(0, 30), before(1, 20), before(3, 20)], [2, 0, 1]);
         // The second has died.
         assert_eq!(rota.before(3, goes_at(20), |n| n != 1), 0);
-        assert!(!rota.has_free(|_| true), "nobody has said so");
+        assert_eq!(rota.free(|_| true), 0, "nobody has said so");
         rota.says(3, Does::Free);
-        assert!(rota.has_free(|_| true) && !rota.has_free(|n| n != 3));
+        assert_eq!((rota.free(|_| true), rota.free(|n| n != 3)), (1, 0));
         assert_eq!(before(0, 30), 1);
     }
 }

@@ -11,7 +11,7 @@ use site::{Opening, Site};
 
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
-use crate::shared::architecture::{Holder, Row};
+use crate::shared::architecture::{Holder, LOOPS_MAX, Row};
 use crate::shared::booths::Booths;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
@@ -96,6 +96,14 @@ pub(crate) struct Common {
 
 /// Bytes of a file that pass through memory at once, where they must.
 pub(crate) const PIECE_BYTES: u64 = 64 << 10;
+
+impl Common {
+    /// What the process had that was this worker.
+    pub(crate) fn ended(&self, worker: usize) {
+        self.ledger.ended(worker);
+        self.booths.ended(worker);
+    }
+}
 
 impl Server {
     /// Whether another than who counts in that row serves and has room: then nobody goes for a
@@ -305,6 +313,18 @@ impl<'s> Worker<'s> {
             verifiers: None,
             begin: None,
         }
+    }
+
+    /// The supervisor, where it looks at the listening queues for all workers.
+    pub(crate) fn lookout(server: &'s Server) -> Self {
+        let places = (0..server.listeners.len()).collect();
+        Self { row: LOOPS_MAX as usize, places, ..Self::supervisor(server) }
+    }
+
+    /// Whether it may be the one that looks at the queues.
+    pub(crate) fn may_look(&self) -> bool {
+        let has_lookout = self.server.architecture.holder == Holder::Process;
+        !has_lookout || self.row == LOOPS_MAX as usize
     }
 
     /// The loop is ready to serve, and waits until all are.

@@ -22,6 +22,7 @@ use crate::shared::failure::Failure;
 use crate::shared::server::Server;
 use crate::shared::settings::Level;
 use crate::supervisor::back_off::BackOff;
+use crate::supervisor::lookout::Lookout;
 use crate::supervisor::serving;
 use crate::supervisor::voice::Voice;
 
@@ -34,6 +35,7 @@ pub(crate) struct Generation {
     stage: Stage,
     /// When it was last looked whether workers renew what they have decided.
     looked: Instant,
+    lookout: Option<Lookout>,
     /// Connections that were cut off.
     cut: u64,
 }
@@ -99,7 +101,8 @@ impl Generation {
         let workers = (0..server.counters.workers()).map(|_| worker()).collect();
         let stage = Stage::Serves;
         let looked = os::clock::monotonic();
-        let mut generation = Self { number, server, workers, stage, looked, cut: 0 };
+        let lookout = Lookout::new(&server);
+        let mut generation = Self { number, server, workers, stage, looked, lookout, cut: 0 };
         for n in 0..generation.wanted() {
             if let Err(e) = generation.start_worker(n) {
                 generation.kill();
@@ -138,7 +141,10 @@ impl Generation {
             State::Runs(_) | State::Ended => None,
         });
         match self.stage {
-            Stage::Serves => changes.chain([self.looked + RENEWED_WITHIN]).min(),
+            Stage::Serves => {
+                let look = self.lookout.as_ref().map(Lookout::due);
+                changes.chain([self.looked + RENEWED_WITHIN]).chain(look).min()
+            }
             Stage::Ends { until } => Some(until),
             Stage::Killed => None,
         }
@@ -155,6 +161,9 @@ impl Generation {
                 }
                 self.kill_late(now, voice);
                 self.start_due(now);
+                if let Some(lookout) = &mut self.lookout {
+                    lookout.look(&self.server, now);
+                }
                 self.lift_stale(now);
             }
             Stage::Ends { until } if until <= now => {
@@ -336,6 +345,7 @@ impl Generation {
         let is_it = |worker: &Process| worker.pid() == Some(pid);
         let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
         let lost = self.server.counters.ended(n);
+        self.server.common.iter().for_each(|common| common.ended(n));
         let worker = &mut self.workers[n];
         // Whoever waits now by way of this one waits for another.
         self.server.listeners.ring();

@@ -9,6 +9,7 @@ mod confine;
 mod ending;
 mod generation;
 pub(crate) mod judge;
+mod lookout;
 mod number;
 mod serving;
 mod split;

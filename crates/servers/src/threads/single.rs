@@ -41,9 +41,11 @@ use crate::shared::stops::Stop;
 const ORDER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// How soon the process that has waited for longest looks again whether none is free. The others
-/// look as much later as there are before them: together they look hardly more often than it does.
+/// How soon the processes that have waited for longest look again whether none is free. The others
+/// look as much later as there are before them: together they look hardly more often than these.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// So many may go in that time: 800 a second, which is more than come where each holds a process.
+const GO_AT_ONCE: usize = 16;
 const LOOK_MAX: Duration = Duration::from_secs(1);
 /// How often one that is busy looks whether somebody waits for a process.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -102,9 +104,6 @@ impl<'s> Single<'s> {
         os::thread::set_name("weir-process");
         let server = worker.server;
         let common = server.common.as_ref().expect("made where workers have one connection each");
-        // Who had this number before has died, perhaps with a connection.
-        common.ledger.begins(worker.number);
-        common.booths.begins(worker.number);
         Ok(Self {
             server,
             worker,
@@ -126,6 +125,7 @@ impl<'s> Single<'s> {
     /// The machine refuses to wait.
     pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
         self.waits.set(None);
+        self.intake.borrow_mut().give_way(self.worker);
         self.rota.says(self.worker.number, rota::Does::Free);
         let mut is_woken = false;
         let taken = loop {
@@ -148,7 +148,12 @@ impl<'s> Single<'s> {
             match taken {
                 Taken::One(socket, place) => break Some((socket, place)),
                 Taken::Nobody => {}
-                Taken::Refused => self.rest()?,
+                Taken::Refused => {
+                    // An idle one that goes gives back what the machine lacks.
+                    self.rota.says(self.worker.number, rota::Does::Serves);
+                    self.rest()?;
+                    self.rota.says(self.worker.number, rota::Does::Free);
+                }
             }
             books.publish();
         };
@@ -172,6 +177,8 @@ impl<'s> Single<'s> {
             self.drained.set(self.drained.get() + 1);
             match self.take(books) {
                 Taken::One(socket, place) => return Ok(Some((socket, place))),
+                // Another process was the last, and has stopped what looks ready from then on.
+                Taken::Nobody if !self.worker.kept_listeners().any(|l| l.listens()) => break,
                 Taken::Nobody => {}
                 Taken::Refused => self.rest()?,
             }
@@ -292,20 +299,30 @@ impl<'s> Single<'s> {
             return (false, (goes_at - now).min(LOOK_MAX));
         }
         let before = self.rota.before(self.worker.number, goes_at, |n| self.is_there(n));
-        let goes = before == 0 && !self.has_free();
-        if goes {
-            self.intake.borrow_mut().watch(self.worker, now);
+        if before >= GO_AT_ONCE {
+            let turns = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
+            return (false, LOOK_AGAIN.saturating_mul(turns).min(LOOK_MAX));
         }
-        let turns = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
-        (goes, LOOK_AGAIN.saturating_mul(turns).min(LOOK_MAX))
+        // As many go as wait, but for those for whom one is free: the first is told of who comes,
+        // and the others look again.
+        let waiting = if before == 0 { 1 } else { self.waiting() };
+        (before + self.free() < waiting, LOOK_AGAIN)
     }
 
-    fn has_free(&self) -> bool {
-        self.rota.has_free(|n| self.is_there(n))
+    /// How many wait to be accepted; of sockets that do not tell, nobody.
+    fn waiting(&self) -> usize {
+        let queues = self.worker.listeners().filter_map(|(_, listener)| listener.queue().ok());
+        queues.map(|queue| queue.length as usize).sum()
     }
 
+    fn free(&self) -> usize {
+        self.rota.free(|n| self.is_there(n))
+    }
+
+    /// Whether newcomers are its to take. One that is to end goes for nobody.
     fn is_there(&self, worker: usize) -> bool {
-        self.server.counters.is_ready(worker)
+        let Server { counters, orders, .. } = self.server;
+        counters.is_ready(worker) && !orders.of(worker).is_draining()
     }
 }
 
@@ -356,7 +373,7 @@ impl Keeper for Single<'_> {
         if now - looked < ASK_AGAIN {
             return known;
         }
-        let is_wanted = !self.has_free() && self.is_waited_for().unwrap_or(false);
+        let is_wanted = self.free() == 0 && self.is_waited_for().unwrap_or(false);
         self.wanted.set((now, is_wanted));
         is_wanted
     }

@@ -1,6 +1,6 @@
 //! The access log: a line for every reply, soon, and never at the cost of a reply.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -255,6 +255,29 @@ fn whoever_does_not_read_what_is_said_holds_nothing_up() {
     send(child.id(), Signal::TERM);
     assert_eq!(child.wait().expect("an end").code(), Some(0), "{got:?}");
     assert!(reply.ends_with(DIGITS), "{got:?}: {}", reply.escape_ascii());
+}
+
+/// A pipe that was read when it was opened, and is full since.
+#[test]
+fn whoever_does_not_read_the_log_holds_nothing_up() {
+    let site = Fixture::new();
+    on_every_alone(Program::Weir, |combination| {
+        let home = tempfile::tempdir().expect("a directory");
+        let pipe = home.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        // On Linux that opens both ends, and waits for neither.
+        let mut both = File::options().read(true).write(true).open(&pipe).expect("both ends");
+        rustix::io::ioctl_fionbio(&both, true).expect("not to wait");
+        let server = start_with_log(combination, &site, &pipe, &[]);
+        while both.write(&[b'x'; 4096]).is_ok() {}
+        let mut kept = server.connect();
+        for _ in 0..8 {
+            ask(combination, &mut kept, "/digits.txt", "");
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        }
+        drop(both);
+        server.stop();
+    });
 }
 
 /// Opening it would wait for the reader, and nobody else would be served meanwhile.

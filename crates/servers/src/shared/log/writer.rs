@@ -20,6 +20,15 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 /// How long a reader of what was inherited may let a line wait: longer than any that is alive.
 const READER_MS: u32 = 1000;
 
+/// Who writes the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writes {
+    /// A thread that has the time to wait for whoever reads them.
+    Alone,
+    /// Whoever serves: what is not taken at once is lost.
+    Serving,
+}
+
 /// Where an access log goes, as all workers of a server have it.
 pub(crate) enum Target {
     /// Each worker opens it.
@@ -54,6 +63,7 @@ impl Target {
 /// A worker's access log, as the thread that writes it has it.
 pub(super) struct Written {
     place: Place,
+    writes: Writes,
     /// Lines lost and not yet told.
     lost: u64,
     told: Seldom,
@@ -83,7 +93,7 @@ struct Open {
 
 impl Written {
     pub(super) fn new(
-        to: &Target,
+        (to, writes): (&Target, Writes),
         worker: usize,
         orders: &Orders,
         counters: &Counters,
@@ -93,13 +103,14 @@ impl Written {
             Target::File(path) => Place::File {
                 path: path.clone(),
                 // If that fails the first lines do again, and tell.
-                open: Open::at(path).ok(),
+                open: Open::at(path, writes).ok(),
                 generation: orders.logs_generation(),
             },
             Target::Inherited(output, to) => Place::Inherited(Arc::clone(output), to.clone()),
         };
         Self {
             place,
+            writes,
             lost: 0,
             told: Seldom::new(TOLD_EVERY),
             worker,
@@ -114,10 +125,13 @@ impl Written {
         self.open_again();
         let written = match &mut self.place {
             Place::File { open: Some(open), .. } => open.write(lines),
-            Place::File { open, path, .. } => Open::at(path)
+            Place::File { open, path, .. } => Open::at(path, self.writes)
                 .map_err(|e| (0, e))
                 .and_then(|opened| open.insert(opened).write(lines)),
-            Place::Inherited(output, _) => locked(output).write_lines(lines, READER_MS),
+            Place::Inherited(output, _) => {
+                let patience_ms = if self.writes == Writes::Alone { READER_MS } else { 0 };
+                locked(output).write_lines(lines, patience_ms)
+            }
         };
         if let Err((written, why)) = written {
             let lost = count(&lines[written..]);
@@ -141,7 +155,7 @@ impl Written {
         if core::mem::replace(generation, ordered) == ordered {
             return;
         }
-        match Open::at(path) {
+        match Open::at(path, self.writes) {
             Ok(opened) => {
                 *open = Some(opened);
                 self.tell(Level::Info, "is open again");
@@ -188,8 +202,12 @@ impl Drop for Written {
 }
 
 impl Open {
-    fn at(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: os::output::append(path)?, is_torn: false })
+    fn at(path: &Path, writes: Writes) -> io::Result<Self> {
+        let file = match writes {
+            Writes::Alone => os::output::append(path)?,
+            Writes::Serving => os::output::append_now(path)?,
+        };
+        Ok(Self { file, is_torn: false })
     }
 
     /// An error comes with how many bytes were written before it.

@@ -1,0 +1,56 @@
+//! Who looks at the listening queues where processes have one connection each.
+//!
+//! Whoever decides who is let in has to look often, and always be the same. Such a process looks
+//! only between two connections, of which one may take minutes. So the supervisor does, which
+//! serves nobody.
+
+use measure::{Duration, Instant};
+
+use crate::connection::intake::Intake;
+use crate::shared::architecture::Holder;
+use crate::shared::server::{Server, Worker};
+
+/// How often: as soon as the controllers ask for it, in a flood and while somebody comes.
+const LOOK_FLOOD: Duration = Duration::from_millis(2);
+const LOOK_BUSY: Duration = Duration::from_millis(20);
+/// A site that nobody asks for costs ten looks a second.
+const LOOK_IDLE: Duration = Duration::from_millis(100);
+
+/// See the head of this file.
+pub(crate) struct Lookout {
+    intake: Intake,
+    due: Instant,
+    /// Connections that were accepted by the last look.
+    accepted: u64,
+}
+
+impl Lookout {
+    /// There where it is needed.
+    pub(crate) fn new(server: &Server) -> Option<Self> {
+        let is_needed = server.architecture.holder == Holder::Process;
+        let intake = || Intake::new(&Worker::lookout(server), 1);
+        is_needed.then(|| Self { intake: intake(), due: Instant::ORIGIN, accepted: 0 })
+    }
+
+    /// When to look again.
+    pub(crate) const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Looks, if that is due, and sets what follows.
+    pub(crate) fn look(&mut self, server: &Server, now: Instant) {
+        if now < self.due {
+            return;
+        }
+        self.intake.watch(&Worker::lookout(server), now);
+        let accepted = (0..server.listeners.len()).map(|place| server.admissions.accepted(place));
+        let accepted = accepted.sum();
+        let is_busy = std::mem::replace(&mut self.accepted, accepted) != accepted;
+        self.due = now
+            + match (server.is_flooded(), is_busy) {
+                (true, _) => LOOK_FLOOD,
+                (false, true) => LOOK_BUSY,
+                (false, false) => LOOK_IDLE,
+            };
+    }
+}
