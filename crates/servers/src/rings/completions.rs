@@ -8,6 +8,7 @@ mod accepts;
 mod files;
 mod room;
 
+use std::collections::VecDeque;
 use std::{io, mem};
 
 use h1::{Deadline, Timeout, Want};
@@ -46,13 +47,19 @@ pub(crate) const READ_BYTES: u64 = 128 << 10;
 /// the client's time.
 const PIECES_BYTES_MAX: u64 = 64 << 20;
 pub(crate) const READ_BYTES_MIN: u64 = 16 << 10;
-/// Completions that an entry into the kernel brings if there are so many: all, or 20
-/// (IO_LOCAL_TW_DEFAULT_MAX in newer ones).
-const BROUGHT_MIN: usize = 16;
-/// Where more is asked for, so many: not more receives than there are buffers for.
+/// So many completions are asked for where all are wanted: newer kernels bring 20 at a time unless
+/// more are waited for (IO_LOCAL_TW_DEFAULT_MAX). No more receives than there are buffers for.
 const BROUGHT_ALL: u32 = 2048;
 /// Turns of a connection with one request: it comes, has asked, and is answered.
 const TURNS: u32 = 3;
+/// The same where each completion has a turn of its own: also FIN is out, and the peer's has come.
+const TURNS_SINGLY: u32 = 5;
+/// Where work goes on while it is worked on what has been started leaves each so often: the kernel
+/// would otherwise hear of a reply when its queue is full.
+const SUBMIT_EVERY: u32 = 256;
+/// So many receives are begun again that have found no buffer, where all buffers have come back:
+/// as many as the smallest ring has.
+const QUENCHED_MAX: usize = 128;
 /// Turns in a round of which an entry into the kernel is more work than wait.
 const WORKS_FROM: usize = 16;
 /// Bytes that go out together with FIN: behind more, a slow client's progress would not be seen.
@@ -91,6 +98,10 @@ pub(crate) struct Completions<'s> {
     paths: Pending,
     /// Bytes being read, or read and not yet sent.
     pieces_bytes: u64,
+    /// Connections whose receive found no buffer, in that order.
+    thirsty: VecDeque<u64>,
+    /// The last phase of pending work has left some of it.
+    was_cut: bool,
     /// What is in memory of a file leaves by `sendfile`.
     sends_files: bool,
     /// By the ring.
@@ -126,6 +137,8 @@ impl<'s> Completions<'s> {
             ordered: false,
             paths: Pending::new(server.connections_max),
             pieces_bytes: 0,
+            thirsty: VecDeque::new(),
+            was_cut: false,
             sends_files: ways::files(&server.settings) == RingFiles::Sendfile,
             fetches: Fetches::default(),
         })
@@ -133,7 +146,8 @@ impl<'s> Completions<'s> {
 
     /// Each accept takes one connection, so that whoever comes later waits in the socket's queue.
     pub(crate) fn accepts_singly(self) -> Self {
-        Self { are_single: true, ..self }
+        let intake = Intake::new(self.books.worker, TURNS_SINGLY);
+        Self { are_single: true, intake, ..self }
     }
 
     /// Until drained.
@@ -143,6 +157,7 @@ impl<'s> Completions<'s> {
 
     /// Enters the kernel once: submits what was started, waits for a completion or a deadline.
     pub(crate) fn submit_and_wait(&mut self) -> io::Result<()> {
+        self.quench(QUENCHED_MAX)?;
         let timers = self.timers.earliest().into_iter().chain(self.gate.due());
         let due = timers.chain(self.goes_at()).chain(self.looks()).min();
         let worked = self.books.look_at_clock();
@@ -174,9 +189,15 @@ impl<'s> Completions<'s> {
     pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
         let is_to_go = self.owed() > 0 && self.who_may_go().is_some();
         let Some(left) = pending_max.checked_sub(1).filter(|_| !is_to_go) else {
+            self.was_cut = *pending_max == 0;
             return Ok(false);
         };
+        self.was_cut = false;
+        if left % SUBMIT_EVERY == 0 {
+            self.ring.submit()?;
+        }
         if !self.complete()? {
+            self.quench(QUENCHED_MAX)?;
             self.ring.submit()?;
             let worked = self.books.look_at_clock();
             self.books.tally.add(Counter::WorkNs, worked.as_nanos() as u64);
@@ -207,9 +228,17 @@ impl<'s> Completions<'s> {
             // Whether it has ended the next call tells.
             Done::Writable(_) => self.sent(token, Ok(0)),
             Done::Received(received) => {
-                let Some(connection) = self.connections.named(token) else { return Ok(true) };
-                connection.received(received, more, &mut self.books);
-                connection.touch(token, &mut self.touched);
+                let gives_back = received.as_ref().is_ok_and(|bytes| !bytes.is_empty());
+                if let Some(connection) = self.connections.named(token) {
+                    connection.received(received, more, &mut self.books);
+                    if connection.receive == Receive::Thirsty {
+                        self.books.tally.add(Counter::Thirsts, 1);
+                        self.thirsty.push_back(token);
+                    } else {
+                        connection.touch(token, &mut self.touched);
+                    }
+                }
+                self.quench(usize::from(gives_back))?;
             }
             Done::Sent(sent) => self.sent(token, sent),
             Done::Read(read) => self.has_read(token, read)?,
@@ -247,6 +276,7 @@ impl<'s> Completions<'s> {
         for token in touched.drain(..) {
             if let Some(connection) = self.connections.named(token) {
                 connection.touched = false;
+                connection.had_its_turn = false;
                 self.start(token)?;
             }
         }
@@ -286,16 +316,30 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
+    /// Begins receives again that have found no buffer: so many as have come back. Each has
+    /// something to receive, so who is not begun now is after one of these.
+    fn quench(&mut self, most: usize) -> io::Result<()> {
+        for _ in 0..most {
+            let Some(token) = self.thirsty.pop_front() else { break };
+            let Some(connection) = self.connections.named(token) else { continue };
+            let was = mem::replace(&mut connection.receive, Receive::Off);
+            debug_assert!(was == Receive::Thirsty, "it is among them as long as it is thirsty");
+            // Who waits only for the peer's FIN reads away what comes before it.
+            if connection.goes { self.receive(token)? } else { self.start(token)? }
+        }
+        Ok(())
+    }
+
     /// Before a deadline takes effect, or somebody goes for another: what has come by now is looked
-    /// at first. One entry into the kernel may bring only a few of many completions, so there are
-    /// as many as all connections may need.
+    /// at first. An entry into the kernel that asks for much brings all there is, so there are as
+    /// many as all connections may need.
     fn catch_up(&mut self) -> io::Result<()> {
-        for _ in 0..=self.connections.len() / BROUGHT_MIN {
+        for _ in 0..=self.connections.len() / BROUGHT_ALL as usize {
             let is_due = self.timers.earliest().is_some_and(|at| at <= self.books.now.at);
             if !is_due && (self.owed() == 0 || self.who_may_go().is_none()) {
                 break;
             }
-            self.ring.submit_and_wait(0, None)?;
+            self.ring.submit_and_wait(BROUGHT_ALL, Some(Duration::ZERO))?;
             if !self.complete()? {
                 break;
             }
@@ -399,7 +443,7 @@ impl<'s> Completions<'s> {
     fn close(&mut self, token: u64) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         self.going += usize::from(!mem::replace(&mut connection.goes, true));
-        if let Receive::Armed | Receive::Ends = connection.receive {
+        if let Receive::Armed | Receive::Thirsty | Receive::Ends = connection.receive {
             let at = self.books.now.at + self.books.server.limits.linger_timeout;
             return match mem::replace(&mut connection.ending, Ending::Closing) {
                 Ending::Closing => Ok(()),

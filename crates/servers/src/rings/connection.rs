@@ -1,6 +1,7 @@
 use std::io;
 
 use h1::{FilePart, Lookup, Shared, Tag, Want};
+use measure::Instant;
 use os::File;
 use os::ring::Handle;
 use site::Opening;
@@ -25,7 +26,7 @@ pub(crate) struct RingConnection {
     pub(crate) piece: Option<Piece>,
     /// What was in memory of a large file when it was asked for, to be sent from there.
     pub(crate) resident: Option<Resident>,
-    /// Some of that was sent since it was last waited for that there is room.
+    /// Some of that was sent in this turn: more is in another one.
     pub(crate) had_its_turn: bool,
     /// Bytes that were asked for with reads, and count as long as the session may hold them.
     pub(crate) held_bytes: u64,
@@ -43,6 +44,8 @@ pub(crate) struct RingConnection {
 pub(crate) enum Receive {
     Off,
     Armed,
+    /// It found no buffer, though something is there: it is begun again when one comes back.
+    Thirsty,
     /// It is being cancelled.
     Ends,
     /// FIN has come: there is nothing more to receive.
@@ -85,8 +88,11 @@ pub(crate) struct Piece {
     pub(crate) bytes: Shared<[u8]>,
 }
 
-/// A part of a file that was in memory.
-pub(crate) struct Resident(pub(crate) FilePart<File>);
+/// A part of a file that was in memory, and when.
+pub(crate) struct Resident {
+    pub(crate) part: FilePart<File>,
+    pub(crate) at: Instant,
+}
 
 impl RingConnection {
     pub(crate) fn new(handle: Handle, dialog: Dialog) -> Self {
@@ -116,7 +122,9 @@ impl RingConnection {
         books: &mut Books<'_>,
     ) {
         if !more {
-            self.receive = Receive::Off;
+            let was_armed = self.receive == Receive::Armed;
+            let found_none = received.as_ref().is_err_and(os::is_out_of_buffers);
+            self.receive = if was_armed && found_none { Receive::Thirsty } else { Receive::Off };
         }
         match received {
             Ok([]) => {
@@ -129,7 +137,7 @@ impl RingConnection {
                     self.ahead_bytes += bytes.len();
                 }
             }
-            // No buffer was free, or it was to pause: armed again when bytes are wanted.
+            // No buffer was free; or it was to pause, and is armed again when bytes are wanted.
             Err(e) if os::is_out_of_buffers(&e) || os::is_cancelled(&e) => {}
             Err(e) => self.broke_off(&e, books),
         }
@@ -162,7 +170,6 @@ impl RingConnection {
     pub(crate) fn let_go(&mut self) -> u64 {
         self.piece = None;
         self.resident = None;
-        self.had_its_turn = false;
         core::mem::take(&mut self.held_bytes)
     }
 
@@ -177,7 +184,7 @@ impl RingConnection {
 impl Resident {
     /// Whether all of a part is here.
     pub(crate) fn covers(&self, part: &FilePart<File>) -> bool {
-        let Self(known) = self;
+        let known = &self.part;
         Shared::ptr_eq(&known.file, &part.file) && known.at <= part.at && part.end <= known.end
     }
 }

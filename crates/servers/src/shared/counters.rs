@@ -56,6 +56,7 @@ counters! {
     Verifications "verifications" "passwords" "Passwords verified: hashes that were computed",
     LoginsThrottled "logins_throttled" "requests" "Answered 429: wrong passwords of their address",
     LoginsRefused "logins_refused" "requests" "Answered 503: too many wait for their verification",
+    Thirsts "receives_put_off" "receives" "Receives that found no buffer of their ring just then",
     Evicted "evicted" "connections" "Closed because others came: idle, or with no whole head",
     LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",

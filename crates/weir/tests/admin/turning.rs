@@ -89,6 +89,7 @@ fn knobs_are_turned_while_workers_serve() {
 #[test]
 fn a_knob_that_was_turned_is_in_force() {
     const CLIENTS: u32 = 8;
+    const ROUNDS: &str = "weir_getevents_calls_total{worker=\"0\"}";
     let site = Fixture::new();
     on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
@@ -106,8 +107,14 @@ fn a_knob_that_was_turned_is_in_force() {
         let phases = |limit: &str| {
             let target = format!("/set?knob=accept-limit&value={limit}");
             assert_eq!(set(admin, &target, CONSENT).0.status, 200, "{combination}");
-            // It is read once a round, and who has answered the second has gone on from the first.
-            (0..2).for_each(|_| drop(server.fetch("/digits.txt").expect("served")));
+            // It is read once a round, of which one is perhaps under way.
+            let rounds = || metrics(&ask(admin, "/metrics", "").1)[ROUNDS];
+            let known = rounds();
+            let is_read = || {
+                server.fetch("/digits.txt").expect("served");
+                combination.row["holder"] == "thread" || rounds() >= known + 2.0
+            };
+            assert!(await_true(PATIENCE, is_read), "{combination}: {known} rounds");
             let (accepted, before) = counts();
             processes::stop(worker);
             let clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();

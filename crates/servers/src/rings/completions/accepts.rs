@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::{io, mem};
 
 use measure::{Duration, Instant};
-use os::Socket;
 use os::ring::{Handle, Takes};
+use os::{Listener, Socket};
 
 use super::{BELL, Completions, LISTENER_0};
 use crate::rings::connection::RingConnection;
@@ -15,6 +15,9 @@ use crate::shared::stops::Stop;
 
 /// Accepts in flight for each listening socket where each takes one connection.
 const ACCEPTS_MAX: u32 = 1024;
+
+/// The same where few come: who comes next is taken without being asked for.
+const ACCEPTS_IDLE: u32 = 16;
 
 /// Connections that are taken along at most when others accept from now on, whether there is room
 /// for them or not: fewer than there are slots beyond the maximum.
@@ -35,8 +38,9 @@ pub(super) struct Accepts {
     unlimited: bool,
     /// They are being cancelled.
     end: bool,
-    /// Connections that have come in this round, and how many were to.
+    /// Connections that have come in this round and in the one before, and how many were to.
     brought: u32,
+    before: u32,
     limit: u32,
     /// More wait than are to come in a round, so until then each accept takes one.
     singly_until: Instant,
@@ -73,7 +77,7 @@ impl Completions<'_> {
             let is_calm = self.books.now.at >= self.accepts[n].singly_until;
             let is_unlimited = is_calm && self.intake.is_unlimited(server, n);
             let many = is_unlimited && !self.are_single && self.has_room_for_all();
-            let limit = if is_unlimited { ACCEPTS_MAX } else { limit };
+            let limit = if is_unlimited { self.all_who_wait(n, listener) } else { limit };
             let wanted = if many { 1 } else { room.clamp(1, ACCEPTS_MAX).min(limit) };
             let Accepts { in_flight, unlimited, end, .. } = self.accepts[n];
             if unlimited && in_flight > 0 && !is_unlimited {
@@ -95,6 +99,18 @@ impl Completions<'_> {
         Ok(())
     }
 
+    /// How many take whoever waits, where nothing limits them. Where each takes one, others than
+    /// these would take newcomers throughout the work phase, who are to wait in the socket's queue.
+    fn all_who_wait(&self, n: usize, listener: &Listener) -> u32 {
+        let is_busy = self.was_cut || self.accepts[n].before >= ACCEPTS_IDLE;
+        let waiting = || listener.queue().map_or(ACCEPTS_MAX, |queue| queue.length);
+        match self.are_single {
+            true if !is_busy => ACCEPTS_IDLE,
+            true if listener.is_tcp() => waiting().clamp(ACCEPTS_IDLE, ACCEPTS_MAX),
+            _ => ACCEPTS_MAX,
+        }
+    }
+
     /// How an accept takes one connection.
     fn takes_one(&self) -> Takes {
         if self.tell_who { Takes::OneAndWho } else { Takes::One }
@@ -107,12 +123,14 @@ impl Completions<'_> {
         let now = self.books.now.at;
         // Without a limit all who wait are taken; with one an accept has come back for each.
         let emptied = if unlimited { brought <= limit } else { in_flight > 0 || brought == 0 };
+        // Where work is left over, whoever came meanwhile waits for all of it.
+        let emptied = emptied && !self.was_cut;
         if !emptied {
             self.accepts[n].singly_until = now + SINGLY_FOR;
         }
         self.intake.brought(worker, n, brought, emptied);
         let limit = self.intake.quota(worker, n, now);
-        self.accepts[n] = Accepts { brought: 0, limit, ..self.accepts[n] };
+        self.accepts[n] = Accepts { brought: 0, before: brought, limit, ..self.accepts[n] };
         limit
     }
 

@@ -2,9 +2,10 @@
 //! what is in the file is read by the ring, and sent by the ring; or what is in memory of it is
 //! sent by the loop, without a copy.
 
-use std::{io, mem};
+use std::io;
 
 use h1::{Chunk, FilePart, Loaded, Lookup, Miss, Shared, Status, Tag, Want};
+use measure::Duration;
 use os::File;
 
 use super::{
@@ -16,6 +17,9 @@ use crate::rings::connection::{Ending, Piece, Read, ReadOf, Resident};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::trace::{Step, Who};
+
+/// What was in memory so long ago may be gone, and a slow client takes minutes: it is asked again.
+const RESIDENT_FOR: Duration = Duration::from_millis(100);
 
 /// The tag of a read that no request has asked for: no session gives as many of them.
 const REST: Tag = Tag(u8::MAX);
@@ -46,7 +50,7 @@ impl Completions<'_> {
             // What it had is sent.
             forget(&mut self.pieces_bytes, connection.let_go());
         }
-        connection.resident = Some(Resident(part));
+        connection.resident = Some(Resident { part, at: self.books.now.at });
         self.books.loaded_here(&mut connection.dialog, tag, Step::Pages, Loaded::Pages);
     }
 
@@ -187,10 +191,16 @@ impl Completions<'_> {
         let dialog = &mut connection.dialog;
         let Want::Send(chunk, part) = dialog.session.want() else { return Ok(()) };
         if let Some(part) = part
-            && let Some(resident) = &connection.resident
+            && let Some(resident) = &mut connection.resident
             && resident.covers(part)
         {
-            return self.send_from_memory(token);
+            let now = self.books.now.at;
+            let is_new = now - resident.at < RESIDENT_FOR;
+            if is_new || self.fetches.are_over(part) {
+                resident.at = if is_new { resident.at } else { now };
+                return self.send_from_memory(token);
+            }
+            connection.resident = None;
         }
         if let Some(journal) = &mut dialog.journal {
             journal.note_sending(&*dialog.session, || self.books.me());
@@ -233,7 +243,7 @@ impl Completions<'_> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let dialog = &mut connection.dialog;
         let Want::Send(chunk, Some(part)) = dialog.session.want() else { return Ok(()) };
-        let mut rests = mem::take(&mut connection.had_its_turn);
+        let mut rests = connection.had_its_turn;
         if !rests {
             let socket = self.ring.socket(connection.handle);
             let socket = socket.expect("`sendfile` implies ordinary descriptors");
@@ -262,7 +272,6 @@ impl Completions<'_> {
             }
         }
         if rests {
-            connection.had_its_turn = false;
             connection.sends = true;
             self.ring.poll_writable(connection.handle, token)?;
         }
