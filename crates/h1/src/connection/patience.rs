@@ -30,8 +30,8 @@ pub struct Deadline {
 
 impl Deadline {
     /// Since when its connection has waited for a request or for the rest of a head, at no cost of
-    /// ours; nothing if it waits for neither. Of a retired one this is too early: it goes for nobody
-    /// any more, and is to be left out where those are compared that do.
+    /// ours; nothing if it waits for neither. Of a retired one this is too early: it goes for
+    /// nobody any more, and is to be left out where those are compared that do.
     #[must_use]
     pub fn waits_since(&self, limits: &Limits) -> Option<Instant> {
         match self.timeout {

@@ -65,6 +65,8 @@ pub(crate) struct Single<'s> {
     drained: Cell<u32>,
     /// What its connection waits for, if it does.
     waits: Cell<Option<Waits>>,
+    /// Its connection goes for somebody else.
+    goes: Cell<bool>,
     /// When it was last looked whether somebody waits for a process, and whether so.
     wanted: Cell<(Instant, bool)>,
 }
@@ -114,6 +116,7 @@ impl<'s> Single<'s> {
             first: Cell::new(0),
             drained: Cell::new(0),
             waits: Cell::new(None),
+            goes: Cell::new(false),
             wanted: Cell::new((Instant::ORIGIN, false)),
         })
     }
@@ -125,6 +128,7 @@ impl<'s> Single<'s> {
     /// The machine refuses to wait.
     pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
         self.waits.set(None);
+        self.goes.set(false);
         self.intake.borrow_mut().give_way(self.worker);
         self.rota.says(self.worker.number, rota::Does::Free);
         let mut is_woken = false;
@@ -283,7 +287,8 @@ impl<'s> Single<'s> {
             [_, false, ref others @ ..] if others.contains(&true) => {
                 let goes = self.looks(goes_at, os::clock::monotonic()).0 && self.is_waited_for()?;
                 if goes {
-                    // Nobody else goes for the same one.
+                    // Nobody else goes for the same one, until that is taken.
+                    self.goes.set(true);
                     self.rota.says(self.worker.number, rota::Does::Free);
                 }
                 Ok(if goes { Came::Another } else { Came::Nothing })
@@ -346,6 +351,7 @@ fn looking_at_all(worker: &Worker<'_>) -> io::Result<Poller> {
 
 impl Keeper for Single<'_> {
     fn says(&self, is_idle: bool, does: Does) -> bool {
+        let is_as_free = self.goes.get() && matches!(does, Does::Ends);
         let waits = match does {
             Does::Waits(since) => {
                 let makes_room = self.server.settings.make_room;
@@ -357,7 +363,11 @@ impl Keeper for Single<'_> {
         };
         self.waits.set(waits);
         let goes_at = waits.and_then(|waits| waits.goes_at);
-        let says = goes_at.map_or(rota::Does::Serves, |goes_at| rota::Does::Waits { goes_at });
+        let says = match goes_at {
+            Some(goes_at) => rota::Does::Waits { goes_at },
+            None if is_as_free => rota::Does::Free,
+            None => rota::Does::Serves,
+        };
         self.rota.says(self.worker.number, says);
         // It goes by itself, from where it waits.
         false
