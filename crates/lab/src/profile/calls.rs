@@ -183,8 +183,7 @@ tracepoint:sched:sched_switch /@left[args->next_pid]/ {
   delete(@left[args->next_pid]);
 }
 tracepoint:sched:sched_process_exit /@ours[pid]/ {
-  delete(@since[tid]);
-  delete(@out[tid]);
+  if (@since[tid]) { delete(@since[tid]); delete(@out[tid]); }
   if (@phase[tid]) { delete(@phase[tid]); }
   if (tid != pid) { delete(@ours[tid]); }
 }
