@@ -4,9 +4,12 @@
 //! only between two connections, of which one may take minutes. So the supervisor does, which
 //! serves nobody.
 
+use std::mem;
+
 use measure::{Duration, Instant};
 
 use crate::connection::intake::Intake;
+use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
 use crate::shared::server::{Server, Worker};
 
@@ -20,8 +23,9 @@ const LOOK_IDLE: Duration = Duration::from_millis(100);
 pub(crate) struct Lookout {
     intake: Intake,
     due: Instant,
-    /// Connections that were accepted by the last look.
+    /// Connections that were accepted by the last look, and when that was seen to grow.
     accepted: u64,
+    grew: Instant,
 }
 
 impl Lookout {
@@ -29,7 +33,12 @@ impl Lookout {
     pub(crate) fn new(server: &Server) -> Option<Self> {
         let is_needed = server.architecture.holder == Holder::Process;
         let intake = || Intake::new(&Worker::lookout(server), 1);
-        is_needed.then(|| Self { intake: intake(), due: Instant::ORIGIN, accepted: 0 })
+        is_needed.then(|| Self {
+            intake: intake(),
+            due: Instant::ORIGIN,
+            accepted: 0,
+            grew: Instant::ORIGIN,
+        })
     }
 
     /// When to look again.
@@ -37,15 +46,22 @@ impl Lookout {
         self.due
     }
 
-    /// Looks, if that is due, and sets what follows.
+    /// Looks, if that is due, and sets what follows. Where nobody is accepted any more, as all
+    /// processes are held or stand still, nothing is seen: what was decided is lifted then, as
+    /// elsewhere.
     pub(crate) fn look(&mut self, server: &Server, now: Instant) {
         if now < self.due {
             return;
         }
-        self.intake.watch(&Worker::lookout(server), now);
         let accepted = (0..server.listeners.len()).map(|place| server.admissions.accepted(place));
         let accepted = accepted.sum();
-        let is_busy = std::mem::replace(&mut self.accepted, accepted) != accepted;
+        let is_busy = mem::replace(&mut self.accepted, accepted) != accepted;
+        if is_busy {
+            self.grew = now;
+        }
+        if now - self.grew < RENEWED_WITHIN {
+            self.intake.watch(&Worker::lookout(server), now);
+        }
         self.due = now
             + match (server.is_flooded(), is_busy) {
                 (true, _) => LOOK_FLOOD,
