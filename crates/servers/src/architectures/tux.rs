@@ -12,12 +12,13 @@
 //! pending work is what a ring has completed: it is looked for in its completion queue without a
 //! system call, and the kernel is entered to submit what follows, or to sleep when nothing is
 //! pending. Each accept is an operation for one connection; of as many as accept-limit says, others
-//! are begun when all have come back. A work phase is bounded (`--work-pending-max`), so that a
-//! load without an end cannot shut newcomers out; `inf` is the paper's. What is in memory of a
-//! large file leaves by `sendfile`, as TUX sent from the page cache. What else a server in the
-//! kernel saves cannot be seen here: requests parsed where they lie, and small replies that are not
-//! copied. With `--ring-setup polled` a thread of the kernel does what is submitted, and work
-//! enters the kernel no more. Where rings are forbidden, `sped` serves.
+//! are begun when all have come back; without a limit there are as many as wait. A work phase is
+//! bounded (`--work-pending-max`), so that a load without an end cannot shut newcomers out; `inf`
+//! is the paper's. What is in memory of a large file leaves by `sendfile`, as TUX sent from the
+//! page cache. What else a server in the kernel saves cannot be seen here: requests parsed where
+//! they lie, and small replies that are not copied. With `--ring-setup polled` a thread of the
+//! kernel does what is submitted, and work enters the kernel no more. Where rings are forbidden,
+//! `sped` serves.
 
 use std::io;
 

@@ -2,8 +2,9 @@
 //!
 //! Every accept verb asks [`Intake::quota`] and tells [`Intake::took`] what it took. Of all loops
 //! that share a listening socket, of whichever worker, one looks at its queue and decides for all
-//! ([`control::admission`]). None takes more in a phase than it can soon work on
-//! ([`control::phase`]), and the rest waits in the kernel, where the wait is seen (Brecht04 8).
+//! ([`control::admission`]); for processes with one connection each their supervisor does. None
+//! takes more in a phase than it can soon work on ([`control::phase`]), and the rest waits in the
+//! kernel, where the wait is seen (Brecht04 8).
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;

@@ -93,8 +93,8 @@ impl Completions<'_> {
             for _ in in_flight..wanted {
                 self.ring.accept(listener, LISTENER_0 + n as u64, takes)?;
             }
-            let unlimited = is_unlimited;
-            self.accepts[n] = Accepts { in_flight: wanted, unlimited, ..self.accepts[n] };
+            self.accepts[n] =
+                Accepts { in_flight: wanted, unlimited: is_unlimited, ..self.accepts[n] };
         }
         Ok(())
     }
