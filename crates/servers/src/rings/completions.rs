@@ -305,9 +305,8 @@ impl<'s> Completions<'s> {
                     self.reset_on_close(token)?;
                 }
                 self.shut(token, How::Both)?;
-            } else {
-                self.start(token)?;
             }
+            self.start(token)?;
         }
         self.make_room()?;
         self.books.tally.add(Counter::RingEnters, self.ring.take_entered());
@@ -432,8 +431,17 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
+    /// By a call where there is a socket for it: the ring leaves it to a thread of the kernel.
     fn shut(&mut self, token: u64, how: How) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        if let Some(socket) = self.ring.socket(connection.handle) {
+            // One that fails is of a connection that is gone, which its receive tells.
+            let _ = match how {
+                How::Write => socket.shutdown_write(),
+                How::Both => socket.shutdown_both(),
+            };
+            return Ok(());
+        }
         connection.shutdowns += 1;
         self.ring.shutdown(connection.handle, how, token)
     }

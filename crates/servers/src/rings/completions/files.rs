@@ -224,7 +224,8 @@ impl Completions<'_> {
             }
         };
         let small = last && range.1 - range.0 <= SENT_THEN_SHUT_MAX;
-        if small && connection.ending == Ending::Open && dialog.session.view().closes {
+        let is_direct = self.ring.socket(connection.handle).is_none();
+        if is_direct && small && connection.ending == Ending::Open && dialog.session.view().closes {
             connection.ending = Ending::FinOut;
             connection.shutdowns += 1;
             self.ring.send_then_shut(connection.handle, bytes, range, token)?;
