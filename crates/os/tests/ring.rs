@@ -36,6 +36,26 @@ fn one_accept_takes_one_connection_and_many_take_all() {
 }
 
 #[test]
+fn an_accept_that_waits_first_takes_who_is_there_and_who_comes() {
+    on_each(|mut stage| {
+        for takes in [Takes::One, Takes::OneAndWho] {
+            let there = stage.connect();
+            stage.ring.await_accept(&stage.listener, LISTENER, takes).unwrap();
+            assert_eq!(stage.next(), (LISTENER, false, Said::Accepted));
+            stage.ring.await_accept(&stage.listener, LISTENER, takes).unwrap();
+            stage.nothing_is_there();
+            let comes = stage.connect();
+            assert_eq!(stage.next(), (LISTENER, false, Said::Accepted));
+            drop((there, comes));
+        }
+        stage.ring.await_accept(&stage.listener, LISTENER, Takes::One).unwrap();
+        stage.nothing_is_there();
+        stage.ring.cancel(LISTENER).unwrap();
+        assert_eq!(stage.next(), (LISTENER, false, Said::Failed(Some(libc::ECANCELED))));
+    });
+}
+
+#[test]
 fn a_receive_goes_on_until_fin() {
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();

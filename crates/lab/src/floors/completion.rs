@@ -18,7 +18,8 @@ const SETTINGS: RingSettings = RingSettings {
     buffers: 4096,
     buffer_bytes: 1024,
     handles: HANDLES_MAX,
-    sockets: Sockets::Direct,
+    // FIN goes out by a call: the ring would leave it to a thread of the kernel.
+    sockets: Sockets::Ordinary,
     set_up: SetUp::Deferred,
 };
 /// Connections at once; capped by the limit on descriptors.
@@ -26,8 +27,8 @@ const HANDLES_MAX: u32 = 32_768;
 
 struct Connection {
     handle: Handle,
-    /// Sends and shutdowns in flight: a slot with any is not given back.
-    in_flight: u32,
+    /// A send is in flight: its handle is not given back.
+    sends: bool,
     /// Of the reply in hand.
     sent: usize,
     is_last: bool,
@@ -82,9 +83,9 @@ impl Loop {
                     self.ring.recv(connection.handle, token)?;
                 }
             }
-            Done::Received(_) => self.end(token, 0, true)?,
+            Done::Received(_) => self.end(token, true)?,
             Done::Sent(sent) => self.sent(token, sent)?,
-            _ => self.end(token, 1, false)?,
+            _ => {}
         }
         Ok(true)
     }
@@ -93,7 +94,7 @@ impl Loop {
         let slot = handle.slot() as usize;
         self.connections.resize_with(self.connections.len().max(slot + 1), || None);
         self.connections[slot] =
-            Some(Connection { handle, in_flight: 0, sent: 0, is_last: false, has_ended: false });
+            Some(Connection { handle, sends: false, sent: 0, is_last: false, has_ended: false });
         self.ring.recv(handle, slot as u64)
     }
 
@@ -101,14 +102,9 @@ impl Loop {
         let Some(connection) = &mut self.connections[token as usize] else { return Ok(()) };
         (connection.is_last, connection.sent) = (is_last, 0);
         let (handle, reply) = (connection.handle, self.replies[usize::from(is_last)].clone());
+        connection.sends = true;
         let whole = (0, reply.len());
-        if is_last {
-            connection.in_flight += 2;
-            self.ring.send_then_shut(handle, reply, whole, token)?;
-        } else {
-            connection.in_flight += 1;
-            self.ring.send(handle, reply, whole, false, token)?;
-        }
+        self.ring.send(handle, reply, whole, false, token)?;
         if more { Ok(()) } else { self.ring.recv(handle, token) }
     }
 
@@ -119,18 +115,23 @@ impl Loop {
         let reply = &self.replies[usize::from(connection.is_last)];
         let rest = (connection.sent, reply.len());
         // A failed one needs no more: the receive tells the end.
-        if sent.is_err() || connection.is_last || rest.0 >= rest.1 {
-            return self.end(token, 1, false);
+        if sent.is_ok() && rest.0 < rest.1 {
+            return self.ring.send(connection.handle, reply.clone(), rest, false, token);
         }
-        self.ring.send(connection.handle, reply.clone(), rest, false, token)
+        connection.sends = false;
+        if connection.is_last
+            && let Some(socket) = self.ring.socket(connection.handle)
+        {
+            let _ = socket.shutdown_write();
+        }
+        self.end(token, false)
     }
 
-    /// So many operations are over, and maybe the receive: after the last one the slot is free.
-    fn end(&mut self, token: u64, operations: u32, has_ended: bool) -> io::Result<()> {
+    /// The receive is over, or a send: after both the handle is given back.
+    fn end(&mut self, token: u64, has_ended: bool) -> io::Result<()> {
         let Some(connection) = &mut self.connections[token as usize] else { return Ok(()) };
-        connection.in_flight -= operations;
         connection.has_ended |= has_ended;
-        if connection.has_ended && connection.in_flight == 0 {
+        if connection.has_ended && !connection.sends {
             self.ring.close(connection.handle)?;
             self.connections[token as usize] = None;
         }

@@ -111,6 +111,12 @@ impl Kernel {
         self.ring.submission().is_empty()
     }
 
+    /// Whether an accept can be told to wait before it tries: that came with Linux 6.10, as did
+    /// what can be asked for.
+    pub(super) fn accepts_wait(&self) -> bool {
+        self.ring.params().is_feature_recvsend_bundle()
+    }
+
     /// How often the kernel was entered since this was last asked.
     pub(super) fn take_entered(&mut self) -> u64 {
         std::mem::take(&mut self.entered)

@@ -5,6 +5,7 @@
 //! buffers of the ring, which a socket takes only when data is there. So no call is unsafe,
 //! whatever is dropped when. Its sockets are the ring's as well ([`Sockets`]).
 
+mod accept;
 mod buffers;
 mod in_flight;
 mod kernel;
@@ -20,15 +21,14 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, DestinationSlot, Fd, Fixed};
+use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{cqueue, opcode, squeue};
 
-use crate::{File, Listener, Socket, Wake};
+use crate::{File, Socket, Wake};
 
 use buffers::Buffers;
 use in_flight::{Entry, Holds, InFlight, What};
 use kernel::{BATCH, Kernel};
-use peer::Peer;
 pub use probe::{probe, probe_polled};
 pub use settings::{How, RingSettings, SetUp, Sockets, Takes};
 pub use sockets::Handle;
@@ -113,33 +113,6 @@ impl Ring {
             reaped: Vec::with_capacity(BATCH),
             looked_at: 0,
             lent: None,
-        })
-    }
-
-    /// Accepts so many connections.
-    ///
-    /// # Errors
-    /// As for every operation: the kernel takes no more at present.
-    pub fn accept(&mut self, from: &Arc<Listener>, token: u64, takes: Takes) -> io::Result<()> {
-        let fd = Fd(from.as_fd().as_raw_fd());
-        let is_direct = self.sockets.kind() == Sockets::Direct;
-        // An ordinary one is also used by calls, which must not wait.
-        let flags = if is_direct { 0 } else { libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK };
-        let holds = match takes {
-            Takes::OneAndWho => Holds::Peer(from.clone(), Peer::new()),
-            Takes::One | Takes::Many => Holds::Descriptor(from.clone()),
-        };
-        self.begin(token, What::Accept, holds, |holds| {
-            if takes == Takes::Many {
-                let many = opcode::AcceptMulti::new(fd).allocate_file_index(is_direct);
-                return many.flags(flags).build();
-            }
-            let (address, length) = match holds {
-                Holds::Peer(_, peer) => Peer::pointers(peer),
-                _ => (std::ptr::null_mut(), std::ptr::null_mut()),
-            };
-            let slot = is_direct.then(DestinationSlot::auto_target);
-            opcode::Accept::new(fd, address, length).file_index(slot).flags(flags).build()
         })
     }
 

@@ -90,8 +90,14 @@ impl Completions<'_> {
                 continue;
             }
             let takes = if many { Takes::Many } else { self.takes_one() };
+            // Those that are there would have brought whoever waits.
+            let nobody_waits = in_flight > 0;
             for _ in in_flight..wanted {
-                self.ring.accept(listener, LISTENER_0 + n as u64, takes)?;
+                let token = LISTENER_0 + n as u64;
+                match nobody_waits {
+                    true => self.ring.await_accept(listener, token, takes)?,
+                    false => self.ring.accept(listener, token, takes)?,
+                }
             }
             self.accepts[n] =
                 Accepts { in_flight: wanted, unlimited: is_unlimited, ..self.accepts[n] };
