@@ -10,13 +10,17 @@ use serde_json::Value;
 
 use support::fixture::{Fixture, pattern, write};
 use support::in_flight::site_with_a_huge_file;
-use support::processes::{children, descriptors, server_end};
-use support::server::{Program, Server, on_every_ring};
+use support::metrics::counted;
+use support::processes::{self, children, descriptors, server_end};
+use support::server::{Program, Server, on_every_ring, send};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 
 /// More than the server keeps in memory, and than it sends in one turn.
 const LARGE_BYTES: usize = 1 << 20;
+
+/// A cooperative or polled ring has 128.
+const MORE_THAN_BUFFERS: usize = 300;
 
 /// Whatever is in memory of a file is sent by whom `--ring-files` names, and the trace says so.
 #[test]
@@ -95,6 +99,35 @@ fn sockets_are_where_the_knobs_say() {
         let is_gone = || server_end(server.address, port).is_none_or(|inode| inode == 0);
         assert!(await_true(PATIENCE, is_gone), "{combination}: it is not closed");
         assert!(!is_held(&server), "{combination}: a descriptor is left");
+        server.stop();
+    });
+}
+
+/// Requests of more clients than a ring has buffers for, all of them there at once: those that find
+/// none are put off, and answered in their turn.
+#[test]
+fn more_requests_at_once_than_there_are_buffers_are_all_answered() {
+    let site = Fixture::new();
+    on_every_ring(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &["--admin", "127.0.0.1:0"]);
+        let admin = server.await_admin();
+        let mut wires: Vec<_> = (0..MORE_THAN_BUFFERS).map(|_| server.connect()).collect();
+        for wire in &mut wires {
+            wire.get("/digits.txt", "").expect("sent");
+            wire.reply(false).unwrap_or_else(|e| panic!("{combination}: the first: {e}"));
+        }
+        let workers = children(server.pid());
+        workers.iter().for_each(|worker| processes::stop(*worker));
+        for wire in &mut wires {
+            wire.get("/digits.txt", "").expect("sent");
+        }
+        workers.iter().for_each(|worker| send(*worker, Signal::CONT));
+        for wire in &mut wires {
+            wire.reply(false).unwrap_or_else(|e| panic!("{combination}: the second: {e}"));
+        }
+        let put_off = || counted(admin, "receives_put_off") > 0.0;
+        let has_few = combination.says("cooperative") || combination.says("polled");
+        assert!(!has_few || await_true(PATIENCE, put_off), "{combination}: all found buffers");
         server.stop();
     });
 }
