@@ -226,28 +226,27 @@ fn more_may_be_begun_at_once_than_the_queue_holds() {
 
 #[test]
 fn a_ring_may_be_dropped_with_all_sorts_in_flight() {
-    let rows = [(false, Stage::new as fn() -> Stage), (true, Stage::new)];
-    let ordinary = [(false, Stage::ordinary as fn() -> Stage), (true, Stage::ordinary)];
-    for (submitted, stage) in rows.into_iter().chain(ordinary) {
-        let mut stage = stage();
-        let (first, mut first_peer) = stage.pair();
-        let (second, mut second_peer) = stage.pair();
-        let wake = Arc::new(Wake::new().unwrap());
-        stage.ring.accept(&stage.listener, LISTENER, Takes::Many).unwrap();
-        stage.ring.recv(first, 1).unwrap();
-        stage.ring.poll(&wake, 2).unwrap();
-        stage.ring.read(&file(&[b'x'; 100_000]), 0, 100_000, 3).unwrap();
-        // Never received: it waits for room.
-        let bytes: Arc<[u8]> = vec![b'x'; 16 << 20].into();
-        stage.ring.send_then_shut(second, bytes.clone(), (0, 16 << 20), 4).unwrap();
-        if submitted {
-            stage.ring.submit_and_wait(0, None).unwrap();
-        }
-        drop(stage);
-        assert_eq!(Arc::strong_count(&bytes), 1, "given back");
-        assert_eq!(Arc::strong_count(&wake), 1, "given back");
-        assert_eq!(first_peer.read(&mut [0]).unwrap_or(0), 0);
-        second_peer.read_to_end(&mut Vec::new()).unwrap_or(0);
+    for submitted in [false, true] {
+        on_each(|mut stage| {
+            let (first, mut first_peer) = stage.pair();
+            let (second, mut second_peer) = stage.pair();
+            let wake = Arc::new(Wake::new().unwrap());
+            stage.ring.accept(&stage.listener, LISTENER, Takes::Many).unwrap();
+            stage.ring.recv(first, 1).unwrap();
+            stage.ring.poll(&wake, 2).unwrap();
+            stage.ring.read(&file(&[b'x'; 100_000]), 0, 100_000, 3).unwrap();
+            // Never received: it waits for room.
+            let bytes: Arc<[u8]> = vec![b'x'; 16 << 20].into();
+            stage.ring.send_then_shut(second, bytes.clone(), (0, 16 << 20), 4).unwrap();
+            if submitted {
+                stage.ring.submit_and_wait(0, None).unwrap();
+            }
+            drop(stage);
+            assert_eq!(Arc::strong_count(&bytes), 1, "given back");
+            assert_eq!(Arc::strong_count(&wake), 1, "given back");
+            assert_eq!(first_peer.read(&mut [0]).unwrap_or(0), 0);
+            second_peer.read_to_end(&mut Vec::new()).unwrap_or(0);
+        });
     }
 }
 

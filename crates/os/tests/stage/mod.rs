@@ -108,10 +108,13 @@ pub(crate) fn said(done: Done<'_>) -> Said {
     said.unwrap_or_else(|error| Said::Failed(error.raw_os_error()))
 }
 
-/// The same, whatever the ring's sockets are.
+/// The same, whatever the ring's sockets are and however the kernel works on it.
 pub(crate) fn on_each(test: impl Fn(Stage)) {
-    test(Stage::new());
-    test(Stage::ordinary());
+    for set_up in [SetUp::Deferred, SetUp::Cooperative, SetUp::Polled] {
+        for sockets in [Sockets::Direct, Sockets::Ordinary] {
+            test(Stage::with(&RingSettings { set_up, sockets, ..SETTINGS }));
+        }
+    }
 }
 
 pub(crate) fn file(content: &[u8]) -> Arc<File> {
