@@ -398,6 +398,8 @@ impl Ring {
             if !self.kernel.has_room(n) {
                 self.kernel.wait(0, None)?;
                 self.kernel.reap(&mut self.reaped);
+                // It may be short of memory, which others give back.
+                std::thread::yield_now();
             }
         }
         Err(io::ErrorKind::WouldBlock.into())
