@@ -26,8 +26,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// As they are when nobody tunes them.
-pub(super) const UNTUNED: [&str; 10] =
-    ["sped", "symped", "amped", "mt", "mp", "proactor", "tux", "nginx", "h2o", "lighttpd"];
+pub(super) const UNTUNED: [&str; 12] = [
+    "sped",
+    "sped:threads=4",
+    "symped",
+    "amped",
+    "mt",
+    "mp",
+    "proactor",
+    "proactor:threads=4",
+    "tux",
+    "nginx",
+    "h2o",
+    "lighttpd",
+];
 
 /// Tuned by hand, each with whose capacity its loads are multiples of; and one controller of Weir's
 /// after the other fixed: whom it refuses, how many may wait, how many it takes at a time.
@@ -64,6 +76,7 @@ fn design(setup: &Setup) -> Design {
     Design {
         multiples: &[0.5, 0.9, 1.2, 2.0, 3.0],
         made_of,
+        repeats: setup.repeats(promised::RUNS_MIN),
         ..Design::of(EXPERIMENT.name, setup, subjects, (load, frame::layout(setup, QUOTA_PERCENT)))
     }
 }

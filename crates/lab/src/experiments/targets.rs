@@ -49,7 +49,7 @@ impl Bound {
         }
     }
 
-    fn judged(self, ratio: &Ratio, pairs: usize) -> Told {
+    pub(super) fn judged(self, ratio: &Ratio, pairs: usize) -> Told {
         let Ratio { middle, low, high } = *ratio;
         let (worse, better) = match self {
             Self::AtLeast(_) => (low, high),
@@ -76,7 +76,7 @@ impl Bound {
 }
 
 impl Told {
-    const fn words(self) -> &'static str {
+    pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Met => "met",
             Self::Refuted => "refuted",

@@ -17,13 +17,11 @@ const SETTINGS: RingSettings = RingSettings {
     completions: 16_384,
     buffers: 4096,
     buffer_bytes: 1024,
-    handles: HANDLES_MAX,
-    // FIN goes out by a call: the ring would leave it to a thread of the kernel.
+    handles: 0,
+    // They are shut by a call: the ring would leave it to a thread of the kernel.
     sockets: Sockets::Ordinary,
     set_up: SetUp::Deferred,
 };
-/// Connections at once; capped by the limit on descriptors.
-const HANDLES_MAX: u32 = 32_768;
 
 struct Connection {
     handle: Handle,
@@ -44,10 +42,8 @@ struct Loop {
 }
 
 pub(super) fn run(listener: Listener, served: Served) -> io::Result<Infallible> {
-    let descriptors = u32::try_from(os::limits::descriptors()).unwrap_or(u32::MAX);
-    let settings = RingSettings { handles: HANDLES_MAX.min(descriptors), ..SETTINGS };
     let mut floor = Loop {
-        ring: Ring::new(&settings)?,
+        ring: Ring::new(&SETTINGS)?,
         listener: Arc::new(listener),
         replies: served.replies()?.map(Arc::from),
         served,
@@ -122,7 +118,8 @@ impl Loop {
         if connection.is_last
             && let Some(socket) = self.ring.socket(connection.handle)
         {
-            let _ = socket.shutdown_write();
+            // Both ways, which ends the receive as well.
+            let _ = socket.shutdown_both();
         }
         self.end(token, false)
     }

@@ -25,8 +25,9 @@ impl Ring {
         self.begin_accept(from, token, takes, false)
     }
 
-    /// The same where nobody waits to be accepted: a first try would make a socket and a file to
-    /// find that out, so there is none (IORING_ACCEPT_POLL_FIRST, Linux 6.10; before, there is).
+    /// The same where nobody waits to be accepted: the first try of each that takes one would make
+    /// a socket and a file to find that out, so there is none (IORING_ACCEPT_POLL_FIRST, Linux
+    /// 6.10; before, there is).
     ///
     /// # Errors
     /// As for every operation: the kernel takes no more at present.
@@ -75,6 +76,27 @@ fn poll_first(mut one: squeue::Entry) -> squeue::Entry {
     const { assert!(size_of::<squeue::Entry>() == 64, "the kernel's struct io_uring_sqe") };
     // SAFETY: an entry is the kernel's struct io_uring_sqe (`repr(C)` of it alone), which has its
     // `ioprio`, a `u16`, at byte 2 behind `opcode` and `flags`, of a byte each.
-    unsafe { (&raw mut one).cast::<u16>().add(1).write(IORING_ACCEPT_POLL_FIRST) };
+    unsafe { *(&raw mut one).cast::<u16>().add(1) |= IORING_ACCEPT_POLL_FIRST };
     one
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    #[test]
+    fn the_flag_stands_where_that_of_many_does() {
+        let priority = |entry: &squeue::Entry| {
+            // SAFETY: as in `poll_first`.
+            unsafe { (&raw const *entry).cast::<u16>().add(1).read() }
+        };
+        let many = opcode::AcceptMulti::new(Fd(0)).build();
+        assert_eq!(priority(&many), 1, "IORING_ACCEPT_MULTISHOT");
+        let one = opcode::Accept::new(Fd(0), ptr::null_mut(), ptr::null_mut()).build();
+        assert_eq!(priority(&one), 0);
+        assert_eq!(priority(&poll_first(one)), IORING_ACCEPT_POLL_FIRST);
+        assert_eq!(priority(&poll_first(many)), 1 | IORING_ACCEPT_POLL_FIRST);
+    }
 }

@@ -398,7 +398,9 @@ impl Ring {
             if !self.kernel.has_room(n) {
                 self.kernel.wait(0, None)?;
                 self.kernel.reap(&mut self.reaped);
-                // It may be short of memory, which others give back.
+            }
+            if !self.kernel.has_room(n) {
+                // It is short of memory, which others give back.
                 std::thread::yield_now();
             }
         }

@@ -5,13 +5,14 @@
 //! freed when the last of them has come back.
 
 mod accepts;
+mod ends;
 mod files;
 mod room;
 
 use std::collections::VecDeque;
 use std::{io, mem};
 
-use h1::{Deadline, Timeout, Want};
+use h1::Want;
 use measure::{Duration, Instant};
 use os::Socket;
 use os::ring::{Done, How, Ring};
@@ -52,8 +53,8 @@ pub(crate) const READ_BYTES_MIN: u64 = 16 << 10;
 const BROUGHT_ALL: u32 = 2048;
 /// Turns of a connection with one request: it comes, has asked, and is answered.
 const TURNS: u32 = 3;
-/// The same where each completion has a turn of its own: also FIN is out, and the peer's has come.
-const TURNS_SINGLY: u32 = 5;
+/// The same where each completion has a turn of its own: also it has ended.
+const TURNS_SINGLY: u32 = 4;
 /// Where work goes on while it is worked on what has been started leaves each so often: the kernel
 /// would otherwise hear of a reply when its queue is full.
 const SUBMIT_EVERY: u32 = 256;
@@ -348,16 +349,6 @@ impl<'s> Completions<'s> {
         Ok(())
     }
 
-    /// What a peer has not taken in time is not kept for it. A slot cannot be told so.
-    fn reset_on_close(&mut self, token: u64) -> io::Result<()> {
-        let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        match self.ring.socket(connection.handle) {
-            Some(socket) => socket.reset_on_close(),
-            None => self.ring.install(connection.handle, token)?,
-        }
-        Ok(())
-    }
-
     fn sent(&mut self, token: u64, sent: io::Result<usize>) {
         let Some(connection) = self.connections.named(token) else { return };
         connection.sends = false;
@@ -428,55 +419,6 @@ impl<'s> Completions<'s> {
             self.ring.recv(connection.handle, token)?;
             connection.receive = Receive::Armed;
         }
-        Ok(())
-    }
-
-    /// By a call where there is a socket for it: the ring leaves it to a thread of the kernel.
-    fn shut(&mut self, token: u64, how: How) -> io::Result<()> {
-        let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        if let Some(socket) = self.ring.socket(connection.handle) {
-            // One that fails is of a connection that is gone, which its receive tells.
-            let _ = match how {
-                How::Write => socket.shutdown_write(),
-                How::Both => socket.shutdown_both(),
-            };
-            return Ok(());
-        }
-        connection.shutdowns += 1;
-        self.ring.shutdown(connection.handle, how, token)
-    }
-
-    /// Closes once nothing is in flight. An armed receive holds the socket: it ends with the peer's
-    /// FIN, which ours mostly brings about, or is made to end.
-    fn close(&mut self, token: u64) -> io::Result<()> {
-        let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        self.going += usize::from(!mem::replace(&mut connection.goes, true));
-        if let Receive::Armed | Receive::Thirsty | Receive::Ends = connection.receive {
-            let at = self.books.now.at + self.books.server.limits.linger_timeout;
-            return match mem::replace(&mut connection.ending, Ending::Closing) {
-                Ending::Closing => Ok(()),
-                Ending::FinOut => {
-                    let deadline = Deadline { timeout: Timeout::Linger, at };
-                    self.timers.set(place_of(token), Some(deadline));
-                    Ok(())
-                }
-                Ending::Open => {
-                    self.timers.set(place_of(token), None);
-                    self.shut(token, How::Both)
-                }
-            };
-        }
-        self.timers.set(place_of(token), None);
-        if connection.shutdowns > 0 || !connection.reads.is_empty() {
-            return Ok(());
-        }
-        if let Some(mut connection) = self.connections.remove(token) {
-            self.going -= 1;
-            forget(&mut self.pieces_bytes, connection.let_go());
-            self.ring.close(connection.handle)?;
-            self.books.tally.add(Counter::Closed, 1);
-        }
-        self.gate.closed(self.connections.len());
         Ok(())
     }
 

@@ -90,8 +90,9 @@ impl Completions<'_> {
                 continue;
             }
             let takes = if many { Takes::Many } else { self.takes_one() };
-            // Those that are there would have brought whoever waits.
-            let nobody_waits = in_flight > 0;
+            // Those that are there would have brought whoever waits. In a drain that has to be
+            // known for sure.
+            let nobody_waits = in_flight > 0 && !self.gate.is_draining();
             for _ in in_flight..wanted {
                 let token = LISTENER_0 + n as u64;
                 match nobody_waits {
