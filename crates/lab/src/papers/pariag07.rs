@@ -31,7 +31,7 @@ pub(super) const PAPER: Paper = Paper {
         (
             "5.1",
             "N-copy: a port for each",
-            Part("`--processes` of `sped` shares the port; a queue for each is not built yet"),
+            Part("`--listener-queues own`: a queue for each, of one port"),
         ),
         ("5.2", "shared-SYMPED: one cache and one table of descriptors", Of("shared-symped")),
         ("5.3", "`sendfile` that blocks in a loop", Of("symped")),
