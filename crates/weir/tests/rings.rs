@@ -133,6 +133,35 @@ fn more_requests_at_once_than_there_are_buffers_are_all_answered() {
     });
 }
 
+/// However much is pending, all of it is done in the end: of one work phase that has no end, or of
+/// many which end after a piece each, and newcomers are accepted between them.
+#[test]
+fn work_that_is_pending_is_done_in_pieces_as_large_as_the_knob_says() {
+    let site = Fixture::new();
+    on_every_ring(Program::Weir, |combination| {
+        for most in ["1", "inf"] {
+            let flags = ["--admin", "127.0.0.1:0", "--work-pending-max", most];
+            if !combination.takes(&flags[2..]) {
+                return;
+            }
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            let mut wires: Vec<_> = (0..40).map(|_| server.connect()).collect();
+            for wire in &mut wires {
+                wire.get("/digits.txt", "").expect("sent");
+            }
+            assert!(server.fetch("/digits.txt").is_ok(), "{combination}, {most}: a newcomer");
+            for wire in &mut wires {
+                wire.reply(false).unwrap_or_else(|e| panic!("{combination}, {most}: {e}"));
+            }
+            let (worked, phases) = (counted(admin, "worked"), counted(admin, "work_phases"));
+            let is_bounded = most == "inf" || worked <= phases;
+            assert!(is_bounded, "{combination}: {worked} connections in {phases} phases of one");
+            server.stop();
+        }
+    });
+}
+
 /// A client that reads nothing fills its socket, so that nothing of it is in flight but the wait
 /// for room; its patience ends all the same, and what it has not taken is not kept. Others are
 /// served meanwhile.

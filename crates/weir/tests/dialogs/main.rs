@@ -21,6 +21,7 @@ mod row;
 mod support;
 
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use row::Row;
@@ -44,6 +45,12 @@ const WITHOUT_SAVINGS: &[&str] = &[
     "--send-buffer-kb",
     "4",
 ];
+
+/// A file's part is sent by a call that waits for the client.
+const PARTS_WAIT: &[&str] = &["--sendfile", "blocking"];
+
+/// Loops of one process, over one cache.
+const TWO_LOOPS: &[&str] = &["--threads", "2"];
 
 /// For what has to come. Shorter than elsewhere, because a server that is wrong is so in many rows.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -98,6 +105,28 @@ fn every_dialog_without_savings() {
 fn every_dialog_on_every_kind_of_ring() {
     let site = Fixture::new();
     on_every_ring(Program::Weir, |combination| hold(combination, &[], &rows(), &site));
+}
+
+#[test]
+fn every_dialog_where_parts_are_waited_for() {
+    run_where_taken(PARTS_WAIT, |_| true);
+}
+
+#[test]
+fn every_dialog_by_two_loops_of_a_process() {
+    run_where_taken(TWO_LOOPS, |combination| combination.row["holder"] == "loop");
+}
+
+fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Sync) {
+    let (site, rows) = (Fixture::new(), rows());
+    let held = AtomicUsize::new(0);
+    on_every(Program::Weir, |combination| {
+        if is_meant(combination) && combination.takes(flags) {
+            hold(combination, flags, &rows, &site);
+            held.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert!(held.into_inner() > 0, "{flags:?}: nobody takes them");
 }
 
 fn run(program: Program, flags: &[&str]) {

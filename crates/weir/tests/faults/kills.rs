@@ -4,7 +4,8 @@
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::processes::{children, descriptors, stands_still};
+use crate::support::load::{Counts, Load};
+use crate::support::processes::{children, descriptors, resident_kb, stands_still};
 use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -12,6 +13,10 @@ const TWO: &[&str] = &["--processes", "2"];
 const OWN: &[&str] = &["--processes", "2", "--listener-queues", "own"];
 const SOON: &[&str] = &["--restart-wait-max-ms", "1"];
 const KILLS: usize = 100;
+/// Of the load, each with one connection at a time.
+const CLIENTS: usize = 4;
+/// What an allocator may take beside what is held: a worker's rows are far more.
+const LEFT_KB_MAX: u64 = 512;
 
 /// Whether the binary can be told where to stop: it is built as this test is.
 fn can_be_stopped() -> bool {
@@ -60,6 +65,47 @@ fn who_woke_a_worker_that_is_killed_is_served_by_another() {
             server.stop();
         });
     }
+}
+
+/// Under load, wherever they are just then: whoever had come to others is served on, and of the
+/// dead nothing is left with the supervisor.
+#[test]
+fn a_hundred_kills_under_load_leave_nothing_behind() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let queues = if combination.takes(TWO) { TWO } else { &[] };
+        let server = combination.start(&site.root(), &[SOON, queues].concat());
+        let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
+        let kill = |nth: usize| {
+            let workers = || Some(children(server.pid())).filter(|all| !all.is_empty());
+            let workers = await_some(PATIENCE, workers).expect("a worker");
+            let worker = workers[nth % workers.len()];
+            let before = load.answered();
+            send(worker, Signal::KILL);
+            let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&worker));
+            assert!(is_gone, "{combination}: not dead");
+            let goes_on = await_true(PATIENCE, || load.answered() > before);
+            assert!(goes_on, "{combination}: after kill {nth} nobody is answered");
+        };
+        (0..KILLS / 2).for_each(kill);
+        let held = (descriptors(server.pid()).len(), resident_kb(server.pid()));
+        (KILLS / 2..KILLS).for_each(kill);
+        let is_all_there = || children(server.pid()).len() >= held_workers(combination);
+        assert!(await_true(PATIENCE, is_all_there), "{combination}: workers are missing");
+        let counts = load.stop();
+        let (descriptors, resident) = (descriptors(server.pid()).len(), resident_kb(server.pid()));
+        assert_eq!(descriptors, held.0, "{combination}: some are left");
+        assert!(resident <= held.1 + LEFT_KB_MAX, "{combination}: {held:?}, then {resident} KB");
+        assert_eq!(Counts::of(&counts.refused), 0, "{combination}: a connection was refused");
+        let lost = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
+        assert!(lost <= KILLS * CLIENTS, "{combination}: {counts:?}");
+        server.stop();
+    });
+}
+
+/// As many workers as there are at least where nobody has died.
+fn held_workers(combination: &Combination) -> usize {
+    if combination.takes(TWO) { 2 } else { 1 }
 }
 
 /// It is lost with its worker, and nothing else is.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
-use crate::support::processes::children;
+use crate::support::processes::{self, children};
 use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, run, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -43,6 +43,27 @@ fn no_line_is_lost_at_the_end() {
         assert_eq!(status, Some(0), "{combination}: after draining");
         check_lines(&mut expected, &[log.to_owned()], combination);
         drop(kept);
+    });
+}
+
+/// A process for each connection has no thread beside for its log.
+#[test]
+fn a_process_of_one_connection_writes_its_lines_itself() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if combination.row["holder"] != "process" {
+            return;
+        }
+        let home = tempfile::tempdir().expect("a directory");
+        let log = home.path().join("access.log");
+        let server = start_with_log(combination, &site, &log, &[]);
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        assert!(await_true(PATIENCE, || lines(&log).len() == 1), "{combination}: no line");
+        for worker in children(server.pid()) {
+            let threads = processes::threads(worker);
+            assert_eq!(threads.len(), 1, "{combination}: {threads:?}");
+        }
+        server.stop();
     });
 }
 

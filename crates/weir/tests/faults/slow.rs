@@ -125,6 +125,39 @@ fn a_client_that_does_not_read_is_cut_off() {
     });
 }
 
+/// Where a file's part is sent by a call that waits, it waits for its client, and not for ever;
+/// nobody waits with it but its worker. Who asks for nothing, or takes no head, holds up nobody.
+#[test]
+fn a_client_that_does_not_read_holds_up_its_worker_alone() {
+    let site = site_with_a_huge_file();
+    let patience = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
+    on_every(Program::Weir, |combination| {
+        // That of threads waits for one client in any case.
+        if combination.row["holder"] != "loop" || !combination.takes(&["--sendfile", "blocking"]) {
+            return;
+        }
+        for processes in ["1", "2"] {
+            let blocking = ["--sendfile", "blocking", "--processes", processes];
+            let server = combination.start(&site.root(), &[&patience[..], &blocking].concat());
+            let silent = server.connect();
+            assert!(server.fetch("/digits.txt").is_ok(), "{combination}: the silent one waits");
+            let mut wire = Wire::narrow(server.address, 0, 4096).expect("a connection");
+            wire.get("/huge.bin", "").expect("sent");
+            wire.head().expect("a head");
+            if processes == "2" {
+                for _ in 0..10 {
+                    assert!(server.fetch("/digits.txt").is_ok(), "{combination}: both wait");
+                }
+            }
+            let is_there = || server_end(server.address, wire.local_port()).is_some();
+            assert!(await_true(PATIENCE, || !is_there()), "{combination}: it is waited for");
+            assert!(server.fetch("/digits.txt").is_ok(), "{combination}: after that");
+            drop(silent);
+            server.stop();
+        }
+    });
+}
+
 /// What a client has not taken in time the kernel does not keep for it either: a reset drops it.
 #[test]
 fn what_a_client_does_not_read_is_forgotten() {

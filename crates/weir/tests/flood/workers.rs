@@ -10,11 +10,44 @@ use crate::support::processes::{children, stop};
 use crate::support::server::{Combination, Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
-    Crowd, RATE_TWICE, admission, await_flood, check_calm, flags, flooded, on_each_architecture,
-    refuses,
+    Crowd, RATE_TWICE, admission, admits_all, await_flood, check_calm, flags, flooded, is_calm,
+    on_each_architecture, queues, refuses,
 };
 
 const TWO: &[&str] = &["--processes", "2"];
+const OWN: &[&str] = &["--processes", "2", "--listener-queues", "own"];
+
+/// Of two queues each has words of its own: some are refused at both, and nobody is afterwards.
+#[test]
+fn each_of_two_queues_knows_its_own_flood() {
+    let site = Fixture::new();
+    on_each_architecture(|combination| {
+        if !combination.takes(TWO) || !combination.takes(&OWN[2..]) {
+            return;
+        }
+        let mut server = combination.start(&site.root(), &[&flags(combination)[..], OWN].concat());
+        let admin = server.await_admin();
+        two_workers(&server);
+        let told = || {
+            let queues = queues(admin);
+            let all = queues.as_array().expect("a list").iter();
+            all.map(|queue| queue["admission"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(told().len(), 2, "{combination}: {:?}", told());
+        let crowd = Crowd::at_rate(server.address, RATE_TWICE);
+        let both_refuse = || told().iter().all(refuses);
+        assert!(await_true(PATIENCE, both_refuse), "{combination}: {:?}", told());
+        drop(crowd);
+        let both_are_calm = || {
+            // Whoever comes is who makes them look.
+            let _ = server.fetch("/digits.txt");
+            told().iter().all(is_calm)
+        };
+        assert!(await_true(PATIENCE, both_are_calm), "{combination}: {:?}", told());
+        assert!(await_true(PATIENCE, || admits_all(server.address)), "{combination}");
+        server.stop();
+    });
+}
 
 /// Nobody is refused for good because a worker stands still, and it decides again when it goes on.
 #[test]

@@ -53,6 +53,14 @@ pub(crate) fn stop(pid: u32) {
     assert!(await_true(PATIENCE, all), "process {pid} does not stop");
 }
 
+/// Memory of a process that is in RAM.
+pub(crate) fn resident_kb(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number.and_then(|number| number.parse().ok()).expect("a number of KB")
+}
+
 /// Clock ticks that these processes have run, in user and system mode.
 pub(crate) fn ticks(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum()

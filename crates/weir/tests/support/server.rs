@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Condvar, Mutex, OnceLock};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -180,6 +180,9 @@ pub(crate) fn on_every_alone(program: Program, test: impl Fn(&Combination) + Syn
     on_all(&combinations_alone(program), test)
 }
 
+/// So many may begin yet, of all tests of a program that run at the same time.
+static FREE: (Mutex<usize>, Condvar) = (Mutex::new(AT_ONCE_MAX), Condvar::new());
+
 fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     let left = Mutex::new(all.iter());
     let next = || left.lock().expect("nobody panics here").next();
@@ -188,10 +191,15 @@ fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
         for _ in 0..AT_ONCE_MAX.min(all.len()) {
             scope.spawn(|| {
                 while let Some(combination) = next() {
+                    let (free, ended) = &FREE;
+                    let places = free.lock().expect("a number");
+                    *ended.wait_while(places, |free| *free == 0).expect("a number") -= 1;
                     let run = AssertUnwindSafe(|| test(combination));
                     if catch_unwind(run).is_err() {
                         failed.lock().expect("a list").push(combination.to_string());
                     }
+                    *free.lock().expect("a number") += 1;
+                    ended.notify_one();
                 }
             });
         }
