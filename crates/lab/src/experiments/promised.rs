@@ -1,7 +1,7 @@
 //! What is promised of a flood, and whether it was kept.
 
 use super::targets::{Bound, Told};
-use crate::compare::{self, Ratio};
+use crate::compare::{self, Pair, Ratio};
 use crate::curves::{self, number, ratio_text};
 use crate::design::{Design, OF_CAPACITY};
 use crate::known::{Cell, Known};
@@ -29,7 +29,7 @@ pub(super) const PATIENT: Promise = Promise { of_100: 95, time: &metric::GOOD_P9
 /// A bound in milliseconds is judged by the median of so many runs, and of no fewer.
 pub(super) const RUNS_MIN: u32 = 5;
 
-const HOW: &str = "\
+pub(super) const HOW: &str = "\
     Kept is told by the 95 % interval of the repeats beside the capacity, which is one number: it \
      is met where the middle is 95 % or more and the interval reaches at most 5 points to each \
      side, or where all of the interval is; refuted where none of it is. The wait is met or \
@@ -107,27 +107,34 @@ fn row(
     let cell = curves::at_multiple(design, known, of, multiple)?;
     let good = cell.spread(&metric::GOODPUT)?;
     let capacity = design.capacity(known, of)?.replies_per_s;
-    let goodputs = cell.points().filter_map(metric::GOODPUT.of);
-    let pairs: Vec<_> = goodputs.map(|good| (good, capacity)).collect();
-    let ratio = Ratio::of(&pairs, compare::MISSED_SHARE);
-    let is_kept =
-        ratio.map_or(Told::Open, |ratio| Bound::AtLeast(KEPT).judged(&ratio, pairs.len()));
+    let goodputs: Vec<f64> = cell.points().filter_map(metric::GOODPUT.of).collect();
+    let (share, is_kept) = share_kept(&goodputs, capacity);
     let of_best = of_best(design, of, good.median, |fixed| {
         Some(curves::at_multiple(design, known, fixed, multiple)?.spread(&metric::GOODPUT)?.median)
     });
     Some(vec![
         of.to_string(),
         multiple.to_string(),
-        ratio.map_or_else(|| number(good.median / capacity), |ratio| ratio_text(&ratio)),
+        share,
         is_kept.words().into(),
         curves::told(cell, promise.time),
-        is_soon(cell.spread(promise.time)?.median, pairs.len(), promise).words().into(),
+        is_soon(cell.spread(promise.time)?.median, goodputs.len(), promise).words().into(),
         of_best,
     ])
 }
 
+/// What the repeats answered of a capacity, with its interval, and whether that is as promised.
+pub(super) fn share_kept(goodputs: &[f64], capacity: f64) -> (String, Told) {
+    let pairs: Vec<Pair> = goodputs.iter().map(|good| (*good, capacity)).collect();
+    match (Ratio::of(&pairs, compare::MISSED_SHARE), goodputs) {
+        (Some(ratio), _) => (ratio_text(&ratio), Bound::AtLeast(KEPT).judged(&ratio, pairs.len())),
+        (None, [good, ..]) => (number(good / capacity), Told::Open),
+        (None, []) => (NONE.into(), Told::Open),
+    }
+}
+
 /// By the median of so many runs.
-fn is_soon(wait_ms: f64, runs: usize, promise: Promise) -> Told {
+pub(super) fn is_soon(wait_ms: f64, runs: usize, promise: Promise) -> Told {
     match runs >= RUNS_MIN as usize {
         false => Told::Open,
         true if wait_ms <= promise.wait_ms => Told::Met,

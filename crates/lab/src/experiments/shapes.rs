@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::promised::{self, KEPT};
+use super::promised;
 use super::step::{Piece, between, p99_ms, pieces};
 use super::{floods, frame, overload};
 use crate::capacity::rounded;
@@ -203,21 +203,22 @@ fn grown(setup: &Setup, design: &Design, known: &Known<'_>) -> Table {
             let end = between(load, begins_s, lasts_s)?;
             Some((end.flow.goodput as f64 / (lasts_s - begins_s), p99_ms(&end)?))
         });
-        let (good, p99): (Vec<f64>, Vec<f64>) = ends.unzip();
-        Some((Spread::of(good)?, Spread::of(p99)?))
+        let (goods, p99): (Vec<f64>, Vec<f64>) = ends.unzip();
+        Some((Spread::of(goods.clone())?, goods, Spread::of(p99)?))
     };
     let row = |of: &Subject| {
         let capacity = design.capacity(known, of)?.replies_per_s;
-        let (good, p99) = told(of)?;
-        let kept = good.median / capacity;
-        let is_met = kept >= KEPT && p99.median <= promised::AT_ONCE.wait_ms;
+        let (good, goods, p99) = told(of)?;
+        let (share, is_kept) = promised::share_kept(&goods, capacity);
+        let is_soon = promised::is_soon(p99.median, goods.len(), promised::AT_ONCE);
         Some(vec![
             of.to_string(),
             number(capacity),
             curves::spread_text(&good),
-            number(100.0 * kept),
+            share,
+            is_kept.words().into(),
             curves::spread_text(&p99),
-            String::from(if is_met { "yes" } else { "no" }),
+            is_soon.words().into(),
             promised::of_best(design, of, good.median, |fixed| Some(told(fixed)?.0.median)),
         ])
     };
@@ -225,16 +226,17 @@ fn grown(setup: &Setup, design: &Design, known: &Known<'_>) -> Table {
         "subject",
         "capacity, replies/s",
         "good replies, replies/s",
-        "of it, %",
+        "of it (95 % interval)",
+        "kept",
         "p99, ms",
-        "met",
+        "soon",
         promised::OF_BEST,
     ];
     Table {
         title: format!("While more than {FLOOD} times the capacity was asked for"),
         head: head.map(String::from).into(),
         rows: design.subjects.iter().filter_map(row).collect(),
-        notes: Vec::new(),
+        notes: vec![promised::HOW.into()],
     }
 }
 

@@ -53,7 +53,8 @@ pub(crate) const READ_BYTES_MIN: u64 = 16 << 10;
 const BROUGHT_ALL: u32 = 2048;
 /// Turns of a connection with one request: it comes, has asked, and is answered.
 const TURNS: u32 = 3;
-/// The same where each completion has a turn of its own: also it has ended.
+/// The same where each completion has a turn of its own: also it has ended. A ring of slots, which
+/// hears of FIN and waits for the peer's, takes one more.
 const TURNS_SINGLY: u32 = 4;
 /// Where work goes on while it is worked on what has been started leaves each so often: the kernel
 /// would otherwise hear of a reply when its queue is full.

@@ -73,8 +73,8 @@ fn who_woke_a_worker_that_is_killed_is_served_by_another() {
 fn a_hundred_kills_under_load_leave_nothing_behind() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let queues = if combination.takes(TWO) { TWO } else { &[] };
-        let server = combination.start(&site.root(), &[SOON, queues].concat());
+        let (number, flags) = if combination.takes(TWO) { (2, TWO) } else { (1, &[][..]) };
+        let server = combination.start(&site.root(), &[SOON, flags].concat());
         let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
         let kill = |nth: usize| {
             let workers = || Some(children(server.pid())).filter(|all| !all.is_empty());
@@ -90,7 +90,7 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
         (0..KILLS / 2).for_each(kill);
         let held = (descriptors(server.pid()).len(), resident_kb(server.pid()));
         (KILLS / 2..KILLS).for_each(kill);
-        let is_all_there = || children(server.pid()).len() >= held_workers(combination);
+        let is_all_there = || children(server.pid()).len() >= number;
         assert!(await_true(PATIENCE, is_all_there), "{combination}: workers are missing");
         let counts = load.stop();
         let (descriptors, resident) = (descriptors(server.pid()).len(), resident_kb(server.pid()));
@@ -101,11 +101,6 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
         assert!(lost <= KILLS * CLIENTS, "{combination}: {counts:?}");
         server.stop();
     });
-}
-
-/// As many workers as there are at least where nobody has died.
-fn held_workers(combination: &Combination) -> usize {
-    if combination.takes(TWO) { 2 } else { 1 }
 }
 
 /// It is lost with its worker, and nothing else is.
