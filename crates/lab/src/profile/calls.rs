@@ -130,7 +130,8 @@ const READY: &str = "ready";
 /// What the kernel runs. A thread's time since its last step into or out of the kernel, without
 /// that in which it did not run, belongs to what it has left. Its accept phase is 2 from a first
 /// connection on until it asks for events again. The last probe is attached last, so
-/// that all are at work when it speaks.
+/// that all are at work when it speaks. It goes on to speak: bpftrace looks whether it was told to
+/// end when it hears something, and would miss a signal that comes while it is not waiting.
 fn script(pids: &[u32]) -> String {
     let mut text = String::from("BEGIN {");
     for pid in pids {
@@ -185,10 +186,10 @@ tracepoint:sched:sched_switch /@left[args->next_pid]/ {
 tracepoint:sched:sched_process_exit /@ours[pid]/ {
   if (@since[tid]) { delete(@since[tid]); delete(@out[tid]); }
   if (@phase[tid]) { delete(@phase[tid]); }
-  if (tid != pid) { delete(@ours[tid]); }
+  if (tid != pid && @ours[tid]) { delete(@ours[tid]); }
 }
-interval:ms:20 { if (!@told) { @told = 1; printf("ready\n"); } }
-END { clear(@ours); clear(@since); clear(@out); clear(@left); clear(@phase); clear(@told);
+interval:ms:100 { printf("ready\n"); }
+END { clear(@ours); clear(@since); clear(@out); clear(@left); clear(@phase);
   clear(@asks); clear(@accepts); }
 "#;
 
