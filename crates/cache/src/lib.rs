@@ -1,20 +1,33 @@
-//! What to keep and what to let go: replacement policies over a flat slab linked by `u32` index.
+//! What to keep, where, and what to let go: the bookkeeping of a cache, in words.
 //!
-//! [`Slab`] holds the entries and weighs them; a [`Policy`] decides who goes when they weigh too
-//! much. A policy sees nothing but a slice of its own nodes and the index of an entry, so the same
-//! code runs on the heap, in memory that processes share, and in a simulator that has no files.
+//! [`Slab`] gives entries their indices and weighs them; a [`Policy`] decides who goes when they
+//! weigh too much. [`Table`] finds an index by a hash, and [`Extents`] shares out an arena for what
+//! is kept. Whatever they remember is in plain words of a [`Memory`] and is linked by `u32`, so the
+//! same code runs on the heap, in memory that processes share, and in a simulator that has no
+//! files. Zero words are empty structures.
 //!
-//! This crate never opens a file, never takes a lock and never hashes a key: finding an entry by
-//! its name is its user's work. One policy is one file; [`Lru`] is the one that exists.
+//! Whoever writes to shared memory can die halfway. So each has a `check`, which says whether words
+//! are [`Corrupt`]; and with whatever words, each operation ends, be it by a panic.
+//!
+//! This crate never opens a file, never takes a lock and never hashes or compares a key: that is
+//! its user's work, as is to keep what an index stands for. One policy is one file; [`Lru`] is the
+//! one that exists.
 #![forbid(unsafe_code)]
 
-mod list;
+mod corrupt;
+mod extents;
 mod lru;
+mod memory;
 mod policy;
 mod slab;
+mod table;
 mod weight;
 
+pub use corrupt::Corrupt;
+pub use extents::Extents;
 pub use lru::Lru;
-pub use policy::Policy;
+pub use memory::Memory;
+pub use policy::{Nodes, Policy};
 pub use slab::Slab;
+pub use table::Table;
 pub use weight::Weight;

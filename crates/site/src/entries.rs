@@ -15,7 +15,9 @@ const AGES_MAX: u32 = 10;
 pub(crate) struct Entries<T> {
     /// Indices into the slab, by hash.
     table: HashTable<u32>,
-    slab: Slab<Entry<T>>,
+    slab: Slab<Vec<u64>>,
+    /// What the slab has under each index.
+    entries: Vec<Option<Entry<T>>>,
 }
 
 pub(crate) struct Entry<T> {
@@ -42,12 +44,13 @@ pub(crate) struct Key<'k, C: Fn() -> Codings> {
 
 impl<T> Entries<T> {
     pub(crate) fn new(bounds: Weight) -> Self {
-        Self { table: HashTable::new(), slab: Slab::new(bounds) }
+        let slab = Slab::new(Vec::new(), bounds);
+        Self { table: HashTable::new(), slab, entries: Vec::new() }
     }
 
     pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<u32> {
         let is_meant = |index: &u32| {
-            let entry = &self.slab[*index];
+            let entry = at(&self.entries, *index);
             entry.path[..] == *key.path
                 && entry.root == key.root
                 && entry.codings.is_none_or(|codings| codings == (key.codings)())
@@ -56,7 +59,7 @@ impl<T> Entries<T> {
     }
 
     pub(crate) fn entry(&mut self, index: u32) -> &mut Entry<T> {
-        &mut self.slab[index]
+        self.entries[index as usize].as_mut().expect(HELD)
     }
 
     /// The entry was asked for.
@@ -72,20 +75,22 @@ impl<T> Entries<T> {
             return vec![entry];
         }
         let hash = entry.hash;
-        let index = self.slab.insert(entry, weight);
-        self.table.insert_unique(hash, index, |index| self.slab[*index].hash);
+        let index = self.slab.insert(weight).expect("memory that grows has room");
+        match self.entries.get_mut(index as usize) {
+            Some(vacant) => *vacant = Some(entry),
+            None => self.entries.push(Some(entry)),
+        }
+        self.table.insert_unique(hash, index, |index| at(&self.entries, *index).hash);
         let mut gone = Vec::new();
-        while let Some((index, entry)) = self.slab.evict() {
-            self.unname(entry.hash, index);
-            gone.push(entry);
+        while let Some(index) = self.slab.evict() {
+            gone.push(self.take(index));
         }
         gone
     }
 
     pub(crate) fn remove(&mut self, index: u32) -> Entry<T> {
-        let entry = self.slab.remove(index);
-        self.unname(entry.hash, index);
-        entry
+        self.slab.remove(index);
+        self.take(index)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -96,10 +101,34 @@ impl<T> Entries<T> {
         self.slab.used()
     }
 
-    fn unname(&mut self, hash: u64, index: u32) {
-        let named = self.table.find_entry(hash, |other| *other == index);
+    /// Takes out what the slab has let go.
+    fn take(&mut self, index: u32) -> Entry<T> {
+        let entry = self.entries[index as usize].take().expect(HELD);
+        let named = self.table.find_entry(entry.hash, |other| *other == index);
         named.expect("what the slab holds has a name").remove();
+        entry
     }
+}
+
+const HELD: &str = "what the slab holds is here";
+
+fn at<T>(entries: &[Option<Entry<T>>], index: u32) -> &Entry<T> {
+    entries[index as usize].as_ref().expect(HELD)
+}
+
+/// See [`Entry::answers`], of one that was checked then.
+pub(crate) fn answers(
+    checked: Instant,
+    is_looked_for: &mut bool,
+    age: Duration,
+    now: Instant,
+) -> bool {
+    let since = now.since(checked);
+    if since < age {
+        return true;
+    }
+    let somebody_looks = mem::replace(is_looked_for, true);
+    somebody_looks && since < age.saturating_mul(AGES_MAX)
 }
 
 impl<T> Entry<T> {
@@ -117,12 +146,7 @@ impl<T> Entry<T> {
     /// Whether it answers whoever asks now. Of those who come when it is of that age, the first is
     /// to look.
     pub(crate) fn answers(&mut self, age: Duration, now: Instant) -> bool {
-        let since = now.since(self.checked);
-        if since < age {
-            return true;
-        }
-        let somebody_looks = mem::replace(&mut self.is_looked_for, true);
-        somebody_looks && since < age.saturating_mul(AGES_MAX)
+        answers(self.checked, &mut self.is_looked_for, age, now)
     }
 
     /// The disk still says the same.

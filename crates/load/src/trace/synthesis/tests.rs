@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use cache::{Lru, Slab, Weight};
+use cache::{Slab, Weight};
 
 use super::*;
 use crate::source::draws;
@@ -11,14 +11,17 @@ use crate::workload::settings::Settings;
 struct Cache {
     files: Vec<u64>,
     places: Vec<Option<u32>>,
-    slab: Slab<u32, Lru>,
+    /// Which file is, or was, in each place.
+    held: Vec<u32>,
+    slab: Slab<Vec<u64>>,
 }
 
 impl Cache {
     fn new(of: &Synthesis) -> Self {
         let files: Vec<u64> = of.files.iter().map(|(_, file)| file.bytes.unwrap()).collect();
         let bounds = Weight { bytes: of.model.cache_bytes, descriptors: u64::MAX };
-        Self { places: vec![None; files.len()], files, slab: Slab::new(bounds) }
+        let (places, held) = (vec![None; files.len()], vec![0; files.len()]);
+        Self { files, places, held, slab: Slab::new(Vec::new(), bounds) }
     }
 
     /// Whether it had the file; now it has.
@@ -28,9 +31,11 @@ impl Cache {
             self.slab.touch(index);
         } else {
             let weight = Weight { bytes: self.files[file as usize], descriptors: 0 };
-            self.places[file as usize] = Some(self.slab.insert(file, weight));
-            while let Some((_, gone)) = self.slab.evict() {
-                self.places[gone as usize] = None;
+            let index = self.slab.insert(weight).expect("memory grows");
+            self.places[file as usize] = Some(index);
+            self.held[index as usize] = file;
+            while let Some(gone) = self.slab.evict() {
+                self.places[self.held[gone as usize] as usize] = None;
             }
         }
         place.is_some()
