@@ -6,8 +6,9 @@
 //! kernel writes to is owned or borrowed for the length of the call. A call that a signal
 //! interrupts is made again, or says that nothing happened.
 //!
-//! Its rooms: `files`, `sockets`, `processes`, `isolation` (what a process gives up, and hosts made
-//! of one machine), [`poller`] and [`ring`].
+//! Its rooms: `files`, `sockets`, `processes`, [`sharing`] (what processes have in common that are
+//! one server), `isolation` (what a process gives up, and hosts made of one machine), [`poller`]
+//! and [`ring`].
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod clock;
@@ -17,10 +18,13 @@ mod isolation;
 pub mod poller;
 mod processes;
 pub mod ring;
+pub mod sharing;
 mod sockets;
 
 pub use errors::{is_cancelled, is_out_of_buffers, is_out_of_descriptors, is_peer_gone};
-pub use files::{Directory, Entry, File, Kind, Opened, Output, Stat, output, page_cache};
+pub use files::{
+    Directory, Entry, File, Kind, Opened, Output, Stat, output, page_cache, read_file,
+};
 pub use isolation::{calls, landlock, namespace, seccomp, tun};
 pub use poller::{Poller, Wake, wait_readable};
 pub use processes::{Notices, PidFile, SharedWords, Signal, Signals};

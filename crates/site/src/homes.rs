@@ -1,13 +1,12 @@
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
-use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// More of the table of accounts is not read: some hundred thousand lines.
-const TABLE_BYTES_MAX: u64 = 16 << 20;
+const TABLE_BYTES_MAX: usize = 16 << 20;
 
 /// Where users are at home (passwd(5)). The table is read once and again when it has changed, so
 /// that names which clients invent cost nothing. Accounts that only a network directory knows are
@@ -36,7 +35,7 @@ impl Homes {
         let mut known = self.known.lock().expect("nobody panics while holding it");
         let homes = match &*known {
             Some(known) if known.version == version => Arc::clone(&known.homes),
-            _ => match (self.read(), &*known) {
+            _ => match (os::read_file(&self.table, TABLE_BYTES_MAX), &*known) {
                 (Ok(text), _) => {
                     let homes = Arc::new(parse(&text));
                     *known = Some(Known { version, homes: Arc::clone(&homes) });
@@ -49,12 +48,6 @@ impl Homes {
         };
         drop(known);
         homes.get(user).cloned()
-    }
-
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        fs::File::open(&self.table)?.take(TABLE_BYTES_MAX).read_to_end(&mut text)?;
-        Ok(text)
     }
 }
 

@@ -1,22 +1,23 @@
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fcntl_setfl, openat, openat2, readlinkat,
+    CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, fcntl_setfl, openat, openat2, readlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::sharing::Descriptor;
 use crate::{File, Kind, Stat};
 
 /// A directory from which names are resolved, and which they never leave but where links are
 /// [followed](Self::following).
 #[derive(Debug)]
 pub struct Directory {
-    fd: OwnedFd,
+    fd: Descriptor,
     follows: Arc<[PathBuf]>,
 }
 
@@ -48,6 +49,9 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGIC
 /// vouch for a `..` then and asks for another attempt. An attacker may rename without end.
 const ATTEMPTS_MAX: u32 = 8;
 
+/// What names of a directory are read into at once: as much as the C library takes for it.
+const ENTRIES_BYTES: usize = 32 << 10;
+
 impl Directory {
     /// Opens a directory; follows symbolic links.
     ///
@@ -65,7 +69,8 @@ impl Directory {
     pub fn open_cached(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let rules = ResolveFlags::CACHED;
-        Ok(Self::of(retry_on_intr(|| openat2(CWD, path, flags, Mode::empty(), rules))?))
+        let open = || retry_on_intr(|| openat2(CWD, path, flags, Mode::empty(), rules));
+        Ok(Self::of(Descriptor::by(open)?))
     }
 
     /// The same where symbolic links that lead out of it are followed if what they lead to lies
@@ -140,7 +145,8 @@ impl Directory {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let rules = BENEATH.union(ResolveFlags::CACHED);
         let name = own_name(name);
-        match retry_on_intr(|| openat2(&self.fd, name, flags, Mode::empty(), rules)) {
+        let open = || retry_on_intr(|| openat2(&self.fd, name, flags, Mode::empty(), rules));
+        match Descriptor::by(open) {
             Err(Errno::XDEV) if !self.follows.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             opened => Stat::cached(opened?.as_fd()),
         }
@@ -153,10 +159,16 @@ impl Directory {
     /// As [`Self::open_beneath`]; ENOTDIR for what is no directory.
     pub fn entries_beneath(&self, name: &[u8], most: usize) -> io::Result<(Vec<Entry>, bool)> {
         let fd = self.resolve(name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
-        let mut directory = Dir::new(fd)?;
+        let mut room = Vec::with_capacity(ENTRIES_BYTES);
+        let mut directory = RawDir::new(&fd, room.spare_capacity_mut());
         let mut entries = Vec::new();
-        while let Some(entry) = directory.read() {
-            let entry = entry?;
+        while let Some(entry) = directory.next() {
+            let entry = match entry {
+                Err(Errno::INTR) => continue,
+                // It was removed, with all that was in it.
+                Err(Errno::NOENT) => break,
+                entry => entry?,
+            };
             let own = entry.file_name();
             match own.to_bytes() {
                 b"." | b".." => continue,
@@ -168,29 +180,29 @@ impl Directory {
                     self.stat_beneath(&[own_name(name), b"/", own.to_bytes()].concat())
                 }
                 // No name from a directory leads out but by a link: one call instead of three.
-                _ => Stat::at(directory.fd()?, own),
+                _ => Stat::at(fd.as_fd(), own),
             };
             entries.push(Entry { name: own.to_bytes().to_vec(), stat });
         }
         Ok((entries, true))
     }
 
-    fn of(fd: OwnedFd) -> Self {
+    fn of(fd: Descriptor) -> Self {
         Self { fd, follows: Arc::default() }
     }
 
-    fn resolve(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    fn resolve(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<Descriptor> {
         match self.resolve_beneath(name, flags) {
             Err(Errno::XDEV) if !self.follows.is_empty() => self.follow(name, flags),
             outcome => outcome,
         }
     }
 
-    fn resolve_beneath(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    fn resolve_beneath(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<Descriptor> {
         let name = own_name(name);
         let mut attempts = 1;
         loop {
-            match openat2(&self.fd, name, flags, Mode::empty(), BENEATH) {
+            match Descriptor::by(|| openat2(&self.fd, name, flags, Mode::empty(), BENEATH)) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) if attempts < ATTEMPTS_MAX => attempts += 1,
                 outcome => return outcome,
@@ -206,14 +218,14 @@ impl Directory {
     /// place, as it does all others, and whoever swaps a link meanwhile gets nothing from anywhere
     /// else. To open that descriptor itself would rely on where it was, and to walk from link to
     /// link by hand would be a second way to resolve names.
-    fn follow(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    fn follow(&self, name: &[u8], flags: OFlags) -> rustix::io::Result<Descriptor> {
         // Links may lead out; a name that does so by itself may not.
         if name.starts_with(b"/") || name.split(|byte| *byte == b'/').any(|part| part == b"..") {
             return Err(Errno::XDEV);
         }
         let (path, rules) = (OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::NO_MAGICLINKS);
-        let found = retry_on_intr(|| openat2(&self.fd, name, path, Mode::empty(), rules));
-        let path = match found {
+        let open = || retry_on_intr(|| openat2(&self.fd, name, path, Mode::empty(), rules));
+        let path = match Descriptor::by(open) {
             // Or whoever asks would learn what there is outside.
             Err(Errno::ACCESS) => return Err(Errno::XDEV),
             found => whereabouts(&found?)?,
@@ -232,13 +244,13 @@ impl Directory {
     }
 }
 
-fn opened(directory: &Path) -> rustix::io::Result<OwnedFd> {
+fn opened(directory: &Path) -> rustix::io::Result<Descriptor> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    retry_on_intr(|| openat(CWD, directory, flags, Mode::empty()))
+    Descriptor::by(|| retry_on_intr(|| openat(CWD, directory, flags, Mode::empty())))
 }
 
 /// The path of what a descriptor stands for, at the moment.
-fn whereabouts(fd: &OwnedFd) -> rustix::io::Result<PathBuf> {
+fn whereabouts(fd: &Descriptor) -> rustix::io::Result<PathBuf> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let path = retry_on_intr(|| readlinkat(CWD, &link, Vec::new()))?;
     Ok(OsString::from_vec(path.into_bytes()).into())

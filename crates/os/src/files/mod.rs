@@ -7,6 +7,6 @@ pub mod page_cache;
 mod stat;
 
 pub use directory::{Directory, Entry, Opened};
-pub use file::File;
+pub use file::{File, read_file};
 pub use output::Output;
 pub use stat::{Kind, Stat};

@@ -1,9 +1,8 @@
 //! Where logs go: lines added to what others read, without waiting for them.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +14,13 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendFlags, send};
 use rustix::process::geteuid;
 
+use crate::sharing::Descriptor;
+
 /// Where lines are written to that nobody waits for: a reader that sleeps costs lines, not time.
 /// Only the disk of a regular file may take its time.
 #[derive(Debug)]
 pub struct Output {
-    fd: OwnedFd,
+    fd: Descriptor,
     way: Way,
     /// It ends within a line: a disk was full then.
     is_torn: bool,
@@ -147,16 +148,16 @@ impl Output {
             FileType::RegularFile => Way::Asked,
             _ => {
                 // Refused where another user has made it, and where there is no /proc.
-                match openat(CWD, again, OWN, Mode::empty()) {
+                match Descriptor::by(|| openat(CWD, again, OWN, Mode::empty())) {
                     Ok(fd) => return Ok(Self::by(fd, Way::Nonblocking)),
                     Err(_) => Way::Asked,
                 }
             }
         };
-        Ok(Self::by(fd.try_clone_to_owned()?, way))
+        Ok(Self::by(Descriptor::by(|| fd.try_clone_to_owned())?, way))
     }
 
-    const fn by(fd: OwnedFd, way: Way) -> Self {
+    const fn by(fd: Descriptor, way: Way) -> Self {
         Self { fd, way, is_torn: false }
     }
 
@@ -184,23 +185,49 @@ fn whole_lines(lines: &[u8]) -> usize {
     last.or_else(|| end(lines)).unwrap_or(lines.len())
 }
 
+/// A file that lines are added to by whole writes, one after the other.
+#[derive(Debug)]
+pub struct Appended(Descriptor);
+
 /// A file to add lines to, made if there is none, for a thread that has the time to wait for its
 /// reader or its disk. Opening it never waits.
 ///
 /// # Errors
 /// It cannot be made or written; a pipe that nobody reads.
-pub fn append(path: &Path) -> io::Result<File> {
+pub fn append(path: &Path) -> io::Result<Appended> {
     let fd = open(path, OFlags::CREATE)?;
     fcntl_setfl(&fd, OFlags::APPEND)?;
-    Ok(fd.into())
+    Ok(Appended(fd))
 }
 
 /// The same for a thread that has no time: a pipe whose reader is behind is `WouldBlock`.
 ///
 /// # Errors
 /// As [`append`].
-pub fn append_now(path: &Path) -> io::Result<File> {
-    Ok(open(path, OFlags::CREATE)?.into())
+pub fn append_now(path: &Path) -> io::Result<Appended> {
+    Ok(Appended(open(path, OFlags::CREATE)?))
+}
+
+impl Write for &Appended {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(&self.0, bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsFd for Appended {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for Appended {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
 }
 
 /// Whether [`append`] would open that file. Nothing is made, and nothing written.
@@ -235,12 +262,13 @@ pub(crate) fn can_make(path: &Path) -> io::Result<()> {
 
 /// Not to wait is asked of the opening too: a pipe would wait for its reader. Root follows no link
 /// from the directory of a log: whoever may write there would say which file root writes to.
-fn open(path: &Path, create: OFlags) -> io::Result<OwnedFd> {
+fn open(path: &Path, create: OFlags) -> io::Result<Descriptor> {
     let mode = Mode::from_raw_mode(0o666);
     let stays = geteuid().is_root() && !is_lent(path);
     let link = if stays { OFlags::NOFOLLOW } else { OFlags::empty() };
     let refused = |what| Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-    let fd = match retry_on_intr(|| openat(CWD, path, OWN | create | link, mode)) {
+    let open = || retry_on_intr(|| openat(CWD, path, OWN | create | link, mode));
+    let fd = match Descriptor::by(open) {
         Err(Errno::LOOP) if stays => {
             return refused("root follows no symbolic link to a file that it writes");
         }
@@ -304,14 +332,14 @@ mod tests {
     #[test]
     fn a_reader_that_sleeps_is_not_waited_for() {
         let (_read, write) = pipe().unwrap();
-        check_full(Output::by(write, Way::Asked));
+        check_full(Output::by(write.into(), Way::Asked));
         let (_read, write) = pipe().unwrap();
         rustix::io::ioctl_fionbio(&write, true).unwrap();
-        check_full(Output::by(write, Way::Nonblocking));
+        check_full(Output::by(write.into(), Way::Nonblocking));
         let kind = SocketType::STREAM;
         let (_read, write) =
             socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-        check_full(Output::by(write, Way::Socket));
+        check_full(Output::by(write.into(), Way::Socket));
     }
 
     #[test]
@@ -321,21 +349,21 @@ mod tests {
         let (read, write) = pipe().unwrap();
         rustix::io::ioctl_fionbio(&write, true).unwrap();
         let (written, why) =
-            Output::by(write, Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
+            Output::by(write.into(), Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
         assert_eq!((written % line.len(), why.kind()), (0, io::ErrorKind::WouldBlock));
         assert!(written > 0 && written < lines.len());
         drop(read);
         let (read, write) = pipe().unwrap();
         drop(read);
-        let closed = Output::by(write, Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
+        let closed = Output::by(write.into(), Way::Nonblocking).write_lines(&lines, 1).unwrap_err();
         assert_eq!((closed.0, closed.1.kind()), (0, io::ErrorKind::BrokenPipe));
         let (read, write) = pipe().unwrap();
         rustix::io::ioctl_fionbio(&write, true).unwrap();
         let reader = std::thread::spawn(move || {
             let mut all = Vec::new();
-            io::Read::read_to_end(&mut File::from(read), &mut all).map(|_| all)
+            io::Read::read_to_end(&mut fs::File::from(read), &mut all).map(|_| all)
         });
-        let mut output = Output::by(write, Way::Nonblocking);
+        let mut output = Output::by(write.into(), Way::Nonblocking);
         output.write_lines(&lines, 60_000).expect("a reader");
         drop(output);
         assert_eq!(reader.join().unwrap().unwrap(), lines);

@@ -8,6 +8,8 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::sharing::Descriptor;
+
 /// What may be done at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grant {
@@ -45,17 +47,19 @@ pub fn confine(grants: &[(&Path, Grant)]) -> io::Result<()> {
         network: if version >= 4 { BIND_TCP | CONNECT_TCP } else { 0 },
         scopes: if version >= 6 { ABSTRACT_UNIX_SOCKET | SIGNAL } else { 0 },
     };
-    // SAFETY: the kernel reads one structure of the size given. Older ones accept one that is
-    // longer than theirs if the rest of it is zero, which it is.
-    let fd = unsafe {
-        let size = size_of::<Ruleset>();
-        libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size, 0_u32)
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new, and nobody else has it.
-    let rules = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let rules = Descriptor::by(|| {
+        // SAFETY: the kernel reads one structure of the size given. Older ones accept one that is
+        // longer than theirs if the rest of it is zero, which it is.
+        let fd = unsafe {
+            let size = size_of::<Ruleset>();
+            libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size, 0_u32)
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    })?;
     for &(path, grant) in grants {
         add(&rules, path, grant)?;
     }
@@ -65,11 +69,11 @@ pub fn confine(grants: &[(&Path, Grant)]) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn add(rules: &OwnedFd, path: &Path, grant: Grant) -> io::Result<()> {
+fn add(rules: &Descriptor, path: &Path, grant: Grant) -> io::Result<()> {
     // Asked of the path alone: a stat of the file might wait for a slow disk.
     let open = |more| {
         let flags = OFlags::PATH | OFlags::CLOEXEC | more;
-        retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))
+        Descriptor::by(|| retry_on_intr(|| openat(CWD, path, flags, Mode::empty())))
     };
     let opened = match open(OFlags::DIRECTORY) {
         Err(Errno::NOTDIR) => open(OFlags::empty()).map(|place| (place, false)),

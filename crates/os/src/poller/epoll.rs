@@ -1,7 +1,7 @@
 //! epoll(7): the kernel keeps the set, and a wait costs what is ready.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use measure::Duration;
 use rustix::buffer::spare_capacity;
@@ -9,9 +9,10 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
 use super::Event;
+use crate::sharing::Descriptor;
 
 pub(super) struct Epoll {
-    fd: OwnedFd,
+    fd: Descriptor,
     /// As the kernel reports them; its capacity is the most that one wait takes.
     reported: Vec<epoll::Event>,
 }
@@ -23,7 +24,7 @@ const ENDED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFl
 
 impl Epoll {
     pub(super) fn new(events_max: usize) -> io::Result<Self> {
-        let fd = epoll::create(CreateFlags::CLOEXEC)?;
+        let fd = Descriptor::by(|| epoll::create(CreateFlags::CLOEXEC))?;
         Ok(Self { fd, reported: Vec::with_capacity(events_max.max(1)) })
     }
 

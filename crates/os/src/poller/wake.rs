@@ -1,14 +1,16 @@
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::retry_on_intr;
+
+use crate::sharing::Descriptor;
 
 /// Wakes whoever waits for descriptors: readable from [`Wake::wake`] until [`Wake::clear`]. Shared
 /// with processes forked later (eventfd(2)).
 #[derive(Debug)]
 pub struct Wake {
-    fd: OwnedFd,
+    fd: Descriptor,
 }
 
 impl Wake {
@@ -17,7 +19,8 @@ impl Wake {
     /// # Errors
     /// No descriptor is left.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { fd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Self { fd: Descriptor::by(|| eventfd(0, flags))? })
     }
 
     /// One that a parent has handed to this process, by its number.
@@ -25,7 +28,7 @@ impl Wake {
     /// # Errors
     /// There is no such descriptor, or it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Ok(Self { fd: crate::processes::handed::claim(number)? })
+        Ok(Self { fd: crate::processes::handed::claim(number)?.into() })
     }
 
     /// The number of its descriptor, for a child that inherits it.

@@ -1,5 +1,6 @@
 //! Processes and threads: started, signalled, bounded, ended, and the memory that they share.
 
+pub(crate) mod alone;
 pub(crate) mod handed;
 pub mod limits;
 mod memory;
@@ -11,6 +12,7 @@ pub mod process;
 mod queue;
 mod shared_words;
 pub mod signals;
+pub(crate) mod still;
 mod sync;
 pub mod terminal;
 pub mod thread;

@@ -13,6 +13,9 @@ use measure::Duration;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{WaitOptions, WaitStatus};
 
+use super::alone;
+pub use super::alone::SingleThreaded;
+pub use super::still::stand_still;
 use crate::Signal;
 pub use crate::thread::set_name;
 
@@ -47,17 +50,35 @@ static FORKED_BY: AtomicU32 = AtomicU32::new(0);
 /// No memory, a limit on processes, or no /proc to count threads by.
 ///
 /// # Panics
-/// The process has more than one thread: in the child, locks that the others hold would never be
-/// let go.
+/// The process has more than one thread ([`SingleThreaded`]), or shares with others what the child
+/// would have a copy of ([`crate::sharing`]).
 pub fn fork() -> io::Result<Fork> {
-    let threads = std::fs::read_dir("/proc/self/task")?.count();
-    assert_eq!(threads, 1, "only a process with a single thread may fork");
+    assert!(!alone::shares(), "whoever shares what is his with others does not fork");
+    // SAFETY: see there.
+    parted(&SingleThreaded::counted()?, || unsafe { libc::fork() }.into())
+}
+
+/// As [`fork`], but the child shares the caller's table of descriptors (CLONE_FILES of clone(2)):
+/// see [`crate::sharing::Members::start`].
+///
+/// # Errors
+/// No memory, or a limit on processes.
+pub(crate) fn clone_sharing_descriptors(alone: &SingleThreaded) -> io::Result<Fork> {
+    let flags = libc::c_long::from(libc::CLONE_FILES | libc::SIGCHLD);
+    let none = 0 as libc::c_long;
+    // SAFETY: the child has memory of its own, a copy of this, and goes on with a copy of this
+    // stack; else see there.
+    parted(alone, || unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) })
+}
+
+/// Has the process parted by a call that comes back in both. The only thread calls, so that the
+/// child's memory is in a state that this thread has left it in: no lock is held by a thread that
+/// is not there.
+fn parted(_: &SingleThreaded, part: impl FnOnce() -> libc::c_long) -> io::Result<Fork> {
     // What is buffered would be written by both.
     io::stdout().flush()?;
     let parent = id();
-    // SAFETY: the only thread calls, by the assertion, so the child's memory is in a state that
-    // this thread has left it in: no lock is held by a thread that is not there.
-    match unsafe { libc::fork() } {
+    match part() {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             FORKED_BY.store(parent, Ordering::Relaxed);
@@ -65,7 +86,7 @@ pub fn fork() -> io::Result<Fork> {
             Ok(Fork::Child)
         }
         child => {
-            let child = rustix::process::Pid::from_raw(child);
+            let child = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw);
             Ok(Fork::Parent(Pid(child.ok_or(io::ErrorKind::InvalidData)?)))
         }
     }
@@ -119,6 +140,18 @@ pub fn wait_any_exited() -> io::Result<Option<(Pid, Exit)>> {
 pub fn wait_exited(pid: Pid) -> io::Result<()> {
     match retry_on_intr(|| rustix::process::waitpid(Some(pid.0), WaitOptions::NOHANG)) {
         Ok(_) | Err(Errno::CHILD) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether a child has ended, which is buried then; one that was buried before has, too.
+///
+/// # Errors
+/// None that is known.
+pub(crate) fn has_ended(child: Pid) -> io::Result<bool> {
+    match retry_on_intr(|| rustix::process::waitpid(Some(child.0), WaitOptions::NOHANG)) {
+        Ok(ended) => Ok(ended.is_some()),
+        Err(Errno::CHILD) => Ok(true),
         Err(e) => Err(e.into()),
     }
 }
@@ -291,12 +324,6 @@ fn usage() -> libc::rusage {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
     }
-}
-
-/// The calling process stands still until SIGCONT lets it go on.
-pub fn stand_still() {
-    // SAFETY: takes a number only; what the signal does is not up to this process.
-    let _ = unsafe { libc::raise(libc::SIGSTOP) };
 }
 
 /// Whether two processes have one table of descriptors (kcmp(2)).

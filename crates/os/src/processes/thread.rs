@@ -1,17 +1,18 @@
 //! The calling thread, and what waits between threads.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 
 use measure::Duration;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::pread;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use super::queue::Queue;
+use crate::sharing::Descriptor;
 
 thread_local! {
     static ID: Cell<u32> = const { Cell::new(0) };
@@ -101,13 +102,14 @@ pub fn cpu_time() -> Duration {
 
 /// What the scheduler knows of the thread that has opened it, for as long as that lives.
 #[derive(Debug)]
-pub struct Schedule(Option<File>);
+pub struct Schedule(Option<Descriptor>);
 
 impl Schedule {
     /// Of the calling thread. Where there is no /proc, or may not be, less is known.
     #[must_use]
     pub fn open() -> Self {
-        Self(File::open("/proc/thread-self/schedstat").ok())
+        let (path, flags) = ("/proc/thread-self/schedstat", OFlags::RDONLY | OFlags::CLOEXEC);
+        Self(Descriptor::by(|| openat(CWD, path, flags, Mode::empty())).ok())
     }
 
     /// Of nobody.
@@ -123,7 +125,7 @@ impl Schedule {
     pub fn awake(&self) -> Duration {
         // Three numbers; the second is the time in a run queue, in nanoseconds.
         let mut bytes = [0; 64];
-        let read = self.0.as_ref().and_then(|file| file.read_at(&mut bytes, 0).ok());
+        let read = self.0.as_ref().and_then(|file| pread(file, &mut bytes, 0).ok());
         let text = str::from_utf8(&bytes[..read.unwrap_or_default()]).unwrap_or_default();
         let ready = text.split_ascii_whitespace().nth(1).and_then(|ns| ns.parse().ok());
         // The first one is only as new as the last tick.

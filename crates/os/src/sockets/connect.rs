@@ -3,11 +3,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, sockopt};
 
+use crate::sharing::Descriptor;
 use crate::sockets::listener::{family, stream_socket};
 use crate::{Socket, limits};
 
@@ -89,12 +90,12 @@ impl Socket {
 /// the upper.
 const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
 
-fn choose_from(fd: &OwnedFd, ports: &RangeInclusive<u16>) -> io::Result<()> {
+fn choose_from(fd: &Descriptor, ports: &RangeInclusive<u16>) -> io::Result<()> {
     set(fd, IP_LOCAL_PORT_RANGE, u32::from(*ports.end()) << 16 | u32::from(*ports.start()))
 }
 
 /// Sets an option of IP. Sockets of IPv6 take those of IPv4, too.
-fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
+fn set(fd: &Descriptor, option: libc::c_int, value: u32) -> io::Result<()> {
     // SAFETY: the kernel reads one integer, which outlives the call.
     let done = unsafe {
         libc::setsockopt(

@@ -1,6 +1,6 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -13,12 +13,13 @@ use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketTy
 
 use super::syn_filter;
 use crate::files::output::can_make;
+use crate::sharing::Descriptor;
 use crate::{Address, Socket};
 
 /// A listening stream socket, TCP or Unix. Itself it never blocks, so that several may share it.
 #[derive(Debug)]
 pub struct Listener {
-    pub(super) fd: OwnedFd,
+    pub(super) fd: Descriptor,
     is_tcp: bool,
     /// It was handed over, and whoever did so goes on listening.
     is_lent: bool,
@@ -107,7 +108,7 @@ impl Listener {
     /// # Errors
     /// As [`Self::bind`] for a descriptor; `InvalidInput`, too, if it was taken over before.
     pub fn take_over(number: RawFd) -> io::Result<Self> {
-        Self::listening(crate::processes::handed::claim(number)?)
+        Self::listening(crate::processes::handed::claim(number)?.into())
     }
 
     /// The number of its descriptor, for a child that inherits it.
@@ -139,7 +140,7 @@ impl Listener {
             Blocking::Yes => SocketFlags::CLOEXEC,
         };
         loop {
-            match rustix::net::accept_with(&self.fd, flags) {
+            match Descriptor::by(|| rustix::net::accept_with(&self.fd, flags)) {
                 // The second: it left while it waited. There are fewer of them than the queue has.
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 // It was stopped.
@@ -369,14 +370,14 @@ impl Listener {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
             if is_closed { io::ErrorKind::InvalidInput.into() } else { error }
         })?;
-        let listener = Self::listening(duplicate)?;
+        let listener = Self::listening(duplicate.into())?;
         // A server that was killed in a flood has left its own, which refuses clients for good.
         let is_filtered = syn_filter::is_others(&listener.fd)?;
         Ok(Self { is_lent: true, is_filtered, ..listener })
     }
 
     /// One that listens already.
-    fn listening(fd: OwnedFd) -> io::Result<Self> {
+    fn listening(fd: Descriptor) -> io::Result<Self> {
         let no_listener = || io::Error::from(io::ErrorKind::InvalidInput);
         let kind = sockopt::socket_type(&fd).map_err(|_| no_listener())?;
         if kind != SocketType::STREAM || !sockopt::socket_acceptconn(&fd)? {
@@ -386,7 +387,7 @@ impl Listener {
         Self::new(fd)
     }
 
-    pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
+    pub(super) fn new(fd: Descriptor) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
         let listener = Self {
@@ -446,9 +447,9 @@ impl AsFd for Listener {
     }
 }
 
-pub(crate) fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn stream_socket(family: AddressFamily) -> rustix::io::Result<Descriptor> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    rustix::net::socket_with(family, SocketType::STREAM, flags, None)
+    Descriptor::by(|| rustix::net::socket_with(family, SocketType::STREAM, flags, None))
 }
 
 fn bind_first(

@@ -8,11 +8,12 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 
 use crate::File;
+use crate::sharing::Descriptor;
 
 /// A connected stream socket, TCP or Unix; closed when dropped.
 #[derive(Debug)]
 pub struct Socket {
-    fd: OwnedFd,
+    fd: Descriptor,
 }
 
 /// What one sendfile(2) transfers at most: the kernel cuts there.
@@ -196,16 +197,25 @@ impl Socket {
     }
 }
 
-impl From<OwnedFd> for Socket {
+impl From<Descriptor> for Socket {
     /// Takes a connected stream socket over.
-    fn from(fd: OwnedFd) -> Self {
+    fn from(fd: Descriptor) -> Self {
         Self { fd }
     }
 }
 
+impl From<OwnedFd> for Socket {
+    /// As above.
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd: fd.into() }
+    }
+}
+
 impl From<Socket> for OwnedFd {
+    /// # Panics
+    /// Processes share their table of descriptors ([`Descriptor`]).
     fn from(socket: Socket) -> Self {
-        socket.fd
+        socket.fd.into()
     }
 }
 

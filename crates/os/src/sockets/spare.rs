@@ -1,8 +1,9 @@
 use std::io;
-use std::os::fd::OwnedFd;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::retry_on_intr;
 
+use crate::sharing::Descriptor;
 use crate::{Blocking, Listener};
 
 /// A descriptor kept for the day that none is left.
@@ -12,7 +13,7 @@ use crate::{Blocking, Listener};
 /// closed, and the spare one taken again.
 #[derive(Debug)]
 pub struct SpareDescriptor {
-    kept: Option<OwnedFd>,
+    kept: Option<Descriptor>,
 }
 
 impl SpareDescriptor {
@@ -35,7 +36,8 @@ impl SpareDescriptor {
     }
 }
 
-fn take() -> io::Result<OwnedFd> {
+fn take() -> io::Result<Descriptor> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    Ok(rustix::io::retry_on_intr(|| openat(CWD, "/dev/null", flags, Mode::empty()))?)
+    let open = || retry_on_intr(|| openat(CWD, "/dev/null", flags, Mode::empty()));
+    Ok(Descriptor::by(open)?)
 }

@@ -5,9 +5,11 @@
 //! when it tries again, and whoever is let in is let in at once. All packets but SYNs pass.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 use libc::{SOL_SOCKET, sock_filter};
+
+use crate::sharing::Descriptor;
 
 /// Instructions that a filter has at most (BPF_MAXINSNS of linux/bpf_common.h).
 const INSTRUCTIONS_MAX: usize = 4096;
@@ -93,7 +95,7 @@ pub(super) fn without_ends() -> Vec<sock_filter> {
 }
 
 /// From now on it judges, by that option of sockets, who knocks.
-pub(super) fn attach(fd: &OwnedFd, option: i32, program: &[sock_filter]) -> io::Result<()> {
+pub(super) fn attach(fd: &Descriptor, option: i32, program: &[sock_filter]) -> io::Result<()> {
     let filter = libc::sock_fprog {
         len: program.len() as u16,
         // The kernel only reads it.
@@ -113,7 +115,7 @@ pub(super) fn attach(fd: &OwnedFd, option: i32, program: &[sock_filter]) -> io::
 }
 
 /// Whether there is a filter that is none of these, whatever they admit.
-pub(super) fn is_others(fd: &OwnedFd) -> io::Result<bool> {
+pub(super) fn is_others(fd: &Descriptor) -> io::Result<bool> {
     let mut found = vec![jump(0, 0, 0, 0); INSTRUCTIONS_MAX];
     let mut length = INSTRUCTIONS_MAX as libc::socklen_t;
     // SAFETY: of this option the length is in instructions, and as many are there to be written.

@@ -1,12 +1,13 @@
 //! A file that workers write lines to: a trace, or what is seen of listening queues.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
+use os::output::Appended;
+
 /// The file, opened once for all workers.
-pub struct LineFile(File);
+pub struct LineFile(Appended);
 
 impl LineFile {
     /// Opens it for appending.

@@ -65,6 +65,9 @@ impl Steps {
     }
 }
 
+/// The name of a thread, and the end of a line: proc_pid_comm(5).
+const COMM_BYTES_MAX: usize = 16;
+
 /// That of a reply which is out.
 pub(crate) fn line(request: &str, status: Status, steps: &Steps) -> String {
     let mut line = format!("{{\"request\":\"{request}\",\"status\":{},\"steps\":{{", status.0);
@@ -72,8 +75,9 @@ pub(crate) fn line(request: &str, status: Status, steps: &Steps) -> String {
     for (n, (name, who)) in done.enumerate() {
         let comma = if n > 0 { "," } else { "" };
         let (by, Who { pid, tid, .. }) = (who.by.name(), who);
-        let comm = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-        let thread = json_text(comm.unwrap_or_default().trim_end().as_bytes());
+        let comm = format!("/proc/{pid}/task/{tid}/comm");
+        let comm = os::read_file(comm.as_ref(), COMM_BYTES_MAX);
+        let thread = json_text(comm.unwrap_or_default().trim_ascii_end());
         line.push_str(&format!(
             "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
              \"thread\":\"{thread}\"}}"

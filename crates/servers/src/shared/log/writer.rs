@@ -1,6 +1,5 @@
 //! The file behind a log: opened again when that is ordered, and never a reason to stop.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::{Duration, Instant};
 use os::Output;
+use os::output::Appended;
 
 use crate::shared::counters::{Counter, Counters, Tally};
 use crate::shared::error_log::{By, ErrorLog, Seldom};
@@ -86,7 +86,7 @@ enum Place {
 }
 
 struct Open {
-    file: File,
+    file: Appended,
     /// It ends within a line.
     is_torn: bool,
 }
@@ -214,12 +214,12 @@ impl Open {
     fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         if self.is_torn {
             // What was lost of a line must not take the next one with it.
-            self.file.write_all(b"\n").map_err(|e| (0, e))?;
+            (&self.file).write_all(b"\n").map_err(|e| (0, e))?;
             self.is_torn = false;
         }
         let mut written = 0;
         while written < lines.len() {
-            match self.file.write(&lines[written..]) {
+            match (&self.file).write(&lines[written..]) {
                 Ok(n) if n > 0 => written += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
