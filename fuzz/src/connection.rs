@@ -1,6 +1,6 @@
 use h1::{
-    Answer, Chunk, Codings, Connection, Content, Date, FilePart, Found, Limits, Loaded, Lookup,
-    Miss, Now, Reply, Representation, Shared, Status, Want,
+    Answer, Block, Chunk, Codings, Connection, Content, Date, FilePart, Found, Limits, Loaded,
+    Lookup, Miss, Now, Reply, Representation, Shared, Status, Want, Wording,
 };
 use measure::Instant;
 
@@ -80,7 +80,7 @@ impl<'d> Driver<'d> {
                 let loaded = match miss {
                     Miss::Path(lookup) => load(&lookup),
                     Miss::Pages(_) => Loaded::Pages,
-                    Miss::More(part) => Loaded::More(Chunk::whole(pages(&part).into())),
+                    Miss::More(part) => Loaded::More(Chunk::whole(pages(&part))),
                 };
                 self.connection.loaded(loaded, &self.now);
             }
@@ -185,15 +185,15 @@ fn load(lookup: &Lookup) -> Loaded<()> {
 }
 
 fn in_memory(bytes: &[u8]) -> Content<()> {
-    Content::Bytes(Chunk::whole(bytes.into()))
+    Content::Bytes(Chunk::whole(bytes))
 }
 
 fn answer(status: Status, content: Content<()>) -> Answer<()> {
-    let nothing = Representation::made(status, "text/plain", Shared::from([]));
-    let etag = Some("\"e\"".into());
-    let location = (status != Status::OK).then(|| b"/to?a#b"[..].into());
+    let location: &[u8] = if status == Status::OK { b"" } else { b"/to?a#b" };
+    let wording = Wording { media_type: b"text/plain", etag: b"\"e\"", location, fields: b"" };
+    let nothing = Representation::made(status, wording, Block::default());
     let modified = Some(1_700_000_000);
-    Representation { etag, modified, varies: true, location, content, ..nothing }.into()
+    Representation { modified, varies: true, content, ..nothing }.into()
 }
 
 fn pages(part: &FilePart<()>) -> Vec<u8> {

@@ -6,7 +6,10 @@
 use std::hint::black_box;
 use std::time::Instant as Clock;
 
-use h1::{Answer, Connection, Date, Found, Now, Representation, Shared, Status, Want, compose};
+use h1::{
+    Answer, Chunk, Connection, Date, Found, Now, Representation, Shared, Status, Want, Wording,
+    compose,
+};
 use measure::Instant;
 
 /// Requests per round.
@@ -32,14 +35,18 @@ const BROWSER: &[u8] = b"GET /assets/page-17.html HTTP/1.1\r\n\
 
 fn main() {
     let now = Now { at: Instant::from_ms(1), date: Date::new(1_800_000_000) };
-    let content = Shared::from([b'x'; 1024]);
+    let content = vec![b'x'; 1024];
+    let wording = Wording {
+        media_type: b"text/html; charset=utf-8",
+        etag: b"\"18c1a2b3c4d5e6f7\"",
+        ..Wording::default()
+    };
     let representation = Representation::<()> {
-        etag: Some("\"18c1a2b3c4d5e6f7\"".into()),
         modified: Some(1_700_000_000),
         varies: true,
-        ..Representation::made(Status::OK, "text/html; charset=utf-8", content)
+        ..Representation::made(Status::OK, wording, content)
     };
-    let prebuilt = Some(compose::prebuilt(&representation, &now.date));
+    let prebuilt = Some(Chunk::whole(compose::prebuilt(&representation, &now.date)));
     let representation = Shared::new(representation);
     let ready = Answer { representation: Shared::clone(&representation), prebuilt };
     let bare = Answer { representation, prebuilt: None };

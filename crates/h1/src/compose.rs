@@ -12,8 +12,8 @@ use std::{
 use self::lines::{Decimal, Lines};
 use self::page::Form;
 use crate::{
-    Answer, Chunk, Content, Date, FilePart, Head, Limits, Method, Now, Persistence, Representation,
-    Shared, Status,
+    Answer, Block, Chunk, Content, Date, FilePart, Head, Limits, Method, Now, Persistence,
+    Representation, Shared, Status,
     conditional::{self, Validators, Verdict},
     range::{self, Selection},
 };
@@ -25,14 +25,14 @@ const COPIED_BYTES_MAX: u64 = 16 << 10;
 /// The whole 200 reply to a plain HTTP/1.1 GET on a connection that stays: head, and the content
 /// where that is in memory. Good for [`Answer::prebuilt`] as long as `date` is the present second.
 #[must_use]
-pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Shared<[u8]> {
+pub fn prebuilt<F>(representation: &Representation<F>, date: &Date) -> Vec<u8> {
     let persistence = Persistence::Stays;
     let plain = Reply { representation, query: b"", persistence, date, gathers: true };
     let mut text = plain.head_of_whole();
     if let Content::Bytes(chunk) = &representation.content {
         text.extend_from_slice(chunk.bytes());
     }
-    Shared::from(text)
+    text
 }
 
 /// Puts another date into a reply that [`prebuilt`] made for a representation of that status. A
@@ -66,7 +66,7 @@ pub fn answer<F>(
     let reply = Reply { representation, query, persistence, date, gathers };
     let has_content = head.method() != Method::Head;
     if representation.is_bare() {
-        let fields = &representation.fields;
+        let fields = representation.words.fields();
         let form = Form::of(representation.status, head);
         return small(representation.status, form, persistence, fields, has_content, date);
     }
@@ -78,18 +78,18 @@ pub fn answer<F>(
                 if limits.date_cache {
                     reply.prebuilt(prebuilt)
                 } else {
-                    reply.redated(&prebuilt)
+                    reply.redated(prebuilt.bytes())
                 }
             }
             _ => reply.whole(has_content),
         };
     }
     let current =
-        Validators { etag: representation.etag.as_deref(), modified: representation.modified };
+        Validators { etag: representation.words.etag(), modified: representation.modified };
     match conditional::judge(head, current) {
         Verdict::NotModified => return reply.not_modified(),
         Verdict::Failed => {
-            let fields = &representation.fields;
+            let fields = representation.words.fields();
             return reply.refusal(Status::PRECONDITION_FAILED, fields, has_content);
         }
         Verdict::Proceed => {}
@@ -104,7 +104,7 @@ pub fn answer<F>(
         Selection::Unsatisfiable => {
             let length = Decimal::of(length);
             let fields = [b"Content-Range: bytes */", length.digits(), b"\r\n"];
-            let lines = [&fields.concat(), &*representation.fields].concat();
+            let lines = [&fields.concat(), representation.words.fields()].concat();
             reply.refusal(Status::RANGE_NOT_SATISFIABLE, &lines, has_content)
         }
         Selection::Part(part) => reply.part(part),
@@ -137,7 +137,7 @@ pub fn status<F>(
 /// The interim reply to `Expect: 100-continue` (RFC 9110 section 15.2.1).
 #[must_use]
 pub fn continue_() -> Chunk {
-    Chunk::whole(Shared::from(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]))
+    Chunk::whole(&b"HTTP/1.1 100 Continue\r\n\r\n"[..])
 }
 
 /// A reply ready to be sent.
@@ -216,10 +216,10 @@ struct Reply<'r, F> {
 impl<F> Reply<'_, F> {
     /// Whether the query makes it another reply.
     fn leads_by_query(&self) -> bool {
-        self.representation.location.is_some() && !self.query.is_empty()
+        self.representation.words.location().is_some() && !self.query.is_empty()
     }
 
-    fn prebuilt(&self, prebuilt: Shared<[u8]>) -> Composed<F> {
+    fn prebuilt(&self, prebuilt: Chunk) -> Composed<F> {
         let content_bytes = self.representation.content.length();
         let part = match &self.representation.content {
             Content::File { file, length } if *length > 0 => {
@@ -228,7 +228,7 @@ impl<F> Reply<'_, F> {
             Content::Bytes(_) if !self.gathers => return self.apart(prebuilt, content_bytes),
             _ => None,
         };
-        let pieces = Pieces::one(Chunk::whole(prebuilt), part);
+        let pieces = Pieces::one(prebuilt, part);
         Composed { status: self.representation.status, content_bytes, pieces }
     }
 
@@ -237,15 +237,15 @@ impl<F> Reply<'_, F> {
     fn redated(&self, prebuilt: &[u8]) -> Composed<F> {
         let mut copy = prebuilt.to_vec();
         redate(&mut copy, self.representation.status, self.date);
-        self.prebuilt(Shared::from(copy))
+        self.prebuilt(Chunk::whole(copy))
     }
 
     /// What was prebuilt, in two sends: so many bytes of it are content.
     #[cold]
-    fn apart(&self, prebuilt: Shared<[u8]>, content_bytes: u64) -> Composed<F> {
-        let Chunk { of, at, end } = Chunk::whole(prebuilt);
+    fn apart(&self, prebuilt: Chunk, content_bytes: u64) -> Composed<F> {
+        let Chunk { of, at, end } = prebuilt;
         let cut = end - content_bytes as usize;
-        let head = Chunk { of: Shared::clone(&of), at, end: cut };
+        let head = Chunk { of: of.clone(), at, end: cut };
         let content = (content_bytes > 0).then_some((Chunk { of, at: cut, end }, None));
         let pieces = [(head, None)].into_iter().chain(content).collect();
         Composed { status: self.representation.status, content_bytes, pieces }
@@ -260,13 +260,13 @@ impl<F> Reply<'_, F> {
     fn head_of_whole(&self) -> Vec<u8> {
         let Self { representation, query, persistence, date, .. } = self;
         let mut lines = Lines::begin(representation.status, date);
-        lines.add_unless_empty("Content-Type: ", &representation.media_type);
+        lines.add_unless_empty("Content-Type: ", representation.words.media_type());
         // RFC 9110 section 8.6.
         if representation.status != Status::NO_CONTENT {
             let length = Decimal::of(representation.content.length());
             lines.add(&[b"Content-Length: ", length.digits()]);
         }
-        if let Some(location) = &representation.location {
+        if let Some(location) = representation.words.location() {
             lines.add_location(location, query);
         }
         lines.add_representation(representation, date);
@@ -276,7 +276,7 @@ impl<F> Reply<'_, F> {
     fn part(&self, part: Range<u64>) -> Composed<F> {
         let status = Status::PARTIAL_CONTENT;
         let mut lines = Lines::begin(status, self.date);
-        lines.add_unless_empty("Content-Type: ", &self.representation.media_type);
+        lines.add_unless_empty("Content-Type: ", self.representation.words.media_type());
         let length = part.end - part.start;
         lines.add(&[b"Content-Length: ", Decimal::of(length).digits()]);
         lines.add_content_range(&part, self.representation.content.length());
@@ -307,7 +307,7 @@ impl<F> Reply<'_, F> {
         let mut cuts = Vec::with_capacity(parts.len());
         for part in parts {
             lines.add(&[b"\r\n--", boundary.as_bytes()]);
-            lines.add_unless_empty("Content-Type: ", &self.representation.media_type);
+            lines.add_unless_empty("Content-Type: ", self.representation.words.media_type());
             lines.add_content_range(part, length);
             lines.add(&[]);
             cuts.push((lines.text.len(), part.clone()));
@@ -322,7 +322,7 @@ impl<F> Reply<'_, F> {
     fn boundary(&self, parts: &[Range<u64>]) -> String {
         static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let mut hasher = SEED.build_hasher();
-        self.representation.etag.hash(&mut hasher);
+        self.representation.words.etag().hash(&mut hasher);
         self.representation.modified.hash(&mut hasher);
         parts.hash(&mut hasher);
         format!("weir-{:016x}", hasher.finish())
@@ -380,17 +380,17 @@ impl Row {
             && gathers
             && self.bytes_of_parts() <= COPIED_BYTES_MAX
         {
-            return Pieces::one(Chunk::whole(Shared::from(self.copied(chunk.bytes()))), None);
+            return Pieces::one(Chunk::whole(self.copied(chunk.bytes())), None);
         }
-        let of = Shared::<[u8]>::from(self.text);
+        let of = Block::from(self.text);
         let mut pieces = Vec::new();
         let mut from = 0;
         for (end, part) in self.cuts {
-            let text = Chunk { of: Shared::clone(&of), at: from, end };
+            let text = Chunk { of: of.clone(), at: from, end };
             match content {
                 Content::Bytes(Chunk { of, at: first, .. }) => {
                     let (at, end) = (first + part.start as usize, first + part.end as usize);
-                    let bytes = Chunk { of: Shared::clone(of), at, end };
+                    let bytes = Chunk { of: of.clone(), at, end };
                     pieces.extend([(text, None), (bytes, None)]);
                 }
                 Content::File { file, .. } => {
@@ -444,6 +444,6 @@ fn small<F>(
     if is_sent {
         content.iter().for_each(|piece| text.extend_from_slice(piece));
     }
-    let pieces = Pieces::one(Chunk::whole(Shared::from(text)), None);
+    let pieces = Pieces::one(Chunk::whole(text), None);
     Composed { status, content_bytes: if is_sent { length as u64 } else { 0 }, pieces }
 }

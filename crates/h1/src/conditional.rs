@@ -6,7 +6,7 @@ use crate::{Date, Head, Method};
 #[derive(Debug, Clone, Copy)]
 pub struct Validators<'r> {
     /// With its quotes; always strong.
-    pub etag: Option<&'r str>,
+    pub etag: Option<&'r [u8]>,
     /// Seconds since 1970.
     pub modified: Option<u64>,
 }
@@ -64,7 +64,7 @@ pub fn range_holds(head: &Head<'_>, current: Validators<'_>, date: &Date) -> boo
         (Some(_), Some(_)) => return false,
     };
     if value.ends_with(b"\"") {
-        return current.etag.is_some_and(|etag| etag.as_bytes() == value);
+        return current.etag.is_some_and(|etag| etag == value);
     }
     current.modified.is_some_and(|modified| {
         modified < date.seconds && Date::parse(value).is_some_and(|seen| seen == modified)
@@ -88,7 +88,7 @@ enum Comparison {
 /// else, matches nothing, whatever tags stand in it: nobody can know what was meant.
 fn any_matches<'v>(
     mut values: impl Iterator<Item = &'v [u8]>,
-    current: Option<&str>,
+    current: Option<&[u8]>,
     comparison: Comparison,
 ) -> bool {
     let Some(first) = values.next() else { return false };
@@ -99,7 +99,7 @@ fn any_matches<'v>(
     for value in std::iter::once(first).chain(values) {
         for tag in (Tags { rest: value }) {
             let Some(tag) = tag else { return false };
-            let is_current = current.is_some_and(|current| tag.text == current.as_bytes());
+            let is_current = current.is_some_and(|current| tag.text == current);
             any |= is_current && (!tag.is_weak || comparison == Comparison::Weak);
         }
     }

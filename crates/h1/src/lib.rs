@@ -27,6 +27,7 @@
 //! request by [`forwarded`], and what a log tells of a reply is written by [`log_entry`].
 #![forbid(unsafe_code)]
 
+mod block;
 pub mod body;
 pub mod client;
 pub mod compose;
@@ -45,7 +46,9 @@ mod reply;
 pub mod state;
 mod status;
 mod want;
+mod words;
 
+pub use block::{Block, Shared};
 pub use connection::{Connection, Deadline, LEFTOVER_BYTES_MAX, Timeout};
 pub use head::{Asked, Field, Framing, Head, Method, Persistence, Refusal, Request, Version};
 pub use limits::Limits;
@@ -56,5 +59,6 @@ pub use reply::Reply;
 pub use status::Status;
 pub use want::{
     Answer, Chunk, Content, Credentials, FilePart, Found, Loaded, Lookup, Miss, Representation,
-    Shared, Tag, Want,
+    Tag, Want,
 };
+pub use words::{Bounds, Wording, Words};

@@ -48,6 +48,18 @@ impl Codings {
         weights.best_first()
     }
 
+    /// All of it in one byte.
+    #[must_use]
+    pub const fn to_bits(self) -> u8 {
+        self.packed
+    }
+
+    /// What [`Self::to_bits`] has told of.
+    #[must_use]
+    pub const fn from_bits(packed: u8) -> Self {
+        Self { packed }
+    }
+
     /// The codings, best first.
     pub fn iter(self) -> impl Iterator<Item = Coding> {
         (0..3).map_while(move |place| match (self.packed >> (2 * place)) & 0b11 {

@@ -3,7 +3,7 @@
 use measure::{Duration, Instant};
 
 use crate::compose::{Composed, Pieces};
-use crate::{Chunk, FilePart, Limits, Shared, Status};
+use crate::{Block, Chunk, FilePart, Limits, Status};
 
 /// A reply that has been sent whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Sending<F> {
 impl<F> Sending<F> {
     pub(crate) fn new(composed: Composed<F>, after: After, limits: &Limits, now: Instant) -> Self {
         let Composed { status, content_bytes, mut pieces } = composed;
-        let (chunk, part) = pieces.next().unwrap_or_else(|| (Chunk::whole(Shared::from([])), None));
+        let (chunk, part) = pieces.next().unwrap_or_else(|| (Chunk::whole(Block::default()), None));
         let reply = Reply { status, bytes: content_bytes };
         let others = (pieces.remaining() > 0).then(|| Box::new(pieces));
         let rate = Rate::new(now);

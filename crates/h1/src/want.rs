@@ -1,10 +1,6 @@
 use std::fmt;
 
-use crate::{Coding, Codings, Head, Status};
-
-/// A counted handle: what an answer is made of stays until its last user is done with it, also
-/// when the cache has long evicted it.
-pub type Shared<T> = std::sync::Arc<T>;
+use crate::{Block, Coding, Codings, Head, Shared, Status, Wording, Words};
 
 /// Which of a session's requests in hand something belongs to: a number of the session's own, free
 /// again when the reply is out and no load of it is. HTTP/1.1 has one request in hand and uses 0.
@@ -69,7 +65,7 @@ pub struct Credentials(pub Shared<[u8]>);
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// The memory.
-    pub of: Shared<[u8]>,
+    pub of: Block,
     /// Its first byte.
     pub at: usize,
     /// One past the last byte.
@@ -119,7 +115,7 @@ pub struct Answer<F> {
     /// The whole 200 answer to a plain HTTP/1.1 GET on a connection that stays open, made by
     /// [`crate::compose::prebuilt`] within the current second: head, and the content where that is
     /// `Bytes`. Such content may lie in this very block, so that it is in memory only once.
-    pub prebuilt: Option<Shared<[u8]>>,
+    pub prebuilt: Option<Chunk>,
 }
 
 /// One representation of a resource (RFC 9110 section 3.2), with all that its answers need.
@@ -128,23 +124,14 @@ pub struct Representation<F> {
     /// 200 for files; 301 and the like for answers made by the site. Only a 200 is subject to
     /// conditions and ranges.
     pub status: Status,
-    /// `Content-Type` without the name, e.g. `text/html; charset=utf-8`. Empty: none is sent; see
-    /// [`Self::is_bare`] for errors.
-    pub media_type: Box<str>,
     /// Of a precompressed sibling.
     pub coding: Option<Coding>,
-    /// With its quotes; always strong.
-    pub etag: Option<Box<str>>,
     /// Seconds since 1970.
     pub modified: Option<u64>,
     /// Whether `Vary: Accept-Encoding` belongs on it.
     pub varies: bool,
-    /// For `Location`: a path or a URI in visible ASCII. The query of the request goes with it,
-    /// behind the one that it has and before its fragment.
-    pub location: Option<Box<[u8]>>,
-    /// Further header lines, each ended by CRLF. Those of a 200 are also on the 206, 304, 412 or
-    /// 416 that it turns into.
-    pub fields: Box<[u8]>,
+    /// What its head says besides: its type, its tag, where it leads, further lines.
+    pub words: Words,
     /// The bytes themselves.
     pub content: Content<F>,
 }
@@ -166,7 +153,8 @@ pub enum Content<F> {
 impl Chunk {
     /// All of `of`.
     #[must_use]
-    pub fn whole(of: Shared<[u8]>) -> Self {
+    pub fn whole(of: impl Into<Block>) -> Self {
+        let of = of.into();
         let end = of.len();
         Self { of, at: 0, end }
     }
@@ -197,21 +185,18 @@ impl<F> Representation<F> {
     /// suits the client.
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.status.0 >= 400 && self.media_type.is_empty()
+        self.status.0 >= 400 && self.words.media_type().is_empty()
     }
 
     /// Content in memory that no file stands for, so that nothing tells when it has changed.
     #[must_use]
-    pub fn made(status: Status, media_type: &str, content: Shared<[u8]>) -> Self {
+    pub fn made(status: Status, wording: Wording<'_>, content: impl Into<Block>) -> Self {
         Self {
             status,
-            media_type: media_type.into(),
             coding: None,
-            etag: None,
             modified: None,
             varies: false,
-            location: None,
-            fields: Box::default(),
+            words: Words::of(wording),
             content: Content::Bytes(Chunk::whole(content)),
         }
     }
@@ -263,13 +248,10 @@ impl<F> Clone for Representation<F> {
     fn clone(&self) -> Self {
         Self {
             status: self.status,
-            media_type: self.media_type.clone(),
             coding: self.coding,
-            etag: self.etag.clone(),
             modified: self.modified,
             varies: self.varies,
-            location: self.location.clone(),
-            fields: self.fields.clone(),
+            words: self.words.clone(),
             content: self.content.clone(),
         }
     }

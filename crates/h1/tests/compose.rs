@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use h1::{
-    Answer, Chunk, Coding, Content, Date, FilePart, Head, Limits, Now, Persistence, Representation,
-    Request, Shared, Status,
+    Answer, Block, Chunk, Coding, Content, Date, FilePart, Head, Limits, Now, Persistence,
+    Representation, Request, Shared, Status, Wording, Words,
     compose::{self, Composed},
 };
 use measure::Instant;
@@ -109,7 +109,7 @@ fn a_boundary_is_not_made_of_what_its_file_tells_alone() {
     let told = || wire(composed("GET / HTTP/1.1\nRange: bytes=1-2,-1", in_memory(1000)), 1000);
     let representation = in_memory(1000);
     let mut hasher = DefaultHasher::new();
-    representation.etag.hash(&mut hasher);
+    representation.words.etag().hash(&mut hasher);
     representation.modified.hash(&mut hasher);
     vec![1..3_u64, 999..1000].hash(&mut hasher);
     let foreseen = format!("boundary=weir-{:016x}", hasher.finish());
@@ -122,7 +122,7 @@ fn of_a_sibling() {
     let sibling = || Representation {
         coding: Some(Coding::Brotli),
         varies: true,
-        fields: b"Cache-Control: no-cache\r\n"[..].into(),
+        words: Words::of(Wording { fields: b"Cache-Control: no-cache\r\n", ..WORDING }),
         ..in_memory(1000)
     };
     let lines = "Content-Encoding: br\r\nVary: Accept-Encoding\r\nCache-Control: no-cache\r\n\r\n";
@@ -141,8 +141,10 @@ fn of_a_sibling() {
 /// Fields that the site adds are on whatever its answer turns into.
 #[test]
 fn fields_of_the_site() {
-    let with_fields =
-        || Representation { fields: b"X-A: 1\r\nX-A: 2\r\n"[..].into(), ..in_file(9) };
+    let with_fields = || {
+        let words = Words::of(Wording { fields: b"X-A: 1\r\nX-A: 2\r\n", ..WORDING });
+        Representation { words, ..in_file(9) }
+    };
     let rows = [
         ("GET / HTTP/1.1", "200"),
         ("HEAD / HTTP/1.1", "200"),
@@ -161,10 +163,8 @@ fn fields_of_the_site() {
 /// RFC 9110 section 8.6: a 204 has no length, whoever made it.
 #[test]
 fn no_content_of_the_site() {
-    let reply = Representation {
-        fields: b"Allow: GET\r\n"[..].into(),
-        ..Representation::made(Status::NO_CONTENT, "", Shared::from([]))
-    };
+    let wording = Wording { fields: b"Allow: GET\r\n", ..Wording::default() };
+    let reply = Representation::made(Status::NO_CONTENT, wording, Block::default());
     let expected = format!("HTTP/1.1 204 No Content\n{DATED}Allow: GET\n\n");
     assert_eq!(wire(composed("OPTIONS / HTTP/1.1", reply), 0), crlf(&expected));
 }
@@ -177,8 +177,8 @@ fn of_the_future() {
 }
 
 fn redirect(to: &str) -> Representation<()> {
-    let nothing = Representation::made(Status::MOVED_PERMANENTLY, "", Shared::from([]));
-    Representation { location: Some(to.as_bytes().into()), ..nothing }
+    let wording = Wording { location: to.as_bytes(), ..Wording::default() };
+    Representation::made(Status::MOVED_PERMANENTLY, wording, Block::default())
 }
 
 #[test]
@@ -195,7 +195,8 @@ fn a_redirect_takes_the_query_with_it() {
     for (to, target, expected) in rows {
         let representation = Shared::new(redirect(to));
         // Also where the reply without a query was made before.
-        for prebuilt in [None, Some(compose::prebuilt(&representation, &Date::new(SECONDS)))] {
+        let kept = compose::prebuilt(&representation, &Date::new(SECONDS));
+        for prebuilt in [None, Some(Chunk::whole(kept))] {
             let answer = Answer { representation: Shared::clone(&representation), prebuilt };
             let reply = wire(answered(&format!("GET {target} HTTP/1.1"), answer), 0);
             assert!(reply.contains(&format!("\r\nLocation: {expected}\r\n")), "{to}: {reply}");
@@ -218,10 +219,10 @@ fn a_redirect_has_no_conditions() {
 fn the_prebuilt_reply_is_used_for_the_plain_get_only() {
     for representation in [in_memory(300), in_file(300), in_memory(0), in_file(0)] {
         let length = representation.content.length();
-        let prebuilt = compose::prebuilt(&representation, &Date::new(SECONDS));
+        let prebuilt = Chunk::whole(compose::prebuilt(&representation, &Date::new(SECONDS)));
         let representation = Shared::new(representation);
         let of = |prebuilt| Answer { representation: Shared::clone(&representation), prebuilt };
-        let (without, with) = (of(None), of(Some(Shared::clone(&prebuilt))));
+        let (without, with) = (of(None), of(Some(prebuilt.clone())));
         for (request, is_used) in [
             ("GET / HTTP/1.1", true),
             ("GET / HTTP/1.1\nAccept-Encoding: gzip", true),
@@ -236,7 +237,7 @@ fn the_prebuilt_reply_is_used_for_the_plain_get_only() {
             assert_eq!(wire(answered(request, with.clone()), length), anew, "{request}");
             let mut reply = answered(request, with.clone());
             let (chunk, _) = reply.pieces.next().expect("a piece");
-            assert_eq!(Shared::ptr_eq(&chunk.of, &prebuilt), is_used, "{request}");
+            assert_eq!(std::ptr::eq(chunk.bytes(), prebuilt.bytes()), is_used, "{request}");
         }
     }
 }
@@ -281,7 +282,7 @@ fn savings_change_no_byte() {
             let limits = Limits { date_cache, gather, ..Limits::default() };
             // A head that was kept too long shows whether its date is taken.
             let second = if date_cache { SECONDS } else { SECONDS - 1 };
-            let kept = compose::prebuilt(&representation, &Date::new(second));
+            let kept = Chunk::whole(compose::prebuilt(&representation, &Date::new(second)));
             for prebuilt in [None, Some(kept)] {
                 let reply = || answered_by(&limits, request, of(&representation, prebuilt.clone()));
                 assert_eq!(wire(reply(), length), expected, "{request} {limits:?}");
@@ -293,7 +294,7 @@ fn savings_change_no_byte() {
     }
 }
 
-fn of(representation: &Shared<Representation<()>>, prebuilt: Option<Shared<[u8]>>) -> Answer<()> {
+fn of(representation: &Shared<Representation<()>>, prebuilt: Option<Chunk>) -> Answer<()> {
     Answer { representation: Shared::clone(representation), prebuilt }
 }
 
@@ -434,19 +435,22 @@ fn wire(reply: Composed<()>, length: u64) -> String {
     all
 }
 
+/// Of all files here.
+const WORDING: Wording<'_> =
+    Wording { media_type: b"text/plain", etag: b"\"e\"", location: b"", fields: b"" };
+
 fn in_memory(length: u64) -> Representation<()> {
     // Neither at the beginning of its block nor up to its end.
-    let of = Shared::from(format!("before{}behind", text_of(length)).into_bytes());
+    let of = Block::from(format!("before{}behind", text_of(length)).into_bytes());
     let content = Content::Bytes(Chunk { of, at: 6, end: 6 + length as usize });
     Representation { content, ..in_file(length) }
 }
 
 fn in_file(length: u64) -> Representation<()> {
     Representation {
-        etag: Some("\"e\"".into()),
         modified: Some(SECONDS - 40),
         content: Content::File { file: Shared::new(()), length },
-        ..Representation::made(Status::OK, "text/plain", Shared::from([]))
+        ..Representation::made(Status::OK, WORDING, Block::default())
     }
 }
 

@@ -15,7 +15,7 @@ const MODIFIED: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 const MODIFIED_SECONDS: u64 = 784_111_777;
 
-const BOTH: Validators<'_> = Validators { etag: Some("\"a\""), modified: Some(MODIFIED_SECONDS) };
+const BOTH: Validators<'_> = Validators { etag: Some(b"\"a\""), modified: Some(MODIFIED_SECONDS) };
 const NEITHER: Validators<'_> = Validators { etag: None, modified: None };
 
 #[test]

@@ -1,6 +1,6 @@
 //! Errors that say no more than their status, as browsers and as programs get them.
 
-use h1::{Connection, Date, Found, Now, Representation, Shared, Status, Want};
+use h1::{Block, Connection, Date, Found, Now, Representation, Shared, Status, Want, Wording};
 use measure::Instant;
 
 /// Sun, 06 Nov 1994 08:49:37 GMT
@@ -24,7 +24,7 @@ fn errors_as_the_client_reads_them() {
         (&format!("HEAD / HTTP/1.1\nHost: a\nAccept: {browser}"), PAGE),
     ];
     for (request, media_type) in rows {
-        let bare = Representation::made(Status::NOT_FOUND, "", Shared::from([]));
+        let bare = Representation::made(Status::NOT_FOUND, Wording::default(), Block::default());
         let replies = [Found::Status(Status::NOT_FOUND), Found::Answer(bare.into())]
             .map(|found| reply_to(request, found));
         assert_eq!(replies[0], replies[1], "{request}");
@@ -42,7 +42,7 @@ fn errors_as_the_client_reads_them() {
             _ => assert_eq!((content, length), ("404 Not Found\n", 14), "{request}"),
         }
     }
-    let moved = Representation::made(Status::FOUND, "", Shared::from([]));
+    let moved = Representation::made(Status::FOUND, Wording::default(), Block::default());
     let reply = reply_to(
         &format!("GET / HTTP/1.1\nHost: a\nAccept: {browser}"),
         Found::Answer(moved.into()),

@@ -1,19 +1,23 @@
 use std::hash::{BuildHasher, Hasher};
+use std::io;
 use std::mem::size_of;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use cache::Weight;
 use foldhash::fast::RandomState;
 use h1::{
-    Answer, Chunk, Codings, Content, Date, Found, Loaded, Lookup, Now, Representation, Shared,
-    Status, compose,
+    Answer, Block, Chunk, Codings, Content, Date, Found, Loaded, Lookup, Now, Representation,
+    Shared, Status, compose,
 };
 use os::File;
+use os::sharing::Dead;
 
+use crate::commons::{Commons, Known};
 use crate::disk::{Loading, Source};
 use crate::entries::{Entries, Entry, Key};
 use crate::settings::Settings;
+use crate::statistics::Statistics;
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
@@ -25,6 +29,9 @@ const HEAD_BYTES: usize = 350;
 /// The answer cache: what was found of late, in shards with a lock of their own each.
 pub(crate) struct Answers {
     hasher: RandomState,
+    /// There where processes have one: in place of what the shards keep.
+    commons: OnceLock<Commons>,
+    bounds: Weight,
     /// A power of two.
     shards: Box<[Mutex<Shard>]>,
     /// Whether answers are kept with their heads.
@@ -52,24 +59,9 @@ struct Kept {
 /// The head of a prebuilt reply; see [`compose::prebuilt`].
 struct Head {
     /// That of content in a file. One of content in memory stands before it, in its block.
-    of_file: Shared<[u8]>,
+    of_file: Block,
     /// The second that it names in `Date`.
     second: u64,
-}
-
-/// What the cache did and holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Statistics {
-    /// Lookups answered from memory, refusals among them.
-    pub hits: u64,
-    /// Lookups that led to the disk, if only to compare.
-    pub misses: u64,
-    /// Answers kept.
-    pub entries: u64,
-    /// Bytes that they take.
-    pub bytes: u64,
-    /// Files that they keep open.
-    pub descriptors: u64,
 }
 
 impl Answers {
@@ -90,6 +82,8 @@ impl Answers {
         let shards = (0..count).map(|_| Mutex::new(shard())).collect();
         Self {
             hasher: RandomState::default(),
+            commons: OnceLock::new(),
+            bounds,
             shards,
             head_cache: settings.head_cache,
             age: settings.answer_age,
@@ -106,9 +100,18 @@ impl Answers {
         now: &Now,
     ) -> Found<File> {
         let key = self.key(root, path, codings);
-        let mut shard = self.shard(key.hash);
         let mut known = None;
-        if let Some(index) = shard.kept.find(&key) {
+        if let Some(commons) = self.commons.get() {
+            match commons.find(&key, now) {
+                Known::Answer(answer) => return Found::Answer(answer),
+                Known::Old => known = Some(Shared::from(path)),
+                Known::Nothing => {}
+            }
+        }
+        let mut shard = self.shard(key.hash);
+        if known.is_some() {
+            // It is looked for, whatever is refused.
+        } else if let Some(index) = shard.kept.find(&key) {
             let entry = shard.kept.entry(index);
             if entry.answers(self.age, now.at) {
                 let answer = entry.value.answer(now);
@@ -136,6 +139,9 @@ impl Answers {
     /// Whether there is anything to compare with the disk.
     pub(crate) fn can_hold(&self, lookup: &Lookup) -> bool {
         let key = self.key_of(lookup);
+        if let Some(settled) = self.commons.get().and_then(|commons| commons.can_hold(&key)) {
+            return settled;
+        }
         let mut shard = self.shard(key.hash);
         match shard.kept.find(&key) {
             Some(index) => shard.kept.entry(index).value.settled,
@@ -146,6 +152,9 @@ impl Answers {
     /// What is to be compared with the disk before anything is read again.
     pub(crate) fn known(&self, lookup: &Lookup) -> Option<Loading> {
         let key = self.key_of(lookup);
+        if let Some(commons) = self.commons.get() {
+            return commons.known(&key);
+        }
         let mut shard = self.shard(key.hash);
         let index = shard.kept.find(&key)?;
         let kept = &shard.kept.entry(index).value;
@@ -155,6 +164,10 @@ impl Answers {
     /// Keeps what was loaded and answers with it.
     pub(crate) fn keep(&self, lookup: &Lookup, loading: Loading, now: &Now) -> Loaded<File> {
         let key = self.key_of(lookup);
+        if let Some(commons) = self.commons.get() {
+            self.shard(key.hash).forget(&key);
+            return Loaded::Answer(commons.keep(&key, lookup.codings, loading, now));
+        }
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.made_of(&key, loading.source) {
             // It may hold what the answer is made of, which then could not change in place.
@@ -185,6 +198,10 @@ impl Answers {
         let mut shard = self.shard(key.hash);
         match told {
             Ok(source) => {
+                if let Some(commons) = self.commons.get() {
+                    drop(shard);
+                    return commons.hold(&key, source, now).map(Loaded::Answer);
+                }
                 let index = shard.made_of(&key, source)?;
                 Some(Loaded::Answer(shard.hold(index, now)))
             }
@@ -205,6 +222,9 @@ impl Answers {
     /// fault of the machine may pass.
     pub(crate) fn keep_refusal(&self, lookup: &Lookup, status: Status, now: &Now) {
         let key = self.key_of(lookup);
+        if let Some(commons) = self.commons.get() {
+            commons.forget(&key);
+        }
         let mut shard = self.shard(key.hash);
         let old = shard.forget(&key);
         if matches!(status, Status::NOT_FOUND | Status::FORBIDDEN) {
@@ -219,6 +239,9 @@ impl Answers {
     /// What was to be looked up is not.
     pub(crate) fn give_up(&self, lookup: &Lookup) {
         let key = self.key_of(lookup);
+        if let Some(commons) = self.commons.get() {
+            commons.give_up(&key);
+        }
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.kept.find(&key) {
             shard.kept.entry(index).give_up();
@@ -227,8 +250,26 @@ impl Answers {
         }
     }
 
+    /// See [`crate::Site::share`].
+    pub(crate) fn share(&self, members: u16) -> io::Result<()> {
+        let commons = Commons::new(self.bounds, self.head_cache, self.age, members)?;
+        assert!(self.commons.set(commons).is_ok(), "it is shared once");
+        Ok(())
+    }
+
+    /// See [`Commons::check`].
+    pub(crate) fn check(&self) -> Result<bool, String> {
+        self.commons.get().map_or(Ok(true), Commons::check)
+    }
+
+    /// See [`Commons::bury`].
+    pub(crate) fn bury(&self, dead: &Dead<'_>) -> Result<bool, String> {
+        self.commons.get().map_or(Ok(false), |commons| commons.bury(dead))
+    }
+
     pub(crate) fn statistics(&self) -> Statistics {
-        let mut sum = Statistics::default();
+        let commons = self.commons.get().map(Commons::statistics);
+        let mut sum = commons.unwrap_or_default();
         for shard in &self.shards {
             let shard = lock(shard);
             sum.hits += shard.hits;
@@ -311,9 +352,8 @@ impl Kept {
             Content::File { .. } => (size_of::<File>(), 1),
         };
         let bytes = size_of::<Representation<File>>()
-            + representation.media_type.len()
-            + representation.etag.as_ref().map_or(0, |etag| etag.len())
-            + 2 * representation.fields.len()
+            + representation.words.wording().len()
+            + representation.words.fields().len()
             + HEAD_BYTES
             + content;
         Weight { bytes: bytes as u64, descriptors }
@@ -323,24 +363,24 @@ impl Kept {
 impl Head {
     /// Content in memory moves behind its head, so that it is there once.
     fn new(of: &mut Shared<Representation<File>>, date: &Date) -> Self {
-        let (reply, second) = (compose::prebuilt(of, date), date.seconds);
+        let (reply, second) = (Block::from(compose::prebuilt(of, date)), date.seconds);
         if matches!(of.content, Content::File { .. }) {
             return Self { of_file: reply, second };
         }
         let end = reply.len();
         let at = end - of.content.length() as usize;
         Shared::make_mut(of).content = Content::Bytes(Chunk { of: reply, at, end });
-        Self { of_file: Shared::default(), second }
+        Self { of_file: Block::default(), second }
     }
 
     /// The whole reply.
-    fn reply(&mut self, of: &mut Shared<Representation<File>>, date: &Date) -> Shared<[u8]> {
+    fn reply(&mut self, of: &mut Shared<Representation<File>>, date: &Date) -> Chunk {
         if self.second != date.seconds {
             self.renew(of, date);
         }
         match &of.content {
-            Content::Bytes(chunk) => Shared::clone(&chunk.of),
-            Content::File { .. } => Shared::clone(&self.of_file),
+            Content::Bytes(chunk) => Chunk::whole(chunk.of.clone()),
+            Content::File { .. } => Chunk::whole(self.of_file.clone()),
         }
     }
 
@@ -356,7 +396,7 @@ impl Head {
             Content::Bytes(chunk) => &mut chunk.of,
             Content::File { .. } => &mut self.of_file,
         };
-        compose::redate(Shared::make_mut(block), of.status, date);
+        compose::redate(block.make_mut(), of.status, date);
         self.second = date.seconds;
     }
 }

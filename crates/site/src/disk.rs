@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 
-use h1::{Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status};
+use h1::{
+    Block, Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status, Wording, Words,
+};
 use os::{Directory, File, Kind, Opened, Stat};
 
 use crate::homes::Homes;
@@ -283,15 +285,18 @@ impl Unread {
 
     fn loading(self, content: Content<File>) -> Loading {
         let Self { stat, coding, varies, media_type, lines, .. } = self;
+        let etag = etag(&stat, coding);
         let representation = Shared::new(Representation {
             status: Status::OK,
-            media_type: media_type.into(),
             coding,
-            etag: Some(etag(&stat, coding)),
             modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
             varies,
-            location: None,
-            fields: (&*lines).into(),
+            words: Words::of(Wording {
+                media_type: media_type.as_bytes(),
+                etag: etag.as_bytes(),
+                location: b"",
+                fields: &lines,
+            }),
             content,
         });
         Loading { representation, source: Source::File { stat, coding, varies, media_type } }
@@ -384,20 +389,17 @@ fn open(
 /// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2).
 fn redirect(path: &[u8], lines: &[u8]) -> Loading {
     let location = [&path::escape(path)[..], b"/"].concat();
-    let representation = Representation {
-        location: Some(location.into()),
-        fields: lines.into(),
-        ..Representation::made(Status::MOVED_PERMANENTLY, "", Shared::from([]))
-    };
+    let wording = Wording { location: &location, fields: lines, ..Wording::default() };
+    let status = Status::MOVED_PERMANENTLY;
+    let representation = Representation::made(status, wording, Block::default());
     Loading { representation: Shared::new(representation), source: Source::Directory }
 }
 
 fn listed(page: Vec<u8>, format: Format, lines: &[u8]) -> Loading {
     let fields = [b"Vary: Accept\r\n", format.fields().as_bytes(), lines].concat();
-    let representation = Representation {
-        fields: fields.into(),
-        ..Representation::made(Status::OK, format.media_type(), page.into())
-    };
+    let media_type = format.media_type().as_bytes();
+    let wording = Wording { media_type, fields: &fields, ..Wording::default() };
+    let representation = Representation::made(Status::OK, wording, page);
     Loading { representation: Shared::new(representation), source: Source::Listing(format) }
 }
 
@@ -420,9 +422,9 @@ pub(crate) fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
 /// begun at one goes on at another. What that risks: a file that takes another's place with the
 /// same size and the very same time, to the nanosecond, is taken for it. Builds that set all times
 /// to one second can bring that about. The coding tells siblings' tags from their original's.
-fn etag(stat: &Stat, coding: Option<Coding>) -> Box<str> {
+fn etag(stat: &Stat, coding: Option<Coding>) -> String {
     let coding = coding.map_or(String::new(), |coding| format!("-{}", coding.token()));
-    format!("\"{:x}-{:x}{coding}\"", stat.size, stat.mtime_ns).into()
+    format!("\"{:x}-{:x}{coding}\"", stat.size, stat.mtime_ns)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@
 
 mod answers;
 mod asked;
+mod commons;
 mod deploy;
 mod disk;
 mod entries;
@@ -44,9 +45,9 @@ mod ruling;
 mod settings;
 mod site;
 mod sources;
+mod statistics;
 mod zones;
 
-pub use answers::Statistics;
 pub use asked::Asked;
 pub use deploy::releases;
 pub use guard::{Verification, credentials};
@@ -56,3 +57,4 @@ pub use refused::Hint;
 pub use rules::Rules;
 pub use settings::{Error, Settings};
 pub use site::{Opening, Site};
+pub use statistics::Statistics;

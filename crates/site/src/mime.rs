@@ -12,7 +12,6 @@ pub(crate) struct Media {
 /// The kind of the file with this name, or with this path. A name without a known ending is bytes
 /// that nobody should guess at.
 pub(crate) fn of(name: &[u8]) -> Media {
-    const UNKNOWN: Media = Media { text: "application/octet-stream", compresses: false };
     let name = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
     let Some(dot) = name.iter().rposition(|&byte| byte == b'.') else { return UNKNOWN };
     let ending = &name[dot + 1..];
@@ -25,6 +24,22 @@ pub(crate) fn of(name: &[u8]) -> Media {
         Err(_) => UNKNOWN,
     }
 }
+
+/// Where in the table a media type of [`of`] stands, for words that processes share; behind its end
+/// what is unknown.
+pub(crate) fn place_of(text: &str) -> usize {
+    TABLE.iter().position(|(_, known, _)| *known == text).unwrap_or(TABLE.len())
+}
+
+/// The media type at that place, if there is one.
+pub(crate) fn at_place(place: usize) -> Option<&'static str> {
+    match place {
+        _ if place == TABLE.len() => Some(UNKNOWN.text),
+        _ => TABLE.get(place).map(|(_, text, _)| *text),
+    }
+}
+
+const UNKNOWN: Media = Media { text: "application/octet-stream", compresses: false };
 
 /// Bytes of the longest ending in the table.
 const ENDING_BYTES_MAX: usize = 11;
@@ -154,7 +169,9 @@ mod tests {
         assert_eq!(TABLE.iter().map(|(ending, ..)| ending.len()).max(), Some(ENDING_BYTES_MAX));
         for (ending, text, _) in TABLE {
             assert_eq!(of(format!("/a.b/c.{ending}").as_bytes()).text, *text);
+            assert_eq!(at_place(place_of(text)), Some(*text));
         }
+        assert_eq!(at_place(TABLE.len() + 1), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use h1::{Answer, Lookup, Representation, Shared, Status};
+use h1::{Answer, Block, Lookup, Representation, Shared, Status, Wording};
 use os::File;
 
 use crate::guard::Guard;
@@ -153,9 +153,8 @@ impl Ruling {
 
     /// Leads to another place.
     pub(crate) fn redirected(&self, status: Status, location: &[u8]) -> Answer<File> {
-        let (location, fields) = (Some(location.into()), (&*self.lines).into());
-        let nothing = Representation::made(status, "", Shared::from([]));
-        Representation { location, fields, ..nothing }.into()
+        let wording = Wording { location, fields: &self.lines, ..Wording::default() };
+        Representation::made(status, wording, Block::default()).into()
     }
 }
 
@@ -173,6 +172,7 @@ impl Redirect {
 const ALLOW: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
 
 fn made(status: Status, media_type: &str, lines: Vec<u8>, content: Shared<[u8]>) -> Answer<File> {
-    let fields = lines.into();
-    Representation { fields, ..Representation::made(status, media_type, content) }.into()
+    let media_type = media_type.as_bytes();
+    let wording = Wording { media_type, fields: &lines, ..Wording::default() };
+    Representation::made(status, wording, content).into()
 }

@@ -6,8 +6,9 @@ use std::{io, mem};
 
 use h1::{Answer, Codings, FilePart, Found, Head, Loaded, Lookup, Method, Now, Shared, Status};
 use os::File;
+use os::sharing::Dead;
 
-use crate::answers::{Answers, Statistics};
+use crate::answers::Answers;
 use crate::disk::{Disk, Reached, Unread};
 use crate::guard::{Verification, Worth};
 use crate::homes::Homes;
@@ -15,6 +16,7 @@ use crate::plan::{Applied, Plan, Unreached};
 use crate::refused::{Hint, Refused, status_of};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Redirect, Ruling};
+use crate::statistics::Statistics;
 use crate::{Error, Settings, judge, path};
 
 /// What is served, and what is remembered of it. Shared by all threads.
@@ -216,6 +218,36 @@ impl Site {
     /// times [`Settings::answer_age`].
     pub fn give_up(&self, lookup: &Lookup) {
         self.answers.give_up(lookup);
+    }
+
+    /// From now on what is found is kept in memory that the calling process, a keeper, has with so
+    /// many others that it starts.
+    ///
+    /// # Errors
+    /// The machine has not so much.
+    ///
+    /// # Panics
+    /// It is kept so already.
+    pub fn share(&self, members: u16) -> io::Result<()> {
+        self.answers.share(members)
+    }
+
+    /// One of these processes has died: what it was sending is not sent any more. Where it was
+    /// changing the cache that begins anew; whether it did.
+    ///
+    /// # Errors
+    /// What is left makes no sense: all of them have to end.
+    pub fn bury(&self, dead: &Dead<'_>) -> Result<bool, String> {
+        self.answers.bury(dead)
+    }
+
+    /// Looks whether what these processes share fits together; `false`: one of them is at work on
+    /// it, or has died with it and is still to be buried.
+    ///
+    /// # Errors
+    /// It does not: all of them have to end.
+    pub fn check(&self) -> Result<bool, String> {
+        self.answers.check()
     }
 
     /// What the cache did and holds, of all shards.

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::{Duration, SystemTime};
 
-use h1::{Answer, Found, Loaded, Shared, Status};
+use h1::{Answer, Chunk, Found, Loaded, Shared, Status};
 use site::{Settings, Site};
 use town::{Got, Town};
 
@@ -239,7 +239,7 @@ fn the_date_is_that_of_the_present_second() {
 #[test]
 fn what_is_being_sent_keeps_its_bytes() {
     // What of an answer is still held by whoever sends it, and whether the bytes move for it.
-    type Held = (Option<Answer<os::File>>, Option<Shared<[u8]>>);
+    type Held = (Option<Answer<os::File>>, Option<Chunk>);
     type Hold = fn(Answer<os::File>) -> Held;
     let rows: [(Hold, bool); 3] = [
         (|_| (None, None), false),
@@ -258,13 +258,13 @@ fn what_is_being_sent_keeps_its_bytes() {
         town.at(ms + 600);
         let answer = hit(&town);
         let before = answer.prebuilt.clone().unwrap();
-        let (at, text) = (Shared::as_ptr(&before), before.to_vec());
+        let (at, text) = (before.bytes().as_ptr(), before.bytes().to_vec());
         drop(before);
         let (answer, reply) = hold(answer);
         town.at(ms + 800);
         let after = hit(&town).prebuilt.unwrap();
-        assert_eq!(!std::ptr::eq(Shared::as_ptr(&after), at), moves);
-        assert_ne!(after[..], text, "another date");
+        assert_eq!(after.bytes().as_ptr() != at, moves);
+        assert_ne!(after.bytes(), text, "another date");
         let reply = reply.or_else(|| answer?.prebuilt);
         sent.extend(reply.map(|reply| (reply, text)));
         ms += 1000;
@@ -272,7 +272,7 @@ fn what_is_being_sent_keeps_its_bytes() {
         town.get("/a");
     }
     assert_eq!(sent.len(), 2);
-    assert!(sent.iter().all(|(reply, text)| reply[..] == text[..]));
+    assert!(sent.iter().all(|(reply, text)| reply.bytes() == text));
 }
 
 /// Its `Last-Modified` is the date of the reply, as long as that is the earlier one.

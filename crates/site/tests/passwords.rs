@@ -243,7 +243,7 @@ fn who_is_put_off_is_told_for_how_long() {
     for (status, page) in rows {
         let Loaded::Answer(answer) = town.site.put_off(&lookup, status, 3) else { panic!() };
         let representation = &answer.representation;
-        let fields = str::from_utf8(&representation.fields).expect("ASCII");
+        let fields = str::from_utf8(representation.words.fields()).expect("ASCII");
         let told = (representation.status, fields);
         assert_eq!(told, (status, "X-A: 1\r\nRetry-After: 3\r\n"));
         let Content::Bytes(content) = &representation.content else { panic!("{status:?}") };

@@ -38,6 +38,7 @@ fn row(row: &Architecture) -> Value {
         "requests": row.requests.name(),
         "workers": row.workers,
         "holder": row.holder.name(),
+        "kept": row.kept,
         "threads": row.threads,
         "knobs": own.map(|knob| knob.name).collect::<Vec<_>>(),
         "accept_limit": match row.accept_limit {

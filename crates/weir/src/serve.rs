@@ -21,6 +21,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     }
     // Who reads these lines may have gone, or sleep; the server stays.
     let mut out = Output::stdout().ok();
+    let through = out.as_ref().map(Output::number);
     let mut say = |lines: &str| {
         for line in lines.lines() {
             let _ = out.as_mut().map(|out| out.write(format!("weir: {line}\n").as_bytes()));
@@ -29,7 +30,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     let mut program = Program {
         settings: &mut || settings(flags),
         sessions: &servers::plain,
-        voice: Voice::new(&mut say),
+        voice: Voice::new(&mut say).through(through),
     };
     match servers::serve(&mut program) {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,7 +46,8 @@ const FEW: &Few = &[
     ("listen", "Where: 8080, 127.0.0.1:8080, [::1]:8080 or unix:PATH"),
     (
         "architecture",
-        "Who performs which step of a request: sped, symped, amped, mt, mp, proactor or tux",
+        "Who performs which step of a request: sped, symped, shared-symped, amped, mt, mp, \
+         proactor or tux",
     ),
     ("access-log", "A line for each reply: to a file, or stdout"),
 ];

@@ -437,7 +437,7 @@ fn a_connection_ends_also_when_a_worker_was_started_meanwhile() {
     let mut open = Wire::connect(admin, 0).expect("the admin port");
     open.get("/healthz", "").expect("sent");
     open.reply(false).expect("answered");
-    let worker = support::processes::children(server.pid())[0];
+    let worker = support::processes::workers_of(server.pid())[0];
     support::server::send(worker, Signal::KILL);
     server.await_line("started again");
     let restarted = || metrics(&ask(admin, "/metrics", "").1)["weir_restarts_total{worker=\"0\"}"];

@@ -80,8 +80,8 @@ fn mistakes_are_told_each_on_its_line() {
         (&["serve", "--config", "one"], &["weir: one: is a directory; name a file in it"]),
         (
             &["serve", "--config", "weir.toml", "--architecture", "apache"],
-            &["weir: --architecture apache: must be one of sped, symped, amped, mt, mp, \
-                 proactor, tux"],
+            &["weir: --architecture apache: must be one of sped, symped, shared-symped, \
+                 amped, mt, mp, proactor, tux"],
         ),
         (
             &["check", "contrary.toml"],

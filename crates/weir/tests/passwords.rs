@@ -14,7 +14,7 @@ use rustix::process::Signal;
 
 use support::fixture::{DIGITS, Fixture};
 use support::metrics::counted;
-use support::processes::{children, niceness, threads};
+use support::processes::{niceness, threads, workers_of};
 use support::server::{Combination, Program, Server, combinations, on_every_alone};
 use support::wire::{Head, Wire};
 use support::{PATIENCE, await_true};
@@ -435,7 +435,7 @@ impl<'s> Stage<'s> {
 
     /// Threads that verify are there, and stand back for those that serve.
     fn await_who_gives_way(&self) {
-        let worker = *children(self.server.pid()).first().expect("a worker");
+        let worker = *workers_of(self.server.pid()).first().expect("a worker");
         let nice = |tid| niceness(worker, tid).unwrap_or_default();
         let gives_way = || {
             let all = threads(worker).into_iter();

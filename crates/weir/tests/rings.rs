@@ -11,7 +11,7 @@ use serde_json::Value;
 use support::fixture::{Fixture, pattern, write};
 use support::in_flight::site_with_a_huge_file;
 use support::metrics::counted;
-use support::processes::{self, children, descriptors, server_end};
+use support::processes::{self, descriptors, server_end, workers_of};
 use support::server::{Program, Server, on_every_ring, send};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
@@ -90,7 +90,7 @@ fn sockets_are_where_the_knobs_say() {
         let end = server_end(server.address, wire.local_port()).expect("the server's end");
         let is_held = |server: &Server| {
             let has = format!("socket:[{end}]");
-            let workers = children(server.pid());
+            let workers = workers_of(server.pid());
             workers.iter().any(|worker| descriptors(*worker).values().any(|is| *is == has))
         };
         assert_eq!(is_held(&server), !combination.says("direct"), "{combination}");
@@ -116,7 +116,7 @@ fn more_requests_at_once_than_there_are_buffers_are_all_answered() {
             wire.get("/digits.txt", "").expect("sent");
             wire.reply(false).unwrap_or_else(|e| panic!("{combination}: the first: {e}"));
         }
-        let workers = children(server.pid());
+        let workers = workers_of(server.pid());
         workers.iter().for_each(|worker| processes::stop(*worker));
         for wire in &mut wires {
             wire.get("/digits.txt", "").expect("sent");

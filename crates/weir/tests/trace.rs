@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use support::fixture::{Fixture, pattern, write};
 use support::metrics::counted;
-use support::processes::{children, descendants, threads};
+use support::processes::{descendants, threads, workers_of};
 use support::server::{Combination, Program, STEPS, Server, on_every};
 use support::slow::SlowFiles;
 use support::wire::Wire;
@@ -89,7 +89,9 @@ fn each_of_several_loops_performs_for_its_own_connections() {
             }
         }
         let lines = lines(&file, 12);
-        let [worker] = children(server.pid())[..] else { panic!("{combination}: not one worker") };
+        let [worker] = workers_of(server.pid())[..] else {
+            panic!("{combination}: not one worker")
+        };
         let loops = threads(worker).into_iter().filter(|(_, name)| name == "weir-loop");
         let loops: HashSet<u64> = loops.map(|(tid, _)| tid.into()).collect();
         assert_eq!(loops.len(), 3, "{combination}");
@@ -120,7 +122,7 @@ fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
         _ => named(*pid, "weir-process") == 1,
     };
     let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
-    let all = || Some(descendants(server.pid())).filter(are_all);
+    let all = || Some(workers_of(server.pid())).filter(are_all);
     let workers = await_some(PATIENCE, all).expect("workers");
     assert_eq!(workers.len(), count, "{combination}: unless others are asked for");
     workers
@@ -223,15 +225,17 @@ fn by_process(lines: &[Value]) -> BTreeMap<u32, BTreeMap<String, HashSet<u64>>> 
     all
 }
 
-/// Workers have tables of descriptors of their own, as the registry says of who shares one: the
-/// loop of a worker, or its threads.
+/// Workers have tables of descriptors of their own, unless the registry says that they are kept.
 fn judge_tables(combination: &Combination, workers: &[u32]) {
     let holder = combination.row["holder"].as_str();
     assert!(matches!(holder, Some("loop" | "thread" | "process")), "{combination}: {holder:?}");
     for pair in workers.windows(2) {
         let pids = [pair[0], pair[1]].map(|pid| Pid::new(pid).expect("a process"));
         match share_descriptors(pids[0], pids[1]) {
-            Ok(shared) => assert!(!shared, "{combination}: {pair:?} have one table"),
+            Ok(shared) => {
+                let kept = combination.row["kept"] == true;
+                assert_eq!(shared, kept, "{combination}: {pair:?} and one table");
+            }
             Err(e) => println!("not tested: kcmp: {e}"),
         }
     }

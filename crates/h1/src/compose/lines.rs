@@ -33,9 +33,9 @@ impl Lines {
         self.text.extend_from_slice(b"\r\n");
     }
 
-    pub(super) fn add_unless_empty(&mut self, name: &str, value: &str) {
+    pub(super) fn add_unless_empty(&mut self, name: &str, value: &[u8]) {
         if !value.is_empty() {
-            self.add(&[name.as_bytes(), value.as_bytes()]);
+            self.add(&[name.as_bytes(), value]);
         }
     }
 
@@ -79,14 +79,14 @@ impl Lines {
             let modified = Date::new(modified.min(date.seconds));
             self.add(&[b"Last-Modified: ", modified.text()]);
         }
-        self.add_unless_empty("ETag: ", representation.etag.as_deref().unwrap_or_default());
+        self.add_unless_empty("ETag: ", representation.words.etag().unwrap_or_default());
     }
 
     pub(super) fn add_variance<F>(&mut self, representation: &Representation<F>) {
         if representation.varies {
             self.add(&[b"Vary: Accept-Encoding"]);
         }
-        self.text.extend_from_slice(&representation.fields);
+        self.text.extend_from_slice(representation.words.fields());
     }
 
     pub(super) fn end(mut self, persistence: Persistence) -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! A driver without sockets: performs what a connection wants, and keeps what it sends.
 
 use h1::{
-    Answer, Chunk, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup, Method, Miss,
-    Now, Reply, Representation, Shared, Status, Want,
+    Answer, Block, Chunk, Codings, Connection, Content, Date, Found, Limits, Loaded, Lookup,
+    Method, Miss, Now, Reply, Representation, Shared, Status, Want, Wording,
 };
 use measure::{Duration, Instant};
 
@@ -206,13 +206,13 @@ pub(crate) fn load(miss: &Miss<()>) -> Loaded<()> {
 }
 
 fn in_memory(bytes: &[u8]) -> Content<()> {
-    Content::Bytes(Chunk::whole(bytes.into()))
+    Content::Bytes(Chunk::whole(bytes))
 }
 
 fn answer(content: Content<()>) -> Answer<()> {
-    let nothing = Representation::made(Status::OK, "text/plain", Shared::from([]));
-    let etag = Some("\"e\"".into());
-    Representation { etag, modified: Some(1_700_000_000), varies: true, content, ..nothing }.into()
+    let wording = Wording { media_type: b"text/plain", etag: b"\"e\"", ..Wording::default() };
+    let nothing = Representation::made(Status::OK, wording, Block::default());
+    Representation { modified: Some(1_700_000_000), varies: true, content, ..nothing }.into()
 }
 
 fn byte_at(at: u64) -> u8 {

@@ -29,9 +29,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Weir's own, and whom a reader may have now.
-pub(super) const SUBJECTS: [&str; 13] = [
+pub(super) const SUBJECTS: [&str; 14] = [
     "sped",
     "symped",
+    "shared-symped",
     "amped",
     "mt",
     "mp",

@@ -26,10 +26,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// As they are when nobody tunes them.
-pub(super) const UNTUNED: [&str; 12] = [
+pub(super) const UNTUNED: [&str; 13] = [
     "sped",
     "sped:threads=4",
     "symped",
+    "shared-symped",
     "amped",
     "mt",
     "mp",

@@ -31,7 +31,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Floors, Weir's own, and peers.
-const SUBJECTS: [&str; 14] = [
+const SUBJECTS: [&str; 16] = [
     "floor-readiness",
     "floor-completion",
     "sped",
@@ -39,6 +39,8 @@ const SUBJECTS: [&str; 14] = [
     "symped:processes=1",
     "symped:processes=2",
     "symped:processes=16",
+    "shared-symped:processes=2",
+    "shared-symped:processes=16",
     "mp",
     "proactor",
     "proactor:threads=2",

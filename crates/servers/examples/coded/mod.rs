@@ -13,7 +13,7 @@ pub(crate) struct Coded {
 impl Coded {
     /// What so many plain bytes have become.
     pub(crate) fn new(plain: usize, coded: Vec<u8>) -> Self {
-        Self { chunk: Chunk::whole(coded.into()), plain: plain as u64, told: 0 }
+        Self { chunk: Chunk::whole(coded), plain: plain as u64, told: 0 }
     }
 
     /// So many coded bytes more are out; how many plain ones that are. Progress within a piece is

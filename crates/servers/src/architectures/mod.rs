@@ -4,6 +4,7 @@ mod amped;
 mod mp;
 mod mt;
 mod proactor;
+mod shared_symped;
 mod sped;
 mod symped;
 mod tux;
@@ -54,6 +55,27 @@ pub const ARCHITECTURES: &[Architecture] = &[
         ..LOOP
     },
     Architecture {
+        name: "shared-symped",
+        is: "the same processes with one cache in shared memory and one table of descriptors",
+        known_as: "µserver shared-SYMPED",
+        paper: "Pariag07 5.2",
+        accept: Performer::Loop,
+        transfer: Performer::Loop,
+        files: Performer::Loop,
+        path: Performer::Loop,
+        pages: Performer::Loop,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        workers: 4,
+        kept: true,
+        // One queue: a worker cannot be left out of a group by who has no word in it.
+        knobs: &[PROCESSES, PROCESSES_MIN, "sendfile"],
+        sendfile: &[Sendfile::Nonblocking, Sendfile::Blocking, Sendfile::Off],
+        tuning: &[CONNECTIONS, ("processes", &["2", "4", "16"]), BACKLOG],
+        run: Run::Calls(shared_symped::shared_symped),
+        ..LOOP
+    },
+    Architecture {
         name: "amped",
         is: "the same loop, with helper threads for what may touch the disk",
         known_as: "Flash, nginx with thread pools",
@@ -92,6 +114,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
         requests: Requests::InTurn,
         workers: 1,
         holder: Holder::Thread,
+        kept: false,
         // An idle keep-alive connection holds one.
         threads: 1024,
         polls: false,
@@ -209,6 +232,7 @@ const LOOP: Architecture = Architecture {
     requests: Requests::InTurn,
     workers: 1,
     holder: Holder::Loop,
+    kept: false,
     threads: 1,
     polls: true,
     knobs: &[],

@@ -34,6 +34,8 @@ pub struct Row<R> {
     pub workers: u32,
     /// Who holds connections.
     pub holder: Holder,
+    /// Whether a keeper starts its processes, which have one table of descriptors and one cache.
+    pub kept: bool,
     /// Such ones of a worker where the operator does not say; together they have one table of
     /// descriptors and one cache of answers.
     pub threads: u32,

@@ -37,6 +37,8 @@ pub struct ErrorLog {
 pub enum By {
     /// The process that was started.
     Supervisor,
+    /// The one that keeps workers in its place.
+    Keeper,
     /// One of its workers.
     Worker(usize),
 }
@@ -114,7 +116,7 @@ impl ErrorLog {
         if !is_kept {
             let row = match by {
                 // It has none of its own.
-                By::Supervisor => 0,
+                By::Supervisor | By::Keeper => 0,
                 By::Worker(n) => self.counters.row_of(n, 0),
             };
             let mut tally = Tally::default();
@@ -192,6 +194,7 @@ impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Supervisor => write!(f, "supervisor"),
+            Self::Keeper => write!(f, "keeper"),
             Self::Worker(n) => write!(f, "worker {n}"),
         }
     }

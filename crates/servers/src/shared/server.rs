@@ -339,6 +339,9 @@ impl<'s> Worker<'s> {
         if let Some(begin) = begin {
             let _ = begin.wait();
         }
+        if server.architecture.kept {
+            server.stops.begin();
+        }
     }
 
     /// Becomes readable with the order to end.
@@ -390,7 +393,7 @@ pub(crate) fn piece(part: &FilePart<File>) -> io::Result<Chunk> {
         }
     }
     bytes.truncate(filled);
-    Ok(Chunk::whole(bytes.into()))
+    Ok(Chunk::whole(bytes))
 }
 
 /// Reads the clocks; formats the date once a second (JAWS97 3.2.2).

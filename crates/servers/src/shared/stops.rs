@@ -7,6 +7,7 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use os::SharedWords;
+use os::sharing::stops::{self, Stop as Place};
 
 const VARIABLE: &str = "WEIR_STOP";
 
@@ -21,6 +22,23 @@ pub(crate) enum Stop {
 
 const STOPS: [(Stop, &str); 2] = [(Stop::Woken, "woken"), (Stop::Accepted, "accepted")];
 
+/// Places in what workers share that are kept: each is told once it serves that it is to stop when
+/// it comes there.
+const SHARED: [(Place, &str); 12] = [
+    (Place::Made, "made"),
+    (Place::Cleared, "cleared"),
+    (Place::Closed, "closed"),
+    (Place::Unlocked, "unlocked"),
+    (Place::Woken, "woken-for-lock"),
+    (Place::Locked, "locked"),
+    (Place::Copied, "copied"),
+    (Place::Given, "given"),
+    (Place::Published, "published"),
+    (Place::Lent, "lent"),
+    (Place::Retired, "retired"),
+    (Place::Swept, "swept"),
+];
+
 /// How many workers are yet to stop at each place: words of all of them.
 pub(crate) struct Stops {
     left: SharedWords,
@@ -32,13 +50,15 @@ impl Stops {
     /// # Errors
     /// The machine has no memory to share.
     pub(crate) fn new() -> io::Result<Self> {
-        let stops = Self { left: SharedWords::new(STOPS.len())? };
+        let stops = Self { left: SharedWords::new(STOPS.len() + SHARED.len())? };
         if cfg!(debug_assertions)
             && let Ok(text) = std::env::var(VARIABLE)
             && let Some((name, count)) = text.split_once('*')
         {
-            for (stop, _) in STOPS.iter().filter(|(_, known)| *known == name) {
-                stops.left[*stop as usize].store(count.parse().unwrap_or(0), Relaxed);
+            let names = STOPS.map(|(_, known)| known).into_iter();
+            let names = names.chain(SHARED.map(|(_, known)| known));
+            for (left, _) in stops.left.iter().zip(names).filter(|(_, known)| *known == name) {
+                left.store(count.parse().unwrap_or(0), Relaxed);
             }
         }
         Ok(stops)
@@ -46,11 +66,20 @@ impl Stops {
 
     /// The calling worker is there.
     pub(crate) fn at(&self, stop: Stop) {
-        if cfg!(debug_assertions) {
-            let left = &self.left[stop as usize];
-            if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
-                os::process::stand_still();
-            }
+        if cfg!(debug_assertions) && self.is_next(stop as usize) {
+            os::process::stand_still();
         }
+    }
+
+    /// The calling worker serves.
+    pub(crate) fn begin(&self) {
+        if cfg!(debug_assertions) {
+            let next = (STOPS.len()..).zip(SHARED).find(|(at, _)| self.is_next(*at));
+            next.iter().for_each(|(_, (place, _))| stops::stop_at(*place));
+        }
+    }
+
+    fn is_next(&self, at: usize) -> bool {
+        self.left[at].fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 }

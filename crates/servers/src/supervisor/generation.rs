@@ -2,36 +2,27 @@
 //!
 //! Reload, change of architecture and upgrade are the same thing: a generation is started, and when
 //! all its workers are ready, the one before it retires.
-//!
-//! How many of its workers serve may be turned while they do: of as many as there may be the first
-//! ones do, the last ones end alone, as in a generation that retires, and are started again when
-//! more are wanted. One with a listening socket of its own is left out first: nobody new comes to
-//! it, whoever has begun to come is let in, and only then it accepts who waits and stops listening.
 
-use std::io;
 use std::sync::Arc;
 
-use measure::{Duration, Instant};
+use measure::Instant;
 use os::Listener;
-use os::process::{self, Exit, Fork, Pid};
+use os::process::{Exit, Pid};
 
 use crate::shared::admissions::RENEWED_WITHIN;
-use crate::shared::counters::Counter;
-use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
 use crate::shared::server::Server;
-use crate::shared::settings::Level;
-use crate::supervisor::back_off::BackOff;
+use crate::supervisor::keeper;
 use crate::supervisor::lookout::Lookout;
-use crate::supervisor::serving;
 use crate::supervisor::voice::Voice;
+use crate::supervisor::workers::{Kind, Workers};
 
 /// See the head of this file.
 pub(crate) struct Generation {
     /// From 1.
     pub(crate) number: u32,
     pub(crate) server: Box<Server>,
-    workers: Vec<Process>,
+    workers: Workers,
     stage: Stage,
     /// When it was last looked whether workers renew what they have decided.
     looked: Instant,
@@ -52,75 +43,28 @@ enum Stage {
     Killed,
 }
 
-/// One that runs a worker, or did, or will.
-struct Process {
-    state: State,
-    started: Instant,
-    back_off: BackOff,
-}
-
-enum State {
-    Runs(Pid),
-    /// Fewer are to serve: nobody new comes to it, and until then it serves who has begun to.
-    LeftOut {
-        pid: Pid,
-        until: Instant,
-    },
-    /// Fewer are to serve: it finishes what it has. Until then; nothing: it was killed.
-    Leaves {
-        pid: Pid,
-        until: Option<Instant>,
-    },
-    Waits {
-        until: Instant,
-    },
-    Ended,
-}
-
-impl Process {
-    fn pid(&self) -> Option<Pid> {
-        match self.state {
-            State::Runs(pid) | State::LeftOut { pid, .. } | State::Leaves { pid, .. } => Some(pid),
-            State::Waits { .. } | State::Ended => None,
-        }
-    }
-}
-
-/// How long a handshake may take that began before its socket was left out: the first answer to a
-/// SYN is sent again after a second.
-const HANDSHAKE_MAX: Duration = Duration::from_secs(1);
-
 impl Generation {
     /// Starts all workers.
     ///
     /// # Errors
     /// The machine refuses a process.
-    pub(crate) fn start(number: u32, server: Box<Server>) -> Result<Self, Failure> {
-        let back_off = BackOff::default();
-        let worker = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
-        let workers = (0..server.counters.workers()).map(|_| worker()).collect();
-        let stage = Stage::Serves;
-        let looked = os::clock::monotonic();
-        let lookout = Lookout::new(&server);
-        let mut generation = Self { number, server, workers, stage, looked, lookout, cut: 0 };
-        for n in 0..generation.wanted() {
-            if let Err(e) = generation.start_worker(n) {
-                generation.kill();
-                return Err(Failure::Machine(format!("cannot start a worker: {e}")));
-            }
-        }
-        Ok(generation)
+    pub(crate) fn start(
+        number: u32,
+        server: Box<Server>,
+        voice: &mut Voice<'_>,
+    ) -> Result<Self, Failure> {
+        let kind =
+            if server.architecture.kept { Kind::Keeper(keeper::forked) } else { Kind::Workers };
+        let refused = |e| Failure::Machine(format!("cannot start a worker: {e}"));
+        let workers = Workers::start(&server, kind, voice).map_err(refused)?;
+        let (looked, lookout) = (os::clock::monotonic(), Lookout::new(&server));
+        Ok(Self { number, server, workers, stage: Stage::Serves, looked, lookout, cut: 0 })
     }
 
     /// Whether every worker has been ready to serve.
     pub(crate) fn is_ready(&self) -> bool {
-        let counters = &self.server.counters;
-        (0..self.wanted()).all(|n| counters.has_started(n))
-    }
-
-    /// How many workers are to serve.
-    fn wanted(&self) -> usize {
-        self.server.dials.workers() as usize
+        let Server { counters, dials, .. } = &*self.server;
+        (0..dials.workers() as usize).all(|n| counters.has_started(n))
     }
 
     /// Whether it has not been told to end.
@@ -130,20 +74,21 @@ impl Generation {
 
     /// Whether no worker is left.
     pub(crate) fn is_over(&self) -> bool {
-        self.workers.iter().all(|worker| worker.pid().is_none())
+        self.workers.are_over()
+    }
+
+    /// Whether a worker is on its way out, and its own sockets with it.
+    pub(crate) fn is_parting(&self) -> bool {
+        self.workers.are_parting(&self.server)
     }
 
     /// When [`Self::tick`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let changes = self.workers.iter().filter_map(|worker| match worker.state {
-            State::Waits { until } | State::LeftOut { until, .. } => Some(until),
-            State::Leaves { until, .. } => until,
-            State::Runs(_) | State::Ended => None,
-        });
         match self.stage {
             Stage::Serves => {
                 let look = self.lookout.as_ref().map(Lookout::due);
-                changes.chain([self.looked + RENEWED_WITHIN]).chain(look).min()
+                let renewed = self.looked + RENEWED_WITHIN;
+                self.workers.due().into_iter().chain([renewed]).chain(look).min()
             }
             Stage::Ends { until } => Some(until),
             Stage::Killed => None,
@@ -156,11 +101,7 @@ impl Generation {
     pub(crate) fn tick(&mut self, now: Instant, is_alone: bool, voice: &mut Voice<'_>) {
         match self.stage {
             Stage::Serves => {
-                if is_alone {
-                    self.keep_number(now, voice);
-                }
-                self.kill_late(now, voice);
-                self.start_due(now);
+                self.workers.tick(&self.server, now, is_alone, voice);
                 if let Some(lookout) = &mut self.lookout {
                     lookout.look(&self.server, now);
                 }
@@ -172,100 +113,6 @@ impl Generation {
             }
             _ => {}
         }
-    }
-
-    /// As many workers as are to serve, and no more. Who is on his way out is let go first: of the
-    /// sockets at an address only the last may end.
-    fn keep_number(&mut self, now: Instant, voice: &mut Voice<'_>) {
-        let wanted = self.wanted();
-        let mut changes = false;
-        for n in 0..self.workers.len() {
-            let is_wanted = n < wanted;
-            let comes_own = self.server.listeners.has_own(n);
-            match self.workers[n].state {
-                State::Ended if is_wanted && !self.is_parting() => {
-                    self.begin_again(n, now);
-                    voice.tell(&format!("worker {n} is to serve"));
-                    changes = true;
-                }
-                State::Runs(pid) if !is_wanted && comes_own => {
-                    self.workers[n].state = State::LeftOut { pid, until: now + HANDSHAKE_MAX };
-                    changes = true;
-                }
-                State::LeftOut { pid, .. } if is_wanted => {
-                    self.workers[n].state = State::Runs(pid);
-                    changes = true;
-                }
-                State::Runs(pid) if !is_wanted => self.let_go(n, pid, now, voice),
-                State::LeftOut { pid, until } if until <= now => self.let_go(n, pid, now, voice),
-                // Whoever waits at its own socket has nobody else.
-                State::Waits { .. } if !is_wanted && !comes_own => {
-                    self.workers[n].state = State::Ended;
-                }
-                // A generation that came to nothing has left it listening.
-                State::Ended if !is_wanted && comes_own => {
-                    self.workers[n].state = State::Waits { until: now };
-                    changes = true;
-                }
-                _ => {}
-            }
-        }
-        if changes {
-            self.share_out();
-        }
-    }
-
-    /// Those that take too long to leave.
-    fn kill_late(&mut self, now: Instant, voice: &mut Voice<'_>) {
-        for (n, worker) in self.workers.iter_mut().enumerate() {
-            let State::Leaves { pid, until: Some(until) } = worker.state else { continue };
-            if until <= now {
-                voice.warn(&format!("worker {n} (process {pid}): time is up"));
-                // One that cannot be killed has ended, and is buried like the others.
-                let _ = process::kill(pid);
-                worker.state = State::Leaves { pid, until: None };
-            }
-        }
-    }
-
-    /// A worker that has left serves again, and so do its own sockets.
-    fn begin_again(&mut self, n: usize, now: Instant) {
-        let Server { listeners, orders, dials, .. } = &*self.server;
-        for place in listeners.own_places(n) {
-            // No error is known of it.
-            let _ = listeners[place].listen(dials.backlog_max());
-        }
-        orders.take_back(n, listeners.own_places(n));
-        self.workers[n].back_off = BackOff::default();
-        self.workers[n].state = State::Waits { until: now };
-    }
-
-    /// A worker is to finish what it has. From its own sockets nobody else accepts.
-    fn let_go(&mut self, n: usize, pid: Pid, now: Instant, voice: &mut Voice<'_>) {
-        let Server { listeners, orders, settings, .. } = &*self.server;
-        orders.leave_behind(listeners.own_places(n));
-        orders.of(n).retire();
-        let until = Some(now + settings.drain_timeout);
-        self.workers[n].state = State::Leaves { pid, until };
-        voice.tell(&format!("worker {n} (process {pid}) leaves"));
-    }
-
-    /// Whether a worker is on its way out, and its own sockets with it.
-    pub(crate) fn is_parting(&self) -> bool {
-        let goes = |state: &State| matches!(state, State::LeftOut { .. } | State::Leaves { .. });
-        let mut all = self.workers.iter().enumerate();
-        let wanted = self.wanted();
-        all.any(|(n, worker)| {
-            (n >= wanted || goes(&worker.state)) && self.server.listeners.has_own(n)
-        })
-    }
-
-    /// Newcomers are shared out among those who stay, each with a socket of its own.
-    fn share_out(&self) {
-        let wanted = self.wanted();
-        let stays = |worker: &Process| matches!(worker.state, State::Runs(_) | State::Waits { .. });
-        let stay = self.workers.iter().take(wanted).take_while(|worker| stays(worker)).count();
-        self.server.listeners.share_out(stay.max(1));
     }
 
     /// Its workers finish what they have, because others serve in their place. Where these do not
@@ -305,13 +152,7 @@ impl Generation {
     /// Ends all workers at once.
     pub(crate) fn kill(&mut self) {
         self.stage = Stage::Killed;
-        for worker in &mut self.workers {
-            match worker.pid() {
-                // One that cannot be killed has ended, and is buried like the others.
-                Some(pid) => drop(process::kill(pid)),
-                None => worker.state = State::Ended,
-            }
-        }
+        self.workers.kill();
     }
 
     /// Says what it has cost, when it is over; returns how many connections.
@@ -342,43 +183,9 @@ impl Generation {
         now: Instant,
         voice: &mut Voice<'_>,
     ) -> Result<(), Failure> {
-        let is_it = |worker: &Process| worker.pid() == Some(pid);
-        let Some(n) = self.workers.iter().position(is_it) else { return Ok(()) };
-        let lost = self.server.counters.ended(n);
-        self.server.common.iter().for_each(|common| common.ended(n));
-        let worker = &mut self.workers[n];
-        // Whoever waits now by way of this one waits for another.
-        self.server.listeners.ring();
-        let leaves = matches!(worker.state, State::LeftOut { .. } | State::Leaves { .. });
-        if self.stage != Stage::Serves || leaves {
-            self.cut += lost;
-            // One that was to empty its own socket and has not: another does, by the same order.
-            if self.stage == Stage::Serves && self.server.listeners.has_own(n) {
-                let most = self.server.settings.restart_wait_max;
-                let until = now + worker.back_off.wait(now - worker.started, most);
-                worker.state = State::Waits { until };
-            } else {
-                worker.state = State::Ended;
-            }
-            if self.stage == Stage::Serves {
-                self.share_out();
-            }
-            return Ok(());
-        }
-        if matches!(exit, Exit::Status(_)) && self.server.counters.total(Counter::Started) == 0 {
-            self.kill();
-            self.workers[n].state = State::Ended;
-            return Err(Failure::Machine(format!("worker {n} could not start")));
-        }
-        let wait =
-            worker.back_off.wait(now - worker.started, self.server.settings.restart_wait_max);
-        worker.state = State::Waits { until: now + wait };
-        let when = match wait {
-            Duration::ZERO => String::from("at once"),
-            _ => format!("in {} ms", wait.as_millis()),
-        };
-        voice.complain(&format!("worker {n} (process {pid}) {exit}; started again {when}"));
-        self.start_due(now);
+        let Some(n) = self.workers.named(pid) else { return Ok(()) };
+        let buried = self.workers.bury(&self.server, n, exit, (now, self.serves()), voice);
+        self.cut += buried.inspect_err(|_| self.stage = Stage::Killed)?;
         Ok(())
     }
 
@@ -398,66 +205,6 @@ impl Generation {
         if self.stage != Stage::Killed {
             self.stage = Stage::Ends { until: now + self.server.settings.drain_timeout };
         }
-        for worker in &mut self.workers {
-            if matches!(worker.state, State::Waits { .. }) {
-                worker.state = State::Ended;
-            }
-        }
-    }
-
-    fn start_due(&mut self, now: Instant) {
-        for n in 0..self.workers.len() {
-            let State::Waits { until } = self.workers[n].state else { continue };
-            if until > now {
-                continue;
-            }
-            if self.start_worker(n).is_err() {
-                let until = now + self.server.settings.restart_wait_max;
-                self.workers[n].state = State::Waits { until };
-            } else if let State::Runs(pid) = self.workers[n].state
-                && self.server.orders.of(n).is_draining()
-            {
-                let until = Some(now + self.server.settings.drain_timeout);
-                self.workers[n].state = State::Leaves { pid, until };
-            }
-        }
-    }
-
-    fn start_worker(&mut self, n: usize) -> io::Result<()> {
-        match process::fork()? {
-            Fork::Parent(pid) => {
-                self.workers[n].state = State::Runs(pid);
-                self.workers[n].started = os::clock::monotonic();
-                Ok(())
-            }
-            Fork::Child => {
-                // Signals stay blocked: a ^C at the terminal reaches workers too, and it is the
-                // supervisor who decides what it means.
-                process::die_with_parent();
-                let ran = self.run(n);
-                let by = By::Worker(n);
-                match &ran {
-                    Ok(()) => self.server.errors.write(Level::Info, by, "has drained"),
-                    Err(e) => {
-                        let text = format!("{}: {e}", self.server.architecture.name);
-                        self.server.errors.write(Level::Error, by, &text);
-                    }
-                }
-                process::exit(i32::from(ran.is_err()))
-            }
-        }
-    }
-
-    /// In the process of a worker: serves until it has drained. What it inherits and does not need,
-    /// it has not: the admin listener, its connections, the signals, other workers' orders.
-    fn run(&self, n: usize) -> io::Result<()> {
-        let server = &*self.server;
-        if let Err(e) = process::keep_only(&server.descriptors(n)) {
-            let text = format!("keeps descriptors that it does not need: {e}");
-            server.errors.write(Level::Warn, By::Worker(n), &text);
-        }
-        let by = format!("begins as process {} by {}", process::id(), server.architecture.name);
-        server.errors.write(Level::Debug, By::Worker(n), &by);
-        serving::serve(server, n)
+        self.workers.end();
     }
 }

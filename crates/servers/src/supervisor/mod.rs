@@ -9,6 +9,7 @@ mod confine;
 mod ending;
 mod generation;
 pub(crate) mod judge;
+mod keeper;
 mod lookout;
 mod number;
 mod serving;
@@ -16,6 +17,8 @@ mod split;
 mod start;
 mod upgrade;
 mod voice;
+mod worker;
+mod workers;
 
 use std::path::PathBuf;
 use std::{io, mem};
@@ -143,7 +146,7 @@ impl Supervisor<'_> {
         };
         let server = start::server(settings, program.sessions, &before, &mut program.voice)?;
         self.started += 1;
-        let generation = Generation::start(self.started, Box::new(server))?;
+        let generation = Generation::start(self.started, Box::new(server), &mut program.voice)?;
         self.generations.push(generation);
         Ok(())
     }

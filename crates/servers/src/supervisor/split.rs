@@ -57,7 +57,10 @@ impl Split {
             ))
         };
         let loops = u64::from(architecture.loops(settings));
-        let spare = spare(descriptors) + (loops - 1) * LOOP_SPARE;
+        let workers = architecture.workers_max(settings);
+        // Of one table.
+        let sharers = if architecture.kept { u64::from(workers) } else { 1 };
+        let spare = spare(descriptors) + (loops * sharers - 1) * LOOP_SPARE;
         let usable = descriptors.checked_sub(spare).filter(|&n| n >= 4);
         let usable = usable.ok_or_else(too_few)?;
         let files = match settings.cache_files {
@@ -65,10 +68,9 @@ impl Split {
             n => u64::from(n).min(usable / 2),
         };
         let memory = limits::memory();
-        let workers = architecture.workers_max(settings);
         let bytes = connection_bytes(settings, architecture) * u64::from(workers);
         let by_memory = memory.map_or(u64::MAX, |memory| memory.bytes / OF_MEMORY / bytes);
-        let mut bounds = vec![((usable - files) * 9 / 10, "descriptors")];
+        let mut bounds = vec![((usable - files) * 9 / 10 / sharers, "descriptors")];
         match settings.connections_max {
             0 => bounds.push((by_memory, "memory")),
             n => bounds.push((u64::from(n / workers), "--connections-max")),

@@ -385,6 +385,9 @@ fn announce(
     voice.tell(&format!("serving {} by {}{poller}", what_is_served(settings), architecture.name));
     let each = match architecture.workers_max(settings) {
         1 => String::new(),
+        workers if architecture.kept => {
+            format!("{workers} processes with one cache and one table, each with ")
+        }
         workers => format!("{workers} processes, each with "),
     };
     let over = match architecture.loops(settings) {

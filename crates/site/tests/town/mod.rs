@@ -166,15 +166,15 @@ impl Got {
         Self::Page(Page {
             status: representation.status,
             text: text(&bytes),
-            media_type: representation.media_type.to_string(),
-            etag: representation.etag.as_deref().map(str::to_string),
+            media_type: text(representation.words.media_type()),
+            etag: representation.words.etag().map(text),
             modified: representation.modified,
             coding: representation.coding.map(h1::Coding::token),
             varies: representation.varies,
-            location: representation.location.as_deref().map(text).unwrap_or_default(),
+            location: representation.words.location().map(text).unwrap_or_default(),
             open,
             hit,
-            prebuilt: answer.prebuilt.as_deref().map(text),
+            prebuilt: answer.prebuilt.as_ref().map(|prebuilt| text(prebuilt.bytes())),
         })
     }
 

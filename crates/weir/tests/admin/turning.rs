@@ -98,7 +98,7 @@ fn a_knob_that_was_turned_is_in_force() {
         }
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
-        let worker = processes::children(server.pid())[0];
+        let worker = processes::workers_of(server.pid())[0];
         let counts = || {
             let metrics = metrics(&ask(admin, "/metrics", "").1);
             let count = |name: &str| metrics[&format!("weir_{name}_total{{worker=\"0\"}}")];

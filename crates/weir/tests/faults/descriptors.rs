@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::fixture::Fixture;
 use crate::support::metrics::counted;
-use crate::support::processes::children;
+use crate::support::processes::workers_of;
 use crate::support::rest::check_rests;
 use crate::support::server::{Combination, Program, Server, on_every_alone};
 use crate::support::wire::Wire;
@@ -36,7 +36,7 @@ fn check(combination: &Combination, site: &Fixture, room: &str) {
     let most = most.split(' ').find_map(|word| word.parse().ok()).expect("a number");
     let admin = server.await_admin();
     let least = if is_each { FEW.parse().expect("a number") } else { 1 };
-    let started = || Some(children(server.pid())).filter(|workers| workers.len() >= least);
+    let started = || Some(workers_of(server.pid())).filter(|workers| workers.len() >= least);
     let workers = await_some(PATIENCE, started).expect("a worker");
 
     let clients: Vec<Wire> = (0..CLIENTS).map(|_| server.connect()).collect();
@@ -56,6 +56,6 @@ fn check(combination: &Combination, site: &Fixture, room: &str) {
     assert!(answered >= least, "{combination}, {room}: {answered} of {CLIENTS} answered");
     let serves = await_true(PATIENCE, || server.fetch("/large.bin").is_ok());
     assert!(serves, "{combination}: not served afterwards");
-    assert_eq!(children(server.pid()), workers, "{combination}: a worker died");
+    assert_eq!(workers_of(server.pid()), workers, "{combination}: a worker died");
     server.stop();
 }

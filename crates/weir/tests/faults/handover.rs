@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
-use crate::support::processes::{children, stop};
+use crate::support::processes::{stop, workers_of};
 use crate::support::server::{Combination, Program, Server, combinations, on_every_alone, send};
 use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
@@ -31,12 +31,12 @@ fn is_refused(address: SocketAddr) -> bool {
 fn workers(combination: &Combination, server: &Server) -> Vec<u32> {
     let several = combination.row["workers"].as_u64().filter(|_| !combination.is_reduced());
     let count = several.map_or(1, |count| count as usize);
-    let started = || Some(children(server.pid())).filter(|workers| workers.len() >= count);
+    let started = || Some(workers_of(server.pid())).filter(|workers| workers.len() >= count);
     await_some(PATIENCE, started).expect("workers")
 }
 
 fn new_child(server: &Server, known: &[u32]) -> u32 {
-    let new = || children(server.pid()).into_iter().find(|pid| !known.contains(pid));
+    let new = || workers_of(server.pid()).into_iter().find(|pid| !known.contains(pid));
     await_some(PATIENCE, new).expect("another program")
 }
 
@@ -365,7 +365,7 @@ fn the_first_process_of_a_container_is_not_upgraded() {
     let mut command = unshare(Program::Weir.path().to_str().expect("a path in UTF-8"));
     command.args(["serve", "--config"]).arg(home.path("weir.toml"));
     let mut server = Server::start(command, 0);
-    let supervisor = children(server.pid())[0];
+    let supervisor = workers_of(server.pid())[0];
     send(supervisor, Signal::USR2);
     server.await_line("not upgraded");
     assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, descriptors, resident_kb, stands_still};
+use crate::support::processes::{descriptors, resident_kb, stands_still, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -36,11 +36,11 @@ fn start(combination: &Combination, site: &Fixture, queues: &[&str], stop: &str)
 
 /// Kills the worker that stands still next.
 fn kill_next(combination: &Combination, server: &Server) {
-    let stopped = || children(server.pid()).into_iter().find(|pid| stands_still(*pid));
+    let stopped = || workers_of(server.pid()).into_iter().find(|pid| stands_still(*pid));
     let worker = await_some(PATIENCE, stopped);
     let worker = worker.unwrap_or_else(|| panic!("{combination}: nobody stands still"));
     send(worker, Signal::KILL);
-    let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&worker));
+    let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&worker));
     assert!(is_gone, "{combination}: not dead");
 }
 
@@ -77,12 +77,12 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
         let server = combination.start(&site.root(), &[SOON, flags].concat());
         let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
         let kill = |nth: usize| {
-            let workers = || Some(children(server.pid())).filter(|all| !all.is_empty());
+            let workers = || Some(workers_of(server.pid())).filter(|all| !all.is_empty());
             let workers = await_some(PATIENCE, workers).expect("a worker");
             let worker = workers[nth % workers.len()];
             let before = load.answered();
             send(worker, Signal::KILL);
-            let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&worker));
+            let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&worker));
             assert!(is_gone, "{combination}: not dead");
             let goes_on = await_true(PATIENCE, || load.answered() > before);
             assert!(goes_on, "{combination}: after kill {nth} nobody is answered");
@@ -90,7 +90,7 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
         (0..KILLS / 2).for_each(kill);
         let held = (descriptors(server.pid()).len(), resident_kb(server.pid()));
         (KILLS / 2..KILLS).for_each(kill);
-        let is_all_there = || children(server.pid()).len() >= number;
+        let is_all_there = || workers_of(server.pid()).len() >= number;
         assert!(await_true(PATIENCE, is_all_there), "{combination}: workers are missing");
         let counts = load.stop();
         let (descriptors, resident) = (descriptors(server.pid()).len(), resident_kb(server.pid()));

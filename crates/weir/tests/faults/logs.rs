@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
-use crate::support::processes::{self, children};
+use crate::support::processes::{self, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, run, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -59,7 +59,7 @@ fn a_process_of_one_connection_writes_its_lines_itself() {
         let server = start_with_log(combination, &site, &log, &[]);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         assert!(await_true(PATIENCE, || lines(&log).len() == 1), "{combination}: no line");
-        for worker in children(server.pid()) {
+        for worker in workers_of(server.pid()) {
             let threads = processes::threads(worker);
             assert_eq!(threads.len(), 1, "{combination}: {threads:?}");
         }
@@ -233,7 +233,7 @@ fn a_worker_that_cannot_open_its_log_serves() {
     on_every_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (mut server, log, errors) = start_with_logs(combination, &site, home.path());
-        let worker = await_some(PATIENCE, || children(server.pid()).first().copied());
+        let worker = await_some(PATIENCE, || workers_of(server.pid()).first().copied());
         fs::remove_file(&log).expect("removed");
         fs::create_dir(&log).expect("a directory in its place");
         send(worker.expect("a worker"), Signal::KILL);

@@ -16,6 +16,7 @@ mod operator;
 mod outputs;
 mod reload;
 mod room;
+mod sharing;
 mod signals;
 mod slow;
 mod starts;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::children;
+use crate::support::processes::workers_of;
 use crate::support::server::{Combination, Program, Server, on_every};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -36,7 +36,7 @@ fn await_number(combination: &Combination, server: &Server, admin: SocketAddr, n
     let serve = |worker: &&Value| worker["ready"] == true && worker["leaves"] == false;
     let are_so_many = await_true(PATIENCE, || {
         workers(admin).iter().filter(serve).count() == number
-            && children(server.pid()).len() == number
+            && workers_of(server.pid()).len() == number
     });
     assert!(are_so_many, "{combination}: not {number}: {:?}", workers(admin));
 }
@@ -65,10 +65,10 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
         let new = Load::start(server.address, "/digits.txt", 4, false);
         let kept = Load::start(server.address, "/digits.txt", 4, true);
         for number in [2, 1, 3, 4, 1, 4] {
-            let known = children(server.pid());
+            let known = workers_of(server.pid());
             assert_eq!(turn(admin, number), 200, "{combination}: {number}");
             await_number(combination, &server, admin, number);
-            let stay = children(server.pid()).iter().filter(|pid| known.contains(pid)).count();
+            let stay = workers_of(server.pid()).iter().filter(|pid| known.contains(pid)).count();
             assert_eq!(stay, known.len().min(number), "{combination}: others keep their caches");
             let before = new.answered().min(kept.answered());
             let goes_on = || new.answered().min(kept.answered()) > before + 50;

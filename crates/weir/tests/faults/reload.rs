@@ -9,7 +9,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, is_there};
+use crate::support::processes::{is_there, workers_of};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -103,7 +103,7 @@ fn what_is_in_flight_is_finished_by_those_who_began_it() {
     on_every(Program::Weir, |combination| {
         let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
-        let started = || Some(children(server.pid())).filter(|workers| !workers.is_empty());
+        let started = || Some(workers_of(server.pid())).filter(|workers| !workers.is_empty());
         let old = await_some(PATIENCE, started).expect("a worker");
         let mut clients = in_flight(&server, 1);
         let mut idle = asked(&server);
@@ -123,7 +123,7 @@ fn what_is_in_flight_is_finished_by_those_who_began_it() {
         }
         drop(clients);
         let gone = await_true(PATIENCE, || {
-            children(server.pid()).iter().all(|worker| !old.contains(worker))
+            workers_of(server.pid()).iter().all(|worker| !old.contains(worker))
         });
         assert!(gone, "{combination}: the old workers are still there");
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -213,10 +213,10 @@ fn with_a_program_that_hangs(home: &Home) -> (Server, u32) {
     let mut command = Command::new(home.binary());
     command.args(combinations(Program::Weir)[0].arguments(&home.site.root(), &[]));
     let server = Server::start(command, 0);
-    let worker = await_some(PATIENCE, || children(server.pid()).pop()).expect("a worker");
+    let worker = await_some(PATIENCE, || workers_of(server.pid()).pop()).expect("a worker");
     home.replace("#!/bin/sh\nexec sleep 1000\n");
     server.signal(Signal::USR2);
-    let started = || children(server.pid()).into_iter().find(|pid| *pid != worker);
+    let started = || workers_of(server.pid()).into_iter().find(|pid| *pid != worker);
     let program = await_some(PATIENCE, started).expect("the program");
     (server, program)
 }
@@ -226,7 +226,7 @@ fn a_program_that_hangs_is_given_up() {
     let home = Home::new(Fixture::new());
     let (mut server, program) = with_a_program_that_hangs(&home);
     server.await_line("not upgraded: not ready within 30 s");
-    let is_gone = await_true(PATIENCE, || !children(server.pid()).contains(&program));
+    let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&program));
     assert!(is_gone, "the program is still there");
     reload(&mut server);
     server.stop();

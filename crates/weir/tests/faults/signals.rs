@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, stop};
+use crate::support::processes::{stop, workers_of};
 use crate::support::server::{Program, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -119,7 +119,7 @@ fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
             }
             let mut server = combination.start(&site.root(), flags);
             let mut clients: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
-            let workers = children(server.pid());
+            let workers = workers_of(server.pid());
             workers.iter().for_each(|worker| stop(*worker));
             clients.extend((0..24).map(|_| server.connect()));
             for wire in &mut clients {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::in_flight::site_with_a_huge_file;
-use crate::support::processes::{children, server_end, sockets};
+use crate::support::processes::{server_end, sockets, workers_of};
 use crate::support::server::{Program, on_every};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -116,7 +116,8 @@ fn a_client_that_does_not_read_is_cut_off() {
         wire.get("/huge.bin", "").expect("sent");
         wire.head().expect("a head");
         let inode = server_end(server.address, wire.local_port()).expect("the server's end");
-        let held = || children(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
+        let held =
+            || workers_of(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
         assert!(held(), "{combination}: the connection is not found");
         let cut = await_true(PATIENCE, || !held());
         assert!(cut, "{combination}: a client that reads nothing is waited for");

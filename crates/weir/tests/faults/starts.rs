@@ -38,7 +38,9 @@ fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
             run(command.args(limited.get_args())).expect("timeout of coreutils");
         assert_eq!(code, Some(MACHINE), "{combination}: {output}{errors}");
         assert!((1..=2).contains(&errors.lines().count()), "{combination}: {errors}");
-        let is_ours = |line: &str| line.starts_with("weir: ") || line.contains(" error worker 0: ");
+        let by = [" error worker 0: ", " error keeper: ", " info worker 0: "];
+        let is_ours =
+            |line: &str| line.starts_with("weir: ") || by.iter().any(|by| line.contains(by));
         let names = errors.lines().all(is_ours);
         assert!(names, "{combination}: not its own lines: {errors}");
         assert!(errors.contains("unavailable"), "{combination}: without a reason: {errors}");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::await_true;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{children, descriptors, eventfds, listeners, stop};
+use crate::support::processes::{descriptors, eventfds, listeners, stop, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some};
@@ -56,7 +56,7 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         let broken = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
         assert!(broken <= clients, "{combination}: {counts:?}, more than one loss for a client");
         assert_eq!(Counts::of(&counts.refused), 0, "{combination}: a connection was refused");
-        assert!(!children(server.pid()).contains(&killed));
+        assert!(!workers_of(server.pid()).contains(&killed));
         server.stop();
     });
 }
@@ -112,10 +112,10 @@ fn a_worker_that_dies_again_and_again_is_started_again() {
         let server = combination.start(&site.root(), &[]);
         let mut before = 0;
         for _ in 0..3 {
-            let other = || children(server.pid()).into_iter().find(|pid| *pid != before);
+            let other = || workers_of(server.pid()).into_iter().find(|pid| *pid != before);
             before = await_some(PATIENCE, other).expect("a worker");
             send(before, Signal::KILL);
-            let gone = await_true(PATIENCE, || !children(server.pid()).contains(&before));
+            let gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&before));
             assert!(gone, "{combination}: not dead");
         }
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served again");
@@ -171,7 +171,7 @@ fn who_comes_while_a_worker_stands_still_is_served_by_another() {
             return;
         }
         let server = combination.start(&site.root(), TWO);
-        let both = || Some(children(server.pid())).filter(|all| all.len() == 2);
+        let both = || Some(workers_of(server.pid())).filter(|all| all.len() == 2);
         for worker in await_some(PATIENCE, both).expect("two workers") {
             // Both serve by now, but for who was only just started.
             assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
@@ -202,7 +202,7 @@ fn a_worker_holds_its_own_descriptors_and_no_others() {
         let mut wire = Wire::connect(admin, 0).expect("the admin port");
         administer(&mut wire, admin);
         let besides = |known: &[u32]| {
-            let all = children(server.pid()).into_iter();
+            let all = workers_of(server.pid()).into_iter();
             let new: Vec<u32> = all.filter(|worker| !known.contains(worker)).collect();
             (new.len() == 1 + usize::from(several)).then_some(new)
         };

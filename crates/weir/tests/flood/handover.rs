@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use crate::support::fixture::Fixture;
-use crate::support::processes::{children, is_there};
+use crate::support::processes::{is_there, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{await_flood, check_calm, flooded, on_each_architecture};
@@ -28,7 +28,7 @@ struct Next(u32);
 impl Next {
     /// That of a server with these children.
     fn of(server: &Server, known: &[u32]) -> Self {
-        let new = || children(server.pid()).into_iter().find(|pid| !known.contains(pid));
+        let new = || workers_of(server.pid()).into_iter().find(|pid| !known.contains(pid));
         Self(await_some(PATIENCE, new).expect("another program"))
     }
 
@@ -54,7 +54,7 @@ fn an_upgrade_in_a_flood_leaves_nobody_refused() {
         for stays in [true, false] {
             let (mut server, admin, crowd) = flooded(combination, &site);
             let mut crowd = Some(crowd).filter(|_| stays);
-            let known = children(server.pid());
+            let known = workers_of(server.pid());
             server.signal(Signal::USR2);
             let next = Next::of(&server, &known);
             server.await_line("this one retires");

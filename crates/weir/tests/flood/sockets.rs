@@ -8,7 +8,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::processes::{children, is_there};
+use crate::support::processes::{is_there, workers_of};
 use crate::support::server::{Combination, Server};
 use crate::support::{PATIENCE, await_true};
 use crate::{
@@ -96,7 +96,7 @@ fn who_is_killed_in_a_flood_leaves_nobody_refused_by_the_next() {
         let (address, admin) = (killed.address, killed.await_admin());
         let crowd = Crowd::new(address);
         await_flood(combination, admin);
-        let workers = children(killed.pid());
+        let workers = workers_of(killed.pid());
         killed.signal(Signal::KILL);
         let are_gone = || !workers.iter().any(|worker| is_there(*worker));
         assert!(killed.ended(PATIENCE).is_some() && await_true(PATIENCE, are_gone));

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::fixture::Fixture;
-use crate::support::processes::{children, stop};
+use crate::support::processes::{stop, workers_of};
 use crate::support::server::{Combination, Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
@@ -55,7 +55,7 @@ fn what_no_worker_renews_is_lifted() {
     let site = Fixture::new();
     on_each_architecture(|combination| {
         let (server, admin, crowd) = flooded(combination, &site);
-        let workers = children(server.pid());
+        let workers = workers_of(server.pid());
         workers.iter().for_each(|worker| stop(*worker));
         let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
         assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
@@ -73,7 +73,7 @@ fn a_worker_that_dies_leaves_nobody_refused() {
     let site = Fixture::new();
     on_each_architecture(|combination| {
         let (server, admin, crowd) = flooded(combination, &site);
-        children(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
+        workers_of(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
         drop(crowd);
         check_calm(combination, &server, admin);
         server.stop();
@@ -104,7 +104,7 @@ fn check_the_other_takes_over(lose: fn(&Server, u32), regain: fn(&Server, u32)) 
 }
 
 fn two_workers(server: &Server) -> Vec<u32> {
-    let both = || Some(children(server.pid())).filter(|all| all.len() == 2);
+    let both = || Some(workers_of(server.pid())).filter(|all| all.len() == 2);
     await_some(PATIENCE, both).expect("two workers")
 }
 
@@ -120,7 +120,7 @@ fn await_renewed(combination: &Combination, admin: SocketAddr) {
 fn when_one_of_two_dies_the_flood_goes_on_being_known() {
     let die = |server: &Server, worker: u32| {
         send(worker, Signal::KILL);
-        let is_gone = || !children(server.pid()).contains(&worker);
+        let is_gone = || !workers_of(server.pid()).contains(&worker);
         assert!(await_true(PATIENCE, is_gone), "not dead");
     };
     check_the_other_takes_over(die, |server, _| drop(two_workers(server)));

@@ -8,7 +8,7 @@ use rustix::process::geteuid;
 
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
 use crate::support::home::Home;
-use crate::support::processes::children;
+use crate::support::processes::workers_of;
 use crate::support::server::{Program, Server, as_nobody, on_every, run};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -35,7 +35,7 @@ fn all_threads_of_all_processes_become_the_user() {
         for (flags, uid, gid) in rows {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
-            let pids = [vec![server.pid()], children(server.pid())].concat();
+            let pids = [vec![server.pid()], workers_of(server.pid())].concat();
             assert!(pids.len() > 1, "{combination}: a worker");
             for pid in pids {
                 assert_eq!(status(pid, "Uid"), [uid; 4].join(" "), "{combination} {flags:?}");
@@ -60,7 +60,7 @@ fn workers_are_confined_unless_that_is_turned_off() {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
             // Of several one has answered, and the others are perhaps yet to begin.
-            for pid in children(server.pid()) {
+            for pid in workers_of(server.pid()) {
                 let told = || [status(pid, "NoNewPrivs"), status(pid, "Seccomp")];
                 let is_so = await_true(PATIENCE, || told() == [gains_nothing, filter]);
                 assert!(is_so, "{combination} {flags:?}: {:?}", told());

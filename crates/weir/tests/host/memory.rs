@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
-use crate::support::processes::children;
+use crate::support::processes::workers_of;
 use crate::support::server::{Combination, Program, Server, on_every_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -152,7 +152,7 @@ fn as_many_as_fit_into_the_memory_are_served() {
         all.iter_mut().for_each(|wire| wire.send(head.as_bytes()).expect("sent"));
         let are_in = || counted(admin, "accepted") >= most as f64;
         assert!(await_true(PATIENCE, are_in), "{combination}: not {most} are let in");
-        let workers = children(server.pid());
+        let workers = workers_of(server.pid());
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}: one more");
         // Some have gone for it: one, or those threads that are kept free.
         let is_answered = |wire: &mut Wire| {
@@ -161,7 +161,7 @@ fn as_many_as_fit_into_the_memory_are_served() {
         };
         let answered = all.iter_mut().map(is_answered).filter(|is| *is).count() as u64;
         assert!(answered >= most - most / 32 - 2, "{combination}: {answered} of {most}");
-        assert_eq!(children(server.pid()), workers, "{combination}: a worker died");
+        assert_eq!(workers_of(server.pid()), workers, "{combination}: a worker died");
         server.stop();
     });
 }

@@ -20,6 +20,18 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
     all
 }
 
+/// The workers of a server, in order: a keeper is none, those that it has started are.
+pub(crate) fn workers_of(server: u32) -> Vec<u32> {
+    let is_keeper = |pid: u32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.trim_end() == "weir-keeper")
+    };
+    let workers = |pid| if is_keeper(pid) { children(pid) } else { vec![pid] };
+    let mut all: Vec<u32> = children(server).into_iter().flat_map(workers).collect();
+    all.sort_unstable();
+    all
+}
+
 /// The processes that `ancestor` started, and those that they started, in order.
 pub(crate) fn descendants(ancestor: u32) -> Vec<u32> {
     let mut all = children(ancestor);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::metrics::counted;
-use super::processes::{children, ticks};
+use super::processes::{ticks, workers_of};
 use super::server::{Combination, Server};
 
 /// There is nothing to wait for but time in which somebody could spin.
@@ -19,7 +19,7 @@ const TICKS_MAX: u64 = 10;
 
 /// Nobody wakes up again and again for what is no event. `admin` is where the server answers.
 pub(crate) fn check_rests(combination: &Combination, server: &Server, admin: SocketAddr) {
-    let workers = children(server.pid());
+    let workers = workers_of(server.pid());
     let asked = || counted(admin, "getevents_calls") as u64;
     let before = (asked(), ticks(&workers));
     std::thread::sleep(LOOK);

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::processes::{children, threads};
+use super::processes::{threads, workers_of};
 use super::wire::Wire;
 use super::{PATIENCE, await_some, await_true};
 
@@ -277,7 +277,7 @@ impl Combination {
         let by_itself = self.row["workers"].as_u64().expect("a number of workers").min(most);
         let count = said("--processes").unwrap_or(by_itself) as usize;
         let serves = |pid: &u32| threads(*pid).iter().any(|(_, name)| name == "weir-process");
-        let are_all = || children(server.pid()).iter().filter(|pid| serves(pid)).count() == count;
+        let are_all = || workers_of(server.pid()).iter().filter(|pid| serves(pid)).count() == count;
         assert!(await_true(PATIENCE, are_all), "{self}: not {count} processes");
     }
 }

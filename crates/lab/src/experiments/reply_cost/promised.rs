@@ -34,7 +34,7 @@ const RINGS: &[&str] = &["tux", "proactor"];
 const SMALL: u32 = 1024;
 const LARGE: u32 = 102_400;
 
-const PROMISED: [Promise; 12] = [
+const PROMISED: [Promise; 14] = [
     row((SMALL, "client"), RINGS, &metric::GOODPUT, AtLeast(0.9), One("floor-completion")),
     row((SMALL, "client"), RINGS, &metric::CPU, AtMost(1.1), One("floor-completion")),
     row((SMALL, "client"), RINGS, &metric::CPU, AtMost(0.65), BestPeer),
@@ -47,11 +47,15 @@ const PROMISED: [Promise; 12] = [
     row((SMALL, "request"), TWO, &metric::CPU, AtMost(1.05), One(SINGLE)),
     row((SMALL, "request"), SIXTEEN, &metric::CPU, AtMost(1.15), One(SINGLE)),
     row((LARGE, "client"), TWO, &metric::CPU, AtMost(1.05), One(SINGLE)),
+    row((SMALL, "client"), SHARED_TWO, &metric::CPU, AtMost(1.1), One(TWO[0])),
+    row((SMALL, "client"), SHARED_SIXTEEN, &metric::CPU, AtMost(1.1), One(SIXTEEN[0])),
 ];
 
 const SINGLE: &str = "symped:processes=1";
 const TWO: &[&str] = &["symped:processes=2"];
 const SIXTEEN: &[&str] = &["symped:processes=16"];
+const SHARED_TWO: &[&str] = &["shared-symped:processes=2"];
+const SHARED_SIXTEEN: &[&str] = &["shared-symped:processes=16"];
 
 const fn row(
     (bytes, keeps): (u32, &'static str),

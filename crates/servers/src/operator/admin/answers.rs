@@ -1,6 +1,6 @@
 //! What the admin listener answers to which target.
 
-use h1::{Answer, Found, Head, Method, Representation, Shared, Status};
+use h1::{Answer, Found, Head, Method, Representation, Status, Wording};
 use measure::Instant;
 use os::File;
 use serde_json::{Value, json};
@@ -190,9 +190,10 @@ fn dressed(more: &[u8], status: Status, media_type: &str, content: String) -> An
         Content-Security-Policy: default-src 'none'; connect-src 'self'; \
         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
-    let content = Shared::from(content.into_bytes());
-    let fields = [more, fields].concat().into();
-    Representation { fields, ..Representation::made(status, media_type, content) }.into()
+    let fields = [more, fields].concat();
+    let media_type = media_type.as_bytes();
+    let wording = Wording { media_type, fields: &fields, ..Wording::default() };
+    Representation::made(status, wording, content.into_bytes()).into()
 }
 
 #[cfg(test)]

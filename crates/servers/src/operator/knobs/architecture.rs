@@ -119,8 +119,8 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "copies of the architecture that listen at the same addresses (N-copy); one keeps \
                  one processor busy. It may be turned down to --processes-min, and up again to \
                  what it was at the start: who goes finishes what it has, the others keep their \
-                 caches. auto: 1, and 4 for symped; of mp, whose processes have one connection \
-                 each, 64, and no more than --connections-max",
+                 caches. auto: 1, and 4 for symped and shared-symped; of mp, whose processes have \
+                 one connection each, 64, and no more than --connections-max",
         takes: Takes::Named,
         set: |s, v| put(&mut s.processes, auto(v, 1, PROCESSES_MAX)),
         show: |s| or_auto(s.processes),

@@ -8,9 +8,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "sendfile",
         value: "nonblocking|blocking|off",
-        reason: "how file parts leave: loops take nonblocking or off, symped blocking, too, mt \
-                 blocking or off; auto is the first of these. blocking: called once, and whoever \
-                 calls waits for disk and client. off copies through memory",
+        reason: "how file parts leave: loops take nonblocking or off, symped and \
+                 shared-symped blocking, too, mt blocking or off; auto is the first of these. \
+                 blocking: called once, and whoever calls waits for disk and client. off copies \
+                 through memory",
         takes: Takes::Named,
         set: |s, v| {
             s.sendfile = match v {

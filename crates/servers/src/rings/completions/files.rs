@@ -208,7 +208,7 @@ impl Completions<'_> {
         let part = part.filter(|part| !part.is_empty());
         let is_head = !chunk.bytes().is_empty();
         let (bytes, range, last) = match (part, &connection.piece) {
-            (part, _) if is_head => (chunk.of.clone(), (chunk.at, chunk.end), part.is_none()),
+            (part, _) if is_head => (chunk.of.owned(), (chunk.at, chunk.end), part.is_none()),
             (Some(part), Some(piece)) if piece.covers(part) => {
                 let range = piece.range(part);
                 let last = part.at + (range.1 - range.0) as u64 == part.end;

@@ -1,0 +1,129 @@
+//! Which answers there are, in words that processes share.
+
+use cache::{Corrupt, Slab, Table, Weight};
+
+use super::row::{Row, WORDS};
+
+/// See the head of this file; made anew for each time that the words are lent. An answer has one
+/// number in all three: its name's place, its weight and turn to go, what is known of it.
+pub(super) struct Index<'m> {
+    names: Table<&'m mut [u64]>,
+    weights: Slab<&'m mut [u64]>,
+    rows: &'m mut [u64],
+}
+
+impl<'m> Index<'m> {
+    /// Words for so many answers.
+    pub(super) const fn words_for(entries: u32) -> usize {
+        let (names, weights) = parts(entries);
+        names + weights + entries as usize * WORDS
+    }
+
+    /// The answers that these words hold, none if they are zero.
+    pub(super) fn new(words: &'m mut [u64], entries: u32, bounds: Weight) -> Self {
+        let (names, weights) = parts(entries);
+        let (names, rest) = words.split_at_mut(names);
+        let (weights, rows) = rest.split_at_mut(weights);
+        Self { names: Table::new(names, entries), weights: Slab::new(weights, bounds), rows }
+    }
+
+    /// The answer that is meant, of those under that hash.
+    pub(super) fn find(&self, hash: u64, mut is_meant: impl FnMut(&Row) -> bool) -> Option<u32> {
+        self.names.find(hash, |at| is_meant(&self.row(at)))
+    }
+
+    /// What is known of an answer.
+    ///
+    /// # Panics
+    /// There can be no such row: somebody has written astray.
+    pub(super) fn row(&self, at: u32) -> Row {
+        Row::of(self.words_of(at)).expect("a row that was written as one")
+    }
+
+    /// It is known otherwise, under the same name.
+    pub(super) fn set_row(&mut self, at: u32, row: Row) {
+        let words = &mut self.rows[at as usize * WORDS..][..WORDS];
+        words.copy_from_slice(&row.to_words());
+    }
+
+    /// The answer was asked for.
+    pub(super) fn touch(&mut self, at: u32) {
+        self.weights.touch(at);
+    }
+
+    /// Whether one of that weight fits at all, were it alone.
+    pub(super) fn admits(&self, weight: Weight) -> bool {
+        self.weights.admits(weight)
+    }
+
+    /// Takes an answer in; nothing: there are as many as there can be.
+    pub(super) fn insert(&mut self, row: Row, weight: Weight) -> Option<u32> {
+        let at = self.weights.insert(weight)?;
+        self.set_row(at, row);
+        self.names.insert(row.hash, at);
+        Some(at)
+    }
+
+    /// Takes an answer out, and says what it was.
+    pub(super) fn remove(&mut self, at: u32) -> Row {
+        self.weights.remove(at);
+        self.unname(at)
+    }
+
+    /// Takes out who has to go next, while they weigh more than the bounds.
+    pub(super) fn evict(&mut self) -> Option<Row> {
+        let at = self.weights.evict()?;
+        Some(self.unname(at))
+    }
+
+    /// Takes out who has to go next.
+    pub(super) fn evict_one(&mut self) -> Option<Row> {
+        let at = self.weights.evict_one()?;
+        Some(self.unname(at))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    pub(super) fn used(&self) -> Weight {
+        self.weights.used()
+    }
+
+    /// Whether it is what answers that came and went leave behind; `of_block` tells the bytes of a
+    /// block that is there.
+    ///
+    /// # Errors
+    /// What is wrong first.
+    pub(super) fn check(
+        &self,
+        mut of_block: impl FnMut(u32) -> Option<usize>,
+    ) -> Result<(), Corrupt> {
+        self.weights.check()?;
+        for at in self.weights.indices() {
+            let wrong = |what| Err(Corrupt::new(what, at.into()));
+            let Some(row) = Row::of(self.words_of(at)) else { return wrong("no row") };
+            match of_block(row.block) {
+                None => return wrong("an answer without a block"),
+                Some(bytes) if !row.is_within(bytes) => return wrong("beyond its block"),
+                Some(_) => {}
+            }
+        }
+        let hash = |at: u32| self.rows.get(at as usize * WORDS).copied().unwrap_or_default();
+        self.names.check(hash)
+    }
+
+    fn unname(&mut self, at: u32) -> Row {
+        let row = self.row(at);
+        self.names.remove(row.hash, at);
+        row
+    }
+
+    fn words_of(&self, at: u32) -> &[u64] {
+        &self.rows[at as usize * WORDS..][..WORDS]
+    }
+}
+
+const fn parts(entries: u32) -> (usize, usize) {
+    (Table::<&mut [u64]>::words_for(entries), Slab::<&mut [u64]>::words_for(entries))
+}

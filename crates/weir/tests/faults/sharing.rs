@@ -1,0 +1,210 @@
+//! Workers that share a cache and a table of descriptors: what a death in the midst of either
+//! leaves behind, and what the end of their keeper does.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use rustix::process::Signal;
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::load::{Counts, Load};
+use crate::support::processes::{children, descriptors, is_there, stands_still, workers_of};
+use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::{PATIENCE, await_some, await_true};
+
+/// Every answer is compared with the disk, so that a file that has changed is a new one; two that
+/// are too large to be kept in memory are kept open.
+const FLAGS: &[&str] = &["--processes", "2", "--answer-age-ms", "0", "--restart-wait-max-ms", "1"];
+const KILLS: usize = 100;
+/// Of the load, each with one connection at a time.
+const CLIENTS: usize = 4;
+
+/// Places at which workers die here. Nobody is woken for the lock by order.
+const PLACES: [&str; 11] = [
+    "made",
+    "cleared",
+    "closed",
+    "unlocked",
+    "locked",
+    "copied",
+    "given",
+    "published",
+    "lent",
+    "retired",
+    "swept",
+];
+
+/// By one poller: none of this is told by how a loop waits.
+fn is_kept(combination: &Combination) -> bool {
+    let is_usual = combination.poller.as_deref() == Some("epoll");
+    combination.row["kept"] == true && is_usual && cfg!(debug_assertions)
+}
+
+fn start(combination: &Combination, site: &Fixture, stop: &str) -> Server {
+    let mut command = combination.command(&site.root(), FLAGS);
+    command.env("WEIR_STOP", stop);
+    Server::start(command, combination.program.key())
+}
+
+/// Bytes that are another file's each time, and are too many to be kept in memory.
+fn large(seed: usize) -> Vec<u8> {
+    (0..100_000).map(|at| ((at + seed) % 251) as u8).collect()
+}
+
+/// All that is open in the one table.
+fn open(server: &Server) -> usize {
+    let worker = || workers_of(server.pid()).into_iter().find(|pid| !stands_still(*pid));
+    descriptors(await_some(PATIENCE, worker).expect("a worker")).len()
+}
+
+#[test]
+fn who_dies_in_the_midst_of_what_is_shared_takes_nothing_along() {
+    let site = Fixture::new();
+    for place in PLACES {
+        on_every(Program::Weir, |combination| {
+            if !is_kept(combination) {
+                return;
+            }
+            let name = format!("large {combination} {place}.bin").replace(' ', "-");
+            let (path, target) = (site.root().join(&name), format!("/{name}"));
+            fs::write(&path, large(0)).expect("written");
+            let server = start(combination, &site, &format!("{place}*{KILLS}"));
+            let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
+            for kill in 1..=KILLS {
+                // Who asks may be the one who is lost.
+                fs::write(&path, large(kill)).expect("written");
+                let mut wire = server.asking(server.address, &target);
+                let stopped = || {
+                    let all = workers_of(server.pid());
+                    all.into_iter().find(|pid| stands_still(*pid))
+                };
+                // Who asks hears nothing if all of them stand still.
+                let ask_again = || {
+                    let stopped = stopped();
+                    if stopped.is_none() {
+                        fs::write(&path, large(kill)).expect("written");
+                        wire = server.asking(server.address, &target);
+                    }
+                    stopped
+                };
+                let worker = await_some(PATIENCE, ask_again);
+                let worker = worker.unwrap_or_else(|| panic!("{combination}, {place}: no stop"));
+                send(worker, Signal::KILL);
+                assert!(await_true(PATIENCE, || !is_there(worker)), "{combination}: not dead");
+            }
+            let counts = load.stop();
+            assert_eq!(Counts::of(&counts.refused), 0, "{combination}, {place}: refused");
+            let lost = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
+            assert!(lost <= KILLS * CLIENTS, "{combination}, {place}: {counts:?}");
+            judge_whole(combination, &server, place, (&path, &target));
+            server.stop();
+        });
+    }
+}
+
+/// What is asked for is right, and as much is open as in a server of which nobody has died.
+fn judge_whole(
+    combination: &Combination,
+    server: &Server,
+    place: &str,
+    (path, target): (&std::path::Path, &str),
+) {
+    let fresh = {
+        let fresh = Server::start(
+            combination.command(path.parent().expect("a root"), FLAGS),
+            combination.program.key(),
+        );
+        fetch_both(combination, &fresh, place, target, path);
+        let fresh_open = open(&fresh);
+        fresh.stop();
+        fresh_open
+    };
+    fetch_both(combination, server, place, target, path);
+    let same = await_true(PATIENCE, || open(server) == fresh);
+    assert!(same, "{combination}, {place}: {} open, not {fresh}", open(server));
+}
+
+fn fetch_both(
+    combination: &Combination,
+    server: &Server,
+    place: &str,
+    target: &str,
+    path: &std::path::Path,
+) {
+    let expected = fs::read(path).expect("read");
+    for _ in 0..10 {
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}, {place}");
+        let fetched = server.fetch(target);
+        assert!(
+            fetched.is_ok_and(|bytes| bytes == expected),
+            "{combination}, {place}: other bytes"
+        );
+    }
+}
+
+/// All that it keeps ends with it, and another takes its place.
+#[test]
+fn a_keeper_that_is_killed_is_started_again_with_all_that_it_keeps() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if !is_kept(combination) {
+            return;
+        }
+        let server = start(combination, &site, "");
+        let held = descriptors(server.pid()).len();
+        for kill in 0..10 {
+            let keeper = await_some(PATIENCE, || children(server.pid()).pop()).expect("a keeper");
+            let all = || Some(workers_of(server.pid())).filter(|all| all.len() == 2);
+            let workers = await_some(PATIENCE, all).expect("its workers");
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}: {kill}");
+            send(keeper, Signal::KILL);
+            let all_gone = || workers.iter().chain([&keeper]).all(|pid| !is_there(*pid));
+            assert!(await_true(PATIENCE, all_gone), "{combination}: {kill}: some live on");
+        }
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        assert_eq!(descriptors(server.pid()).len(), held, "{combination}: some are left");
+        server.stop();
+    });
+}
+
+/// Somebody has written where he should not: in what the cache is found by, and it begins anew; in
+/// all of what is known of it, and nobody goes on with that.
+#[test]
+fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
+    let site = Fixture::new();
+    for (bytes, said, ends) in [(1 << 20, "begins anew", false), (12 << 20, "makes no sense", true)]
+    {
+        on_every(Program::Weir, |combination| {
+            if !is_kept(combination) {
+                return;
+            }
+            let mut server = start(combination, &site, "");
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+            let keeper = children(server.pid()).pop().expect("a keeper");
+            scribble(keeper, bytes);
+            // Whoever asks meets it.
+            let _ = server.fetch("/digits.txt");
+            server.await_line(said);
+            let answered = || server.fetch("/digits.txt").is_ok_and(|bytes| bytes == DIGITS);
+            assert!(await_true(PATIENCE, answered), "{combination}, {said}: not served");
+            assert_eq!(is_there(keeper), !ends, "{combination}, {said}");
+            server.stop();
+        });
+    }
+}
+
+/// Writes over so much of the largest memory that a process shares, but for the lock.
+fn scribble(pid: u32, bytes: usize) {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
+    let shared = maps.lines().filter(|line| line.split_whitespace().nth(1) == Some("rw-s"));
+    let range = |line: &str| {
+        let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some((number(from)?, number(to)?))
+    };
+    let largest = shared.filter_map(range).max_by_key(|(from, to)| to - from);
+    let (from, _) = largest.expect("memory that it shares");
+    let memory = fs::OpenOptions::new().write(true).open(format!("/proc/{pid}/mem"));
+    let memory = memory.expect("its memory");
+    memory.write_all_at(&vec![0x5a; bytes], from + 4096).expect("written");
+}
