@@ -10,22 +10,23 @@
 //! What is known of names that do not exist each process keeps for itself: it is for clients to
 //! invent.
 
+mod held;
 mod index;
 mod row;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use std::{io, mem};
 
 use cache::Weight;
-use h1::{Answer, Block, Chunk, Codings, Now, Representation, Shared, Words, compose};
+use h1::{Answer, Block, Chunk, Codings, Now, Representation, Shared, compose};
 use os::File;
-use os::sharing::{Blocks, Dead, Descriptor, Shape, Store, UNIT};
+use os::sharing::{Dead, Shape, Store, UNIT};
 
+use self::held::Held;
 use self::index::Index;
-use self::row::{Content, Head, Made, Row};
+use self::row::{Content, Head, Row};
 use crate::disk::{Loading, Source};
 use crate::entries::{self, Key};
 use crate::statistics::Statistics;
@@ -57,10 +58,6 @@ const BYTES_OF_ROW: u64 = 2 << 10;
 const ROWS_MAX: u32 = 1 << 24;
 /// 128 GiB.
 const UNITS_MAX: u32 = 1 << 31;
-/// Answers that are evicted for one that comes, at most: nobody is to wait longer for the lock.
-const EVICTED_MAX: usize = 64;
-/// Blocks that are looked at for one that comes, whether nobody sends them any more.
-const SWEPT_MAX: u32 = 64;
 
 impl Commons {
     /// Takes memory for a cache that so many processes share.
@@ -89,38 +86,32 @@ impl Commons {
 
     /// What is known of a path beneath a root.
     pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>, now: &Now) -> Known {
-        self.locked(|index, blocks| {
-            let Some(at) = find(index, blocks, key) else { return Known::Nothing };
-            let mut row = index.row(at);
+        self.locked(|held| {
+            let Some((at, mut row)) = held.find(key) else { return Known::Nothing };
             let was_looked_for = row.is_looked_for;
-            if entries::answers(row.checked, &mut row.is_looked_for, self.age, now.at) {
-                index.touch(at);
-                if row.is_looked_for != was_looked_for {
-                    index.set_row(at, row);
-                }
-                self.hits.fetch_add(1, Relaxed);
-                return Known::Answer(answer((index, blocks), at, now));
+            let answers = entries::answers(row.checked, &mut row.is_looked_for, self.age, now.at);
+            if row.is_looked_for != was_looked_for {
+                held.index.set_row(at, &row);
             }
-            index.set_row(at, row);
-            Known::Old
+            if !answers {
+                return Known::Old;
+            }
+            self.hits.fetch_add(1, Relaxed);
+            Known::Answer(held.answer(at, row, now))
         })
     }
 
     /// Whether what is kept under a name can be compared with the disk; nothing: nothing is kept.
     pub(crate) fn can_hold<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<bool> {
-        self.locked(|index, blocks| Some(index.row(find(index, blocks, key)?).settled))
+        self.locked(|held| held.find(key).map(|(_, row)| row.settled))
     }
 
     /// What is to be compared with the disk before anything is read again.
     pub(crate) fn known<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<Loading> {
-        self.locked(|index, blocks| {
-            let row = index.row(find(index, blocks, key)?);
-            match row.source {
-                Made::Of(source) if row.settled => {
-                    Some(Loading { representation: represent(&row, blocks).0, source })
-                }
-                _ => None,
-            }
+        self.locked(|held| {
+            let (_, row) = held.find(key)?;
+            let source = row.source.filter(|_| row.settled)?;
+            Some(Loading { representation: held.represent(&row).0, source })
         })
     }
 
@@ -131,35 +122,29 @@ impl Commons {
         source: Source,
         now: &Now,
     ) -> Option<Answer<File>> {
-        self.locked(|index, blocks| {
-            let at = find(index, blocks, key)?;
-            let mut row = index.row(at);
-            if !row.settled || row.source != Made::Of(source) {
+        self.locked(|held| {
+            let (at, row) = held.find(key)?;
+            if !row.settled || row.source != Some(source) {
                 return None;
             }
-            row.checked = now.at;
-            row.is_looked_for = false;
-            index.touch(at);
-            index.set_row(at, row);
-            Some(answer((index, blocks), at, now))
+            let row = Row { checked: now.at, is_looked_for: false, ..row };
+            held.index.set_row(at, &row);
+            Some(held.answer(at, row, now))
         })
     }
 
     /// What was to be looked up is not.
     pub(crate) fn give_up<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
-        self.locked(|index, blocks| {
-            if let Some(at) = find(index, blocks, key) {
-                let row = Row { is_looked_for: false, ..index.row(at) };
-                index.set_row(at, row);
+        self.locked(|held| {
+            if let Some((at, row)) = held.find(key) {
+                held.index.set_row(at, &Row { is_looked_for: false, ..row });
             }
         });
     }
 
-    /// What is kept under that name is not any more. More than one answer can be, when what had
-    /// siblings has none.
+    /// What is kept under that name is not any more.
     pub(crate) fn forget<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
-        self.locked(|index, blocks| forget(index, blocks, key));
-        self.sweep();
+        self.locked(|held| held.forget(key));
     }
 
     /// Keeps what was loaded and answers with it; what does not fit is answered with as it is.
@@ -178,13 +163,11 @@ impl Commons {
         let Some(file) = take_file(&mut representation) else {
             return Answer { representation, prebuilt: None };
         };
-        let mut gone = Vec::new();
-        let kept = self.locked(|index, blocks| {
-            forget(index, blocks, key);
-            let at = insert((index, blocks), (row, &bytes), file, &mut gone)?;
-            Ok(answer((index, blocks), at, now))
+        let kept = self.locked(|held| {
+            held.forget(key);
+            let (at, row) = held.insert(row, &bytes, file)?;
+            Ok(held.answer(at, row, now))
         });
-        drop(gone);
         kept.unwrap_or_else(|file| {
             put_back(&mut representation, file, row.content);
             Answer { representation, prebuilt: None }
@@ -193,7 +176,7 @@ impl Commons {
 
     /// What it holds, and how often this process has found something in it.
     pub(crate) fn statistics(&self) -> Statistics {
-        let (entries, used) = self.locked(|index, _| (index.len() as u64, index.used()));
+        let (entries, used) = self.locked(|held| (held.index.len() as u64, held.index.used()));
         Statistics {
             hits: self.hits.load(Relaxed),
             misses: 0,
@@ -228,161 +211,15 @@ impl Commons {
     }
 
     /// With the lock.
-    fn locked<R>(&self, work: impl FnOnce(&mut Index<'_>, &mut Blocks<'_>) -> R) -> R {
+    fn locked<R>(&self, work: impl FnOnce(&mut Held<'_>) -> R) -> R {
+        let mut gone = Vec::new();
         let mut locked = self.store.lock();
-        let (words, mut blocks) = locked.split();
-        work(&mut Index::new(words, self.entries, self.bounds), &mut blocks)
-    }
-
-    /// Closes the files of what was evicted and is not sent any more: that takes a while, and
-    /// nobody shall wait for it.
-    fn sweep(&self) {
-        let swept = self.store.lock().split().1.sweep(SWEPT_MAX);
-        drop(swept);
-    }
-}
-
-/// The answer that is meant.
-fn find<C: Fn() -> Codings>(
-    index: &Index<'_>,
-    blocks: &mut Blocks<'_>,
-    key: &Key<'_, C>,
-) -> Option<u32> {
-    index.find(key.hash, |row| {
-        let (at, end) = (row.path.0 as usize, row.path.1 as usize);
-        row.root == key.root
-            && bytes_of(blocks, row.block)[at..end] == *key.path
-            && row.codings.is_none_or(|codings| codings == (key.codings)())
-    })
-}
-
-/// Answers with what stands there.
-fn answer((index, blocks): (&mut Index<'_>, &mut Blocks<'_>), at: u32, now: &Now) -> Answer<File> {
-    let reply = prebuilt((index, blocks), at, now);
-    let (representation, block) = represent(&index.row(at), blocks);
-    let prebuilt = match reply {
-        Reply::None => None,
-        Reply::Block { end } => Some(Chunk { of: block, at: 0, end }),
-        Reply::Copy(head) => Some(Chunk::whole(head)),
-    };
-    Answer { representation, prebuilt }
-}
-
-/// A reply that was built before.
-enum Reply {
-    None,
-    /// The beginning of the answer's block.
-    Block {
-        end: usize,
-    },
-    /// A head, for content that is in a file.
-    Copy(Vec<u8>),
-}
-
-/// The reply that stands there, with the date of this second: that is changed in place where nobody
-/// sends it, and in a copy where somebody does.
-fn prebuilt((index, blocks): (&mut Index<'_>, &mut Blocks<'_>), at: u32, now: &Now) -> Reply {
-    let mut row = index.row(at);
-    let Some(head) = &mut row.head else { return Reply::None };
-    let head_end = head.bytes as usize;
-    let end = match row.content {
-        Content::Bytes { end, .. } => end as usize,
-        Content::File { .. } => head_end,
-    };
-    let second = mem::replace(&mut head.second, now.date.seconds);
-    if second == now.date.seconds {
-        return Reply::Block { end };
-    }
-    // A file of the future was last modified now: its head is to be made anew each second.
-    if row.modified.is_some_and(|modified| modified > second) {
-        return Reply::None;
-    }
-    if let Some(bytes) = blocks.bytes_mut(row.block).expect(WHOLE) {
-        compose::redate(&mut bytes[..head_end], row.status, &now.date);
-        index.set_row(at, row);
-        return Reply::Block { end };
-    }
-    let redated = |bytes: &[u8]| {
-        let mut copy = bytes.to_vec();
-        compose::redate(&mut copy, row.status, &now.date);
-        copy
-    };
-    let bytes = bytes_of(blocks, row.block);
-    if let Content::File { .. } = row.content {
-        return Reply::Copy(redated(&bytes[..head_end]));
-    }
-    let copy = redated(bytes);
-    let Some(block) = blocks.publish(&[&copy], &mut None).expect(WHOLE) else { return Reply::None };
-    blocks.retire(row.block).expect(WHOLE);
-    row.block = block;
-    index.set_row(at, row);
-    Reply::Block { end }
-}
-
-/// What a row stands for, pinned, and its block.
-fn represent(row: &Row, blocks: &mut Blocks<'_>) -> (Shared<Representation<File>>, Block) {
-    let lent = blocks.lend(row.block).expect(WHOLE).expect("a row's block is live");
-    let lent = Arc::new(lent);
-    let content = match row.content {
-        Content::Bytes { at, end } => {
-            let of = Block::Lent(Arc::clone(&lent) as _);
-            h1::Content::Bytes(Chunk { of, at: at as usize, end: end as usize })
-        }
-        Content::File { length } => {
-            let file = File::lent(&lent).expect("published with its file");
-            h1::Content::File { file: Shared::new(file), length }
-        }
-    };
-    let block = Block::Lent(lent);
-    let representation = Shared::new(Representation {
-        status: row.status,
-        coding: row.coding,
-        modified: row.modified,
-        varies: row.varies,
-        words: Words::within(block.clone(), row.words),
-        content,
-    });
-    (representation, block)
-}
-
-/// Takes an answer in, and lets go who has to for it. What is `gone` is to be closed without the
-/// lock: that takes a while, and nobody shall wait for it.
-///
-/// # Errors
-/// There is no room, or its file is not its own: that file, if it has one.
-fn insert(
-    (index, blocks): (&mut Index<'_>, &mut Blocks<'_>),
-    (row, bytes): (Row, &[u8]),
-    file: Option<File>,
-    gone: &mut Vec<Descriptor>,
-) -> Result<u32, Option<File>> {
-    let descriptors = u64::from(file.is_some());
-    let weight = Weight { bytes: bytes.len().next_multiple_of(UNIT) as u64, descriptors };
-    if !index.admits(weight) {
-        return Err(file);
-    }
-    // What is lent was kept before, and was evicted since.
-    let mut descriptor = file.map(File::into_descriptor).transpose().map_err(Some)?;
-    for _ in 0..EVICTED_MAX {
-        gone.extend(blocks.sweep(SWEPT_MAX).expect(WHOLE));
-        if let Some(block) = blocks.publish(&[bytes], &mut descriptor).expect(WHOLE) {
-            let at = index.insert(Row { block, ..row }, weight).expect("a row for each block");
-            while let Some(evicted) = index.evict() {
-                blocks.retire(evicted.block).expect(WHOLE);
-            }
-            return Ok(at);
-        }
-        let Some(evicted) = index.evict_one() else { break };
-        blocks.retire(evicted.block).expect(WHOLE);
-    }
-    Err(descriptor.map(File::from))
-}
-
-/// Takes out whatever would be found under this name.
-fn forget<C: Fn() -> Codings>(index: &mut Index<'_>, blocks: &mut Blocks<'_>, key: &Key<'_, C>) {
-    while let Some(at) = find(index, blocks, key) {
-        let row = index.remove(at);
-        blocks.retire(row.block).expect(WHOLE);
+        let (words, blocks) = locked.split();
+        let index = Index::new(words, self.entries, self.bounds);
+        let result = work(&mut Held { index, blocks, gone: &mut gone });
+        drop(locked);
+        drop(gone);
+        result
     }
 }
 
@@ -433,10 +270,7 @@ fn written<C: Fn() -> Codings>(
         words,
         content,
         path,
-        source: match source {
-            Source::Listing(_) => Made::Anew,
-            source => Made::Of(*source),
-        },
+        source: Some(*source).filter(|source| !matches!(source, Source::Listing(_))),
     };
     (bytes, row)
 }
@@ -466,11 +300,3 @@ fn put_back(of: &mut Shared<Representation<File>>, file: Option<File>, content: 
         of.content = h1::Content::File { file: Shared::new(file), length };
     }
 }
-
-/// With the lock: what a row names is there.
-fn bytes_of<'b>(blocks: &'b mut Blocks<'_>, number: u32) -> &'b [u8] {
-    blocks.bytes(number).expect(WHOLE).expect("a row's block is live")
-}
-
-/// Whoever meets something else ends with the lock in hand, and the keeper sees to it.
-const WHOLE: &str = "what processes share is whole";

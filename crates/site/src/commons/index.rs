@@ -27,21 +27,31 @@ impl<'m> Index<'m> {
         Self { names: Table::new(names, entries), weights: Slab::new(weights, bounds), rows }
     }
 
-    /// The answer that is meant, of those under that hash.
-    pub(super) fn find(&self, hash: u64, mut is_meant: impl FnMut(&Row) -> bool) -> Option<u32> {
-        self.names.find(hash, |at| is_meant(&self.row(at)))
+    /// The answer that is meant, of those under that hash, and what is known of it.
+    pub(super) fn find(
+        &self,
+        hash: u64,
+        mut is_meant: impl FnMut(&Row) -> bool,
+    ) -> Option<(u32, Row)> {
+        let mut known = None;
+        let at = self.names.find(hash, |at| {
+            let row = self.row(at);
+            known = is_meant(&row).then_some(row);
+            known.is_some()
+        })?;
+        Some((at, known?))
     }
 
     /// What is known of an answer.
     ///
     /// # Panics
     /// There can be no such row: somebody has written astray.
-    pub(super) fn row(&self, at: u32) -> Row {
+    fn row(&self, at: u32) -> Row {
         Row::of(self.words_of(at)).expect("a row that was written as one")
     }
 
     /// It is known otherwise, under the same name.
-    pub(super) fn set_row(&mut self, at: u32, row: Row) {
+    pub(super) fn set_row(&mut self, at: u32, row: &Row) {
         let words = &mut self.rows[at as usize * WORDS..][..WORDS];
         words.copy_from_slice(&row.to_words());
     }
@@ -59,15 +69,15 @@ impl<'m> Index<'m> {
     /// Takes an answer in; nothing: there are as many as there can be.
     pub(super) fn insert(&mut self, row: Row, weight: Weight) -> Option<u32> {
         let at = self.weights.insert(weight)?;
-        self.set_row(at, row);
+        self.set_row(at, &row);
         self.names.insert(row.hash, at);
         Some(at)
     }
 
-    /// Takes an answer out, and says what it was.
-    pub(super) fn remove(&mut self, at: u32) -> Row {
+    /// Takes an answer out.
+    pub(super) fn remove(&mut self, at: u32) {
         self.weights.remove(at);
-        self.unname(at)
+        self.unname(at);
     }
 
     /// Takes out who has to go next, while they weigh more than the bounds.

@@ -34,7 +34,8 @@ pub(super) struct Row {
     pub(super) words: Bounds,
     pub(super) content: Content,
     pub(super) path: (u32, u32),
-    pub(super) source: Made,
+    /// What the answer was made of; nothing: a listing, which is never the same.
+    pub(super) source: Option<Source>,
 }
 
 /// The head of a prebuilt reply: the first so many bytes of the block.
@@ -52,14 +53,6 @@ pub(super) enum Content {
     File { length: u64 },
 }
 
-/// What the answer was made of, where that can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Made {
-    Of(Source),
-    /// Of a listing, which is never the same.
-    Anew,
-}
-
 impl Row {
     /// As it stands in memory.
     pub(super) fn to_words(self) -> [u64; WORDS] {
@@ -71,9 +64,9 @@ impl Row {
         };
         let mut source = [0; 8];
         let made = match self.source {
-            Made::Anew | Made::Of(Source::Listing(_)) => ANEW,
-            Made::Of(Source::Directory) => DIRECTORY,
-            Made::Of(Source::File { stat, media_type, .. }) => {
+            None | Some(Source::Listing(_)) => NOTHING,
+            Some(Source::Directory) => DIRECTORY,
+            Some(Source::File { stat, media_type, .. }) => {
                 let times = [stat.mtime_ns, stat.ctime_ns].map(halves);
                 let [[m0, m1], [c0, c1]] = times;
                 let media = mime::place_of(media_type) as u64;
@@ -93,7 +86,7 @@ impl Row {
         let coding = self.coding.map_or(0, |coding| 1 + coding as u64);
         let codings = self.codings.map_or(0, |codings| u64::from(codings.to_bits()));
         let kinds = flags
-            | made << MADE_AT
+            | u64::from(made) << MADE_AT
             | codings << CODINGS_AT
             | coding << CODING_AT
             | u64::from(self.status.0) << STATUS_AT;
@@ -129,10 +122,10 @@ impl Row {
             n => Some(*CODINGS.iter().find(|coding| **coding as u8 + 1 == n)?),
         };
         let varies = is(VARIES);
-        let source = match byte(MADE_AT) & 0b11 {
-            ANEW_BITS => Made::Anew,
-            DIRECTORY_BITS => Made::Of(Source::Directory),
-            FILE_BITS => {
+        let source = match byte(MADE_AT) {
+            NOTHING => None,
+            DIRECTORY => Some(Source::Directory),
+            FILE => {
                 let stat = Stat {
                     dev: words[11],
                     ino: words[12],
@@ -142,7 +135,7 @@ impl Row {
                     kind: Kind::File,
                 };
                 let media_type = mime::at_place(usize::try_from(words[18]).ok()?)?;
-                Made::Of(Source::File { stat, coding, varies, media_type })
+                Some(Source::File { stat, coding, varies, media_type })
             }
             _ => return None,
         };
@@ -198,12 +191,9 @@ const CODINGS_AT: u32 = 16;
 const CODING_AT: u32 = 24;
 const STATUS_AT: u32 = 32;
 
-const ANEW_BITS: u8 = 0;
-const DIRECTORY_BITS: u8 = 1;
-const FILE_BITS: u8 = 2;
-const ANEW: u64 = ANEW_BITS as u64;
-const DIRECTORY: u64 = DIRECTORY_BITS as u64;
-const FILE: u64 = FILE_BITS as u64;
+const NOTHING: u8 = 0;
+const DIRECTORY: u8 = 1;
+const FILE: u8 = 2;
 
 const fn halves(time_ns: i128) -> [u64; 2] {
     [time_ns as u64, (time_ns >> 64) as u64]
@@ -244,7 +234,7 @@ mod tests {
             words: [1, 2, 3, 4, 5],
             content: Content::Bytes { at: 300, end: 400 },
             path: (5, u32::MAX),
-            source: Made::Of(file),
+            source: Some(file),
         };
         let bare = Row {
             codings: None,
@@ -256,10 +246,10 @@ mod tests {
             varies: false,
             modified: None,
             content: Content::File { length: u64::MAX },
-            source: Made::Of(Source::Directory),
+            source: Some(Source::Directory),
             ..full
         };
-        vec![full, bare, Row { source: Made::Anew, ..bare }]
+        vec![full, bare, Row { source: None, ..bare }]
     }
 
     #[test]
