@@ -226,6 +226,15 @@ impl Counters {
         }
     }
 
+    /// How many connections a worker holds, by what its loops have published.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[must_use]
+    pub fn connections(&self, worker: usize) -> u64 {
+        self.of(worker, Counter::Accepted).saturating_sub(self.of(worker, Counter::Closed))
+    }
+
     /// How many connections whoever counts in that row holds, by what it has published.
     ///
     /// # Panics

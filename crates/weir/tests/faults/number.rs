@@ -82,6 +82,25 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
     });
 }
 
+/// Also those whom its other loops hold.
+#[test]
+fn a_worker_tells_of_the_connections_of_all_its_loops() {
+    let site = Fixture::new();
+    let loops = ["--threads", "3"];
+    let flags = ["--threads", "3", "--processes", "1", "--admin", "127.0.0.1:0"];
+    on_every(Program::Weir, |combination| {
+        if combination.row["holder"] != "loop" || !combination.takes(&loops) {
+            return;
+        }
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let clients: Vec<_> = (0..12).map(|_| server.connect()).collect();
+        let told = || workers(admin)[0]["connections"] == clients.len();
+        assert!(await_true(PATIENCE, told), "{combination}: {}", workers(admin)[0]);
+        server.stop();
+    });
+}
+
 #[test]
 fn there_are_as_many_as_there_may_be() {
     let site = Fixture::new();

@@ -43,10 +43,7 @@ fn told(counters: &Counters) -> Vec<(String, Range<usize>)> {
 
 fn workers(text: &mut Text, view: &View<'_>) {
     let counters = &view.server.counters;
-    let open = |worker| {
-        let closed = counters.of(worker, Counter::Closed);
-        counters.of(worker, Counter::Accepted).saturating_sub(closed)
-    };
+    let open = |worker| counters.connections(worker);
     let ready = |worker| u64::from(counters.is_ready(worker));
     let again = |worker| counters.of(worker, Counter::Started).saturating_sub(1);
     type Of<'o> = (&'static str, &'static str, &'static str, &'o dyn Fn(usize) -> u64);

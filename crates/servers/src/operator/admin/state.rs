@@ -20,7 +20,7 @@ pub(super) fn json(view: &View<'_>, now: Instant) -> Value {
             "ready": counters.is_ready(worker),
             "wanted": worker < server.dials.workers() as usize,
             "leaves": server.orders.of(worker).is_draining(),
-            "connections": counters.open(worker),
+            "connections": counters.connections(worker),
             "requests": counters.of(worker, Counter::Requests),
             "counts": counts.collect::<Value>(),
         })
