@@ -100,38 +100,23 @@ impl Answers {
         now: &Now,
     ) -> Found<File> {
         let key = self.key(root, path, codings);
-        let mut known = None;
-        if let Some(commons) = self.commons.get() {
-            match commons.find(&key, now) {
-                Known::Answer(answer) => return Found::Answer(answer),
-                Known::Old => known = Some(Shared::from(path)),
-                Known::Nothing => {}
-            }
+        let in_common = self.commons.get().map(|commons| commons.find(&key, now));
+        if let Some(Known::Answer(answer)) = in_common {
+            return Found::Answer(answer);
         }
         let mut shard = self.shard(key.hash);
-        if known.is_some() {
-            // It is looked for, whatever is refused.
-        } else if let Some(index) = shard.kept.find(&key) {
-            let entry = shard.kept.entry(index);
-            if entry.answers(self.age, now.at) {
-                let answer = entry.value.answer(now);
-                shard.kept.touch(index);
-                shard.hits += 1;
-                return Found::Answer(answer);
+        let path = match in_common.unwrap_or_else(|| shard.find(&key, self.age, now)) {
+            Known::Answer(answer) => return Found::Answer(answer),
+            Known::Old(path) => path,
+            Known::Nothing => {
+                if let Some(status) = shard.refusal(&key, self.age, now) {
+                    return Found::Status(status);
+                }
+                Shared::from(path)
             }
-            known = Some(Shared::clone(&entry.path));
-        } else if let Some(index) = shard.refused.find(&key) {
-            let entry = shard.refused.entry(index);
-            if entry.answers(self.age, now.at) {
-                let status = entry.value;
-                shard.refused.touch(index);
-                shard.hits += 1;
-                return Found::Status(status);
-            }
-        }
+        };
         shard.misses += 1;
         drop(shard);
-        let path = known.unwrap_or_else(|| Shared::from(path));
         let codings = (key.codings)();
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
     }
@@ -303,6 +288,34 @@ impl Answers {
 }
 
 impl Shard {
+    /// What is known under this name.
+    fn find<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>, age: Duration, now: &Now) -> Known {
+        let Some(index) = self.kept.find(key) else { return Known::Nothing };
+        let entry = self.kept.entry(index);
+        if !entry.answers(age, now.at) {
+            return Known::Old(Shared::clone(&entry.path));
+        }
+        let answer = entry.value.answer(now);
+        self.kept.touch(index);
+        self.hits += 1;
+        Known::Answer(answer)
+    }
+
+    /// That there is nothing to be served under this name, as far as that is known and not old.
+    fn refusal<C: Fn() -> Codings>(
+        &mut self,
+        key: &Key<'_, C>,
+        age: Duration,
+        now: &Now,
+    ) -> Option<Status> {
+        let index = self.refused.find(key)?;
+        let entry = self.refused.entry(index);
+        let status = entry.answers(age, now.at).then_some(entry.value)?;
+        self.refused.touch(index);
+        self.hits += 1;
+        Some(status)
+    }
+
     /// What is kept under this name, if it holds as long as it is made of that.
     fn made_of<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>, source: Source) -> Option<u32> {
         let index = self.kept.find(key)?;

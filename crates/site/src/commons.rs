@@ -46,8 +46,8 @@ pub(crate) struct Commons {
 /// What is known under a name.
 pub(crate) enum Known {
     Answer(Answer<File>),
-    /// It is old: who asks is to look.
-    Old,
+    /// It is old, under that name: who asks is to look.
+    Old(Shared<[u8]>),
     Nothing,
 }
 
@@ -94,7 +94,7 @@ impl Commons {
                 held.index.set_row(at, &row);
             }
             if !answers {
-                return Known::Old;
+                return Known::Old(Shared::from(key.path));
             }
             self.hits.fetch_add(1, Relaxed);
             Known::Answer(held.answer(at, row, now))

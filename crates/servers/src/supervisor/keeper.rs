@@ -21,7 +21,7 @@ use crate::shared::error_log::By;
 use crate::shared::failure::Failure;
 use crate::shared::server::Server;
 use crate::supervisor::voice::Voice;
-use crate::supervisor::worker::{Nursery, keep_only, number};
+use crate::supervisor::worker::{Nursery, keep_only};
 use crate::supervisor::workers::{Kind, Workers};
 
 /// How soon it is looked again who has a descriptor that nobody has noted: one that is being made
@@ -68,7 +68,7 @@ pub(super) fn forked(server: &Server, voice: &mut Voice<'_>) -> io::Result<Pid> 
 /// # Errors
 /// Why they cannot go on: a line for the operator.
 fn keep(server: &Server, voice: &mut Voice<'_>) -> Result<(), String> {
-    let members = number(server.counters.workers() - 1);
+    let members = server.counters.workers().try_into().expect("as many as there are numbers for");
     let refused = |e: io::Error| format!("cannot keep workers: {e}");
     let alone = SingleThreaded::counted().map_err(refused)?;
     let signals = Signals::take(&[Signal::Child]).map_err(refused)?;

@@ -36,7 +36,7 @@ impl Nursery {
 }
 
 /// Of a worker among those that share.
-pub(super) fn number(n: usize) -> u16 {
+fn number(n: usize) -> u16 {
     u16::try_from(n + 1).expect("fewer than there are numbers for")
 }
 
