@@ -73,7 +73,9 @@ fn keep(server: &Server, voice: &mut Voice<'_>) -> Result<(), String> {
     let alone = SingleThreaded::counted().map_err(refused)?;
     let signals = Signals::take(&[Signal::Child]).map_err(refused)?;
     descriptors::share(&alone, members).map_err(refused)?;
-    server.site.share(members).map_err(|e| format!("no memory for a cache to share: {e}"))?;
+    let said = || server.settings.said("cache-mb", server.settings.cache_mb);
+    let shared = server.site.share(members);
+    shared.map_err(|e| format!("{}: no memory to share: {e}; give less", said()))?;
     let nursery = Nursery { alone, members: Members::new(members) };
     let workers = Workers::start(server, Kind::Kept(nursery), voice).map_err(refused)?;
     let mut keeper =

@@ -113,6 +113,7 @@ pub(crate) fn server(
     let listeners = Listening::new(bound, settings.listener_queues, workers as usize, bell);
     hand_on_patience(&settings, architecture, &listeners)?;
     let split = Split::new(&settings, architecture)?;
+    judge_cache(&settings, architecture, &split)?;
     if let Some(bytes) = architecture.window_bytes {
         settings.limits.window_bytes = bytes;
     }
@@ -153,6 +154,23 @@ pub(crate) fn server(
         dropped_before: os::queue_drops::queue_drops().unwrap_or_default(),
         settings,
     })
+}
+
+/// What is shared has to be had from the start; other caches take what they fill.
+fn judge_cache(
+    settings: &Settings,
+    architecture: &Architecture,
+    split: &Split,
+) -> Result<(), Failure> {
+    let bytes = cache_bytes(settings, architecture);
+    match split.memory.filter(|memory| architecture.kept && bytes > memory.bytes) {
+        None => Ok(()),
+        Some(memory) => {
+            let said = settings.said("cache-mb", settings.cache_mb);
+            let mib = memory.bytes >> 20;
+            Err(Failure::Machine(format!("{said}: there are {mib} MiB of memory; give less")))
+        }
+    }
 }
 
 fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {

@@ -83,7 +83,8 @@ impl Kind {
 }
 
 impl Workers {
-    /// Starts them all.
+    /// Starts them all; where one of them serves already when a keeper is refused the next, it goes
+    /// on with those that it has, and tries again.
     ///
     /// # Errors
     /// The machine refuses a process: those that run already are killed.
@@ -93,7 +94,17 @@ impl Workers {
         let process = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
         let mut workers = Self { all: (0..most).map(|_| process()).collect(), kind };
         for n in 0..workers.wanted(server) {
-            workers.begin(server, n, voice).inspect_err(|_| workers.kill())?;
+            let Err(refused) = workers.begin(server, n, voice) else { continue };
+            let is_kept = matches!(workers.kind, Kind::Kept(_));
+            // To end would be to lose them, and to be refused again.
+            if !is_kept || n == 0 || server.counters.total(Counter::Started) == 0 {
+                workers.kill();
+                return Err(refused);
+            }
+            let wait = server.settings.restart_wait_max;
+            workers.all[n].state = State::Waits { until: os::clock::monotonic() + wait };
+            let ms = wait.as_millis();
+            voice.complain(&format!("worker {n}: {refused}; tried again every {ms} ms"));
         }
         Ok(workers)
     }

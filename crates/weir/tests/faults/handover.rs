@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
-use crate::support::processes::{stop, workers_of};
+use crate::support::processes::{children, followers_of, stop, workers_of};
 use crate::support::server::{Combination, Program, Server, combinations, on_every_alone, send};
 use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
@@ -35,9 +35,9 @@ fn workers(combination: &Combination, server: &Server) -> Vec<u32> {
     await_some(PATIENCE, started).expect("workers")
 }
 
-fn new_child(server: &Server, known: &[u32]) -> u32 {
-    let new = || workers_of(server.pid()).into_iter().find(|pid| !known.contains(pid));
-    await_some(PATIENCE, new).expect("another program")
+/// Where all workers were there before.
+fn new_child(server: &Server) -> u32 {
+    await_some(PATIENCE, || followers_of(server.pid()).pop()).expect("another program")
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn an_address_left_out_of_an_upgrade_is_refused() {
         home.configure(combination, BOTH);
         let mut server = home.serve(&home.binary());
         let [stays, left] = server.addresses[..] else { panic!("two addresses") };
-        let known = workers(combination, &server);
+        workers(combination, &server);
         home.configure(combination, FIRST);
         // The old program stays for as long as it takes to find the new one.
         let idle = asked(&server);
         server.signal(Signal::USR2);
-        let new = new_child(&server, &known);
+        let new = new_child(&server);
         server.await_line("this one retires");
         drop(idle);
         let status = server.ended(PATIENCE).and_then(|status| status.code());
@@ -135,10 +135,10 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
     server.signal(Signal::HUP);
     server.await_line("retires");
     check(&server, "a reload");
-    let known = workers(combination, &server);
+    workers(combination, &server);
     home.configure(combination, &ALIKE.replace('[', "[\"127.0.0.1:0\", "));
     server.signal(Signal::USR2);
-    let new = new_child(&server, &known);
+    let new = new_child(&server);
     server.await_line("this one retires");
     assert!(server.ended(PATIENCE).is_some(), "the old program stays");
     check(&server, "an upgrade");
@@ -152,14 +152,14 @@ fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
     let combination = &combinations(Program::Weir)[0];
     home.configure(combination, FIRST);
     let mut server = home.serve(&home.binary());
-    let known = workers(combination, &server);
+    workers(combination, &server);
     let fifo = home.fifo("go");
     home.replace(&format!(
         "#!/bin/sh\nread go <{fifo:?}; exec {:?} \"$@\"\n",
         Program::Weir.path()
     ));
     server.signal(Signal::USR2);
-    let new = new_child(&server, &known);
+    let new = new_child(&server);
     server.signal(Signal::HUP);
     fs::write(&fifo, "go\n").expect("it goes");
     server.await_line("this one retires");
@@ -174,7 +174,7 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         let home = Home::new(Fixture::new());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
-        let known = workers(combination, &server);
+        workers(combination, &server);
         // A page of errors is read before anything is served.
         let slow = SlowFiles::mount(&home.site.root().join("slow"));
         let (root, page) = (home.site.root(), "{ status = 404, file = \"/slow/a.bin\" }");
@@ -184,7 +184,7 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         );
         home.configure(combination, &host);
         server.signal(Signal::USR2);
-        let new = new_child(&server, &known);
+        let new = new_child(&server);
         slow.await_read("a.bin");
         send(new, Signal::TERM);
         slow.release();
@@ -216,7 +216,7 @@ fn a_program_on_its_way_may_finish_what_it_has() {
 fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
     on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
-        let known = workers(combination, &server);
+        workers(combination, &server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
         let mut check = Wire::connect(admin, 0).expect("the admin port");
         // It has been let in when it has been answered.
@@ -225,7 +225,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
         let mut begun = Wire::connect(admin, 0).expect("the admin port");
         begun.send(b"GET /ready HTTP/1.1\r\n").expect("asked");
         server.signal(Signal::USR2);
-        let new = new_child(&server, &known);
+        let new = new_child(&server);
         server.await_line("this one retires");
         check.get("/ready", "").expect("asked");
         begun.send(b"Host: here\r\n\r\n").expect("asked");
@@ -244,7 +244,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
 fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
     on_every_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
-        let known = workers(combination, &server);
+        workers(combination, &server);
         // The old program stays for as long as it takes to find the new one.
         let idle = asked(&server);
         let over = AtomicBool::new(false);
@@ -257,7 +257,7 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
             let askers: Vec<_> = (0..2).map(|_| scope.spawn(asks)).collect();
             server.signal(Signal::USR2);
             let new = catch_unwind(AssertUnwindSafe(|| {
-                let new = new_child(&server, &known);
+                let new = new_child(&server);
                 server.await_line("this one retires");
                 drop(idle);
                 let status = server.ended(PATIENCE).and_then(|status| status.code());
@@ -304,9 +304,9 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
         let mut clients = in_flight(&server, 2);
-        let known = workers(combination, &server);
+        workers(combination, &server);
         server.signal(Signal::USR2);
-        let new = new_child(&server, &known);
+        let new = new_child(&server);
         server.await_line("this one retires");
         server.signal(Signal::TERM);
         send(new, Signal::TERM);
@@ -365,7 +365,7 @@ fn the_first_process_of_a_container_is_not_upgraded() {
     let mut command = unshare(Program::Weir.path().to_str().expect("a path in UTF-8"));
     command.args(["serve", "--config"]).arg(home.path("weir.toml"));
     let mut server = Server::start(command, 0);
-    let supervisor = workers_of(server.pid())[0];
+    let supervisor = children(server.pid())[0];
     send(supervisor, Signal::USR2);
     server.await_line("not upgraded");
     assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));

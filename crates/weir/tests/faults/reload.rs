@@ -9,7 +9,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{is_there, workers_of};
+use crate::support::processes::{followers_of, is_there, workers_of};
 use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -213,11 +213,10 @@ fn with_a_program_that_hangs(home: &Home) -> (Server, u32) {
     let mut command = Command::new(home.binary());
     command.args(combinations(Program::Weir)[0].arguments(&home.site.root(), &[]));
     let server = Server::start(command, 0);
-    let worker = await_some(PATIENCE, || workers_of(server.pid()).pop()).expect("a worker");
+    assert!(await_true(PATIENCE, || !workers_of(server.pid()).is_empty()), "no worker");
     home.replace("#!/bin/sh\nexec sleep 1000\n");
     server.signal(Signal::USR2);
-    let started = || workers_of(server.pid()).into_iter().find(|pid| *pid != worker);
-    let program = await_some(PATIENCE, started).expect("the program");
+    let program = await_some(PATIENCE, || followers_of(server.pid()).pop()).expect("the program");
     (server, program)
 }
 
@@ -226,7 +225,7 @@ fn a_program_that_hangs_is_given_up() {
     let home = Home::new(Fixture::new());
     let (mut server, program) = with_a_program_that_hangs(&home);
     server.await_line("not upgraded: not ready within 30 s");
-    let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&program));
+    let is_gone = await_true(PATIENCE, || !followers_of(server.pid()).contains(&program));
     assert!(is_gone, "the program is still there");
     reload(&mut server);
     server.stop();

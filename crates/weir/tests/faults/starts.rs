@@ -47,6 +47,30 @@ fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
     });
 }
 
+/// What several processes share is there from the start, or they do not start.
+#[test]
+fn a_cache_larger_than_memory_is_not_shared() {
+    const MOST_MB: u64 = 65_536;
+    let has_less = os::limits::memory().is_some_and(|memory| memory.bytes >> 20 < MOST_MB);
+    if !has_less {
+        println!("skipped: this machine has so much");
+        return;
+    }
+    let home = home();
+    on_every(Program::Weir, |combination| {
+        if combination.row["kept"] != true {
+            return;
+        }
+        let flags = ["--cache-mb", &MOST_MB.to_string()];
+        let (code, output, errors) =
+            run(&mut combination.command(home.path(), &flags)).expect("it ends");
+        assert_eq!(code, Some(MACHINE), "{combination}: {output}{errors}");
+        let said = format!("weir: --cache-mb {MOST_MB}: there are ");
+        assert!(errors.starts_with(&said), "{combination}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{combination}: {errors}");
+    });
+}
+
 /// Some of the threads that it wants: then it serves with these or ends, and does not hang.
 #[test]
 fn a_start_with_half_of_its_threads_serves_or_ends() {

@@ -20,16 +20,26 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
     all
 }
 
-/// The workers of a server, in order: a keeper is none, those that it has started are.
+/// The workers of a server, in order: a keeper is none, those that it has started are. Who has no
+/// name yet is no worker yet: a keeper that was just started would be taken for one.
 pub(crate) fn workers_of(server: u32) -> Vec<u32> {
-    let is_keeper = |pid: u32| {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
-        name.is_ok_and(|name| name.trim_end() == "weir-keeper")
-    };
-    let workers = |pid| if is_keeper(pid) { children(pid) } else { vec![pid] };
+    let workers = |pid| if name(pid) == "weir-keeper" { children(pid) } else { vec![pid] };
     let mut all: Vec<u32> = children(server).into_iter().flat_map(workers).collect();
+    all.retain(|pid| name(*pid).starts_with("weir-"));
     all.sort_unstable();
     all
+}
+
+/// The programs that a server has started to follow it: whoever is neither worker nor keeper.
+pub(crate) fn followers_of(server: u32) -> Vec<u32> {
+    let mut all = children(server);
+    all.retain(|pid| !name(*pid).starts_with("weir-"));
+    all
+}
+
+fn name(pid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.map_or(String::new(), |name| name.trim_end().to_owned())
 }
 
 /// The processes that `ancestor` started, and those that they started, in order.
