@@ -185,7 +185,7 @@ impl Answers {
             Ok(source) => {
                 if let Some(commons) = self.commons.get() {
                     drop(shard);
-                    return commons.hold(&key, source, now).map(Loaded::Answer);
+                    return commons.hold(&key, source, now, || ()).map(Loaded::Answer);
                 }
                 let index = shard.made_of(&key, source)?;
                 Some(Loaded::Answer(shard.hold(index, now)))

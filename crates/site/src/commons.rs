@@ -14,8 +14,10 @@ mod held;
 mod index;
 mod row;
 
+use std::num::NonZeroU16;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, mem};
 
@@ -41,6 +43,8 @@ pub(crate) struct Commons {
     age: Duration,
     /// Of this process.
     hits: AtomicU64,
+    /// Who has died and may have been about to ask the disk: of the keeper.
+    dead: Mutex<Vec<NonZeroU16>>,
 }
 
 /// What is known under a name.
@@ -81,6 +85,7 @@ impl Commons {
             head_cache,
             age,
             hits: AtomicU64::new(0),
+            dead: Mutex::default(),
         })
     }
 
@@ -88,9 +93,10 @@ impl Commons {
     pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>, now: &Now) -> Known {
         self.locked(|held| {
             let Some((at, mut row)) = held.find(key) else { return Known::Nothing };
-            let was_looked_for = row.is_looked_for;
-            let answers = entries::answers(row.checked, &mut row.is_looked_for, self.age, now.at);
-            if row.is_looked_for != was_looked_for {
+            let mut is_looked_for = row.looker.is_some();
+            let answers = entries::answers(row.checked, &mut is_looked_for, self.age, now.at);
+            if is_looked_for && row.looker.is_none() {
+                row.looker = Some(os::sharing::me());
                 held.index.set_row(at, &row);
             }
             if !answers {
@@ -115,19 +121,23 @@ impl Commons {
         })
     }
 
-    /// Answers with what is kept, if it is made of that; the disk has said so.
+    /// Answers with what is kept, if it is made of that; the disk has said so, and `gives` up what
+    /// was compared.
     pub(crate) fn hold<C: Fn() -> Codings>(
         &self,
         key: &Key<'_, C>,
         source: Source,
         now: &Now,
+        gives: impl FnOnce(),
     ) -> Option<Answer<File>> {
         self.locked(|held| {
             let (at, row) = held.find(key)?;
             if !row.settled || row.source != Some(source) {
                 return None;
             }
-            let row = Row { checked: now.at, is_looked_for: false, ..row };
+            // Its date is set where nobody sends it, and nobody does for being compared.
+            gives();
+            let row = Row { checked: now.at, looker: None, ..row };
             held.index.set_row(at, &row);
             Some(held.answer(at, row, now))
         })
@@ -137,7 +147,7 @@ impl Commons {
     pub(crate) fn give_up<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
         self.locked(|held| {
             if let Some((at, row)) = held.find(key) {
-                held.index.set_row(at, &Row { is_looked_for: false, ..row });
+                held.index.set_row(at, &Row { looker: None, ..row });
             }
         });
     }
@@ -155,9 +165,11 @@ impl Commons {
         loading: Loading,
         now: &Now,
     ) -> Answer<File> {
-        if let Some(answer) = self.hold(key, loading.source, now) {
+        let (source, mut compared) = (loading.source, Some(loading));
+        if let Some(answer) = self.hold(key, source, now, || drop(compared.take())) {
             return answer;
         }
+        let loading = compared.expect("given up where something is held");
         let (bytes, row) = written(key, codings, &loading, self.head_cache, now);
         let mut representation = loading.representation;
         let Some(file) = take_file(&mut representation) else {
@@ -193,10 +205,12 @@ impl Commons {
     /// What others read makes no sense: all of them have to end.
     pub(crate) fn bury(&self, dead: &Dead<'_>) -> Result<bool, String> {
         let emptied = self.store.bury(dead).map_err(|e| e.to_string())?;
+        self.dead().push(dead.who());
         Ok(emptied.is_some())
     }
 
-    /// Looks whether all of it fits together; `false`: somebody is at work on it just now.
+    /// Looks whether all of it fits together, and has others ask the disk for what the dead were to
+    /// ask for; `false`: somebody is at work on it just now.
     ///
     /// # Errors
     /// It does not.
@@ -204,10 +218,16 @@ impl Commons {
         let Some(mut locked) = self.store.try_lock() else { return Ok(false) };
         let (words, mut blocks) = locked.split();
         blocks.check().map_err(|e| e.to_string())?;
-        let index = Index::new(words, self.entries, self.bounds);
+        let mut index = Index::new(words, self.entries, self.bounds);
         let of_block = |block| Some(blocks.bytes(block).ok()??.len());
         index.check(of_block).map_err(|e| format!("the index: {e}"))?;
+        index.give_up(&mem::take(&mut *self.dead()));
         Ok(true)
+    }
+
+    fn dead(&self) -> MutexGuard<'_, Vec<NonZeroU16>> {
+        // Whoever panicked has not left it half changed.
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// With the lock.
@@ -260,7 +280,7 @@ fn written<C: Fn() -> Codings>(
         block: 0,
         codings: representation.varies.then_some(codings),
         checked: now.at,
-        is_looked_for: false,
+        looker: None,
         settled: source.is_settled(now.date.seconds),
         head: head_cache.then_some(head),
         status: representation.status,

@@ -43,24 +43,101 @@ fn an_answer_is_the_same_from_the_disk_and_from_memory() {
     assert_eq!(town.site.check(), Ok(true));
 }
 
-/// Each second the bytes move, as the reply of the second before is still being sent; what is not
-/// sent any more is used again.
+/// Whoever reads slowly is sent the reply of the second in which he came, for minutes. Others get
+/// theirs with the date of this second, and all of them together keep one of it.
 #[test]
-fn replies_that_are_always_being_sent_have_room_for_ever() {
+fn who_reads_slowly_keeps_no_reply_for_each_second() {
     let text = "a".repeat(60_000);
-    let mut town = shared(1 << 20, &[("a", &text)]);
+    let mut town = shared(1 << 20, &[("a", &text), ("b", "small")]);
     town.get("/a");
-    let mut sent = Vec::new();
-    for second in 1..100 {
-        town.at(1000 * second);
-        let answer = hit(&town, "/a");
-        let reply = answer.prebuilt.as_ref().unwrap_or_else(|| panic!("none after {second} s"));
+    town.get("/b");
+    let slow: Vec<_> = (1..100)
+        .map(|second| {
+            town.at(1000 * second);
+            hit(&town, "/a")
+        })
+        .collect();
+    assert!(town.hear("/b").is_some(), "nobody had to go for them");
+    assert_eq!(town.site.check(), Ok(true));
+    assert!(slow.iter().all(|answer| content(answer) == text.as_bytes()));
+    let is_dated = |town: &Town| {
+        let answer = hit(town, "/a");
         let date = str::from_utf8(town.now.date.text()).unwrap();
-        let reply = str::from_utf8(reply.bytes()).unwrap();
-        assert!(reply.contains(date) && reply.ends_with(&text), "after {second} s");
-        // The one before is out.
-        sent = vec![answer];
+        answer.prebuilt.is_some_and(|reply| {
+            let reply = str::from_utf8(reply.bytes()).unwrap();
+            assert!(reply.ends_with(&text));
+            reply.contains(date)
+        })
+    };
+    assert!(!is_dated(&town), "composed while the one of before is sent");
+    drop(slow);
+    assert!(is_dated(&town), "and built when nobody is sent it");
+    assert_eq!(town.site.check(), Ok(true));
+}
+
+/// Of two processes one may see the second before.
+#[test]
+fn a_date_is_not_set_back() {
+    let mut town = shared(1 << 20, &[("a", "text")]);
+    town.get("/a");
+    let is_built = |town: &Town| hit(town, "/a").prebuilt.is_some();
+    // (when, in ms after the start, whether a reply is there with the date of that second)
+    for (ms, expected) in [(100_000, true), (99_000, false), (100_000, true), (50_000, true)] {
+        town.at(ms);
+        assert_eq!(is_built(&town), expected, "{ms}");
     }
+}
+
+/// Small answers lie everywhere, and those that have to go next lie apart. A large one has room
+/// where some of them lie together, and takes no more away than it needs.
+#[test]
+fn a_large_answer_has_room_among_many_small_ones() {
+    let names: Vec<String> = (0..1000).map(|n| format!("f{n}")).collect();
+    let (small, large) = ("s".repeat(2_000), "l".repeat(30_000));
+    let mut files: Vec<_> = names.iter().map(|name| (&**name, &*small)).collect();
+    files.push(("large", &large));
+    let town = shared(1 << 20, &files);
+    for name in &names {
+        town.get(&format!("/{name}"));
+    }
+    let kept = || names.iter().filter(|name| town.hear(&format!("/{name}")).is_some()).count();
+    // In an order that has nothing to do with where they lie.
+    let mut at = 1;
+    for _ in 0..1000 {
+        at = at * 7 % 1009;
+        town.hear(&format!("/f{at}"));
+    }
+    let before = kept();
+    town.get("/large");
+    assert!(town.hear("/large").is_some(), "it is kept");
+    let lost = before - kept();
+    assert!(lost <= 64, "{lost} of {before} had to go for 30 KB");
+    assert_eq!(town.site.check(), Ok(true));
+}
+
+/// What finds no room, because somebody is sent what lies there, leaves nearly all as it is.
+#[test]
+fn who_asks_again_and_again_does_not_empty_the_cache() {
+    let names: Vec<String> = (0..400).map(|n| format!("f{n}")).collect();
+    let (small, large) = ("s".repeat(2_000), "l".repeat(500_000));
+    let mut files: Vec<_> = names.iter().map(|name| (&**name, &*small)).collect();
+    files.push(("large", &large));
+    let settings = Settings { small_bytes_max: 1 << 20, ..Settings::default() };
+    let answer_age = Duration::from_secs(86_400);
+    let town = Town::with(&Settings { cache_bytes: 1 << 20, answer_age, ..settings }, &files);
+    town.site.share(2).unwrap();
+    for name in &names {
+        town.get(&format!("/{name}"));
+    }
+    let hears = |name: &String| town.hear(&format!("/{name}")).is_some();
+    let before = names.iter().filter(|name| hears(name)).count();
+    let sent: Vec<_> = names.iter().filter(|name| hears(name)).step_by(10).collect();
+    let sent: Vec<_> = sent.iter().map(|name| hit(&town, &format!("/{name}"))).collect();
+    for _ in 0..5 {
+        town.get("/large");
+    }
+    let after = names.iter().filter(|name| hears(name)).count();
+    assert!(town.hear("/large").is_none() && after + 5 * 9 >= before, "{before}, then {after}");
     drop(sent);
     assert_eq!(town.site.check(), Ok(true));
 }

@@ -68,6 +68,17 @@ impl Output {
         Ok(Self::by(open(path, OFlags::CREATE)?, Way::Nonblocking))
     }
 
+    /// Goes on in another one, by the number that it has: so do all who have that number, as they
+    /// share a table of descriptors.
+    ///
+    /// # Errors
+    /// The machine refuses, and it stays what it is.
+    pub fn go_on_in(&mut self, other: Self) -> io::Result<()> {
+        self.fd.becomes(&other.fd)?;
+        (self.way, self.is_torn) = (other.way, other.is_torn);
+        Ok(())
+    }
+
     /// Writes whole lines, for a thread that has the time to wait for their reader: for so long at
     /// each part of them that a pipe takes at once. What is longer than that, or does not go at
     /// once, may mix with the lines of other processes.

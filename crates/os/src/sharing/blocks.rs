@@ -32,8 +32,8 @@ pub(super) struct Block {
     length: u64,
     /// As its number and 1.
     descriptor: u32,
-    /// So that there is no byte without a meaning.
-    nothing: u32,
+    /// What its user calls it.
+    name: u32,
 }
 
 /// What a block is.
@@ -69,6 +69,8 @@ pub(super) struct Parts<'p> {
     pub(super) free: &'p mut [u64],
     /// Which units blocks have. What the former says is believed only as far as this agrees.
     pub(super) taken: &'p mut [u64],
+    /// Which block begins at a unit, as its number and 1.
+    pub(super) starts: &'p mut [u32],
     pub(super) units: u32,
 }
 
@@ -114,6 +116,7 @@ impl Parts<'_> {
         self.ledger.free = next;
         let place = Block { at, units, length: length as u64, ..Block::default() };
         self.blocks[number as usize] = place;
+        self.starts[at as usize] = number + 1;
         Ok(Some((number, (at, length))))
     }
 
@@ -132,6 +135,34 @@ impl Parts<'_> {
         }
         self.extent(block)?;
         Ok(Some(((block.at, block.length as usize), block.descriptor())))
+    }
+
+    /// What a block is called, of those that are live.
+    pub(super) fn name_mut(&mut self, number: u32) -> Result<&mut u32, Corrupt> {
+        self.live(number)?.ok_or(Corrupt("a name of nothing"))?;
+        Ok(&mut self.blocks[number as usize].name)
+    }
+
+    /// Which blocks lie where so many bytes would in the place of that one, itself among them;
+    /// nothing: there they would be beyond the arena.
+    pub(super) fn around(&self, number: u32, length: usize) -> Result<Option<Vec<u32>>, Corrupt> {
+        let Some(((at, _), _)) = self.live(number)? else { return Ok(None) };
+        // A place of the buddies' tree. All that begins in it ends in it, or is larger than it.
+        let units = u32::try_from(length.div_ceil(UNIT).max(1).next_power_of_two());
+        let Ok(units) = units else { return Ok(None) };
+        let start = at & !(units - 1);
+        let Some(end) = start.checked_add(units).filter(|end| *end <= self.units) else {
+            return Ok(None);
+        };
+        let starts = &self.starts[start as usize..end as usize];
+        Ok(Some(starts.iter().filter_map(|start| start.checked_sub(1)).collect()))
+    }
+
+    /// Makes a live block free at once, which nobody has pinned; returns its descriptor.
+    pub(super) fn free(&mut self, number: u32) -> Result<Option<RawFd>, Corrupt> {
+        let block = *self.block(number, State::Live)?;
+        self.make_free(number, &block)?;
+        Ok(block.descriptor())
     }
 
     /// Nobody finds it from now on; `false`: nobody did.
@@ -178,15 +209,21 @@ impl Parts<'_> {
                 self.queue(number)?;
                 continue;
             }
-            let units = self.extent(&block)?;
-            bits::clear(self.taken, units.clone());
-            self.room().give(units.start, units.end - units.start);
-            self.put_free(number);
+            self.make_free(number, &block)?;
             stops::here(Stop::Swept);
             if let Some(descriptor) = block.descriptor() {
                 had(descriptor)?;
             }
         }
+        Ok(())
+    }
+
+    fn make_free(&mut self, number: u32, block: &Block) -> Result<(), Corrupt> {
+        let units = self.extent(block)?;
+        bits::clear(self.taken, units.clone());
+        self.starts[units.start as usize] = 0;
+        self.room().give(units.start, units.end - units.start);
+        self.put_free(number);
         Ok(())
     }
 
@@ -205,6 +242,7 @@ impl Parts<'_> {
         let mut kept: Vec<u32> = (0..all).filter(|number| is_pinned(*number)).collect();
         self.free.fill(0);
         self.taken.fill(0);
+        self.starts.fill(0);
         *self.ledger = Ledger { used: kept.last().map_or(0, |last| last + 1), ..Ledger::default() };
         let mut descriptors = Vec::new();
         for number in (0..all).rev() {
@@ -219,6 +257,7 @@ impl Parts<'_> {
             (block.state, block.next) = (State::Limbo as u32, 0);
             let block = *block;
             let units = self.extent(&block)?;
+            self.starts[units.start as usize] = number + 1;
             if !bits::set(self.taken, units) {
                 return Err(Corrupt("two blocks at one place"));
             }
@@ -269,7 +308,9 @@ impl Parts<'_> {
         let mut taken = vec![0; self.taken.len()];
         let mut counts = [0_u32; 3];
         let mut descriptors = Vec::new();
-        for (number, block) in (0..).zip(self.blocks.iter()) {
+        let used = self.blocks.get(..self.ledger.used as usize);
+        let used = used.ok_or(Corrupt("more blocks in use than there are"))?;
+        for (number, block) in (0..).zip(used) {
             let state = State::of(block.state)?;
             counts[state as usize] += 1;
             if state == State::Free {
@@ -278,7 +319,10 @@ impl Parts<'_> {
                 ensure(*block == nothing, "what is free has something")?;
                 continue;
             }
-            ensure(bits::set(&mut taken, self.extent(block)?), "two blocks at one place")?;
+            let units = self.extent(block)?;
+            let begins = self.starts[units.start as usize] == number + 1;
+            ensure(begins, "a block that begins nowhere")?;
+            ensure(bits::set(&mut taken, units), "two blocks at one place")?;
             descriptors.extend(block.descriptor());
         }
         ensure(taken == self.taken, "units that no block has")?;
@@ -288,10 +332,10 @@ impl Parts<'_> {
         descriptors.sort_unstable();
         let is_twice = descriptors.windows(2).any(|two| two[0] == two[1]);
         ensure(!is_twice, "a descriptor of two blocks")?;
-        let unused = (self.blocks.len() as u32).checked_sub(self.ledger.used);
-        let unused = unused.ok_or(Corrupt("more blocks in use than there are"))?;
+        let begun = self.starts.iter().filter(|start| **start != 0).count() as u32;
+        ensure(begun == counts[1] + counts[2], "a beginning of nothing")?;
         let again = self.list(self.ledger.free, State::Free)?.0;
-        ensure(again + unused == counts[State::Free as usize], "a block that is lost")?;
+        ensure(again == counts[State::Free as usize], "a block that is lost")?;
         let [first, last] = self.ledger.limbo;
         let limbo = self.list(first, State::Limbo)?;
         let counted = (counts[State::Limbo as usize], last);

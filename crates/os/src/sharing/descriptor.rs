@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::io::Errno;
+use rustix::io::{DupFlags, Errno, dup3};
 
 use super::descriptors::{are_shared, shared};
 use super::owner::Owner;
@@ -22,6 +22,11 @@ impl Descriptor {
             Some(table) => table.make(make)?,
         };
         Ok(Self(ManuallyDrop::new(fd)))
+    }
+
+    /// From now on its number is what `other` is, for all who have it.
+    pub(crate) fn becomes(&mut self, other: &Self) -> Result<(), Errno> {
+        dup3(other, &mut self.0, DupFlags::CLOEXEC)
     }
 
     /// Leaves it to all together, who have it in their store: its number.

@@ -41,6 +41,7 @@ struct Places {
     blocks: usize,
     free: usize,
     taken: usize,
+    starts: usize,
     pins: usize,
     arena: usize,
 }
@@ -103,6 +104,10 @@ impl Mapping {
                 blocks: std::slice::from_raw_parts_mut(first, blocks as usize),
                 free: self.words_at(places.free, Extents::<&mut [u64]>::words_for(units)),
                 taken: self.words_at(places.taken, words_of_bits(units)),
+                starts: std::slice::from_raw_parts_mut(
+                    at(places.starts).cast::<u32>().as_ptr(),
+                    units as usize,
+                ),
                 units,
             }
         }
@@ -156,6 +161,7 @@ fn plan(shape: &Shape) -> Option<(Places, usize)> {
         blocks: place(blocks, size_of::<Block>())?,
         free: place(Extents::<&mut [u64]>::words_for(units), size_of::<u64>())?,
         taken: place(words_of_bits(units), size_of::<u64>())?,
+        starts: place(units as usize, size_of::<u32>())?,
         pins: place(rows.checked_mul(blocks)?, size_of::<AtomicU32>())?,
         arena: place(units as usize, UNIT)?,
     };
@@ -186,7 +192,7 @@ mod tests {
         let rows = [SMALL, Shape { members: 0, words: 0, blocks: 1, units: 1 }];
         for shape in rows {
             let (places, bytes) = plan(&shape).unwrap();
-            let Places { ledger, words, blocks, free, taken, pins, arena } = places;
+            let Places { ledger, words, blocks, free, taken, starts, pins, arena } = places;
             let rows = (usize::from(shape.members) + 1) * shape.blocks as usize;
             let parts = [
                 (0, size_of::<Lock>()),
@@ -195,6 +201,7 @@ mod tests {
                 (blocks, shape.blocks as usize * size_of::<Block>()),
                 (free, Extents::<&mut [u64]>::words_for(shape.units) * 8),
                 (taken, words_of_bits(shape.units) * 8),
+                (starts, shape.units as usize * 4),
                 (pins, rows * 4),
                 (arena, shape.units as usize * UNIT),
             ];

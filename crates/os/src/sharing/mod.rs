@@ -39,5 +39,5 @@ pub use lent::Lent;
 pub use mapping::Shape;
 pub use members::Members;
 pub use orphans::Orphans;
-pub use owner::Dead;
+pub use owner::{Dead, me};
 pub use store::{Blocks, Guard, Store};

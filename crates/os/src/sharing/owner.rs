@@ -1,6 +1,7 @@
 //! Who of the processes that share has a lock, a pin or a descriptor.
 
 use std::marker::PhantomData;
+use std::num::NonZeroU16;
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -23,6 +24,19 @@ pub(super) fn number() -> u16 {
 /// The calling process is new, and has this number for good.
 pub(super) fn become_member(number: u16) {
     NUMBER.store(number, Relaxed);
+}
+
+/// Who the calling process is, for words of the user's own; it differs among those that live.
+///
+/// # Panics
+/// Never: there are fewer than there are numbers for.
+#[must_use]
+pub fn me() -> NonZeroU16 {
+    who(number())
+}
+
+fn who(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(Owner::of(number).bits()).expect("fewer than there are numbers for")
 }
 
 /// Who has something, as a word says it.
@@ -64,6 +78,12 @@ impl Dead<'_> {
     /// The caller has seen the end of the process of this number, and starts no other meanwhile.
     pub(super) const fn seen(number: u16) -> Self {
         Self { number, members: PhantomData }
+    }
+
+    /// Who it was, as it has said by [`me`].
+    #[must_use]
+    pub fn who(&self) -> NonZeroU16 {
+        who(self.number)
     }
 
     /// Its number.

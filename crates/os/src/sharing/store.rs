@@ -249,6 +249,53 @@ impl Blocks<'_> {
         is_pinned(self.mapping, number)
     }
 
+    /// Calls a live block so. What is new has no name, which is 0.
+    ///
+    /// # Errors
+    /// The table makes no sense, or it is not live.
+    pub fn name(&mut self, number: u32, name: u32) -> Result<(), Corrupt> {
+        *self.parts().name_mut(number)? = name;
+        Ok(())
+    }
+
+    /// Who has to go so that so many bytes find room together where a live block lies: all blocks
+    /// there with their names, itself among them. Nothing where one of them is read or nobody's to
+    /// find, or there is no such place.
+    ///
+    /// # Errors
+    /// The table makes no sense.
+    pub fn around(
+        &mut self,
+        number: u32,
+        length: usize,
+    ) -> Result<Option<Vec<(u32, u32)>>, Corrupt> {
+        let mapping = self.mapping;
+        let mut parts = self.parts();
+        let Some(all) = parts.around(number, length)? else { return Ok(None) };
+        let mut named = Vec::with_capacity(all.len());
+        for number in all {
+            if is_pinned(mapping, number) || parts.live(number)?.is_none() {
+                return Ok(None);
+            }
+            named.push((number, *parts.name_mut(number)?));
+        }
+        Ok(Some(named))
+    }
+
+    /// Makes a live block that nobody reads free at once; its descriptor is as in [`Self::sweep`].
+    ///
+    /// # Errors
+    /// The table makes no sense, or it is not live.
+    ///
+    /// # Panics
+    /// Somebody reads it.
+    pub fn free(&mut self, number: u32) -> Result<Option<Descriptor>, Corrupt> {
+        assert!(!self.is_pinned(number), "a block that nobody reads");
+        let Some(descriptor) = self.parts().free(number)? else { return Ok(None) };
+        let descriptor = Descriptor::from_cache(descriptor);
+        descriptor.map(Some).ok_or(Corrupt("a descriptor of somebody else"))
+    }
+
     /// Nobody finds it any more; `false`: nobody did before. Its place, and its file, are free when
     /// it is swept.
     ///

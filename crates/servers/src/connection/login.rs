@@ -96,7 +96,8 @@ impl Books<'_> {
         self.tally.add(counter, 1);
         if let Refusal::NoThread(error) = refusal {
             self.tally.add(Counter::MachineFaults, 1);
-            self.server.errors.no_verifier(self.worker.number, error, self.now.at);
+            let so = "no password can be verified";
+            self.server.errors.no_thread(so, self.worker.number, error, self.now.at);
         }
         self.server.site.put_off(lookup, status, retry_after_s)
     }

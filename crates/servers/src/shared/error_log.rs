@@ -103,14 +103,7 @@ impl ErrorLog {
             return;
         }
         let mut target = locked(&self.target);
-        let mut is_kept = true;
-        if let Err(e) = target.open_again(self.orders.logs_generation()) {
-            let text = format!(
-                "the error log cannot be opened again: {e}; the file that was open goes on; \
-                 correct the path and send SIGUSR1"
-            );
-            is_kept = target.output.write(line(Level::Error, by, &text).as_bytes()).is_ok();
-        }
+        let mut is_kept = target.obey(self.orders.logs_generation(), by);
         is_kept &= target.output.write(line(level, by, text).as_bytes()).is_ok();
         drop(target);
         if !is_kept {
@@ -123,6 +116,12 @@ impl ErrorLog {
             tally.add(Counter::LogDrops, 1);
             tally.publish(&self.counters, row);
         }
+    }
+
+    /// Opens it again, if that was ordered: whoever writes seldom would keep a file open that
+    /// others have given up.
+    pub(crate) fn obey(&self, by: By) {
+        locked(&self.target).obey(self.orders.logs_generation(), by);
     }
 
     /// The machine has refused a worker a connection.
@@ -139,13 +138,13 @@ impl ErrorLog {
         self.write(Level::Warn, By::Worker(worker), &text);
     }
 
-    /// The machine has refused a worker a thread to verify passwords.
-    pub(crate) fn no_verifier(&self, worker: usize, error: &io::Error, now: Instant) {
+    /// The machine has refused a worker a thread; so what it was for is not done.
+    pub(crate) fn no_thread(&self, so: &str, worker: usize, error: &io::Error, now: Instant) {
         let Some(held) = locked(&self.threads).passes(now) else { return };
         let more = more(held);
         let text = format!(
-            "no password can be verified: no thread can be made: {error}; raise the limit of \
-             tasks (ulimit -u, TasksMax){more}"
+            "{so}: no thread can be made: {error}; raise the limit of tasks (ulimit -u, \
+             TasksMax){more}"
         );
         self.write(Level::Error, By::Worker(worker), &text);
     }
@@ -169,11 +168,21 @@ fn more(held: u64) -> String {
 }
 
 impl Target {
-    /// Opens the file again if that was ordered; a failure is told once.
+    /// Opens the file again if that was ordered; a failure is told once. Whether it could be told.
+    fn obey(&mut self, generation: u64, by: By) -> bool {
+        let Err(e) = self.open_again(generation) else { return true };
+        let text = format!(
+            "the error log cannot be opened again: {e}; the file that was open goes on; correct \
+             the path and send SIGUSR1"
+        );
+        self.output.write(line(Level::Error, by, &text).as_bytes()).is_ok()
+    }
+
+    /// By the number that it has: where processes share a table, others write to that.
     fn open_again(&mut self, generation: u64) -> io::Result<()> {
         let is_new = core::mem::replace(&mut self.generation, generation) != generation;
         if let Some(path) = self.path.as_deref().filter(|_| is_new) {
-            self.output = Output::append(path)?;
+            self.output.go_on_in(Output::append(path)?)?;
         }
         Ok(())
     }

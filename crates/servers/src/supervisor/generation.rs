@@ -56,7 +56,7 @@ impl Generation {
         let kind =
             if server.architecture.kept { Kind::Keeper(keeper::forked) } else { Kind::Workers };
         let refused = |e| Failure::Machine(format!("cannot start a worker: {e}"));
-        let workers = Workers::start(&server, kind, voice).map_err(refused)?;
+        let workers = Workers::start(&server, kind, number == 1, voice).map_err(refused)?;
         let (looked, lookout) = (os::clock::monotonic(), Lookout::new(&server));
         Ok(Self { number, server, workers, stage: Stage::Serves, looked, lookout, cut: 0 })
     }
@@ -65,6 +65,12 @@ impl Generation {
     pub(crate) fn is_ready(&self) -> bool {
         let Server { counters, dials, .. } = &*self.server;
         (0..dials.workers() as usize).all(|n| counters.has_started(n))
+    }
+
+    /// Whether some worker has.
+    pub(crate) fn has_begun(&self) -> bool {
+        let counters = &self.server.counters;
+        (0..counters.workers()).any(|n| counters.has_started(n))
     }
 
     /// Whether it has not been told to end.

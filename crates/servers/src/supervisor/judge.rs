@@ -6,7 +6,7 @@ use std::io;
 use os::{Listener, PidFile, output};
 
 use super::{confine, start};
-use crate::architectures::{self, Architecture, Holder};
+use crate::architectures::{self, Architecture};
 use crate::operator::admin;
 use crate::shared::architecture::LOOPS_MAX;
 use crate::shared::settings::{AdminAt, LogTo, RingFiles, RingSockets, Settings};
@@ -58,7 +58,7 @@ fn of_threads(settings: &Settings, row: &Architecture) -> Vec<String> {
     let (threads, loops) = (row.threads(settings), row.loops(settings));
     let processes = row.workers_max(settings);
     let mut mistakes = Vec::new();
-    if row.holder == Holder::Thread && threads_min > threads {
+    if row.knobs.contains(&"threads-min") && threads_min > threads {
         let (least, most) = (("threads-min", threads_min), ("threads", threads));
         mistakes.push(contrary(settings, [least, most], ["more than", "less than"]));
     }

@@ -77,7 +77,7 @@ fn keep(server: &Server, voice: &mut Voice<'_>) -> Result<(), String> {
     let shared = server.site.share(members);
     shared.map_err(|e| format!("{}: no memory to share: {e}; give less", said()))?;
     let nursery = Nursery { alone, members: Members::new(members) };
-    let workers = Workers::start(server, Kind::Kept(nursery), voice).map_err(refused)?;
+    let workers = Workers::start(server, Kind::Kept(nursery), false, voice).map_err(refused)?;
     let mut keeper =
         Keeper { server, workers, orphans: Orphans::default(), looks: false, checks: false, voice };
     while keeper.goes_on() {
@@ -106,8 +106,10 @@ impl Keeper<'_, '_> {
 
     fn tick(&mut self) -> Result<(), String> {
         let now = os::clock::monotonic();
+        self.server.errors.obey(By::Keeper);
         if self.is_ending() {
             self.workers.end();
+            self.workers.kill_late(now, self.voice);
         } else {
             self.workers.tick(self.server, now, true, self.voice);
         }
@@ -143,8 +145,9 @@ impl Keeper<'_, '_> {
         let Some(nursery) = self.workers.nursery() else { return Ok(false) };
         let dead = nursery.members.dead(pid).map_err(|e| format!("cannot bury a worker: {e}"))?;
         let Some(dead) = dead else { return Ok(false) };
-        descriptors::bury(&dead);
+        // First the lock, for which others may wait.
         let begins_anew = self.server.site.bury(&dead).map_err(nonsense)?;
+        descriptors::bury(&dead);
         self.orphans.look();
         self.looks = true;
         self.checks = true;

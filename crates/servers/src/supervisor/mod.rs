@@ -273,11 +273,16 @@ impl Supervisor<'_> {
     ) -> Option<Instant> {
         let (last, others) = self.generations.split_last_mut()?;
         if !last.is_ready() {
-            if now - since >= START_MAX && !others.is_empty() {
+            let is_late = now - since >= START_MAX;
+            if is_late && !others.is_empty() {
                 self.abandon("the workers were not ready in time", now, program);
                 return None;
             }
-            return Some(since);
+            // There is nobody to go back to. Another program gives this one up by itself.
+            if !is_late || self.inheritance.is_some() || !last.has_begun() {
+                return Some(since);
+            }
+            program.voice.warn("some workers are not ready; the others serve");
         }
         if let Some(inheritance) = self.inheritance.take() {
             number::write(self.pid_file.as_mut(), &mut program.voice);

@@ -6,7 +6,7 @@
 //! are wanted. One with a listening socket of its own is left out first: nobody new comes to it,
 //! whoever has begun to come is let in, and only then it accepts who waits and stops listening.
 
-use std::io;
+use std::{io, mem};
 
 use measure::{Duration, Instant};
 use os::process::{self, Exit, Pid};
@@ -39,6 +39,8 @@ struct Process {
     state: State,
     started: Instant,
     back_off: BackOff,
+    /// The machine has refused it, and that was told.
+    is_refused: bool,
 }
 
 enum State {
@@ -83,28 +85,35 @@ impl Kind {
 }
 
 impl Workers {
-    /// Starts them all; where one of them serves already when a keeper is refused the next, it goes
-    /// on with those that it has, and tries again.
+    /// Starts them all. One that the machine refuses is tried again where those that run already
+    /// may have clients, who would be lost: not in the first start of all (`is_first`), nor where
+    /// no worker of a keeper has served.
     ///
     /// # Errors
     /// The machine refuses a process: those that run already are killed.
-    pub(super) fn start(server: &Server, kind: Kind, voice: &mut Voice<'_>) -> io::Result<Self> {
+    pub(super) fn start(
+        server: &Server,
+        kind: Kind,
+        is_first: bool,
+        voice: &mut Voice<'_>,
+    ) -> io::Result<Self> {
         let most = if kind.is_keeper() { 1 } else { server.counters.workers() };
         let back_off = BackOff::default();
-        let process = || Process { state: State::Ended, started: Instant::ORIGIN, back_off };
+        let (started, is_refused) = (Instant::ORIGIN, false);
+        let process = || Process { state: State::Ended, started, back_off, is_refused };
         let mut workers = Self { all: (0..most).map(|_| process()).collect(), kind };
         for n in 0..workers.wanted(server) {
             let Err(refused) = workers.begin(server, n, voice) else { continue };
-            let is_kept = matches!(workers.kind, Kind::Kept(_));
-            // To end would be to lose them, and to be refused again.
-            if !is_kept || n == 0 || server.counters.total(Counter::Started) == 0 {
+            let goes_on = match workers.kind {
+                Kind::Workers => !is_first,
+                Kind::Kept(_) => server.counters.total(Counter::Started) > 0,
+                Kind::Keeper(_) => false,
+            };
+            if n == 0 || !goes_on {
                 workers.kill();
                 return Err(refused);
             }
-            let wait = server.settings.restart_wait_max;
-            workers.all[n].state = State::Waits { until: os::clock::monotonic() + wait };
-            let ms = wait.as_millis();
-            voice.complain(&format!("worker {n}: {refused}; tried again every {ms} ms"));
+            workers.refused(server, n, &refused, voice);
         }
         Ok(workers)
     }
@@ -144,6 +153,8 @@ impl Workers {
                 Kind::Keeper(_) => order_number(server, voice),
                 Kind::Kept(_) => self.follow_orders(server, now),
             }
+        } else {
+            self.stay_left_out(now);
         }
         self.kill_late(now, voice);
         self.start_due(server, now, voice);
@@ -188,14 +199,14 @@ impl Workers {
         (now, serves): (Instant, bool),
         voice: &mut Voice<'_>,
     ) -> Result<u64, Failure> {
+        // Whoever waits now by way of this one waits for another.
+        server.listeners.ring();
         if matches!(self.kind, Kind::Kept(_)) && !serves {
             // It is told of with its keeper's end.
             self.all[n].state = State::Ended;
             return Ok(0);
         }
         let lost = self.forget(server, n);
-        // Whoever waits now by way of this one waits for another.
-        server.listeners.ring();
         // One that is kept may have heard its order before its keeper has.
         let is_told = matches!(self.kind, Kind::Kept(_)) && server.orders.of(n).is_draining();
         let (is_own, leaves) = (self.has_own(server, n), is_told || self.all[n].leaves());
@@ -296,6 +307,8 @@ impl Workers {
                     let until = Some(now + server.settings.drain_timeout);
                     process.state = State::Leaves { pid, until };
                 }
+                // Told so before it had begun, and then no more.
+                (&State::Leaves { pid, until: Some(_) }, false) => process.state = State::Runs(pid),
                 (State::Waits { .. }, true) => process.state = State::Ended,
                 (State::Ended, false) => {
                     process.back_off = BackOff::default();
@@ -306,8 +319,18 @@ impl Workers {
         }
     }
 
+    /// Who is left out stays so while others may have its sockets.
+    fn stay_left_out(&mut self, now: Instant) {
+        for process in &mut self.all {
+            match &mut process.state {
+                State::LeftOut { until, .. } if *until <= now => *until = now + HANDSHAKE_MAX,
+                _ => {}
+            }
+        }
+    }
+
     /// Those that take too long to leave.
-    fn kill_late(&mut self, now: Instant, voice: &mut Voice<'_>) {
+    pub(super) fn kill_late(&mut self, now: Instant, voice: &mut Voice<'_>) {
         for (n, process) in self.all.iter_mut().enumerate() {
             let State::Leaves { pid, until: Some(until) } = process.state else { continue };
             if until <= now {
@@ -370,9 +393,8 @@ impl Workers {
             if until > now {
                 continue;
             }
-            if self.begin(server, n, voice).is_err() {
-                let until = now + server.settings.restart_wait_max;
-                self.all[n].state = State::Waits { until };
+            if let Err(refused) = self.begin(server, n, voice) {
+                self.refused(server, n, &refused, voice);
             } else if let State::Runs(pid) = self.all[n].state
                 && server.orders.of(n).is_draining()
             {
@@ -388,9 +410,20 @@ impl Workers {
             Kind::Keeper(start) => start(server, voice),
             Kind::Kept(nursery) => nursery.start(server, n),
         }?;
-        self.all[n].state = State::Runs(pid);
-        self.all[n].started = os::clock::monotonic();
+        let started = os::clock::monotonic();
+        let process = &mut self.all[n];
+        (process.state, process.started, process.is_refused) = (State::Runs(pid), started, false);
         Ok(())
+    }
+
+    /// The machine refuses a process, which is told once, and tried again.
+    fn refused(&mut self, server: &Server, n: usize, why: &io::Error, voice: &mut Voice<'_>) {
+        let wait = server.settings.restart_wait_max;
+        self.all[n].state = State::Waits { until: os::clock::monotonic() + wait };
+        if !mem::replace(&mut self.all[n].is_refused, true) {
+            let (name, ms) = (self.name(n), wait.as_millis());
+            voice.complain(&format!("{name} cannot be started: {why}; tried every {ms} ms"));
+        }
     }
 
     /// What the process had is closed. Returns how many connections that were.

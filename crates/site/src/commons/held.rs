@@ -1,6 +1,5 @@
 //! The cache while nobody else has it.
 
-use std::mem;
 use std::sync::Arc;
 
 use cache::Weight;
@@ -20,10 +19,13 @@ pub(super) struct Held<'l> {
     pub(super) gone: &'l mut Vec<Descriptor>,
 }
 
-/// Answers that are evicted for one that comes, at most: nobody is to wait longer for the lock.
-const EVICTED_MAX: usize = 64;
+/// Places that are looked at for an answer that comes, at most: nobody is to wait longer for the
+/// lock, and who asks again and again for one that finds none is not to empty the cache.
+const PLACES_MAX: usize = 8;
 /// Blocks that are looked at for one that comes, whether nobody sends them any more.
 const SWEPT_MAX: u32 = 64;
+/// A process that sees an older second was held up by so much at most; or the clock was set back.
+const BEHIND_MAX_S: u64 = 10;
 
 impl Held<'_> {
     /// The answer that is meant, and what is known of it.
@@ -40,13 +42,9 @@ impl Held<'_> {
     /// Answers with what is known there, and is asked for.
     pub(super) fn answer(&mut self, at: u32, mut row: Row, now: &Now) -> Answer<File> {
         self.index.touch(at);
-        let reply = self.reply(at, &mut row, now);
+        let end = self.redated(at, &mut row, now);
         let (representation, block) = self.represent(&row);
-        let prebuilt = match reply {
-            Reply::None => None,
-            Reply::Block { end } => Some(Chunk { of: block, at: 0, end }),
-            Reply::Copy(head) => Some(Chunk::whole(head)),
-        };
+        let prebuilt = end.map(|end| Chunk { of: block, at: 0, end });
         Answer { representation, prebuilt }
     }
 
@@ -93,19 +91,41 @@ impl Held<'_> {
         }
         // What is lent was kept before, and was evicted since.
         let mut descriptor = file.map(File::into_descriptor).transpose().map_err(Some)?;
-        for _ in 0..EVICTED_MAX {
+        for _ in 0..=PLACES_MAX {
             if let Some(block) = self.publish(bytes, &mut descriptor) {
                 let row = Row { block, ..row };
                 let at = self.index.insert(row, weight).expect("a row for each block");
+                self.blocks.name(block, at).expect(WHOLE);
                 while let Some(evicted) = self.index.evict() {
                     self.retire(evicted.block);
                 }
                 return Ok((at, row));
             }
-            let Some(evicted) = self.index.evict_one() else { break };
-            self.retire(evicted.block);
+            if !self.make_room(bytes.len()) {
+                break;
+            }
         }
         Err(descriptor.map(File::from))
+    }
+
+    /// Who has to go next goes, and with it all who lie where so many bytes would in its place: one
+    /// after the other would leave room for none that is larger than they are. `false`: there is
+    /// nobody.
+    fn make_room(&mut self, length: usize) -> bool {
+        let Some(next) = self.index.evict_one() else { return false };
+        match self.blocks.around(next.block, length).expect(WHOLE) {
+            // Somebody reads one of them: the next one lies elsewhere.
+            None => self.retire(next.block),
+            Some(around) => {
+                for (block, at) in around {
+                    if block != next.block {
+                        self.index.remove(at);
+                    }
+                    self.gone.extend(self.blocks.free(block).expect(WHOLE));
+                }
+            }
+        }
+        true
     }
 
     /// Takes out whatever would be found under this name. More than one answer can be, when what
@@ -118,43 +138,31 @@ impl Held<'_> {
         self.sweep();
     }
 
-    /// The reply that stands there, with the date of this second: that is changed in place where
-    /// nobody sends it, and in a copy where somebody does.
-    fn reply(&mut self, at: u32, row: &mut Row, now: &Now) -> Reply {
-        let Some(head) = &mut row.head else { return Reply::None };
+    /// Where the reply that stands there ends, with the date of this second: that is set where
+    /// nobody sends it. Nothing: it is to be composed. To copy it would leave one more for each
+    /// second in which somebody who reads slowly is sent it.
+    fn redated(&mut self, at: u32, row: &mut Row, now: &Now) -> Option<usize> {
+        let head = row.head.as_mut()?;
         let head_end = head.bytes as usize;
         let end = match row.content {
             Content::Bytes { end, .. } => end as usize,
             Content::File { .. } => head_end,
         };
-        let second = mem::replace(&mut head.second, now.date.seconds);
-        if second == now.date.seconds {
-            return Reply::Block { end };
+        let (second, this) = (head.second, now.date.seconds);
+        if second == this {
+            return Some(end);
         }
+        // Who was held up would set it back, and others forth again.
+        let is_behind = second > this && second - this <= BEHIND_MAX_S;
         // A file of the future was last modified now: its head is to be made anew each second.
-        if row.modified.is_some_and(|modified| modified > second) {
-            return Reply::None;
+        if is_behind || row.modified.is_some_and(|modified| modified > second) {
+            return None;
         }
-        if let Some(bytes) = self.blocks.bytes_mut(row.block).expect(WHOLE) {
-            compose::redate(&mut bytes[..head_end], row.status, &now.date);
-            self.index.set_row(at, row);
-            return Reply::Block { end };
-        }
-        let redated = |bytes: &[u8]| {
-            let mut copy = bytes.to_vec();
-            compose::redate(&mut copy, row.status, &now.date);
-            copy
-        };
-        let bytes = bytes_of(&mut self.blocks, row.block);
-        if let Content::File { .. } = row.content {
-            return Reply::Copy(redated(&bytes[..head_end]));
-        }
-        let copy = redated(bytes);
-        let Some(block) = self.publish(&copy, &mut None) else { return Reply::None };
-        self.retire(row.block);
-        row.block = block;
+        let bytes = self.blocks.bytes_mut(row.block).expect(WHOLE)?;
+        compose::redate(&mut bytes[..head_end], row.status, &now.date);
+        head.second = this;
         self.index.set_row(at, row);
-        Reply::Block { end }
+        Some(end)
     }
 
     /// Makes a block, where there is room; what is not sent any more makes some first.
@@ -170,17 +178,6 @@ impl Held<'_> {
     fn sweep(&mut self) {
         self.gone.extend(self.blocks.sweep(SWEPT_MAX).expect(WHOLE));
     }
-}
-
-/// A reply that was built before.
-enum Reply {
-    None,
-    /// The beginning of the answer's block.
-    Block {
-        end: usize,
-    },
-    /// A head, for content that is in a file.
-    Copy(Vec<u8>),
 }
 
 /// What a row names is there.

@@ -1,5 +1,7 @@
 //! Which answers there are, in words that processes share.
 
+use std::num::NonZeroU16;
+
 use cache::{Corrupt, Slab, Table, Weight};
 
 use super::row::{Row, WORDS};
@@ -121,6 +123,18 @@ impl<'m> Index<'m> {
         }
         let hash = |at: u32| self.rows.get(at as usize * WORDS).copied().unwrap_or_default();
         self.names.check(hash)
+    }
+
+    /// These look for nothing any more.
+    pub(super) fn give_up(&mut self, lookers: &[NonZeroU16]) {
+        let all: Vec<u32> =
+            if lookers.is_empty() { vec![] } else { self.weights.indices().collect() };
+        for at in all {
+            let row = self.row(at);
+            if row.looker.is_some_and(|looker| lookers.contains(&looker)) {
+                self.set_row(at, &Row { looker: None, ..row });
+            }
+        }
     }
 
     fn unname(&mut self, at: u32) -> Row {

@@ -1,5 +1,7 @@
 //! What is known of an answer that processes share, as words beside its block of bytes.
 
+use std::num::NonZeroU16;
+
 use h1::{Bounds, Coding, Codings, Status};
 use measure::Instant;
 use os::{Kind, Stat};
@@ -22,8 +24,8 @@ pub(super) struct Row {
     pub(super) codings: Option<Codings>,
     /// When the disk was last asked.
     pub(super) checked: Instant,
-    /// Whether somebody is asking it now.
-    pub(super) is_looked_for: bool,
+    /// Who asks it now: the number of that process.
+    pub(super) looker: Option<NonZeroU16>,
     /// Whether an unchanged source proves unchanged content.
     pub(super) settled: bool,
     pub(super) head: Option<Head>,
@@ -76,7 +78,6 @@ impl Row {
         };
         let flags = [
             (self.codings.is_some(), HAS_CODINGS),
-            (self.is_looked_for, LOOKED_FOR),
             (self.settled, SETTLED),
             (self.head.is_some(), HAS_HEAD),
             (self.varies, VARIES),
@@ -89,7 +90,8 @@ impl Row {
             | u64::from(made) << MADE_AT
             | codings << CODINGS_AT
             | coding << CODING_AT
-            | u64::from(self.status.0) << STATUS_AT;
+            | u64::from(self.status.0) << STATUS_AT
+            | u64::from(self.looker.map_or(0, NonZeroU16::get)) << LOOKER_AT;
         let [w0, w1, w2, w3, w4] = self.words;
         let known = [
             self.hash,
@@ -149,7 +151,7 @@ impl Row {
             block: high(1),
             codings: is(HAS_CODINGS).then(|| Codings::from_bits(byte(CODINGS_AT))),
             checked: Instant { ns: words[3] },
-            is_looked_for: is(LOOKED_FOR),
+            looker: NonZeroU16::new((kinds >> LOOKER_AT) as u16),
             settled: is(SETTLED),
             head: is(HAS_HEAD).then(|| Head { bytes: high(8), second: words[4] }),
             status: Status((kinds >> STATUS_AT) as u16),
@@ -180,16 +182,16 @@ impl Row {
 }
 
 const HAS_CODINGS: u64 = 1;
-const LOOKED_FOR: u64 = 1 << 1;
-const SETTLED: u64 = 1 << 2;
-const HAS_HEAD: u64 = 1 << 3;
-const VARIES: u64 = 1 << 4;
-const IN_FILE: u64 = 1 << 5;
+const SETTLED: u64 = 1 << 1;
+const HAS_HEAD: u64 = 1 << 2;
+const VARIES: u64 = 1 << 3;
+const IN_FILE: u64 = 1 << 4;
 
 const MADE_AT: u32 = 8;
 const CODINGS_AT: u32 = 16;
 const CODING_AT: u32 = 24;
 const STATUS_AT: u32 = 32;
+const LOOKER_AT: u32 = 48;
 
 const NOTHING: u8 = 0;
 const DIRECTORY: u8 = 1;
@@ -224,7 +226,7 @@ mod tests {
             block: u32::MAX,
             codings: Some(Codings::parse([&b"br, gzip"[..]])),
             checked: Instant { ns: 9 },
-            is_looked_for: true,
+            looker: NonZeroU16::new(u16::MAX),
             settled: true,
             head: Some(Head { bytes: 300, second: 1_700_000_000 }),
             status: Status::OK,
@@ -238,7 +240,7 @@ mod tests {
         };
         let bare = Row {
             codings: None,
-            is_looked_for: false,
+            looker: None,
             settled: false,
             head: None,
             status: Status::MOVED_PERMANENTLY,

@@ -167,12 +167,47 @@ fn a_keeper_that_is_killed_is_started_again_with_all_that_it_keeps() {
     });
 }
 
+/// All have the error log by one number. Whoever opens it again leaves it to the others by that
+/// number: a client who got it would be closed by the next one who opens the log again.
+#[test]
+fn an_error_log_that_is_opened_again_keeps_its_number() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        if !is_kept(combination) {
+            return;
+        }
+        let home = tempfile::tempdir().expect("a directory");
+        let [log, moved] = ["error.log", "moved"].map(|name| home.path().join(name));
+        let to = log.to_str().expect("UTF-8");
+        let server = combination.start(&site.root(), &[FLAGS, &["--error-log", to]].concat());
+        let workers = || Some(workers_of(server.pid())).filter(|all| all.len() == 2);
+        let all = await_some(PATIENCE, workers).expect("workers");
+        let keeper = children(server.pid()).pop().expect("a keeper");
+        let open = descriptors(keeper).into_iter().find(|(_, path)| path == to);
+        let (number, _) = open.expect("the log is open");
+        for rotation in 0..3 {
+            fs::rename(&log, &moved).expect("another name");
+            server.signal(Signal::USR1);
+            // At once, though nobody has anything to say.
+            let is_new = || descriptors(keeper).get(&number).is_some_and(|path| path == to);
+            assert!(await_true(PATIENCE, is_new), "{combination}: the file of before is open");
+            let victim = workers().unwrap_or_default().pop().unwrap_or(all[0]);
+            send(victim, Signal::KILL);
+            let says = || fs::read_to_string(&log).is_ok_and(|said| said.contains("keeper: "));
+            assert!(await_true(PATIENCE, says), "{combination}: {rotation}: no line");
+            assert!(is_new(), "{combination}: {rotation}: another number");
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        }
+        server.stop();
+    });
+}
+
 /// Somebody has written where he should not: in what the cache is found by, and it begins anew; in
 /// all of what is known of it, and nobody goes on with that.
 #[test]
 fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
     let site = Fixture::new();
-    for (bytes, said, ends) in [(1 << 20, "begins anew", false), (12 << 20, "makes no sense", true)]
+    for (bytes, said, ends) in [(1 << 20, "begins anew", false), (16 << 20, "makes no sense", true)]
     {
         on_every(Program::Weir, |combination| {
             if !is_kept(combination) {

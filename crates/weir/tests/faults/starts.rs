@@ -11,11 +11,12 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
+use crate::support::load::{Counts, Load};
 use crate::support::server::{
     Combination, Program, Server, as_user, combinations, example, on_every, run,
 };
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some};
+use crate::support::{PATIENCE, await_some, await_true};
 
 /// Some that were asked for were cut off.
 const CUT_OFF: i32 = 1;
@@ -93,6 +94,58 @@ fn a_start_with_half_of_its_threads_serves_or_ends() {
             }
             Err(code) => assert_eq!(code, Some(MACHINE), "{combination}"),
         }
+    });
+}
+
+/// Who comes waits a second for a thread, for which one that is idle goes, and is told then.
+#[test]
+fn whom_no_thread_can_be_made_for_is_told_so() {
+    on_every(Program::Weir, |combination| {
+        if combination.row["accept"] != "acceptor" {
+            return;
+        }
+        let home = home();
+        let huge = fs::File::create(home.path().join("root/huge.bin")).expect("a file");
+        huge.set_len(HUGE_BYTES as u64).expect("its length");
+        // The supervisor, the worker, and a thread.
+        let mut server = Server::start(limited_to(3, combination, home.path(), &[]), 0);
+        let mut busy = in_flight(&server, 1);
+        for _ in 0..2 {
+            let mut wire = server.asking(server.address, "/");
+            let told = wire.reply(false).map(|(head, _)| (head.status, head.closes()));
+            assert_eq!(told, Ok((503, true)), "{combination}");
+        }
+        server.await_line("no thread can be made");
+        let mut idle = busy.pop().expect("it is served on");
+        let came = idle.bytes(HUGE_BYTES).map(|bytes| bytes.len());
+        assert_eq!(came, Ok(HUGE_BYTES), "{combination}");
+        assert_eq!(server.fetch("/").as_deref(), Ok(CONTENT), "{combination}");
+        assert_eq!(idle.rest(), Ok(0), "{combination}: who is idle goes");
+        server.stop();
+    });
+}
+
+/// Some workers of the new generation have clients by then, and the old one serves on.
+#[test]
+fn a_reload_that_is_refused_a_process_loses_nobody() {
+    on_every(Program::Weir, |combination| {
+        if combination.row["workers"] != 4 || combination.row["kept"] == true {
+            return;
+        }
+        let home = home();
+        // The supervisor, four workers, and half as many more.
+        let mut server = Server::start(limited_to(7, combination, home.path(), &[]), 0);
+        let loads = [true, false].map(|keeps| Load::start(server.address, "/", 4, keeps));
+        let before = loads.each_ref().map(Load::answered);
+        server.signal(Signal::HUP);
+        server.await_line("cannot be started");
+        let go_on = || loads.iter().zip(before).all(|(load, n)| load.answered() > n + 200);
+        assert!(await_true(PATIENCE, go_on), "{combination}: nobody is answered");
+        for counts in loads.map(Load::stop) {
+            let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
+            assert_eq!(lost, [0, 0, 0], "{combination}: {counts:?}");
+        }
+        server.stop();
     });
 }
 
