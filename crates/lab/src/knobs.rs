@@ -246,6 +246,19 @@ pub const KNOBS: &[Knob<Setup>] = &[
             Some(OnDisk::Slow(disk)) => disk.to_string(),
         },
     },
+    Knob {
+        name: "memory-percent",
+        group: "The machines",
+        value: "PERCENT",
+        reason: "of experiments with a disk: how much memory the server has, of the bytes of all \
+                 files; by default five eighths, as in Pariag07 3.2",
+        set: |setup, value| {
+            let percent = value.parse().ok().filter(|percent| (10..=100).contains(percent));
+            setup.memory_percent = Some(percent.ok_or("has to be a number from 10 to 100")?);
+            Ok(())
+        },
+        show: |setup| shown(setup.memory_percent.as_ref()),
+    },
 ];
 
 /// So long is waited for a steady server where nothing is said: caches of some thousand files fill
@@ -330,6 +343,8 @@ mod tests {
             ("wire-mbit", "0", Err("has to be a number from 1 to 10000")),
             ("wire-mtu", "9180", Ok("9180")),
             ("wire-mtu", "575", Err("has to be a number from 576 to 65000")),
+            ("memory-percent", "40", Ok("40")),
+            ("memory-percent", "9", Err("has to be a number from 10 to 100")),
         ];
         for (name, value, expected) in rows {
             let knob = KNOBS.iter().find(|knob| knob.name == name).expect("a knob");

@@ -35,6 +35,9 @@ pub struct Setup {
     /// experiment needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<OnDisk>,
+    /// Of the files' bytes, what the server's memory holds in experiments with a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_percent: Option<u32>,
     /// Both sides on this machine as it is.
     pub is_loopback: bool,
     /// What clients ask for.

@@ -46,8 +46,8 @@ const FEW: &Few = &[
     ("listen", "Where: 8080, 127.0.0.1:8080, [::1]:8080 or unix:PATH"),
     (
         "architecture",
-        "Who performs which step of a request: sped, symped, shared-symped, amped, mt, mp, \
-         proactor or tux",
+        "Who performs which step of a request: sped, symped, shared-symped, amped, mt, \
+         thread-per-request, mp, proactor or tux",
     ),
     ("access-log", "A line for each reply: to a file, or stdout"),
 ];

@@ -462,8 +462,7 @@ fn on_queues(test: impl Fn(&Combination) + Sync) {
 
 /// So few that those who wait for verdicts must not have them all.
 fn few_threads(combination: &Combination) -> Vec<&'static str> {
-    let flags = ["--threads", "4", "--threads-min", "4"];
-    if combination.takes(&flags) { flags.to_vec() } else { Vec::new() }
+    if combination.row["holder"] == "thread" { vec!["--threads", "4"] } else { Vec::new() }
 }
 
 /// The field that says a name and a password; nobody says none.

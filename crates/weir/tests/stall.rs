@@ -356,7 +356,7 @@ fn on_each(test: impl Fn(&Combination) + Sync) {
 /// Two threads or processes, so that one of them can be stalled and then both.
 fn flags(combination: &Combination) -> &'static [&'static str] {
     match combination.row["holder"].as_str() {
-        Some("thread") => &["--threads", "2", "--threads-min", "2"],
+        Some("thread") => &["--threads", "2"],
         _ if combination.row["stalls"] == "one of N" => &["--processes", "2"],
         _ => &[],
     }

@@ -118,6 +118,9 @@ fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
     let count = combination.row["workers"].as_u64().expect("a number of workers") as usize;
     let begun = |pid: &u32| match combination.row["holder"].as_str() {
         Some("loop") => named(*pid, "weir-loop") == 1,
+        Some("thread") if combination.row["accept"] == "acceptor" => {
+            named(*pid, "weir-acceptor") == 1
+        }
         Some("thread") => named(*pid, "weir-pool") == 1,
         _ => named(*pid, "weir-process") == 1,
     };

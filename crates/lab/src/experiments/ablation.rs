@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 4",
     is_as_in_papers: true,
     question: "how much does each saving of JAWS bring in each architecture?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan,
     sections,
 };

@@ -23,18 +23,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "which server and which knobs are best here, and what happens at twice the load?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };
 
 /// Weir's own, and whom a reader may have now.
-pub(super) const SUBJECTS: [&str; 14] = [
+pub(super) const SUBJECTS: [&str; 15] = [
     "sped",
     "symped",
     "shared-symped",
     "amped",
     "mt",
+    "thread-per-request",
     "mp",
     "proactor",
     "tux",

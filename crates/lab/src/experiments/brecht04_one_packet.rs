@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Brecht04 figures 8 to 13, 15 and 16",
     is_as_in_papers: true,
     question: "how many connections should be taken at a time in a flood of new clients?",
-    ignores: &["workload", "disk"],
+    ignores: &["workload", "disk", "memory-percent"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

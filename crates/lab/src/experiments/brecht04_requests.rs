@@ -46,7 +46,7 @@ pub(super) const fn experiment<const AT: usize>() -> Experiment {
         paper: "Brecht04 7",
         is_as_in_papers: true,
         question,
-        ignores: &["workload", "disk"],
+        ignores: &["workload", "disk", "memory-percent"],
         plan: plan::<AT>,
         sections: sections::<AT>,
     }

@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Brecht04 figures 2 to 7, 14 and 17",
     is_as_in_papers: true,
     question: "how many connections should be taken at a time when each asks for several files?",
-    ignores: &["workload", "disk"],
+    ignores: &["workload", "disk", "memory-percent"],
     plan: |setup, known| design(setup).plan(known),
     sections,
 };

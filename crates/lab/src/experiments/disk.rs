@@ -30,8 +30,13 @@ const DIRS_OF_PAPER: u32 = 680;
 /// Of one directory's files together.
 const DIR_BYTES: u64 = 5_119_484;
 
-/// Their memory as a share of their set.
+/// Their memory as a share of their set (3.2).
 const MEMORY_SHARE: f64 = 2.0 / 3.2;
+
+/// The same here.
+fn memory_share(setup: &Setup) -> f64 {
+    setup.memory_percent.map_or(MEMORY_SHARE, |percent| f64::from(percent) / 100.0)
+}
 
 /// About as slow as disks of the paper's time, of 10,000 turns in a minute: half a turn, and a
 /// short way of the arm. For questions that need some disk to wait for.
@@ -135,15 +140,15 @@ pub(super) fn design(
             experiment,
             setup,
             subjects,
-            (load, limited(frame::layout(setup, QUOTA_PERCENT), dirs, disk)),
+            (load, limited(setup, frame::layout(setup, QUOTA_PERCENT), dirs, disk)),
         )
     }
 }
 
 /// Machines of which the server has less memory than so many directories need, and a slow disk;
 /// not on the loopback, where nothing is limited.
-pub(super) fn limited(layout: Layout, dirs: u32, disk: Option<Disk>) -> Layout {
-    let memory = f64::from(dirs) * DIR_BYTES as f64 * MEMORY_SHARE;
+pub(super) fn limited(setup: &Setup, layout: Layout, dirs: u32, disk: Option<Disk>) -> Layout {
+    let memory = f64::from(dirs) * DIR_BYTES as f64 * memory_share(setup);
     let is_limited = !layout.is_loopback;
     Layout {
         memory_bytes: is_limited.then_some(memory as u64),
@@ -287,10 +292,14 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
     });
     let mut lines = vec![
         format!(
-            "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds five \
-             eighths, as in the paper (3.2 GB and 2 GB). {limits}{think} Loops ask by poll, in one \
-             pass over what is ready, as the paper's do (7).",
-            bytes / 1_000_000
+            "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds {}. \
+             {limits}{think} Loops ask by poll, in one pass over what is ready, as the paper's do \
+             (7).",
+            bytes / 1_000_000,
+            match setup.memory_percent {
+                None => String::from("five eighths, as in the paper (3.2 GB and 2 GB)"),
+                Some(percent) => format!("{percent} %, where the paper's held five eighths"),
+            }
         ),
         String::from(
             "The table shows what the disk did: for how much of the time the server's processors \

@@ -20,19 +20,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "does a server keep what it can do when it is asked for more, and who waits?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan,
     sections,
 };
 
 /// As they are when nobody tunes them.
-pub(super) const UNTUNED: [&str; 13] = [
+pub(super) const UNTUNED: [&str; 14] = [
     "sped",
     "sped:threads=4",
     "symped",
     "shared-symped",
     "amped",
     "mt",
+    "thread-per-request",
     "mp",
     "proactor",
     "proactor:threads=4",

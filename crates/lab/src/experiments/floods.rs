@@ -81,7 +81,8 @@ fn layout(flood: &Flood, setup: &Setup) -> Layout {
     let layout =
         Layout { round_trip_ms: setup.round_trip_ms.or(far), ..frame::joined(setup, quota) };
     if flood.has_disk {
-        disk::limited(layout, disk::DIRS, disk::said(setup).unwrap_or(Some(disk::PAPERS)))
+        let disk = disk::said(setup).unwrap_or(Some(disk::PAPERS));
+        disk::limited(setup, layout, disk::DIRS, disk)
     } else {
         layout
     }

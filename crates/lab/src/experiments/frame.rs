@@ -14,8 +14,17 @@ use crate::subject::Subject;
 use crate::testbed::Layout;
 
 /// Weir's, where all of them are asked: each joins where this build has it.
-pub(super) const ARCHITECTURES: [&str; 8] =
-    ["sped", "symped", "shared-symped", "amped", "mt", "mp", "proactor", "tux"];
+pub(super) const ARCHITECTURES: [&str; 9] = [
+    "sped",
+    "symped",
+    "shared-symped",
+    "amped",
+    "mt",
+    "thread-per-request",
+    "mp",
+    "proactor",
+    "tux",
+];
 
 /// A section with what does not count and how to do the same; the rest is the experiment's own.
 pub(super) fn section(

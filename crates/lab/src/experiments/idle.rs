@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "what do connections cost that are open and do nothing?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan,
     sections,
 };

@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 figures 2 to 5 and 18 to 21",
     is_as_in_papers: true,
     question: "which server is fastest for 1 to 42 clients at a time?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, _| closed(setup).plan(),
     sections,
 };

@@ -11,7 +11,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 figure 15",
     is_as_in_papers: true,
     question: "what are many locks worth in a cache that threads share?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);

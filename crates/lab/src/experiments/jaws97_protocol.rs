@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 figure 12",
     is_as_in_papers: true,
     question: "what are cached heads, a cached date and gather-write worth?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| vec![VARIANTS.section(setup, known)],
 };

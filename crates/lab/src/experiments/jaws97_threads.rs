@@ -14,7 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 figures 13 and 14",
     is_as_in_papers: true,
     question: "how many threads should a pool have?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, _| VARIANTS.plan(setup),
     sections: |setup, known| {
         let mut section = VARIANTS.section(setup, known);

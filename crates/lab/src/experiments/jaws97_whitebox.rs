@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "JAWS97 figures 6 to 10, 16 and 17",
     is_as_in_papers: true,
     question: "which system calls does a server make for a request, and how long do they take?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan: |setup, _| closed(setup).plan(),
     sections,
 };

@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Choi05 table 3",
     is_as_in_papers: false,
     question: "what does each step of a request cost here?",
-    ignores: &["workload", "disk"],
+    ignores: &["workload", "disk", "memory-percent"],
     plan,
     sections,
 };

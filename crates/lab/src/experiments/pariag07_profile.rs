@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: TABLE,
     is_as_in_papers: true,
     question: "what does the processor spend a server's time on?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan,
     sections,
 };

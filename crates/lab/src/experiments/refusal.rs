@@ -15,7 +15,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "what does it cost to turn a client away, and what do SYNs alone do to a server?",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     plan,
     sections,
 };

@@ -25,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "what does a reply cost on one processor, beside the least that can be done?",
-    ignores: &["workload", "disk"],
+    ignores: &["workload", "disk", "memory-percent"],
     plan,
     sections,
 };

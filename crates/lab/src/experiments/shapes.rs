@@ -65,7 +65,7 @@ pub(super) const fn experiment<const AT: usize>() -> Experiment {
         paper: "",
         is_as_in_papers: false,
         question,
-        ignores: &["disk"],
+        ignores: &["disk", "memory-percent"],
         plan,
         sections,
     }

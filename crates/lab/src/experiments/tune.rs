@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     paper: "Pariag07 3.3",
     is_as_in_papers: false,
     question: "which connections, workers, backlog and accept-limit or cache size are best here?",
-    ignores: &["disk", "tuning"],
+    ignores: &["disk", "memory-percent", "tuning"],
     plan,
     sections,
 };

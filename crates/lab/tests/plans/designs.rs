@@ -406,6 +406,7 @@ fn an_experiment_says_which_knobs_change_nothing() {
         ("wire-mbit", ["7", "8"]),
         ("wire-mtu", ["1000", "2000"]),
         ("disk", ["itself", "delay-us=700"]),
+        ("memory-percent", ["40", "80"]),
     ];
     // One subject is enough for all but itself.
     let one = |name: &str| if name == "subject" { &[][..] } else { &[("subject", "sped")][..] };

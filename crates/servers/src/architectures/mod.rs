@@ -7,6 +7,7 @@ mod proactor;
 mod shared_symped;
 mod sped;
 mod symped;
+mod thread_per_request;
 mod tux;
 
 use crate::rings::{completions, ways};
@@ -126,6 +127,28 @@ pub const ARCHITECTURES: &[Architecture] = &[
         needs: "",
         probe: |_, _| Ok(()),
         run: Run::Calls(mt::mt),
+    },
+    Architecture {
+        name: "thread-per-request",
+        is: "an acceptor makes a kernel thread for each connection; blocking calls, one cache",
+        known_as: "JAWS, inetd with threads",
+        paper: "JAWS97 3.2.3",
+        accept: Performer::Acceptor,
+        transfer: Performer::Thread,
+        files: Performer::Thread,
+        path: Performer::Thread,
+        pages: Performer::Thread,
+        stalls: Stalls::OneOfN,
+        requests: Requests::InTurn,
+        holder: Holder::Thread,
+        threads: 1024,
+        polls: false,
+        knobs: &["threads", "cache-locks", "sendfile"],
+        accept_limit: 1,
+        sendfile: &[Sendfile::Blocking, Sendfile::Off],
+        tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
+        run: Run::Calls(thread_per_request::thread_per_request),
+        ..LOOP
     },
     Architecture {
         name: "mp",

@@ -20,12 +20,8 @@
 
 use std::io;
 
-use h1::{Miss, Tag};
-use os::File;
-
 use crate::connection::Connection;
 use crate::connection::books::Books;
-use crate::connection::perform::{Load, Service};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
@@ -53,25 +49,9 @@ fn serve(member: &Member<'_>, worker: &Worker<'_>) {
             let socket = held.socket();
             let dialog = books.dialog(held.listener(), || socket.peer_ip());
             let calls = Waiting::new(socket, server.settings.sendfile, &server.limits);
-            live(&mut Connection::new(calls, dialog), &held, &mut { member }, &mut books);
+            live(&mut Connection::new(calls, dialog), &held, &mut held.service(), &mut books);
             books.tally.add(Counter::Closed, 1);
             books.publish();
         }
-    }
-}
-
-impl Service for &Member<'_> {
-    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
-        let Miss::Path(lookup) = &miss else {
-            return Load::Done(books.load_here(&miss));
-        };
-        let alone = self.alone(lookup);
-        if alone.is_none() {
-            // Another thread has loaded it meanwhile.
-            books.look_at_clock();
-        }
-        let site = &books.server.site;
-        let known = if alone.is_none() { site.compare(lookup, &books.now) } else { None };
-        Load::Done(known.unwrap_or_else(|| books.load_here(&miss)))
     }
 }

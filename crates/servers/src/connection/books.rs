@@ -38,7 +38,7 @@ impl<'s> Books<'s> {
         let (server, log) = (worker.server, worker.log.clone());
         let mut clock = Clock::new();
         let disk = match by {
-            Performer::Thread | Performer::Process => DiskWaits::of_thread(),
+            Performer::Thread | Performer::Process | Performer::Acceptor => DiskWaits::of_thread(),
             _ => DiskWaits::of_loop(&worker.schedule),
         };
         Self { server, worker, now: clock.now(), tally: Tally::default(), disk, by, clock, log }

@@ -4,7 +4,7 @@ use crate::shared::choice::choice;
 
 choice! {
     /// Who performs a step. The word stands in traces and tables, and names the thread:
-    /// `weir-loop`, `weir-thread`, `weir-process`, `weir-helper`.
+    /// `weir-loop`, `weir-thread`, `weir-process`, `weir-helper`, `weir-acceptor`.
     pub enum Performer {
         /// The one thread of the loop.
         Loop = "loop",
@@ -12,6 +12,8 @@ choice! {
         Thread = "thread",
         /// The process that holds the connection.
         Process = "process",
+        /// The thread that only accepts.
+        Acceptor = "acceptor",
         /// A helper thread.
         Helper = "helper",
         /// The kernel, through a ring of the loop.

@@ -1,55 +1,38 @@
-//! MT's pool: how many threads there are, which connection each holds, whom to close when none is
-//! free, and which of those who ask for the same loads it.
+//! MT's pool: how many threads there are, which of them accepts, and when more are made or somebody
+//! goes for another.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread::{Builder, Scope};
 
-use h1::Lookup;
 use measure::Duration;
-use os::{Blocking, Listener, Socket, SpareDescriptor, Wake};
+use os::Wake;
 
-use super::holds::{Does, Hold, Holds, Latest};
-use super::life::Keeper;
-use super::loads::{Alone, Loads};
+use super::entrance::{Accepted, Entrance, Held, Threads};
 use super::members::{Bounds, Came, Door, Members, Stays, Turn};
 use crate::connection::books::Books;
-use crate::connection::gate::{REFUSED_FOR, WAITED_MIN, stays};
-use crate::connection::intake::Intake;
-use crate::shared::counters::{Counter, Tally};
-use crate::shared::server::Server;
+use crate::connection::gate::REFUSED_FOR;
 use crate::shared::server::Worker;
-use crate::shared::stops::Stop;
 
 /// Stack of a thread: the receive buffer and a few calls. Only touched pages cost memory.
-const STACK_BYTES: usize = 128 << 10;
+pub(super) const STACK_BYTES: usize = 128 << 10;
 /// How long a thread above the minimum waits for a connection before it ends.
 const SPARE_FOR: Duration = Duration::from_secs(10);
-/// How often the pool looks again for a connection to close while no thread is free.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often it is looked again for a connection to close while no thread is to be had.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Of so many threads one is kept free for newcomers where others go for them: who comes waits for
 /// no thread to be had, and who is to go is looked for once for several. A small pool keeps none.
 const RESERVED_OF: u32 = 64;
 
 /// The pool.
 pub(crate) struct Pool<'h> {
-    server: &'h Server,
-    worker: &'h Worker<'h>,
-    members: Members<Waiting>,
-    draining: AtomicBool,
+    entrance: Entrance<'h>,
+    members: Members<Accepted>,
     /// When a connection was last waited for with success: nanoseconds.
     accepted_ns: AtomicU64,
-    spare: Mutex<SpareDescriptor>,
-    holds: Holds,
-    loads: Loads<Lookup>,
-    intake: Mutex<Intake>,
 }
-
-/// A connection that no thread holds yet, with the place of its listening socket.
-type Waiting = (Arc<Socket>, usize);
 
 /// A thread of the pool.
 pub(crate) struct Member<'p> {
@@ -57,72 +40,48 @@ pub(crate) struct Member<'p> {
 }
 
 /// The right to accept.
-pub(crate) type Accepting<'p> = Turn<'p, Waiting>;
-
-/// What a call of accept has brought.
-enum Taken {
-    /// One, which may be lost already.
-    One,
-    /// Nobody waits.
-    Nobody,
-    /// The machine refuses.
-    Refused,
-}
-
-/// A thread's hold on its connection; let go when dropped.
-pub(crate) struct Held<'p> {
-    pool: &'p Pool<'p>,
-    hold: Arc<Hold>,
-}
+pub(crate) type Accepting<'p> = Turn<'p, Accepted>;
 
 impl<'h> Pool<'h> {
     pub(crate) fn new(worker: &'h Worker<'h>) -> io::Result<Self> {
-        let (server, settings) = (worker.server, &worker.server.settings);
-        let most = u32::try_from(server.connections_max).unwrap_or(u32::MAX);
+        let settings = &worker.server.settings;
+        let most = u32::try_from(worker.server.connections_max).unwrap_or(u32::MAX);
         let reserve = if settings.make_room { most / RESERVED_OF } else { 0 };
         let bounds = Bounds { least: settings.threads_min, most, reserve };
         Ok(Self {
-            server,
-            worker,
+            entrance: Entrance::new(worker)?,
             members: Members::new(bounds)?,
-            draining: AtomicBool::new(false),
             accepted_ns: AtomicU64::new(0),
-            spare: Mutex::new(SpareDescriptor::new()?),
-            holds: Holds::new(),
-            loads: Loads::new(),
-            intake: Mutex::new(Intake::new(worker, 1)),
         })
     }
 
     /// Runs `serve` on as many threads as are needed, until drained.
     pub(crate) fn run(&self, serve: impl Fn(&Member<'_>) + Sync) -> io::Result<()> {
         os::thread::set_name("weir-pool");
+        let Entrance { server, worker, .. } = self.entrance;
         std::thread::scope(|scope| {
             // Nobody is served by a pool that is not known to be ready: who has an answer may rely
             // on it that the supervisor will hear his signals.
             let turn = self.members.turn();
             // Without the first nothing is served; without others it is slow.
             self.spawn(scope, &serve)?;
-            for _ in 1..self.server.connections_max.min(self.server.settings.threads_min as usize) {
+            for _ in 1..server.connections_max.min(server.settings.threads_min as usize) {
                 let _ = self.spawn(scope, &serve);
             }
-            self.worker.ready();
+            worker.ready();
             drop(turn);
             // Who may go is worth a look as soon as somebody comes, unless nobody could just now.
-            let mut finds = self.server.settings.make_room;
-            while !self.worker.order.is_draining() {
-                finds = self.look_after(scope, &serve, finds) && self.server.settings.make_room;
+            let mut finds = server.settings.make_room;
+            while !worker.order.is_draining() {
+                finds = self.look_after(scope, &serve, finds) && server.settings.make_room;
             }
             let ordered = os::clock::monotonic();
-            self.draining.store(true, SeqCst);
-            let grace = match self.worker.order.is_retiring() {
-                true => self.server.limits.idle_grace,
-                false => Duration::ZERO,
-            };
+            self.entrance.drain();
+            let grace = self.entrance.grace();
             let mut ended = false;
             while self.members.all() > 0 {
                 if !ended && os::clock::monotonic() - ordered >= grace {
-                    self.holds.end_idle();
+                    self.entrance.holds.end_idle();
                     ended = true;
                 }
                 self.look_after_drain(scope, &serve);
@@ -139,23 +98,24 @@ impl<'h> Pool<'h> {
         serve: &'s (impl Fn(&Member<'_>) + Sync),
         finds: bool,
     ) -> bool {
-        self.wait(Some(self.worker.wake()), finds);
+        let Entrance { server, worker, holds, .. } = &self.entrance;
+        self.wait(Some(worker.wake()), finds);
         let members = &self.members;
         if members.free() == 0 {
-            self.intake().watch(self.worker, os::clock::monotonic());
+            self.entrance.intake().watch(worker, os::clock::monotonic());
         }
-        if !members.is_short() || self.worker.order.is_draining() {
+        if !members.is_short() || worker.order.is_draining() {
             return true;
         }
         // Before it is looked who waits: he has perhaps the thread by now of whoever went for him.
-        let coming = self.holds.leaving() + members.free();
+        let coming = holds.leaving() + members.free();
         let is_free = members.free() > 0;
         let has_grown = !is_free && members.may_grow() && self.spawn(scope, serve).is_ok();
         let is_waited_for = !is_free && !has_grown && members.is_waited_for(self);
         let wanted = if has_grown { 0 } else { members.wanted(is_waited_for) };
-        let closed = self.close_longest(wanted.saturating_sub(coming) as usize);
-        let makes_room = self.server.settings.make_room;
-        members.press(is_waited_for && !(makes_room && self.is_leaving()));
+        let closed = self.entrance.close_longest(wanted.saturating_sub(coming) as usize);
+        let makes_room = server.settings.make_room;
+        members.press(is_waited_for && !(makes_room && self.entrance.is_leaving()));
         closed > 0 || !is_waited_for
     }
 
@@ -177,23 +137,14 @@ impl<'h> Pool<'h> {
     /// short time. `watches`: while no thread is free, until somebody waits for one.
     fn wait(&self, order: Option<&Arc<Wake>>, watches: bool) {
         let patience = (self.members.is_short() || order.is_none()).then_some(LOOK_AGAIN);
-        let is_taken = self.members.free() == 0 && !self.is_leaving();
-        let listeners = self.worker.listeners().filter(|_| watches && is_taken);
+        let is_taken = self.members.free() == 0 && !self.entrance.is_leaving();
+        let listeners = self.entrance.worker.listeners().filter(|_| watches && is_taken);
         let wake = self.members.wake();
         let wakes = [wake.as_fd_ref()].into_iter().chain(order.map(|wake| wake.as_fd_ref()));
         let all = wakes.chain(listeners.map(|(_, listener)| listener.as_fd_ref()));
         if os::wait_readable(all, patience).is_ok_and(|ready| ready[0]) {
             wake.clear();
         }
-    }
-
-    fn intake(&self) -> MutexGuard<'_, Intake> {
-        self.intake.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether somebody goes already.
-    fn is_leaving(&self) -> bool {
-        self.holds.leaving() > 0
     }
 
     fn spawn<'s, 'e>(
@@ -206,27 +157,13 @@ impl<'h> Pool<'h> {
         let spawned = thread.spawn_scoped(scope, move || serve(&Member { pool: self }));
         spawned.map(drop).inspect_err(|_| self.members.refused())
     }
-
-    /// Closes so many of those that have waited for longest, if there are; returns how many.
-    fn close_longest(&self, most: usize) -> usize {
-        if most == 0 {
-            return 0;
-        }
-        let now = os::clock::monotonic();
-        let head = self.server.settings.make_room.then_some(now - WAITED_MIN);
-        let latest = Latest { idle: now - stays(self.server), head };
-        let closed = self.holds.close_longest(most, &latest);
-        let mut tally = Tally::default();
-        tally.add(Counter::Evicted, closed as u64);
-        tally.publish(&self.server.counters, self.worker.row);
-        closed
-    }
 }
 
 impl Door for Pool<'_> {
     fn wait(&self, why: Stays) -> Came {
-        let listeners = self.worker.listeners().map(|(_, listener)| listener.as_fd_ref());
-        let waited_for = [self.worker.wake().as_fd_ref()].into_iter().chain(listeners);
+        let worker = self.entrance.worker;
+        let listeners = worker.listeners().map(|(_, listener)| listener.as_fd_ref());
+        let waited_for = [worker.wake().as_fd_ref()].into_iter().chain(listeners);
         // Whoever follows one that has waited in vain need not wait as long again.
         let waited = || os::clock::monotonic().ns.saturating_sub(self.accepted_ns.load(Acquire));
         let patience = match why {
@@ -246,17 +183,25 @@ impl Door for Pool<'_> {
     }
 
     fn is_ready(&self) -> bool {
-        let listeners = self.worker.kept_listeners();
-        os::wait_readable(listeners.map(|listener| listener.as_fd_ref()), Some(Duration::ZERO))
-            .is_ok_and(|ready| ready.iter().any(|&ready| ready))
+        self.entrance.is_ready()
     }
 
     fn shut(&self) {
-        self.worker.stop_listening();
+        self.entrance.worker.stop_listening();
     }
 
     fn waiting_max(&self) -> u32 {
-        self.server.waiting_max()
+        self.entrance.server.waiting_max()
+    }
+}
+
+impl Threads for Pool<'_> {
+    fn is_wanted(&self) -> bool {
+        self.members.is_pressed()
+    }
+
+    fn let_go(&self) {
+        self.members.is_free_again();
     }
 }
 
@@ -272,105 +217,21 @@ impl Member<'_> {
         if !turn.queue.is_empty() {
             return;
         }
-        let worker = self.pool.worker;
-        worker.server.stops.at(Stop::Woken);
-        let mut intake = self.pool.intake();
-        let room = self.pool.members.room();
+        let Pool { entrance, members, .. } = self.pool;
         turn.first += 1;
-        for (place, listener) in worker.listeners_from(turn.first) {
-            let (before, mut emptied) = (turn.queue.len(), false);
-            for _ in 0..intake.quota(worker, place, books.now.at) {
-                if turn.queue.len() >= room {
-                    break;
-                }
-                match self.accept_one((place, listener), turn, books) {
-                    Taken::One => {}
-                    Taken::Nobody => {
-                        emptied = true;
-                        break;
-                    }
-                    Taken::Refused => break,
-                }
-            }
-            intake.took(worker, place, (turn.queue.len() - before) as u32, emptied);
+        if entrance.accept((turn.first, members.room()), &mut turn.queue, books) {
+            // With the right in hand, so that nobody else tries meanwhile.
+            let _ = os::wait_readable([], Some(REFUSED_FOR));
         }
-        if worker.order.is_draining() {
+        if entrance.worker.order.is_draining() {
             turn.count_drained();
         }
-        turn.queue.iter().for_each(|(socket, _)| books.tally.accepted(Some(socket)));
-    }
-
-    fn accept_one(
-        &self,
-        (place, listener): (usize, &Listener),
-        turn: &mut Accepting<'_>,
-        books: &mut Books<'_>,
-    ) -> Taken {
-        match listener.accept(Blocking::Yes) {
-            Ok(socket) => {
-                self.pool.server.stops.at(Stop::Accepted);
-                turn.queue.push_back((Arc::new(socket), place));
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Taken::Nobody,
-            Err(e) => {
-                if books.refused(&e) == Counter::MachineFaults {
-                    // In a drain those who wait can wait until somebody has gone.
-                    let is_draining = self.pool.worker.order.is_draining();
-                    let sheds = os::is_out_of_descriptors(&e) && !is_draining;
-                    let spare = || self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner);
-                    let shed = sheds && spare().refuse(listener);
-                    books.tally.add(Counter::Shed, u64::from(shed));
-                    // With the right in hand, so that nobody else tries meanwhile.
-                    let _ = os::wait_readable([], Some(REFUSED_FOR));
-                    return Taken::Refused;
-                }
-            }
-        }
-        Taken::One
-    }
-
-    /// See [`Loads::alone`].
-    pub(crate) fn alone(&self, lookup: &Lookup) -> Option<Alone<'_, Lookup>> {
-        self.pool.loads.alone(lookup)
     }
 
     /// The thread takes the connection that was accepted first, and gives the turn back.
     pub(crate) fn hold(&self, turn: Accepting<'_>) -> Option<Held<'_>> {
         let pool = self.pool;
-        let (socket, listener) = pool.members.take(turn)?;
-        Some(Held { pool, hold: pool.holds.insert(socket, listener) })
-    }
-}
-
-impl Held<'_> {
-    pub(crate) fn socket(&self) -> Arc<Socket> {
-        Arc::clone(&self.hold.socket)
-    }
-
-    /// The place of its listening socket.
-    pub(crate) fn listener(&self) -> usize {
-        self.hold.listener
-    }
-}
-
-impl Keeper for Held<'_> {
-    fn says(&self, is_idle: bool, does: Does) -> bool {
-        self.pool.holds.says(&self.hold, is_idle, does)
-    }
-
-    fn is_draining(&self) -> bool {
-        self.pool.draining.load(SeqCst)
-    }
-
-    fn is_wanted(&self) -> bool {
-        self.pool.members.is_pressed()
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        // First, so that the pool never finds neither a free thread nor one that is to be.
-        self.pool.members.is_free_again();
-        self.pool.holds.remove(&self.hold);
+        let accepted = pool.members.take(turn)?;
+        Some(Held::new(&pool.entrance, pool, accepted))
     }
 }

@@ -53,7 +53,7 @@ const AS_FLOOD: Flood = Flood {
     title: "",
     question: "",
     says: "",
-    ignores: &["disk"],
+    ignores: &["disk", "memory-percent"],
     subjects: &["sped", "mt", "proactor"],
     asks: Asks::OnePacket,
     patience_s: 1.0,
@@ -114,7 +114,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Sessions of SPECweb99 with 7 requests on average, over one connection each. Users \
                think 0.03 times as long as the benchmark's, so that without waiting a session is \
                over in less than a second. What counts is how many sessions are finished.",
-        ignores: &["workload", "disk"],
+        ignores: &["workload", "disk", "memory-percent"],
         asks: Asks::Sessions,
         quota_percent: Some(20),
         ..AS_FLOOD
@@ -165,7 +165,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Without a quota one client may be the limit: the page says what it could not ask \
                for.",
         quota_percent: None,
-        ignores: &["quota", "disk"],
+        ignores: &["quota", "disk", "memory-percent"],
         ..AS_FLOOD
     },
     Flood {
@@ -175,7 +175,7 @@ pub(super) const FLOODS: [Flood; 10] = [
         says: "Sessions of SPECweb99 without pauses, of which those that are turned away cost \
                their clients little: so these can ask for more than a server with a whole \
                processor can do, and nobody needs a quota. Where they could not, it is told.",
-        ignores: &["workload", "quota", "disk"],
+        ignores: &["workload", "quota", "disk", "memory-percent"],
         subjects: &best::SUBJECTS,
         asks: Asks::SessionsAtOnce,
         quota_percent: None,

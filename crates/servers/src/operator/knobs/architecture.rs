@@ -186,9 +186,9 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "threads",
         value: "1..32768|auto",
         reason: "of loops: how many a process runs, each in a thread of its own, over one cache \
-                 (JAWS97 3.1, a pool); auto: 1, and of all processes 1024 at most. mt: active \
-                 threads at most, one connection each (JAWS97 3.2.3); auto: 1024, because an idle \
-                 keep-alive connection holds one",
+                 (JAWS97 3.1, a pool); auto: 1, and of all processes 1024 at most. mt \
+                 and thread-per-request: active threads at most, one connection each (JAWS97 \
+                 3.2.3); auto: 1024, because an idle keep-alive connection holds one",
         takes: Takes::Named,
         set: |s, v| {
             s.threads = auto(v, 1, 32_768)?;
