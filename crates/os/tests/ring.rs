@@ -278,6 +278,25 @@ fn what_is_performed_at_once_is_there_without_a_wait() {
     assert_eq!(stage.ring.take_entered(), 1);
 }
 
+/// A queue of completions that is too small loses none: the kernel keeps them, which is counted.
+#[test]
+fn completions_that_find_no_room_come_later() {
+    const MANY: u64 = 20;
+    let set_up = SetUp::Cooperative;
+    let settings = RingSettings { entries: 4, completions: 4, set_up, ..SETTINGS };
+    let mut stage = Stage::with(&settings);
+    let wake = Arc::new(Wake::new().unwrap());
+    wake.wake();
+    for token in 0..MANY {
+        stage.ring.poll(&wake, token).unwrap();
+        stage.ring.submit().unwrap();
+    }
+    assert!(stage.ring.take_overflowed() > 0, "20 have room where there is room for 4");
+    let mut seen: Vec<_> = (0..MANY).map(|_| stage.next().0).collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..MANY));
+}
+
 #[test]
 fn a_wait_ends_with_its_time() {
     on_each(|mut stage| {

@@ -19,6 +19,8 @@ pub(super) struct Kernel {
     is_polled: bool,
     /// Calls of io_uring_enter(2).
     entered: u64,
+    /// Of these, those made while completions waited in the kernel for room.
+    overflowed: u64,
 }
 
 /// What io_uring_enter(2) is told to find the ring by.
@@ -72,7 +74,15 @@ impl Kernel {
         if ring.params().is_feature_no_iowait() {
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
-        Ok(Self { ring, door, wait_flags: wait_flags.bits(), sockets, is_polled, entered: 0 })
+        Ok(Self {
+            ring,
+            door,
+            wait_flags: wait_flags.bits(),
+            sockets,
+            is_polled,
+            entered: 0,
+            overflowed: 0,
+        })
     }
 
     /// From now on it takes operations: these and no other, for ever. Seccomp does not see what a
@@ -120,6 +130,11 @@ impl Kernel {
     /// How often the kernel was entered since this was last asked.
     pub(super) fn take_entered(&mut self) -> u64 {
         std::mem::take(&mut self.entered)
+    }
+
+    /// How often of these completions had found no room in the queue.
+    pub(super) fn take_overflowed(&mut self) -> u64 {
+        std::mem::take(&mut self.overflowed)
     }
 
     /// Submits what is queued, as far as the kernel takes it.
@@ -181,6 +196,7 @@ impl Kernel {
         let queue = self.ring.submission();
         let queued = queue.len();
         let wakes = self.is_polled && queue.need_wakeup();
+        self.overflowed += u64::from(queue.cq_overflow());
         drop(queue);
         let flags = if wakes { flags | EnterFlags::SQ_WAKEUP.bits() } else { flags };
         let (door, flags) = match self.door {

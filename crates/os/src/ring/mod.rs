@@ -298,6 +298,12 @@ impl Ring {
         self.kernel.take_entered()
     }
 
+    /// How often of these completions had found no room in the queue: the kernel keeps them, and
+    /// they come with that call.
+    pub fn take_overflowed(&mut self) -> u64 {
+        self.kernel.take_overflowed()
+    }
+
     /// The next completion, of those that are there.
     pub fn completion(&mut self) -> Option<Completion<'_>> {
         loop {

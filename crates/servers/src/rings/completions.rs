@@ -312,6 +312,7 @@ impl<'s> Completions<'s> {
         }
         self.make_room()?;
         self.books.tally.add(Counter::RingEnters, self.ring.take_entered());
+        self.books.tally.add(Counter::RingOverflows, self.ring.take_overflowed());
         self.books.publish();
         self.intake.give_way(self.books.worker);
         Ok(())

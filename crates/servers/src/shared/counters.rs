@@ -29,6 +29,7 @@ counters! {
     GeteventsCalls "getevents_calls" "calls" "Times a loop asked for events (Brecht04 4.1)",
     Events "events" "events" "Events those calls returned",
     RingEnters "ring_enters" "calls" "Times a ring entered the kernel: to submit, or to wait",
+    RingOverflows "ring_overflows" "calls" "Of these, with completions that had found no room",
     Interest "interest" "connections" "Connections those calls asked about (Pariag07 4.4)",
     AcceptPhases "accept_phases" "phases" "Rounds that accepted somebody, N_phases of equation 1",
     Accepted "accepted" "connections" "Connections accepted; divided by the phases it is C_avg",
