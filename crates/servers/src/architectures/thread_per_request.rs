@@ -42,10 +42,11 @@ pub(crate) fn thread_per_request(worker: &Worker<'_>) -> io::Result<()> {
 }
 
 /// A thread's life: that of its connection.
-fn serve(held: &Held<'_>, dialog: Dialog, worker: &Worker<'_>) {
-    let server = worker.server;
+fn serve(held: &Held<'_>, mut dialog: Dialog, worker: &Worker<'_>) {
+    let (server, socket) = (worker.server, held.socket());
     let mut books = Books::new(worker, Performer::Thread);
-    let calls = Waiting::new(held.socket(), server.settings.sendfile, &server.limits);
+    books.introduce(&mut dialog, || socket.peer_ip());
+    let calls = Waiting::new(socket, server.settings.sendfile, &server.limits);
     live(&mut Connection::new(calls, dialog), held, &mut held.service(), &mut books);
     books.tally.add(Counter::Closed, 1);
     books.publish();

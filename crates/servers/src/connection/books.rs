@@ -58,22 +58,28 @@ impl<'s> Books<'s> {
         self.now.at - before
     }
 
-    /// That of a connection just accepted on the listening socket at that place, and introduced to
-    /// who wants to know its address.
+    /// That of a connection just accepted on the listening socket at that place, and introduced.
     pub(crate) fn dialog(&self, listener: usize, ip: impl FnOnce() -> Option<IpAddr>) -> Dialog {
+        let mut dialog = self.begin(listener);
+        self.introduce(&mut dialog, ip);
+        dialog
+    }
+
+    /// The same, to be introduced by whoever goes on with it.
+    pub(crate) fn begin(&self, listener: usize) -> Dialog {
         let mut journal = Journal::new(self.server, self.log.is_some(), None);
         if let Some(journal) = &mut journal {
             journal.mark_before(Step::Accept, || Who::me(self.by));
         }
-        let mut dialog = Dialog::new((self.server.sessions)(listener, &self.now), journal);
-        if dialog.journal.is_some() || self.server.asks_who {
-            self.introduce(&mut dialog, ip());
-        }
-        dialog
+        Dialog::new((self.server.sessions)(listener, &self.now), journal)
     }
 
-    /// Its address has come to be known, or cannot be.
-    fn introduce(&self, dialog: &mut Dialog, ip: Option<IpAddr>) {
+    /// Its address has come to be known, or cannot be: to who wants to know it.
+    pub(crate) fn introduce(&self, dialog: &mut Dialog, ip: impl FnOnce() -> Option<IpAddr>) {
+        if dialog.journal.is_none() && !self.server.asks_who {
+            return;
+        }
+        let ip = ip();
         if self.server.asks_who {
             dialog.session.tell(Event::Introduced(ip), &self.now);
         }

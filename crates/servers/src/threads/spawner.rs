@@ -30,7 +30,7 @@ const THREAD_WAIT_MAX: Duration = Duration::from_secs(1);
 /// So many connections wait so at a time; others do in the kernel's queue.
 const WAITING_MAX: usize = 64;
 /// Wants performed of a connection that is turned away: it is told so, and closed.
-const WANTS_OF_REFUSED: u32 = 8;
+const WANTS_OF_REFUSED: u32 = 20;
 
 /// The threads.
 pub(crate) struct Spawner<'h> {
@@ -57,6 +57,8 @@ pub(crate) struct Acceptor<'p> {
     first: usize,
     /// It is worth a look who may go for another: not while nobody could just now.
     finds: bool,
+    /// The machine has refused a connection: nobody is waited for until then.
+    rests_until: Option<Instant>,
     drain: Option<Drain>,
 }
 
@@ -100,6 +102,7 @@ impl<'h> Spawner<'h> {
             waiting: VecDeque::new(),
             first: 0,
             finds: true,
+            rests_until: None,
             drain: None,
         })
     }
@@ -155,6 +158,10 @@ impl<'p> Acceptor<'p> {
     /// may be threads for.
     pub(crate) fn accept(&mut self) {
         let Self { spawner, books, accepted, waiting, first, drain, .. } = self;
+        if drain.is_some() && !waiting.is_empty() {
+            // It is theirs to be tried for again, and nobody else's to come in.
+            return;
+        }
         *first += 1;
         let room = (spawner.room() as usize).min(WAITING_MAX).saturating_sub(waiting.len());
         let is_refused = spawner.entrance.accept((*first, room), accepted, books);
@@ -164,9 +171,7 @@ impl<'p> Acceptor<'p> {
             drain.accepted = drain.accepted.saturating_add(accepted.len().max(1) as u32);
         }
         waiting.extend(accepted.drain(..).map(|accepted| (accepted, books.now.at)));
-        if is_refused && waiting.is_empty() {
-            let _ = os::wait_readable([], Some(REFUSED_FOR));
-        }
+        self.rests_until = is_refused.then(|| books.now.at + REFUSED_FOR);
     }
 
     /// Makes a thread that runs `serve` for each that was accepted. Whoever has waited for too long
@@ -178,8 +183,10 @@ impl<'p> Acceptor<'p> {
     ) where
         'p: 's,
     {
+        // A thread that cannot be made lets go of its connection, too, and is not waited for.
+        self.spawner.is_awaited.store(false, SeqCst);
         while let Some(((socket, listener), since)) = self.waiting.pop_front() {
-            let dialog = self.books.dialog(listener, || socket.peer_ip());
+            let dialog = self.books.begin(listener);
             self.spawner.all.fetch_add(1, SeqCst);
             let accepted = (Arc::clone(&socket), listener);
             let held = Held::new(&self.spawner.entrance, self.spawner, accepted);
@@ -215,7 +222,7 @@ impl<'p> Acceptor<'p> {
             let mut share = Share { until: Until::Blocked, wants, bytes, buffer };
             books.work(0, &mut connection, &mut share, &mut InPlace);
         }
-        books.tally.add(Counter::LoadRefusals, 1);
+        books.tally.add(Counter::MachineFaults, 1);
         books.tally.add(Counter::Closed, 1);
     }
 
@@ -225,13 +232,20 @@ impl<'p> Acceptor<'p> {
         let Spawner { entrance, wake, is_awaited, .. } = self.spawner;
         let worker = entrance.worker;
         let waits = !self.waiting.is_empty();
+        self.rests_until.take_if(|until| *until <= os::clock::monotonic());
+        let rests = self.rests_until.is_some();
         // Told before it is looked whether there is room: who ends either is seen or sees.
         is_awaited.store(true, SeqCst);
-        let has_room = self.spawner.room() > 0;
+        let room = self.spawner.room() as usize;
+        let has_room = room > 0;
         is_awaited.store(waits || !has_room, SeqCst);
-        let watches =
-            self.waiting.len() < WAITING_MAX && (has_room || self.finds && !entrance.is_leaving());
-        let patience = (waits || !has_room && !watches).then_some(LOOK_AGAIN);
+        if has_room && !waits {
+            self.spawner.pressed.store(false, Release);
+            self.finds = true;
+        }
+        let takes = self.waiting.len() < room.min(WAITING_MAX);
+        let watches = !rests && (takes || !has_room && self.finds && !entrance.is_leaving());
+        let patience = (waits || rests || !has_room && !watches).then_some(LOOK_AGAIN);
         let wakes = [worker.wake().as_fd_ref(), wake.as_fd_ref()];
         let listeners = worker.listeners().filter(|_| watches);
         let listeners = listeners.map(|(_, listener)| listener.as_fd_ref());
@@ -244,13 +258,12 @@ impl<'p> Acceptor<'p> {
             return Ok(false);
         }
         let has_come = others.contains(&true);
-        if waits || self.spawner.room() == 0 {
+        // Somebody has gone already for who waits.
+        if waits && !has_ended || self.spawner.room() == 0 {
             self.make_room(waits || has_come || !watches && entrance.is_ready());
             return Ok(waits);
         }
-        self.spawner.pressed.store(false, Release);
-        self.finds = true;
-        Ok(has_come)
+        Ok(waits || has_come)
     }
 
     /// Where somebody waits for a thread, and there may be no more, who has waited for longest goes
@@ -260,8 +273,10 @@ impl<'p> Acceptor<'p> {
         let entrance = &spawner.entrance;
         let now = os::clock::monotonic();
         entrance.intake().watch(books.worker, now);
+        // In this order: who goes in between counts twice, and not never.
         let coming = entrance.holds.leaving();
-        let wanted = u32::from(is_waited_for).saturating_sub(coming);
+        let is_there = self.waiting.is_empty() && spawner.room() > 0;
+        let wanted = u32::from(is_waited_for && !is_there).saturating_sub(coming);
         let closed = entrance.close_longest(wanted as usize);
         let makes_room = books.server.settings.make_room;
         let is_pressed = is_waited_for && !(makes_room && entrance.is_leaving());
@@ -287,7 +302,9 @@ impl<'p> Acceptor<'p> {
             }
             // Who waits for a thread has it tried for again soon, and nobody else is waited for.
             let waits = !self.waiting.is_empty();
-            if self.spawner.room() > 0 && !drain.is_shut && !waits {
+            self.rests_until.take_if(|until| *until <= now);
+            let takes = !waits && self.rests_until.is_none();
+            if takes && self.spawner.room() > 0 && !drain.is_shut {
                 let most = entrance.server.waiting_max();
                 if drain.accepted < most && entrance.is_ready() {
                     return Ok(true);
