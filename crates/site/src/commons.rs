@@ -166,7 +166,11 @@ impl Commons {
         now: &Now,
     ) -> Answer<File> {
         let (source, mut compared) = (loading.source, Some(loading));
-        if let Some(answer) = self.hold(key, source, now, || drop(compared.take())) {
+        let gives = || {
+            // One that was opened for it is closed without the lock.
+            drop(compared.take_if(|loading| !has_opened(loading)));
+        };
+        if let Some(answer) = self.hold(key, source, now, gives) {
             return answer;
         }
         let loading = compared.expect("given up where something is held");
@@ -293,6 +297,14 @@ fn written<C: Fn() -> Codings>(
         source: Some(*source).filter(|source| !matches!(source, Source::Listing(_))),
     };
     (bytes, row)
+}
+
+/// Whether its file is its own.
+fn has_opened(loading: &Loading) -> bool {
+    match &loading.representation.content {
+        h1::Content::Bytes(_) => false,
+        h1::Content::File { file, .. } => !file.is_lent(),
+    }
 }
 
 /// Takes the file out of what was loaded, if it is in one; nothing: somebody else has it, too.

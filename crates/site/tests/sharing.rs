@@ -115,7 +115,7 @@ fn a_large_answer_has_room_among_many_small_ones() {
     assert_eq!(town.site.check(), Ok(true));
 }
 
-/// What finds no room, because somebody is sent what lies there, leaves nearly all as it is.
+/// What finds no room, because somebody is sent what lies there, leaves all but one as it is.
 #[test]
 fn who_asks_again_and_again_does_not_empty_the_cache() {
     let names: Vec<String> = (0..400).map(|n| format!("f{n}")).collect();
@@ -137,7 +137,7 @@ fn who_asks_again_and_again_does_not_empty_the_cache() {
         town.get("/large");
     }
     let after = names.iter().filter(|name| hears(name)).count();
-    assert!(town.hear("/large").is_none() && after + 5 * 9 >= before, "{before}, then {after}");
+    assert!(town.hear("/large").is_none() && after + 5 >= before, "{before}, then {after}");
     drop(sent);
     assert_eq!(town.site.check(), Ok(true));
 }

@@ -32,6 +32,12 @@ impl File {
         Self(Held::Owned(fd))
     }
 
+    /// Whether it is somebody else's: to drop it closes nothing.
+    #[must_use]
+    pub const fn is_lent(&self) -> bool {
+        matches!(self.0, Held::Lent(_))
+    }
+
     /// The file that was published with what is lent; `None`: there was none.
     #[must_use]
     pub fn lent(of: &Arc<Lent>) -> Option<Self> {

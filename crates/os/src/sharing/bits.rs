@@ -16,6 +16,11 @@ pub(super) fn clear(words: &mut [u64], bits: Range<u32>) {
     masks(bits).for_each(|(word, mask)| words[word] &= !mask);
 }
 
+/// Whether one is set.
+pub(super) fn is_set(words: &[u64], bit: u32) -> bool {
+    words[(bit / u64::BITS) as usize] >> (bit % u64::BITS) & 1 == 1
+}
+
 /// How many are set.
 pub(super) fn count(words: &[u64]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
@@ -43,8 +48,7 @@ mod tests {
         for range in ranges {
             let mut words = [0; 3];
             assert!(set(&mut words, range.clone()));
-            let is_set = |bit: u32| words[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
-            assert!((0..192).all(|bit| is_set(bit) == range.contains(&bit)), "{range:?}");
+            assert!((0..192).all(|bit| is_set(&words, bit) == range.contains(&bit)), "{range:?}");
             assert_eq!(count(&words), range.len() as u64);
             assert_eq!(set(&mut words, range.clone()), range.is_empty());
             clear(&mut words, range);

@@ -143,18 +143,27 @@ impl Parts<'_> {
         Ok(&mut self.blocks[number as usize].name)
     }
 
-    /// Which blocks lie where so many bytes would in the place of that one, itself among them;
-    /// nothing: there they would be beyond the arena.
-    pub(super) fn around(&self, number: u32, length: usize) -> Result<Option<Vec<u32>>, Corrupt> {
+    /// Which blocks lie where so many bytes would in the place of that one, or so many places
+    /// behind it, counted around the arena; nothing: there one lies that is larger, or its end.
+    pub(super) fn around(
+        &self,
+        number: u32,
+        length: usize,
+        nth: u32,
+    ) -> Result<Option<Vec<u32>>, Corrupt> {
         let Some(((at, _), _)) = self.live(number)? else { return Ok(None) };
-        // A place of the buddies' tree. All that begins in it ends in it, or is larger than it.
+        // A place of the buddies' tree: all that begins in it ends in it.
         let units = u32::try_from(length.div_ceil(UNIT).max(1).next_power_of_two());
-        let Ok(units) = units else { return Ok(None) };
-        let start = at & !(units - 1);
-        let Some(end) = start.checked_add(units).filter(|end| *end <= self.units) else {
+        let places = units.as_ref().map_or(0, |units| self.units / units);
+        let (Ok(units), 1..) = (units, places) else { return Ok(None) };
+        if nth >= places {
             return Ok(None);
-        };
-        let starts = &self.starts[start as usize..end as usize];
+        }
+        let start = (at / units + nth) % places * units;
+        let starts = &self.starts[start as usize..][..units as usize];
+        if starts[0] == 0 && bits::is_set(self.taken, start) {
+            return Ok(None);
+        }
         Ok(Some(starts.iter().filter_map(|start| start.checked_sub(1)).collect()))
     }
 
@@ -332,7 +341,10 @@ impl Parts<'_> {
         descriptors.sort_unstable();
         let is_twice = descriptors.windows(2).any(|two| two[0] == two[1]);
         ensure(!is_twice, "a descriptor of two blocks")?;
-        let begun = self.starts.iter().filter(|start| **start != 0).count() as u32;
+        // Where no unit is taken no page of it is looked at.
+        let words = self.taken.iter().zip(self.starts.chunks(u64::BITS as usize));
+        let begun = words.filter(|(taken, _)| **taken != 0).flat_map(|(_, starts)| starts);
+        let begun = begun.filter(|start| **start != 0).count() as u32;
         ensure(begun == counts[1] + counts[2], "a beginning of nothing")?;
         let again = self.list(self.ledger.free, State::Free)?.0;
         ensure(again == counts[State::Free as usize], "a block that is lost")?;

@@ -258,9 +258,9 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    /// Who has to go so that so many bytes find room together where a live block lies: all blocks
-    /// there with their names, itself among them. Nothing where one of them is read or nobody's to
-    /// find, or there is no such place.
+    /// Who has to go so that so many bytes find room together where a live block lies, or so many
+    /// places behind it (`nth`), counted around: all blocks there with their names. Nothing where
+    /// one of them is read or nobody's to find, or there is no such place.
     ///
     /// # Errors
     /// The table makes no sense.
@@ -268,10 +268,11 @@ impl Blocks<'_> {
         &mut self,
         number: u32,
         length: usize,
+        nth: u32,
     ) -> Result<Option<Vec<(u32, u32)>>, Corrupt> {
         let mapping = self.mapping;
         let mut parts = self.parts();
-        let Some(all) = parts.around(number, length)? else { return Ok(None) };
+        let Some(all) = parts.around(number, length, nth)? else { return Ok(None) };
         let mut named = Vec::with_capacity(all.len());
         for number in all {
             if is_pinned(mapping, number) || parts.live(number)?.is_none() {

@@ -103,7 +103,7 @@ impl ErrorLog {
             return;
         }
         let mut target = locked(&self.target);
-        let mut is_kept = target.obey(self.orders.logs_generation(), by);
+        let mut is_kept = target.obey(&self.orders, by);
         is_kept &= target.output.write(line(level, by, text).as_bytes()).is_ok();
         drop(target);
         if !is_kept {
@@ -121,7 +121,7 @@ impl ErrorLog {
     /// Opens it again, if that was ordered: whoever writes seldom would keep a file open that
     /// others have given up.
     pub(crate) fn obey(&self, by: By) {
-        locked(&self.target).obey(self.orders.logs_generation(), by);
+        locked(&self.target).obey(&self.orders, by);
     }
 
     /// The machine has refused a worker a connection.
@@ -169,8 +169,8 @@ fn more(held: u64) -> String {
 
 impl Target {
     /// Opens the file again if that was ordered; a failure is told once. Whether it could be told.
-    fn obey(&mut self, generation: u64, by: By) -> bool {
-        let Err(e) = self.open_again(generation) else { return true };
+    fn obey(&mut self, orders: &Orders, by: By) -> bool {
+        let Err(e) = self.open_again(orders) else { return true };
         let text = format!(
             "the error log cannot be opened again: {e}; the file that was open goes on; correct \
              the path and send SIGUSR1"
@@ -179,10 +179,13 @@ impl Target {
     }
 
     /// By the number that it has: where processes share a table, others write to that.
-    fn open_again(&mut self, generation: u64) -> io::Result<()> {
-        let is_new = core::mem::replace(&mut self.generation, generation) != generation;
-        if let Some(path) = self.path.as_deref().filter(|_| is_new) {
-            self.output.go_on_in(Output::append(path)?)?;
+    fn open_again(&mut self, orders: &Orders) -> io::Result<()> {
+        // Again, if it was ordered again meanwhile: others may be in the next file already.
+        while self.generation != orders.logs_generation() {
+            self.generation = orders.logs_generation();
+            if let Some(path) = self.path.as_deref() {
+                self.output.go_on_in(Output::append(path)?)?;
+            }
         }
         Ok(())
     }

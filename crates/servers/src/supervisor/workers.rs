@@ -87,7 +87,7 @@ impl Kind {
 impl Workers {
     /// Starts them all. One that the machine refuses is tried again where those that run already
     /// may have clients, who would be lost: not in the first start of all (`is_first`), nor where
-    /// no worker of a keeper has served.
+    /// it has a socket of its own, nor where no worker of a keeper has served.
     ///
     /// # Errors
     /// The machine refuses a process: those that run already are killed.
@@ -105,7 +105,8 @@ impl Workers {
         for n in 0..workers.wanted(server) {
             let Err(refused) = workers.begin(server, n, voice) else { continue };
             let goes_on = match workers.kind {
-                Kind::Workers => !is_first,
+                // Whoever comes to its own socket would wait in vain.
+                Kind::Workers => !is_first && !workers.has_own(server, n),
                 Kind::Kept(_) => server.counters.total(Counter::Started) > 0,
                 Kind::Keeper(_) => false,
             };

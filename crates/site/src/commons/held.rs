@@ -21,7 +21,9 @@ pub(super) struct Held<'l> {
 
 /// Places that are looked at for an answer that comes, at most: nobody is to wait longer for the
 /// lock, and who asks again and again for one that finds none is not to empty the cache.
-const PLACES_MAX: usize = 8;
+const PLACES_MAX: u32 = 8;
+/// Above such a part of the memory nobody goes for an answer that comes, and it is not kept.
+const LIMBO_OF: u64 = 4;
 /// Blocks that are looked at for one that comes, whether nobody sends them any more.
 const SWEPT_MAX: u32 = 64;
 /// A process that sees an older second was held up by so much at most; or the clock was set back.
@@ -91,41 +93,54 @@ impl Held<'_> {
         }
         // What is lent was kept before, and was evicted since.
         let mut descriptor = file.map(File::into_descriptor).transpose().map_err(Some)?;
-        for _ in 0..=PLACES_MAX {
-            if let Some(block) = self.publish(bytes, &mut descriptor) {
-                let row = Row { block, ..row };
-                let at = self.index.insert(row, weight).expect("a row for each block");
-                self.blocks.name(block, at).expect(WHOLE);
-                while let Some(evicted) = self.index.evict() {
-                    self.retire(evicted.block);
-                }
-                return Ok((at, row));
-            }
-            if !self.make_room(bytes.len()) {
-                break;
-            }
+        let mut block = self.publish(bytes, &mut descriptor);
+        if block.is_none() && self.make_room(bytes.len()) {
+            block = self.publish(bytes, &mut descriptor);
         }
-        Err(descriptor.map(File::from))
+        let Some(block) = block else { return Err(descriptor.map(File::from)) };
+        let row = Row { block, ..row };
+        let at = self.index.insert(row, weight).expect("a row for each block");
+        self.blocks.name(block, at).expect(WHOLE);
+        while let Some(evicted) = self.index.evict() {
+            self.retire(evicted.block);
+        }
+        Ok((at, row))
     }
 
-    /// Who has to go next goes, and with it all who lie where so many bytes would in its place: one
-    /// after the other would leave room for none that is larger than they are. `false`: there is
-    /// nobody.
+    /// Who has to go next goes, and with it all who lie where so many bytes would in its place, or
+    /// in one near it where nobody is read: one after the other would leave room for none that is
+    /// larger than they are. `false`: there is none.
     fn make_room(&mut self, length: usize) -> bool {
-        let Some(next) = self.index.evict_one() else { return false };
-        match self.blocks.around(next.block, length).expect(WHOLE) {
-            // Somebody reads one of them: the next one lies elsewhere.
-            None => self.retire(next.block),
-            Some(around) => {
-                for (block, at) in around {
-                    if block != next.block {
-                        self.index.remove(at);
-                    }
-                    self.gone.extend(self.blocks.free(block).expect(WHOLE));
-                }
-            }
+        if self.is_in_limbo() {
+            return false;
         }
-        true
+        let Some(next) = self.index.evict_one() else { return false };
+        let mut places =
+            (0..PLACES_MAX).map(|nth| self.blocks.around(next.block, length, nth).expect(WHOLE));
+        let around = places.find_map(|around| around);
+        let is_found = around.is_some();
+        let mut is_gone = false;
+        for (block, at) in around.into_iter().flatten() {
+            if block == next.block {
+                is_gone = true;
+            } else {
+                self.index.remove(at);
+            }
+            self.gone.extend(self.blocks.free(block).expect(WHOLE));
+        }
+        if !is_gone {
+            self.retire(next.block);
+        }
+        is_found
+    }
+
+    /// Whether much of the memory is sent to those who read slowly, and found by nobody any more:
+    /// what others evict for would soon be in limbo, too.
+    fn is_in_limbo(&mut self) -> bool {
+        let units = self.index.bounds().bytes / UNIT as u64;
+        let live = self.index.used().bytes / UNIT as u64;
+        let limbo = units.saturating_sub(live + u64::from(self.blocks.free_units()));
+        limbo > units / LIMBO_OF
     }
 
     /// Takes out whatever would be found under this name. More than one answer can be, when what

@@ -12,6 +12,7 @@ pub(super) struct Index<'m> {
     names: Table<&'m mut [u64]>,
     weights: Slab<&'m mut [u64]>,
     rows: &'m mut [u64],
+    bounds: Weight,
 }
 
 impl<'m> Index<'m> {
@@ -26,7 +27,17 @@ impl<'m> Index<'m> {
         let (names, weights) = parts(entries);
         let (names, rest) = words.split_at_mut(names);
         let (weights, rows) = rest.split_at_mut(weights);
-        Self { names: Table::new(names, entries), weights: Slab::new(weights, bounds), rows }
+        Self {
+            names: Table::new(names, entries),
+            weights: Slab::new(weights, bounds),
+            rows,
+            bounds,
+        }
+    }
+
+    /// What all may weigh.
+    pub(super) const fn bounds(&self) -> Weight {
+        self.bounds
     }
 
     /// The answer that is meant, of those under that hash, and what is known of it.

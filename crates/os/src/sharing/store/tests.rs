@@ -80,6 +80,39 @@ fn what_is_lent_stays_until_it_is_given_back() {
     guard.blocks().check().unwrap();
 }
 
+/// Who lies together with a block, as far as so many bytes need it.
+#[test]
+fn neighbours_are_told_with_their_names() {
+    let store = store();
+    // Units 0, 1, 2 and 3, and 4 to 6.
+    let all = [1, 1, 1, 1, 3].map(|units| publish(&store, &vec![1; units * UNIT]).unwrap());
+    let mut guard = store.lock();
+    let mut blocks = guard.blocks();
+    (10..).zip(all).for_each(|(name, number)| blocks.name(number, name).unwrap());
+    let mut names = |of: usize, units: usize, nth: u32| {
+        let around = blocks.around(all[of], units * UNIT, nth).unwrap();
+        around.map(|around| around.iter().map(|(_, name)| *name).collect::<Vec<_>>())
+    };
+    assert_eq!(names(0, 1, 0), Some(vec![10]));
+    assert_eq!(names(1, 2, 0), Some(vec![10, 11]));
+    assert_eq!(names(1, 2, 1), Some(vec![12, 13]));
+    assert_eq!(names(1, 3, 0), Some(vec![10, 11, 12, 13]), "as of four");
+    assert_eq!(names(0, 5, 0), Some(vec![10, 11, 12, 13, 14]));
+    assert_eq!(names(4, 2, 0), Some(vec![14]), "also where it ends behind that");
+    assert_eq!(names(4, 2, 1), None, "one that begins before it is there");
+    assert_eq!(names(3, 65, 0), None, "there is no such place");
+    assert_eq!(names(0, 64, 1), None, "nor a second one");
+    let lent = blocks.lend(all[0]).unwrap();
+    assert!(blocks.around(all[1], 2 * UNIT, 0).unwrap().is_none(), "one is read");
+    drop(lent);
+    for (number, _) in blocks.around(all[1], 2 * UNIT, 0).unwrap().unwrap() {
+        assert!(blocks.free(number).unwrap().is_none());
+    }
+    blocks.check().unwrap();
+    assert_eq!(blocks.publish(&[&[2; 2 * UNIT]], &mut None).unwrap(), Some(all[1]));
+    blocks.check().unwrap();
+}
+
 #[test]
 fn what_nobody_reads_may_be_changed() {
     let store = store();
