@@ -143,8 +143,8 @@ fn flags_win() {
     assert_eq!((settings.threads, settings.root), (Some(4), PathBuf::from("/srv")));
     let flags = Flags { architecture: Some("amped"), root: None };
     let told = folder.read(&path, flags).map(|_| ());
-    let expected = "weir.toml:1:1: threads: amped does not take it (sped, mt, proactor, tux \
-                    would); leave it out";
+    let expected = "weir.toml:1:1: threads: amped does not take it (sped, mt, thread-per-request, \
+                    proactor, tux would); leave it out";
     assert_eq!(told, Err(vec![String::from(expected)]));
 }
 
