@@ -7,12 +7,13 @@
 //! interrupts is made again, or says that nothing happened.
 //!
 //! Its rooms: `files`, `sockets`, `processes`, [`sharing`] (what processes have in common that are
-//! one server), `isolation` (what a process gives up, and hosts made of one machine), [`poller`]
-//! and [`ring`].
+//! one server), `isolation` (what a process gives up, and hosts made of one machine), [`poller`],
+//! [`ring`] and [`fiber`].
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod clock;
 mod errors;
+pub mod fiber;
 mod files;
 mod isolation;
 pub mod poller;
