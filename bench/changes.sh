@@ -24,8 +24,11 @@ await() { # WHAT COUNT: until that was said so often
   for _ in {1..1000}; do (($(said "$1") >= $2)) && return; sleep 0.01; done
   echo "not said: $1; the last lines were" >&2; tail -3 "$log" >&2; exit 1
 }
-supervisor() { # whose worker was the last to be ready
-  ps -o ppid= -p "$(grep -o "serves as process [0-9]*" "$log" | tail -1 | grep -o "[0-9]*$")" | tr -d ' '
+parent() { ps -o ppid= -p "$1" | tr -d ' '; }
+supervisor() { # whose worker, or whose keeper's, was the last to be ready
+  local of; of=$(parent "$(grep -o "serves as process [0-9]*" "$log" | tail -1 | grep -o "[0-9]*$")")
+  [ "$(cat "/proc/$of/comm")" = weir-keeper ] && of=$(parent "$of")
+  echo "$of"
 }
 change() { # by SIGHUP or SIGUSR2: until the others serve
   case $1 in HUP) what=retires;; USR2) what="this one retires";; esac
