@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use crate::support::fixture::Fixture;
-use crate::support::processes::{is_there, workers_of};
+use crate::support::processes::{followers_of, is_there};
 use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{await_flood, check_calm, flooded, on_each_architecture};
@@ -26,9 +26,9 @@ fn a_reload_in_a_flood_leaves_nobody_refused() {
 struct Next(u32);
 
 impl Next {
-    /// That of a server with these children.
-    fn of(server: &Server, known: &[u32]) -> Self {
-        let new = || workers_of(server.pid()).into_iter().find(|pid| !known.contains(pid));
+    /// That of a server all of whose workers are there.
+    fn of(server: &Server) -> Self {
+        let new = || followers_of(server.pid()).pop();
         Self(await_some(PATIENCE, new).expect("another program"))
     }
 
@@ -54,9 +54,8 @@ fn an_upgrade_in_a_flood_leaves_nobody_refused() {
         for stays in [true, false] {
             let (mut server, admin, crowd) = flooded(combination, &site);
             let mut crowd = Some(crowd).filter(|_| stays);
-            let known = workers_of(server.pid());
             server.signal(Signal::USR2);
-            let next = Next::of(&server, &known);
+            let next = Next::of(&server);
             server.await_line("this one retires");
             let status = server.ended(PATIENCE).and_then(|status| status.code());
             assert_eq!(status, Some(0), "{combination}: the old program");

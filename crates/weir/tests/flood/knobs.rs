@@ -9,7 +9,7 @@ use crate::support::server::Combination;
 use crate::support::{PATIENCE, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, admitted, await_flood, check_calm, flags, flooded,
-    on_each_architecture, turn,
+    on_each_architecture, queue, turn,
 };
 
 const HALF: &[&str] = &["--admit-percent", "50"];
@@ -17,7 +17,10 @@ const HALF: &[&str] = &["--admit-percent", "50"];
 /// Of whom half are admitted: of so many, give or take five standard deviations, which are 10.
 const KNOCKERS: usize = 400;
 
-fn check_half_get_in(combination: &Combination, to: SocketAddr) {
+fn check_half_get_in(combination: &Combination, admin: SocketAddr, to: SocketAddr) {
+    // Those who knocked before wait until they are taken, and may fill the queue.
+    let is_empty = || queue(admin, to)["length"] == 0;
+    assert!(await_true(PATIENCE, is_empty), "{combination}: some wait on");
     let admitted = admitted(to, KNOCKERS);
     assert!(admitted.abs_diff(KNOCKERS / 2) <= 50, "{combination}: {admitted} of {KNOCKERS}");
 }
@@ -50,7 +53,7 @@ fn a_share_that_was_said_is_admitted_in_a_flood_and_afterwards() {
         drop(crowd);
         // Nobody comes who could make it look.
         assert!(await_true(PATIENCE, || !is_flood()), "{combination}: {}", admission(admin));
-        check_half_get_in(combination, server.address);
+        check_half_get_in(combination, admin, server.address);
         is_flood();
         server.stop();
     });
@@ -77,7 +80,7 @@ fn a_share_is_turned_while_workers_serve() {
             turn(admin, knob, value);
             await_share(combination, admin, server.address, share);
             if share < 1.0 {
-                check_half_get_in(combination, server.address);
+                check_half_get_in(combination, admin, server.address);
             } else {
                 let is_free = || admits_all(server.address);
                 assert!(await_true(PATIENCE, is_free), "{combination}: {knob} {value}");
