@@ -106,27 +106,9 @@ pub const ARCHITECTURES: &[Architecture] = &[
         is: "a pool of kernel threads, one connection each, blocking calls, one shared cache",
         known_as: "JAWS, Apache worker",
         paper: "JAWS97 3.2.3",
-        accept: Performer::Thread,
-        transfer: Performer::Thread,
-        files: Performer::Thread,
-        path: Performer::Thread,
-        pages: Performer::Thread,
-        stalls: Stalls::OneOfN,
-        requests: Requests::InTurn,
-        workers: 1,
-        holder: Holder::Thread,
-        kept: false,
-        // An idle keep-alive connection holds one.
-        threads: 1024,
-        polls: false,
         knobs: &["threads", "threads-min", "cache-locks", "sendfile"],
-        accept_limit: 1,
-        sendfile: &[Sendfile::Blocking, Sendfile::Off],
-        window_bytes: None,
-        tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
-        needs: "",
-        probe: |_, _| Ok(()),
         run: Run::Calls(mt::mt),
+        ..THREADS
     },
     Architecture {
         name: "thread-per-request",
@@ -134,21 +116,9 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "JAWS, inetd with threads",
         paper: "JAWS97 3.2.3",
         accept: Performer::Acceptor,
-        transfer: Performer::Thread,
-        files: Performer::Thread,
-        path: Performer::Thread,
-        pages: Performer::Thread,
-        stalls: Stalls::OneOfN,
-        requests: Requests::InTurn,
-        holder: Holder::Thread,
-        threads: 1024,
-        polls: false,
         knobs: &["threads", "cache-locks", "sendfile"],
-        accept_limit: 1,
-        sendfile: &[Sendfile::Blocking, Sendfile::Off],
-        tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
         run: Run::Calls(thread_per_request::thread_per_request),
-        ..LOOP
+        ..THREADS
     },
     Architecture {
         name: "mp",
@@ -266,6 +236,25 @@ const LOOP: Architecture = Architecture {
     needs: "",
     probe: |_, _| Ok(()),
     run: Run::Calls(sped::sped),
+};
+
+/// What architectures of a thread for each connection have in common.
+const THREADS: Architecture = Architecture {
+    accept: Performer::Thread,
+    transfer: Performer::Thread,
+    files: Performer::Thread,
+    path: Performer::Thread,
+    pages: Performer::Thread,
+    stalls: Stalls::OneOfN,
+    holder: Holder::Thread,
+    // An idle keep-alive connection holds one.
+    threads: 1024,
+    polls: false,
+    accept_limit: 1,
+    sendfile: &[Sendfile::Blocking, Sendfile::Off],
+    tuning: &[("threads", &["16", "64", "256", "1024"]), BACKLOG],
+    run: Run::Calls(mt::mt),
+    ..LOOP
 };
 
 const PROCESSES: &str = "processes";
