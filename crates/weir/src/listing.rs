@@ -10,11 +10,10 @@ use servers::settings::{ACCEPT_INF, Sendfile};
 
 pub(crate) fn list(as_json: bool) -> ExitCode {
     if as_json {
-        println!("{:#}", ARCHITECTURES.iter().map(row).collect::<Value>());
+        crate::shown(&format!("{:#}\n", ARCHITECTURES.iter().map(row).collect::<Value>()))
     } else {
-        ARCHITECTURES.iter().for_each(tell);
+        crate::shown(&ARCHITECTURES.iter().map(told).collect::<String>())
     }
-    ExitCode::SUCCESS
 }
 
 fn row(row: &Architecture) -> Value {
@@ -51,17 +50,18 @@ fn row(row: &Architecture) -> Value {
     })
 }
 
-fn tell(row: &Architecture) {
+fn told(row: &Architecture) -> String {
     let who = [row.accept, row.transfer, row.files, row.path, row.pages].map(Performer::name);
     let [accept, transfer, files, path, pages] = who;
-    println!("{:<10} {}", row.name, row.is);
-    println!("{:<10} known as {} ({})", "", row.known_as, row.paper);
+    let width = ARCHITECTURES.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let line = |name: &str, text: &str| format!("{name:<width$} {text}\n");
     let sends = format!("receive, send {transfer}; files {files}");
-    println!("{:<10} accept {accept}; {sends}; path {path}; pages {pages}", "");
-    println!(
-        "{:<10} a slow disk stalls {}; requests in hand: {}",
-        "",
-        row.stalls.name(),
-        row.requests.name()
-    );
+    let (stalls, requests) = (row.stalls.name(), row.requests.name());
+    [
+        line(row.name, row.is),
+        line("", &format!("known as {} ({})", row.known_as, row.paper)),
+        line("", &format!("accept {accept}; {sends}; path {path}; pages {pages}")),
+        line("", &format!("a slow disk stalls {stalls}; requests in hand: {requests}")),
+    ]
+    .concat()
 }
