@@ -10,6 +10,7 @@
 //! | `shared` | what supervisor, workers and operator share: settings, counters, orders, logs |
 //! | `connection` | one connection, and what is done with one, whoever does it |
 //! | `loops`, `rings`, `threads` | the verbs of readiness loops, of completion loops, of threads |
+//! | `fibers` | those of fibers: with calls as threads have them, over a poller as loops |
 //! | [`architectures`] | one file for each, and the registry |
 //! | `operator` | [`knobs`], and the admin listener |
 //! | `supervisor` | start, generations of workers, upgrade; [`serve`] |
@@ -20,6 +21,7 @@
 
 pub mod architectures;
 mod connection;
+mod fibers;
 mod loops;
 mod operator;
 mod rings;

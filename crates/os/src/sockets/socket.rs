@@ -84,6 +84,21 @@ impl Socket {
         }
     }
 
+    /// Waits until there is room for bytes, or an error to be told; `false` after the timeout or a
+    /// signal.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn is_writable(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        let mut watched = [PollFd::new(&self.fd, PollFlags::OUT)];
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) => Ok(!watched[0].revents().is_empty()),
+            Err(Errno::INTR) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
     /// Sends up to `n` bytes of a file, from byte `at` on, without copying them (sendfile(2)); 0:
     /// the file ends at or before `at`. If the peer is gone it raises SIGPIPE, which Rust's library
     /// has ignored before main(), and [`crate::Signals::take`] again.

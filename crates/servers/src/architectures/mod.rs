@@ -1,6 +1,7 @@
 //! The registry: every architecture, and all that others have to know of it.
 
 mod amped;
+mod knot;
 mod mp;
 mod mt;
 mod proactor;
@@ -143,6 +144,30 @@ pub const ARCHITECTURES: &[Architecture] = &[
         sendfile: &[Sendfile::Blocking, Sendfile::Off],
         tuning: &[(PROCESSES, &["16", "64", "256"]), BACKLOG],
         run: Run::Calls(mp::mp),
+        ..LOOP
+    },
+    Architecture {
+        name: "knot",
+        is: "a fiber for each connection, all on one thread; workers look for files and send them",
+        known_as: "Knot on Capriccio",
+        paper: "Pariag07 4",
+        accept: Performer::Fiber,
+        transfer: Performer::Fiber,
+        files: Performer::Worker,
+        path: Performer::Worker,
+        pages: Performer::Worker,
+        stalls: Stalls::Nobody,
+        requests: Requests::InTurn,
+        holder: Holder::Fiber,
+        knobs: &["acceptor", "helpers", "helper-queue", "load-delay-ms", "sendfile"],
+        sendfile: &[
+            Sendfile::NonblockingPolled,
+            Sendfile::Nonblocking,
+            Sendfile::Blocking,
+            Sendfile::Off,
+        ],
+        tuning: &[CONNECTIONS, ("helpers", &["4", "25", "100"]), BACKLOG],
+        run: Run::Calls(knot::knot),
         ..LOOP
     },
     Architecture {

@@ -29,6 +29,8 @@ pub(crate) struct Books<'s> {
     pub(crate) disk: DiskWaits<'s>,
     /// Who performs what is told of here, unless another is named.
     by: Performer,
+    /// Which of the fibers, where it is one.
+    pub(crate) fiber: Option<u32>,
     clock: Clock,
     log: Option<AccessLog>,
 }
@@ -39,16 +41,19 @@ impl<'s> Books<'s> {
         let mut clock = Clock::new();
         let disk = match by {
             Performer::Thread | Performer::Process | Performer::Acceptor => DiskWaits::of_thread(),
+            Performer::Fiber => DiskWaits::of_fiber(),
             _ => DiskWaits::of_loop(&worker.schedule),
         };
-        Self { server, worker, now: clock.now(), tally: Tally::default(), disk, by, clock, log }
+        let (now, tally) = (clock.now(), Tally::default());
+        Self { server, worker, now, tally, disk, by, fiber: None, clock, log }
     }
 
     /// Those of the supervisor, whom nobody counts, for one moment.
     pub(crate) fn at(worker: &'s Worker<'s>, now: Now) -> Self {
         let (server, log) = (worker.server, None);
         let (tally, by, clock) = (Tally::default(), Performer::Loop, Clock::at(now.date));
-        Self { server, worker, now, tally, disk: DiskWaits::of_thread(), by, clock, log }
+        let disk = DiskWaits::of_thread();
+        Self { server, worker, now, tally, disk, by, fiber: None, clock, log }
     }
 
     /// Looks at the clock; how much time has passed.
@@ -69,7 +74,7 @@ impl<'s> Books<'s> {
     pub(crate) fn begin(&self, listener: usize) -> Dialog {
         let mut journal = Journal::new(self.server, self.log.is_some(), None);
         if let Some(journal) = &mut journal {
-            journal.mark_before(Step::Accept, || Who::me(self.by));
+            journal.mark_before(Step::Accept, || self.me());
         }
         Dialog::new((self.server.sessions)(listener, &self.now), journal)
     }
@@ -91,7 +96,7 @@ impl<'s> Books<'s> {
     pub(crate) fn received(&self, dialog: &mut Dialog, bytes: &[u8]) {
         dialog.session.tell(Event::Bytes(bytes), &self.now);
         if let Some(journal) = &mut dialog.journal {
-            journal.mark_before(Step::Receive, || Who::me(self.by));
+            journal.mark_before(Step::Receive, || self.me());
         }
     }
 
@@ -135,7 +140,7 @@ impl<'s> Books<'s> {
         self.tally.add(Counter::Loads, u64::from(matches!(found, Found::Miss(_))));
         if let Some(journal) = &mut dialog.journal {
             journal.note(&*dialog.session, tag);
-            journal.mark(tag, Step::Find, || Who::me(self.by.finder()));
+            journal.mark(tag, Step::Find, || self.finder());
         }
         if self.worker.order.is_end_near() {
             dialog.session.tell(Event::Retire, &self.now);
@@ -171,10 +176,7 @@ impl<'s> Books<'s> {
         loaded: Loaded<os::File>,
     ) {
         self.taken_back(dialog);
-        if let (Some(journal), Some(who)) = (&mut dialog.journal, who) {
-            journal.mark(tag, step, || who);
-        }
-        self.loaded(dialog, tag, loaded);
+        self.loaded_by(dialog, tag, (step, who), loaded);
     }
 
     /// Such a load is to be done in another way.
@@ -185,7 +187,7 @@ impl<'s> Books<'s> {
     /// A path was translated in place.
     pub(crate) fn translated(&self, dialog: &mut Dialog, tag: Tag) {
         if let Some(journal) = &mut dialog.journal {
-            journal.mark(tag, Step::Path, || Who::me(self.by.finder()));
+            journal.mark(tag, Step::Path, || self.finder());
         }
     }
 
@@ -197,8 +199,19 @@ impl<'s> Books<'s> {
         step: Step,
         loaded: Loaded<os::File>,
     ) {
-        if let Some(journal) = &mut dialog.journal {
-            journal.mark(tag, step, || Who::me(self.by.finder()));
+        self.loaded_by(dialog, tag, (step, Some(self.finder())), loaded);
+    }
+
+    /// The same, by whom it was.
+    pub(crate) fn loaded_by(
+        &mut self,
+        dialog: &mut Dialog,
+        tag: Tag,
+        (step, who): (Step, Option<Who>),
+        loaded: Loaded<os::File>,
+    ) {
+        if let (Some(journal), Some(who)) = (&mut dialog.journal, who) {
+            journal.mark(tag, step, || who);
         }
         self.loaded(dialog, tag, loaded);
     }
@@ -212,7 +225,12 @@ impl<'s> Books<'s> {
 
     /// Who performs, for the trace.
     pub(crate) fn me(&self) -> Who {
-        Who::me(self.by)
+        self.fiber.map_or_else(|| Who::me(self.by), Who::fiber)
+    }
+
+    /// The same where nothing is handed to a ring.
+    fn finder(&self) -> Who {
+        self.fiber.map_or_else(|| Who::me(self.by.finder()), Who::fiber)
     }
 
     /// So many bytes are out; the replies that they complete are told.

@@ -1,5 +1,6 @@
 //! The calls by which a connection's wants are performed.
 
+use std::borrow::Borrow;
 use std::io;
 
 use h1::FilePart;
@@ -8,6 +9,7 @@ use os::{File, Socket};
 
 use crate::shared::server::piece;
 use crate::shared::settings::Sendfile;
+use crate::shared::trace::Who;
 
 /// Calls on one connection. They wait, or fail with `WouldBlock`.
 pub(crate) trait Calls {
@@ -43,12 +45,21 @@ pub(crate) trait Calls {
 
     /// Whether something lies unread, as far as that is known; mostly that costs no call.
     fn lies_unread(&mut self) -> bool;
+
+    /// Who has sent the last part in this one's place, and whether pages were to be waited for; in
+    /// a trace.
+    fn sender(&mut self) -> Option<(Who, bool)> {
+        None
+    }
+
+    /// Pages of the next part may have to be waited for.
+    fn awaits_pages(&mut self) {}
 }
 
 /// Those that do not wait, on a socket of which a poller says when it is ready. Where the socket
 /// blocks, sends of file parts wait all the same.
-pub(crate) struct Ready {
-    pub(crate) socket: Socket,
+pub(crate) struct Ready<S = Socket> {
+    pub(crate) socket: S,
     how: Option<Sendfile>,
     incoming: Incoming,
     /// The socket may take bytes.
@@ -68,9 +79,19 @@ enum Incoming {
     Over,
 }
 
-impl Ready {
-    pub(crate) const fn new(socket: Socket, how: Option<Sendfile>) -> Self {
+impl<S: Borrow<Socket>> Ready<S> {
+    pub(crate) const fn new(socket: S, how: Option<Sendfile>) -> Self {
         Self { socket, how, incoming: Incoming::Nothing, writable: true }
+    }
+
+    /// Whether the socket may take bytes.
+    pub(crate) const fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// It takes no more, as far as is known.
+    pub(crate) fn is_full(&mut self) {
+        self.writable = false;
     }
 
     /// The poller says so.
@@ -92,7 +113,7 @@ impl Ready {
     }
 }
 
-impl Calls for Ready {
+impl<S: Borrow<Socket>> Calls for Ready<S> {
     const WAIT: bool = false;
 
     fn parts_wait(&self) -> bool {
@@ -103,7 +124,7 @@ impl Calls for Ready {
         if let Incoming::Nothing | Incoming::Over = self.incoming {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let received = self.socket.recv_now(into);
+        let received = self.socket.borrow().recv_now(into);
         match received {
             Ok(0) => self.incoming = Incoming::Over,
             // A short read has emptied the socket, unless a FIN lies behind the bytes.
@@ -117,7 +138,7 @@ impl Calls for Ready {
         if !self.writable {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let sent = self.socket.send_now(bytes, more);
+        let sent = self.socket.borrow().send_now(bytes, more);
         self.writable = sent.as_ref().is_ok_and(|n| *n >= bytes.len());
         sent
     }
@@ -128,17 +149,17 @@ impl Calls for Ready {
         if !self.writable {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let sent = send_part(&self.socket, part, most, self.how);
+        let sent = send_part(self.socket.borrow(), part, most, self.how);
         self.writable = sent.is_ok();
         sent
     }
 
     fn shut(&mut self) -> io::Result<()> {
-        self.socket.shutdown_write()
+        self.socket.borrow().shutdown_write()
     }
 
     fn reset_on_close(&mut self) {
-        self.socket.reset_on_close();
+        self.socket.borrow().reset_on_close();
     }
 
     fn hears(&mut self, _: bool) -> io::Result<bool> {

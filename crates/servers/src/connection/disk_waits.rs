@@ -7,6 +7,8 @@
 //! hypervisor has stolen look like sleep. So each second counts with the smaller of both. It is
 //! rather too little: what is computed while events are asked for counts as waiting for them.
 //!
+//! Fibers wait for workers, who are told of nowhere, and their thread for events only.
+//!
 //! A thread that holds one connection sleeps for its client, too, and a send of a file that blocks
 //! does not tell for whom. There only loads are timed, less what is computed in them.
 
@@ -24,6 +26,8 @@ pub(crate) struct DiskWaits<'s> {
 enum Of<'s> {
     /// A thread that holds one connection.
     Thread,
+    /// A fiber, or the thread they run on.
+    Fiber,
     /// A loop, as it was when it was last told.
     Loop {
         schedule: &'s Schedule,
@@ -45,6 +49,10 @@ pub(crate) struct Begun {
 impl<'s> DiskWaits<'s> {
     pub(crate) fn of_thread() -> Self {
         Self { of: Of::Thread, timed: Duration::ZERO }
+    }
+
+    pub(crate) fn of_fiber() -> Self {
+        Self { of: Of::Fiber, timed: Duration::ZERO }
     }
 
     /// The calling thread's, of which the scheduler is asked.
@@ -72,6 +80,9 @@ impl<'s> DiskWaits<'s> {
 
     /// What is to be counted since it was last told: of a loop once a second.
     pub(crate) fn told(&mut self, now_second: u64) -> Duration {
+        if matches!(self.of, Of::Fiber) {
+            return Duration::ZERO;
+        }
         if let Of::Loop { schedule, second, at, awake, for_events } = &mut self.of {
             if *second == now_second {
                 return Duration::ZERO;
@@ -89,7 +100,7 @@ impl<'s> DiskWaits<'s> {
     fn computed(&self) -> Duration {
         match self.of {
             Of::Thread => cpu_time(),
-            Of::Loop { .. } => Duration::ZERO,
+            Of::Loop { .. } | Of::Fiber => Duration::ZERO,
         }
     }
 }

@@ -86,6 +86,16 @@ impl Journal {
         }
     }
 
+    /// Another has sent a part of a file, and may have waited for its pages.
+    pub(crate) fn note_sender(&mut self, who: Who, pages: bool) {
+        for note in self.notes.iter_mut().filter(|_| self.traces) {
+            note.steps.mark(Step::Send, who);
+            if pages {
+                note.steps.mark(Step::Pages, who);
+            }
+        }
+    }
+
     /// A reply is out: into the log and the trace.
     pub(crate) fn finish(
         &mut self,

@@ -8,6 +8,7 @@ use site::Verification;
 
 use super::Dialog;
 use super::books::Books;
+use super::perform::Service;
 use crate::session::Event;
 use crate::shared::booths::Booths;
 use crate::shared::counters::Counter;
@@ -16,10 +17,10 @@ use crate::shared::verifiers::{Refusal, Verdict};
 
 impl Books<'_> {
     /// What is to be loaded of a miss; nothing: its session waits for a verdict on who asks, or has
-    /// its answer. `waits`: whoever performs may wait for the verdict here.
+    /// its answer. `waits`: whoever performs may wait for the verdict here, by that.
     pub(crate) fn let_in(
         &mut self,
-        waits: bool,
+        waits: Option<&mut dyn Service>,
         (token, tag): (u64, Tag),
         dialog: &mut Dialog,
         miss: Miss<File>,
@@ -34,7 +35,7 @@ impl Books<'_> {
 
     fn verify(
         &mut self,
-        waits: bool,
+        waits: Option<&mut dyn Service>,
         (token, tag): (u64, Tag),
         dialog: &mut Dialog,
         lookup: Lookup,
@@ -43,18 +44,20 @@ impl Books<'_> {
         let of = site.verification(&lookup);
         let of = of.expect("credentials are kept where a rule asks for them");
         let from = dialog.session.asked(tag).and_then(|asked| asked.source);
-        if waits {
+        if waits.is_some() {
             // Not counted only when it is over: it may take long.
             self.publish();
         }
-        let asked = match (common, &self.worker.verifiers) {
-            (Some(common), _) => self.verify_here(&common.booths, &of, from).map(Some),
-            (None, Some(verifiers)) if waits => verifiers.wait(of, from, self.now.at).map(Some),
-            (None, Some(verifiers)) => {
+        let asked = match (common, &self.worker.verifiers, waits) {
+            (Some(common), ..) => self.verify_here(&common.booths, &of, from).map(Some),
+            (None, Some(verifiers), Some(service)) => {
+                service.verdict(verifiers, of, from, self.now.at, (tag, &lookup)).map(Some)
+            }
+            (None, Some(verifiers), None) => {
                 let asker = (token, tag, lookup.clone());
                 verifiers.ask(of, from, self.now.at, asker).map(|()| None)
             }
-            (None, None) => unreachable!("somebody verifies where a rule asks for passwords"),
+            (None, None, _) => unreachable!("somebody verifies where a rule asks for passwords"),
         };
         match asked {
             Ok(None) => self.handed_over(dialog, tag),

@@ -1,18 +1,21 @@
 //! One want, performed: what loops, threads and the admin listener share.
 
 use std::io;
+use std::net::IpAddr;
 
-use h1::{Found, Head, Loaded, Miss, Tag, Want};
+use h1::{Found, Head, Loaded, Lookup, Miss, Tag, Want};
 use measure::Instant;
 use os::File;
 use os::poller::Interest;
+use site::Verification;
 
 use super::Connection;
 use super::books::Books;
 use super::calls::{Calls, interest};
 use crate::session::Event;
 use crate::shared::counters::Counter;
-use crate::shared::trace::Step;
+use crate::shared::trace::{Step, Who};
+use crate::shared::verifiers::{Refusal, Verifiers};
 
 /// Where a connection stands after one want.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,12 +59,31 @@ pub(crate) trait Service {
 
     /// Takes a miss of the connection with that token: answers now, or later.
     fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load;
+
+    /// Waits for the verdict on a password, where calls wait.
+    ///
+    /// # Errors
+    /// None will fall.
+    fn verdict(
+        &mut self,
+        verifiers: &Verifiers,
+        of: Verification,
+        from: Option<IpAddr>,
+        now: Instant,
+        _: (Tag, &Lookup),
+    ) -> Result<bool, Refusal> {
+        verifiers.wait(of, from, now)
+    }
 }
 
 /// What became of a miss.
 pub(crate) enum Load {
     /// Done here and now.
     Done(Loaded<File>),
+    /// Done by another, for whom the connection has waited.
+    Came(Loaded<File>, Option<Who>),
+    /// Pages: whoever sends them waits for the disk.
+    InSend,
     HandedOver,
     /// Handed over before, for another connection that asked for the same.
     Joined,
@@ -146,6 +168,11 @@ impl Books<'_> {
                         let begun = (!waits).then(|| self.disk.begin());
                         let sent = calls.send_part(part, part.len().min(share.bytes));
                         begun.iter().for_each(|begun| self.disk.end(begun));
+                        if let (Some((who, pages)), Some(journal)) =
+                            (calls.sender(), &mut dialog.journal)
+                        {
+                            journal.note_sender(who, pages);
+                        }
                         if waits {
                             // Others have waited meanwhile.
                             share.bytes = 0;
@@ -238,7 +265,8 @@ impl Books<'_> {
         service: &mut dyn Service,
     ) -> Progress {
         let dialog = &mut connection.dialog;
-        let Some(miss) = self.let_in(C::WAIT, (token, tag), dialog, miss) else {
+        let waits: Option<&mut dyn Service> = if C::WAIT { Some(&mut *service) } else { None };
+        let Some(miss) = self.let_in(waits, (token, tag), dialog, miss) else {
             return Progress::Went;
         };
         let step = step_of(&miss);
@@ -251,6 +279,14 @@ impl Books<'_> {
                     self.look_at_clock();
                 }
                 self.loaded_here(dialog, tag, step, loaded);
+            }
+            Load::Came(loaded, who) => {
+                self.look_at_clock();
+                self.loaded_by(dialog, tag, (step, who), loaded);
+            }
+            Load::InSend => {
+                connection.calls.awaits_pages();
+                self.loaded_by(dialog, tag, (step, None), Loaded::Pages);
             }
             Load::HandedOver => {
                 self.tally.add(Counter::HandOvers, 1);

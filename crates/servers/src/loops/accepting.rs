@@ -14,7 +14,7 @@ use crate::shared::server::Worker;
 use crate::shared::stops::Stop;
 
 /// Token of the first listening socket.
-pub(super) const LISTENER_0: u64 = TOKENS_END;
+pub(crate) const LISTENER_0: u64 = TOKENS_END;
 /// Token of the bell, see [`crate::shared::listening`].
 pub(super) const BELL: u64 = u64::MAX - 3;
 

@@ -1,14 +1,17 @@
-//! AMPED's helpers: threads that block on the disk so that the loop need not.
+//! AMPED's helpers, and Knot's workers: threads that block on the disk so that a loop, or the thread
+//! of all fibers, need not. Workers also send parts of files, and may wait for clients in that.
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::thread::{Builder, Scope};
 use std::vec::Drain;
 
 use control::loads::Loads;
-use h1::{FilePart, Loaded, Lookup, Miss, Tag};
+use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
+use measure::Duration;
 use os::thread::Queue;
-use os::{File, Wake};
+use os::{File, Socket, Wake};
 
 use crate::connection::books::Books;
 use crate::connection::fetches::Fetches;
@@ -17,10 +20,14 @@ use crate::connection::perform::{Load, Service, step_of};
 use crate::session::LOADS_MAX;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Clock, Server, Worker};
+use crate::shared::settings::Sendfile;
 use crate::shared::trace::{Step, Who};
 
 /// Stack of a helper: opening and reading need little.
 const STACK_BYTES: usize = 128 << 10;
+
+/// How long a worker waits for a client that takes nothing, where its calls do not (Pariag07 4).
+const SEND_FOR: Duration = Duration::from_secs(1);
 
 /// What loop and helpers share.
 pub(crate) struct Helpers {
@@ -29,18 +36,37 @@ pub(crate) struct Helpers {
     jobs_max: usize,
     answers_max: usize,
     number: usize,
+    are: Performer,
 }
 
 struct Job {
     token: u64,
     tag: Tag,
-    miss: Miss<File>,
+    task: Task,
+}
+
+enum Task {
+    Load(Miss<File>),
+    Send(Part),
+}
+
+/// A part of a file that a worker sends up to `most` bytes of.
+pub(crate) struct Part {
+    pub(crate) socket: Arc<Socket>,
+    pub(crate) part: FilePart<File>,
+    pub(crate) most: u64,
+    pub(crate) how: Option<Sendfile>,
 }
 
 struct Answer {
     job: Job,
-    loaded: Loaded<File>,
+    done: Done,
     who: Option<Who>,
+}
+
+enum Done {
+    Loaded(Loaded<File>),
+    Sent(io::Result<u64>),
 }
 
 /// A load that has come back, for one of those who waited for it.
@@ -52,6 +78,13 @@ pub(crate) struct Fetched {
     pub(crate) loaded: Loaded<File>,
 }
 
+/// What a worker has sent for one.
+pub(crate) struct Sent {
+    pub(crate) token: u64,
+    pub(crate) who: Option<Who>,
+    pub(crate) sent: io::Result<u64>,
+}
+
 /// The loop's end: while it lives the helpers wait for jobs.
 pub(crate) struct HandedOver<'h> {
     helpers: &'h Helpers,
@@ -59,11 +92,13 @@ pub(crate) struct HandedOver<'h> {
     /// next.
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
+    sent: Vec<Sent>,
     paths: Pending,
     /// By helpers.
     fetches: Fetches,
-    /// Jobs that have not been answered.
+    /// Jobs that have not been answered, and those of them that are loads.
     out: usize,
+    loads_out: usize,
     /// How soon they will be.
     loads: Loads,
 }
@@ -77,9 +112,13 @@ impl Helpers {
         let jobs_max = server.settings.helper_queue as usize;
         // Each answers a load that a connection has in hand.
         let answers_max = server.connections_max * LOADS_MAX;
-        let (jobs, answers) = (Queue::new(jobs_max), Queue::polled(answers_max)?);
+        let are = server.architecture.pages;
+        // Of a connection one part is sent at a time.
+        let sends_max = if are == Performer::Worker { server.connections_max } else { 0 };
         let number = server.settings.helpers as usize;
-        Ok(Self { jobs, answers, jobs_max, answers_max, number })
+        let jobs = Queue::new(jobs_max + number + sends_max);
+        let answers = Queue::polled(answers_max + sends_max)?;
+        Ok(Self { jobs, answers, jobs_max, answers_max, number, are })
     }
 
     /// Becomes readable when an answer is there.
@@ -100,13 +139,16 @@ impl Helpers {
             helpers: self,
             answers: VecDeque::new(),
             fetched: Vec::new(),
+            sent: Vec::new(),
             paths: Pending::new(self.jobs_max),
             fetches: Fetches::default(),
             out: 0,
+            loads_out: 0,
             loads: Loads::default(),
         };
-        for _ in 0..worker.server.settings.helpers {
-            let helper = Builder::new().name(String::from("weir-helper")).stack_size(STACK_BYTES);
+        for _ in 0..self.number {
+            let name = format!("weir-{}", self.are.name());
+            let helper = Builder::new().name(name).stack_size(STACK_BYTES);
             helper.spawn_scoped(scope, || self.help(worker))?;
         }
         Ok(handed_over)
@@ -114,16 +156,39 @@ impl Helpers {
 
     fn help(&self, worker: &Worker<'_>) {
         let server = worker.server;
-        let who = server.trace.is_some().then(|| Who::me(Performer::Helper));
+        let who = server.trace.is_some().then(|| Who::me(self.are));
         let mut clock = Clock::new();
         while let Some(job) = self.jobs.pop() {
-            if let Miss::Pages(part) = &job.miss {
-                // A read error shows again when the part is sent.
-                let _ = part.file.fetch(part.at, part.end);
-            }
-            let loaded = server.load(worker.number, &job.miss, &clock.now());
-            let answered = self.answers.push(Answer { job, loaded, who });
+            let done = match &job.task {
+                Task::Load(miss) => {
+                    if let Miss::Pages(part) = miss {
+                        // A read error shows again when the part is sent.
+                        let _ = part.file.fetch(part.at, part.end);
+                    }
+                    Done::Loaded(server.load(worker.number, miss, &clock.now()))
+                }
+                Task::Send(part) => Done::Sent(part.send()),
+            };
+            let answered = self.answers.push(Answer { job, done, who });
             assert!(answered.is_ok(), "no more jobs are given than answers have room");
+        }
+    }
+}
+
+impl Part {
+    /// As [`Socket::send_file`], and for a client that takes nothing it waits no longer than is
+    /// meant.
+    fn send(&self) -> io::Result<u64> {
+        let Self { socket, part, most, how } = self;
+        match socket.send_file(&part.file, part.at, *most) {
+            Err(e)
+                if e.kind() == io::ErrorKind::WouldBlock
+                    && *how == Some(Sendfile::Nonblocking)
+                    && socket.is_writable(Some(SEND_FOR))? =>
+            {
+                socket.send_file(&part.file, part.at, *most)
+            }
+            sent => sent,
         }
     }
 }
@@ -135,24 +200,53 @@ impl HandedOver<'_> {
         let done = self.answers.len();
         let (now, left) = (os::clock::monotonic(), self.out - done);
         self.loads.done(now, done, left, self.helpers.number);
-        while let Some(Answer { job, loaded, who }) = self.answers.pop_front() {
-            let step = step_of(&job.miss);
+        while let Some(Answer { job, done, who }) = self.answers.pop_front() {
             self.out -= 1;
-            let others = match job.miss {
-                Miss::Path(lookup) => self.paths.ended(&lookup),
-                Miss::Pages(part) | Miss::More(part) => {
-                    self.fetches.end(&part.file);
-                    Vec::new()
+            let Job { token, tag, task } = job;
+            match (task, done) {
+                (Task::Load(miss), Done::Loaded(loaded)) => {
+                    self.loads_out -= 1;
+                    self.load_ended((token, tag), miss, loaded, who);
                 }
-            };
-            for (token, tag) in others {
-                let loaded = loaded.clone();
-                self.fetched.push(Fetched { token, tag, step, who, loaded });
+                (_, Done::Sent(sent)) => self.sent.push(Sent { token, who, sent }),
+                (Task::Send(_), Done::Loaded(_)) => unreachable!("a task has its own answer"),
             }
-            let Job { token, tag, .. } = job;
-            self.fetched.push(Fetched { token, tag, step, who, loaded });
         }
         self.fetched.drain(..)
+    }
+
+    /// What was sent, as far as [`Self::fetched`] has found it.
+    pub(crate) fn sent(&mut self) -> Drain<'_, Sent> {
+        self.sent.drain(..)
+    }
+
+    /// Gives a part of a file to a worker.
+    pub(crate) fn send(&mut self, token: u64, part: Part) {
+        let job = Job { token, tag: Tag::default(), task: Task::Send(part) };
+        assert!(self.helpers.jobs.push(job).is_ok(), "of a connection one part at a time");
+        self.out += 1;
+    }
+
+    fn load_ended(
+        &mut self,
+        (token, tag): (u64, Tag),
+        miss: Miss<File>,
+        loaded: Loaded<File>,
+        who: Option<Who>,
+    ) {
+        let step = step_of(&miss);
+        let others = match miss {
+            Miss::Path(lookup) => self.paths.ended(&lookup),
+            Miss::Pages(part) | Miss::More(part) => {
+                self.fetches.end(&part.file);
+                Vec::new()
+            }
+        };
+        for (token, tag) in others {
+            let loaded = loaded.clone();
+            self.fetched.push(Fetched { token, tag, step, who, loaded });
+        }
+        self.fetched.push(Fetched { token, tag, step, who, loaded });
     }
 
     /// A path that the cache has may be compared with the disk without one; else it is a helper's
@@ -171,7 +265,7 @@ impl HandedOver<'_> {
             }
             Joined::First => {}
         }
-        match self.push(Job { token, tag, miss: Miss::Path(lookup.clone()) }) {
+        match self.push((token, tag), Miss::Path(lookup.clone())) {
             Ok(()) => Load::HandedOver,
             Err(_) => {
                 self.paths.ended(&lookup);
@@ -181,18 +275,22 @@ impl HandedOver<'_> {
         }
     }
 
-    fn load_pages(&mut self, job: Job, part: &FilePart<File>, books: &Books<'_>) -> Load {
+    fn load_pages(&mut self, of: (u64, Tag), miss: Miss<File>, books: &Books<'_>) -> Load {
+        let (Miss::Pages(part) | Miss::More(part)) = &miss else {
+            unreachable!("a path has no pages")
+        };
         let here = |miss| Load::Done(books.load_here(&miss));
         if self.fetches.are_over(part) {
-            return here(job.miss);
+            return here(miss);
         }
-        match self.push(job) {
+        let file = Shared::clone(&part.file);
+        match self.push(of, miss) {
             Ok(()) => {
-                self.fetches.begin(&part.file);
+                self.fetches.begin(&file);
                 Load::HandedOver
             }
             // An answer that has begun is finished, if the loop has to block for it.
-            Err(job) => here(job.miss),
+            Err(miss) => here(miss),
         }
     }
 
@@ -202,13 +300,16 @@ impl HandedOver<'_> {
         self.out < self.helpers.number || self.loads.has_room(self.out, within)
     }
 
-    /// Gives a job to the next helper that is free.
-    fn push(&mut self, job: Job) -> Result<(), Job> {
-        if self.out >= self.helpers.answers_max {
-            return Err(job);
+    /// Gives a load to the next helper that is free.
+    fn push(&mut self, (token, tag): (u64, Tag), miss: Miss<File>) -> Result<(), Miss<File>> {
+        let Helpers { jobs, jobs_max, answers_max, number, .. } = self.helpers;
+        if self.loads_out >= (jobs_max + number).min(*answers_max) {
+            return Err(miss);
         }
-        self.helpers.jobs.push(job)?;
+        let pushed = jobs.push(Job { token, tag, task: Task::Load(miss) });
+        assert!(pushed.is_ok(), "no more jobs are given than there is room for");
         self.out += 1;
+        self.loads_out += 1;
         Ok(())
     }
 }
@@ -217,10 +318,7 @@ impl Service for HandedOver<'_> {
     fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         match miss {
             Miss::Path(lookup) => self.load_path(token, tag, lookup, books),
-            Miss::Pages(ref part) | Miss::More(ref part) => {
-                let part = part.clone();
-                self.load_pages(Job { token, tag, miss }, &part, books)
-            }
+            pages => self.load_pages((token, tag), pages, books),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Verbs of the loops that wait until a connection is ready.
 
-mod accepting;
+pub(crate) mod accepting;
 pub(crate) mod helpers;
 mod holding;
 pub(crate) mod phases;

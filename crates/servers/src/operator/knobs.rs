@@ -10,7 +10,7 @@ mod replies;
 mod sight;
 mod values;
 
-use crate::architectures::{self, ARCHITECTURES, Architecture};
+use crate::architectures::{self, ARCHITECTURES, Architecture, Holder};
 use crate::shared::settings::Settings;
 
 /// One knob.
@@ -34,8 +34,10 @@ pub struct Knob {
 pub enum Takes {
     /// All of them.
     All,
-    /// Those with a readiness loop.
+    /// Those that ask a poller.
     Loops,
+    /// Of those the loops that go in phases.
+    Phases,
     /// Those whose rows name it.
     Named,
 }
@@ -52,6 +54,7 @@ impl Knob {
         match self.takes {
             Takes::All => true,
             Takes::Loops => row.polls,
+            Takes::Phases => row.polls && row.holder == Holder::Loop,
             Takes::Named => row.knobs.contains(&self.name),
         }
     }

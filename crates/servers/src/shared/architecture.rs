@@ -82,7 +82,7 @@ impl<R> Row<R> {
     pub fn loops(&self, settings: &Settings) -> u32 {
         match self.holder {
             Holder::Loop => self.threads(settings),
-            Holder::Thread | Holder::Process => 1,
+            Holder::Thread | Holder::Process | Holder::Fiber => 1,
         }
     }
 
@@ -129,5 +129,7 @@ choice! {
         Thread = "thread",
         /// A process: one.
         Process = "process",
+        /// A fiber: one.
+        Fiber = "fiber",
     }
 }

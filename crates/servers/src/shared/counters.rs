@@ -63,6 +63,8 @@ counters! {
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
     QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
     ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
+    UserSwitches "user_switches" "switches" "Times a scheduler went over to a fiber (Pariag07 7)",
+    Bounded "bounded" "phases" "Accept phases that ended because no fiber was left for more",
     Waits "voluntary_switches" "switches" "Context switches of its threads because they waited",
     Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }

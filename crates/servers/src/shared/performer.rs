@@ -4,7 +4,7 @@ use crate::shared::choice::choice;
 
 choice! {
     /// Who performs a step. The word stands in traces and tables, and names the thread:
-    /// `weir-loop`, `weir-thread`, `weir-process`, `weir-helper`, `weir-acceptor`.
+    /// `weir-loop`, `weir-thread`, `weir-fiber` and so on.
     pub enum Performer {
         /// The one thread of the loop.
         Loop = "loop",
@@ -14,8 +14,12 @@ choice! {
         Process = "process",
         /// The thread that only accepts.
         Acceptor = "acceptor",
+        /// The fiber that holds the connection: all of a scheduler run on one thread.
+        Fiber = "fiber",
         /// A helper thread.
         Helper = "helper",
+        /// A thread that does for fibers what blocks.
+        Worker = "worker",
         /// The kernel, through a ring of the loop.
         Ring = "ring",
     }

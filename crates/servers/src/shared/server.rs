@@ -212,7 +212,7 @@ impl Server {
         match self.architecture.holder {
             // A thread each, and the others are to serve.
             Holder::Thread | Holder::Process => (self.connections_max / 2).max(1),
-            Holder::Loop => self.connections_max * self.counters.loops() * LOADS_MAX,
+            Holder::Loop | Holder::Fiber => self.connections_max * self.counters.loops() * LOADS_MAX,
         }
     }
 

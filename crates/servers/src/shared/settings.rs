@@ -69,6 +69,8 @@ pub struct Settings {
     pub helper_queue: u32,
     /// How long a load waits for helpers and disk at most.
     pub load_delay: Duration,
+    /// Whether one fiber accepts for all others, of which each has one connection.
+    pub acceptor: bool,
     /// Open connections of all workers; 0: as many as there are descriptors for.
     pub connections_max: u32,
     /// Whether at the maximum one that waits goes for a newcomer.
@@ -269,6 +271,8 @@ choice! {
     pub enum Sendfile {
         /// By `sendfile` on a non-blocking socket.
         Nonblocking = "nonblocking",
+        /// The same by a worker, once the poller has told that the socket takes bytes.
+        NonblockingPolled = "nonblocking-polled",
         /// By `sendfile` on a blocking socket: called once for a window.
         Blocking = "blocking",
         /// Read into memory, then sent.
@@ -363,6 +367,7 @@ impl Default for Settings {
             helpers: 4,
             helper_queue: 4096,
             load_delay: Duration::from_millis(200),
+            acceptor: false,
             connections_max: 0,
             make_room: true,
             sendfile: None,

@@ -4,8 +4,9 @@
 //! `{"request":"GET / HTTP/1.1","status":200,"steps":{"accept":{"by":"loop","pid":7,"tid":7,
 //! "thread":"weir-loop"},...}}`. The steps are the papers' (Brecht04 figure 1, Choi05 section 2):
 //! `accept`, `receive`, `find`, `path`, `pages`, `send`; a step that a request did not need is
-//! left out. `by` says through whom: `loop`, `thread`, `process`, `helper` or `ring`; for `ring`
-//! the thread is the one that submitted it.
+//! left out. `by` says through whom: `loop`, `thread`, `process`, `acceptor`, `fiber`, `helper`,
+//! `worker` or `ring`; for `ring` the thread is the one that submitted it. A fiber's number follows
+//! as `"fiber":3`.
 
 use h1::Status;
 use h1::log_entry::json_text;
@@ -38,12 +39,18 @@ pub(crate) struct Who {
     by: Performer,
     pid: u32,
     tid: u32,
+    fiber: Option<u32>,
 }
 
 impl Who {
     /// The calling thread.
     pub(crate) fn me(by: Performer) -> Self {
-        Self { by, pid: os::process::id(), tid: os::thread::id() }
+        Self { by, pid: os::process::id(), tid: os::thread::id(), fiber: None }
+    }
+
+    /// The fiber of that number, which runs on the calling thread.
+    pub(crate) fn fiber(number: u32) -> Self {
+        Self { fiber: Some(number), ..Self::me(Performer::Fiber) }
     }
 }
 
@@ -74,13 +81,14 @@ pub(crate) fn line(request: &str, status: Status, steps: &Steps) -> String {
     let done = STEPS.iter().filter_map(|&(step, name)| Some((name, steps.0[step as usize]?)));
     for (n, (name, who)) in done.enumerate() {
         let comma = if n > 0 { "," } else { "" };
-        let (by, Who { pid, tid, .. }) = (who.by.name(), who);
+        let (by, Who { pid, tid, fiber, .. }) = (who.by.name(), who);
+        let fiber = fiber.map_or_else(String::new, |number| format!(",\"fiber\":{number}"));
         let comm = format!("/proc/{pid}/task/{tid}/comm");
         let comm = os::read_file(comm.as_ref(), COMM_BYTES_MAX);
         let thread = json_text(comm.unwrap_or_default().trim_ascii_end());
         line.push_str(&format!(
             "{comma}\"{name}\":{{\"by\":\"{by}\",\"pid\":{pid},\"tid\":{tid},\
-             \"thread\":\"{thread}\"}}"
+             \"thread\":\"{thread}\"{fiber}}}"
         ));
     }
     line + "}}"

@@ -25,6 +25,8 @@ const DESCRIPTORS_MAX: u64 = 1 << 20;
 const OF_MEMORY: u64 = 2;
 /// Of a thread: the kernel's stack, and of its own what it touches.
 const THREAD_BYTES: u64 = 32 << 10;
+/// What is touched of a fiber's stack.
+const FIBER_BYTES: u64 = 16 << 10;
 /// Of a process that was forked: its tables of pages, what of its memory it has changed, and the
 /// kernel's account of it.
 const PROCESS_BYTES: u64 = 512 << 10;
@@ -78,7 +80,7 @@ impl Split {
         match architecture.holder {
             Holder::Thread => bounds.push((architecture.threads(settings).into(), "--threads")),
             Holder::Process => bounds.push((1, "--processes")),
-            Holder::Loop => {}
+            Holder::Loop | Holder::Fiber => {}
         }
         let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
         let (connections, bound) = least.expect("there is one");
@@ -115,6 +117,7 @@ fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
             (BUFFER_BYTES as u64, own + PIECE_BYTES)
         }
         Performer::Thread | Performer::Process => (BUFFER_BYTES as u64, own),
+        Performer::Fiber => (BUFFER_BYTES as u64, FIBER_BYTES),
         _ => (BUFFER_BYTES as u64, 0),
     };
     2 * (head + behind) + words + more + STATE_BYTES + KERNEL_BYTES

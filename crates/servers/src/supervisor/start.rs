@@ -310,7 +310,7 @@ fn hand_on_patience(
     let limits = &settings.limits;
     let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
     let parts_wait = settings.sendfile == Some(Sendfile::Blocking);
-    let waits = architecture.holder != Holder::Loop || parts_wait;
+    let waits = matches!(architecture.holder, Holder::Thread | Holder::Process) || parts_wait;
     let mut listeners = listeners.iter().filter(|_| waits);
     let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))

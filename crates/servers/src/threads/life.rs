@@ -23,6 +23,11 @@ const BUFFER_BYTES: usize = 2 << 10;
 pub(crate) trait Patient: Calls {
     /// The session's patience is now this: the calls that follow wait for less, or not much longer.
     fn set_patience(&mut self, view: &View, now: Instant, limits: &Limits);
+
+    /// Lets others run before the next want, if it is their turn; whether they have.
+    fn give_way(&mut self) -> bool {
+        false
+    }
 }
 
 /// Whoever shares out threads among connections.
@@ -35,8 +40,32 @@ pub(crate) trait Keeper {
     /// Whether the reply in hand is the last.
     fn is_draining(&self) -> bool;
 
+    /// What a drain means for the connection. Of who is idle a request may be on its way: it is
+    /// still answered, and the pool ends who is idle for long.
+    fn ends(&self, is_idle: bool) -> Ends {
+        match self.is_draining() {
+            false => Ends::GoesOn,
+            true if is_idle => Ends::Retires,
+            true => Ends::IsTold,
+        }
+    }
+
+    /// Whether the connection goes for another here and now.
+    fn is_cut(&self) -> bool {
+        false
+    }
+
     /// Whether somebody waits for a thread, and this one may be had after a reply.
     fn is_wanted(&self) -> bool;
+}
+
+/// How a connection goes on.
+pub(crate) enum Ends {
+    GoesOn,
+    /// A reply more is its last.
+    Retires,
+    /// The order to end has come, as [`Books::tell_end`] says.
+    IsTold,
 }
 
 /// From accept to close.
@@ -48,7 +77,10 @@ pub(crate) fn live<C: Patient>(
 ) {
     let mut buffer = [0; BUFFER_BYTES];
     let (mut retired, mut goes) = (false, false);
-    loop {
+    while !keeper.is_cut() {
+        if connection.calls.give_way() {
+            books.look_at_clock();
+        }
         let mut view = connection.dialog.session.view();
         if view.deadline.is_some_and(|due| due.at <= books.now.at) {
             connection.expired(books.now.at, books);
@@ -66,13 +98,16 @@ pub(crate) fn live<C: Patient>(
         goes |= keeper.says(view.is_idle, does);
         let leaves = || goes || keeper.is_wanted();
         let is_asked = |dialog: &Dialog| matches!(dialog.session.want(), Want::Find(..));
-        if !retired && keeper.is_draining() && !view.is_idle {
-            books.tell_end(dialog);
-            retired = true;
-        } else if !retired && (keeper.is_draining() || leaves() && is_asked(dialog)) {
-            // A request that is on its way is still answered; the pool ends who is idle for long.
-            dialog.session.tell(Event::Retire, &books.now);
-            retired = true;
+        let ends = match keeper.ends(view.is_idle) {
+            _ if retired => Ends::GoesOn,
+            Ends::GoesOn if leaves() && is_asked(dialog) => Ends::Retires,
+            ends => ends,
+        };
+        retired |= !matches!(ends, Ends::GoesOn);
+        match ends {
+            Ends::GoesOn => {}
+            Ends::Retires => dialog.session.tell(Event::Retire, &books.now),
+            Ends::IsTold => books.tell_end(dialog),
         }
         connection.hears = view.hears;
         connection.calls.set_patience(&view, books.now.at, &books.server.limits);

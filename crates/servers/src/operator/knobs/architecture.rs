@@ -56,7 +56,7 @@ pub(super) const KNOBS: &[Knob] = &[
         value: "on|off",
         reason: "whether a work phase also tries the connections just accepted. Off as in Brecht04 \
                  4.1: their requests are mostly still on the way",
-        takes: Takes::Loops,
+        takes: Takes::Phases,
         set: |s, v| put(&mut s.work_on_accepted, switch(v)),
         show: |s| on_off(s.work_on_accepted),
     },
@@ -65,7 +65,7 @@ pub(super) const KNOBS: &[Knob] = &[
         value: "1|2",
         reason: "2: receive and find for all ready connections, then send for all, which keeps the \
                  kernel's receive and send paths warm; 1: the paper's loop",
-        takes: Takes::Loops,
+        takes: Takes::Phases,
         set: |s, v| put(&mut s.passes, number(v, 1, 2)),
         show: |s| s.passes.to_string(),
     },
@@ -207,10 +207,19 @@ pub(super) const KNOBS: &[Knob] = &[
         show: |s| s.threads_min.to_string(),
     },
     Knob {
+        name: "acceptor",
+        value: "on|off",
+        reason: "off: each fiber accepts for itself (Pariag07's Knot-C). on: one accepts, and a \
+                 fiber is made for each connection and ends with it (Knot-A)",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.acceptor, switch(v)),
+        show: |s| on_off(s.acceptor),
+    },
+    Knob {
         name: "helpers",
         value: "1..256",
         reason: "threads that do what may touch the disk (Pai99); each is one request that a disk \
-                 may work on",
+                 may work on. Those of knot are its workers",
         takes: Takes::Named,
         set: |s, v| put(&mut s.helpers, number(v, 1, 256)),
         show: |s| s.helpers.to_string(),

@@ -7,18 +7,21 @@ use crate::shared::settings::{RingFiles, Sendfile};
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "sendfile",
-        value: "nonblocking|blocking|off",
+        value: "nonblocking|nonblocking-polled|blocking|off",
         reason: "how file parts leave: loops take nonblocking or off, symped and \
                  shared-symped blocking, too, mt blocking or off; auto is the first of these. \
                  blocking: called once, and whoever calls waits for disk and client. off copies \
-                 through memory",
+                 through memory. knot takes all, its own first: there a worker sends, which waits \
+                 for a client up to a second if nonblocking, and never if nonblocking-polled",
         takes: Takes::Named,
         set: |s, v| {
             s.sendfile = match v {
                 "auto" => None,
                 _ => {
                     let way = named(v, Sendfile::ALL, Sendfile::name);
-                    Some(way.map_err(|_| String::from("nonblocking, blocking or off"))?)
+                    Some(way.map_err(|_| {
+                        String::from("nonblocking, nonblocking-polled, blocking or off")
+                    })?)
                 }
             };
             Ok(())

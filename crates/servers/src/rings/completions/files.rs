@@ -28,7 +28,7 @@ impl Completions<'_> {
     pub(super) fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         let dialog = &mut connection.dialog;
-        let Some(miss) = self.books.let_in(false, (token, tag), dialog, miss) else {
+        let Some(miss) = self.books.let_in(None, (token, tag), dialog, miss) else {
             return Ok(());
         };
         match miss {
