@@ -9,8 +9,8 @@
 //! | `session` | what an architecture drives |
 //! | `shared` | what supervisor, workers and operator share: settings, counters, orders, logs |
 //! | `connection` | one connection, and what is done with one, whoever does it |
-//! | `loops`, `rings`, `threads` | the verbs of readiness loops, of completion loops, of threads |
-//! | `fibers` | those of fibers: with calls as threads have them, over a poller as loops |
+//! | `loops`, `rings` | the verbs of readiness loops, of completion loops |
+//! | `threads` | those of threads with a connection each, and of fibers: user-level ones |
 //! | [`architectures`] | one file for each, and the registry |
 //! | `operator` | [`knobs`], and the admin listener |
 //! | `supervisor` | start, generations of workers, upgrade; [`serve`] |
@@ -21,7 +21,6 @@
 
 pub mod architectures;
 mod connection;
-mod fibers;
 mod loops;
 mod operator;
 mod rings;

@@ -122,6 +122,7 @@ fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
             named(*pid, "weir-acceptor") == 1
         }
         Some("thread") => named(*pid, "weir-pool") == 1,
+        Some("fiber") => named(*pid, "weir-fiber") == 1,
         _ => named(*pid, "weir-process") == 1,
     };
     let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
@@ -158,7 +159,9 @@ fn judge_steps(combination: &Combination, server: &Server, line: &Value) {
         let name = who["thread"].as_str().expect("a thread's name");
         if let Some(row) = combination.row.get(step) {
             // Only waiting is handed over: what a helper has already read is sent at once.
-            assert_eq!(row, by, "{combination}: {step} in {line}");
+            // And some hand over what is sent from a file.
+            let is_file = step == "send" && combination.row["files"] == by;
+            assert!(row == by || is_file, "{combination}: {step} in {line}");
         }
         assert!(workers.contains(&pid), "{combination}: {pid} is no worker, {line}");
         let threads = threads(pid);
@@ -205,6 +208,12 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
                 assert_eq!(of("process").len(), 1, "{combination}: of {pid}");
                 assert_eq!(threads(pid).len(), 1, "{combination}: threads beside a process");
             }
+            Some("fiber") => {
+                assert_eq!(of("fiber").len(), 1, "{combination}: of {pid}");
+                assert_eq!(named(pid, "weir-fiber"), 1, "{combination}: one thread for all");
+                assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside fibers");
+                judge_fibers(combination, lines);
+            }
             _ => {
                 assert_eq!(of("loop").union(&of("ring")).count(), 1, "{combination}: of {pid}");
                 assert_eq!(named(pid, "weir-loop"), 1, "{combination}: one loop");
@@ -212,8 +221,21 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
             }
         }
         assert_eq!(named(pid, "weir-helper") > 0, has_helpers, "{combination}: helpers");
+        let has_workers = combination.has("worker");
+        assert_eq!(named(pid, "weir-worker") > 0, has_workers, "{combination}: workers");
         assert!(of("helper").is_disjoint(&of("loop")), "{combination}: a helper that loops");
     }
+}
+
+/// Each connection has a fiber of its own, which performs all that no worker does.
+fn judge_fibers(combination: &Combination, lines: &[Value]) {
+    let of = |line: &Value| -> HashSet<u64> {
+        let steps = line["steps"].as_object().expect("steps").values();
+        let fibers = steps.filter(|who| who["by"] == "fiber");
+        fibers.filter_map(|who| who["fiber"].as_u64()).collect()
+    };
+    let [first, second] = [&lines[0], &lines[lines.len() - 1]].map(of);
+    assert!(first.is_disjoint(&second), "{combination}: {first:?} for both, {lines:?}");
 }
 
 /// Of each process that has performed something its threads, by whom they are.
@@ -231,7 +253,10 @@ fn by_process(lines: &[Value]) -> BTreeMap<u32, BTreeMap<String, HashSet<u64>>> 
 /// Workers have tables of descriptors of their own, unless the registry says that they are kept.
 fn judge_tables(combination: &Combination, workers: &[u32]) {
     let holder = combination.row["holder"].as_str();
-    assert!(matches!(holder, Some("loop" | "thread" | "process")), "{combination}: {holder:?}");
+    assert!(
+        matches!(holder, Some("loop" | "thread" | "process" | "fiber")),
+        "{combination}: {holder:?}"
+    );
     for pair in workers.windows(2) {
         let pids = [pair[0], pair[1]].map(|pid| Pid::new(pid).expect("a process"));
         match share_descriptors(pids[0], pids[1]) {

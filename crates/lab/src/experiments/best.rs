@@ -29,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Weir's own, and whom a reader may have now.
-pub(super) const SUBJECTS: [&str; 15] = [
+pub(super) const SUBJECTS: [&str; 16] = [
     "sped",
     "symped",
     "shared-symped",
@@ -37,6 +37,7 @@ pub(super) const SUBJECTS: [&str; 15] = [
     "mt",
     "thread-per-request",
     "mp",
+    "knot",
     "proactor",
     "tux",
     "nginx",

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// As they are when nobody tunes them.
-pub(super) const UNTUNED: [&str; 14] = [
+pub(super) const UNTUNED: [&str; 15] = [
     "sped",
     "sped:threads=4",
     "symped",
@@ -35,6 +35,7 @@ pub(super) const UNTUNED: [&str; 14] = [
     "mt",
     "thread-per-request",
     "mp",
+    "knot",
     "proactor",
     "proactor:threads=4",
     "tux",

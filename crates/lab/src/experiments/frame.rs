@@ -14,7 +14,7 @@ use crate::subject::Subject;
 use crate::testbed::Layout;
 
 /// Weir's, where all of them are asked: each joins where this build has it.
-pub(super) const ARCHITECTURES: [&str; 9] = [
+pub(super) const ARCHITECTURES: [&str; 10] = [
     "sped",
     "symped",
     "shared-symped",
@@ -22,6 +22,7 @@ pub(super) const ARCHITECTURES: [&str; 9] = [
     "mt",
     "thread-per-request",
     "mp",
+    "knot",
     "proactor",
     "tux",
 ];

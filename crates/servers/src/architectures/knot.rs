@@ -7,8 +7,8 @@
 //! What would block that one is done by a pool of workers: they look for files, and they send them,
 //! as `--sendfile` says. `off` is the paper's application-level cache: contents from memory, by
 //! `write`. `nonblocking`: a worker sends at once, and waits up to a second for a client that takes
-//! nothing. `nonblocking-polled`: only when the poller has told that the client takes something; the
-//! paper dropped it for its calls of poll. `blocking`: a worker waits for disk and client.
+//! nothing. `nonblocking-polled`: only when the poller has told that the client takes something,
+//! which the paper dropped for its calls of poll. `blocking`: a worker waits for disk and client.
 //! `--acceptor off` is Knot-C, where each thread accepts for itself, `on` is Knot-A.
 //!
 //! Different: threads are called fibers here. What a worker would be asked for and a look into
@@ -21,9 +21,9 @@
 use std::io;
 
 use crate::connection::perform::Service;
-use crate::fibers::{Fibers, Running, Scheduler};
 use crate::loops::helpers::Helpers;
 use crate::shared::server::Worker;
+use crate::threads::fibers::{Fibers, Running, Scheduler};
 use crate::threads::life::live;
 
 /// Serves until drained.

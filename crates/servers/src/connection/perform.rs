@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use h1::{Found, Head, Loaded, Lookup, Miss, Tag, Want};
+use h1::{FilePart, Found, Head, Loaded, Lookup, Miss, Tag, Want};
 use measure::Instant;
 use os::File;
 use os::poller::Interest;
@@ -12,6 +12,7 @@ use site::Verification;
 use super::Connection;
 use super::books::Books;
 use super::calls::{Calls, interest};
+use super::disk_waits::DiskWaits;
 use crate::session::Event;
 use crate::shared::counters::Counter;
 use crate::shared::trace::{Step, Who};
@@ -163,21 +164,13 @@ impl Books<'_> {
                 // Whether the call may wait, and how much it sends at least if it has not.
                 let (waits, at_once, sent) = match part {
                     Some(part) if bytes.is_empty() => {
-                        let waits = calls.parts_wait();
-                        // One that waits does so for its client, too.
-                        let begun = (!waits).then(|| self.disk.begin());
-                        let sent = calls.send_part(part, part.len().min(share.bytes));
-                        begun.iter().for_each(|begun| self.disk.end(begun));
+                        let sent = send_part(calls, part, share, &mut self.disk);
                         if let (Some((who, pages)), Some(journal)) =
                             (calls.sender(), &mut dialog.journal)
                         {
                             journal.note_sender(who, pages);
                         }
-                        if waits {
-                            // Others have waited meanwhile.
-                            share.bytes = 0;
-                        }
-                        (waits, u64::MAX, sent)
+                        (calls.parts_wait(), u64::MAX, sent)
                     }
                     _ => {
                         let more = part.is_some_and(|part| !part.is_empty());
@@ -326,6 +319,24 @@ impl Books<'_> {
         }
         Progress::Went
     }
+}
+
+fn send_part(
+    calls: &mut impl Calls,
+    part: &FilePart<File>,
+    share: &mut Share<'_>,
+    disk: &mut DiskWaits<'_>,
+) -> io::Result<u64> {
+    let waits = calls.parts_wait();
+    // One that waits does so for its client, too.
+    let begun = (!waits).then(|| disk.begin());
+    let sent = calls.send_part(part, part.len().min(share.bytes));
+    begun.iter().for_each(|begun| disk.end(begun));
+    if waits {
+        // Others have waited meanwhile.
+        share.bytes = 0;
+    }
+    sent
 }
 
 /// The step of a request that a miss belongs to.

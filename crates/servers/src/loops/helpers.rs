@@ -1,5 +1,5 @@
-//! AMPED's helpers, and Knot's workers: threads that block on the disk so that a loop, or the thread
-//! of all fibers, need not. Workers also send parts of files, and may wait for clients in that.
+//! AMPED's helpers, and Knot's workers: threads that block on the disk so that a loop, or the
+//! thread of all fibers, need not. Workers also send parts of files, and may wait for clients then.
 
 use std::collections::VecDeque;
 use std::io;

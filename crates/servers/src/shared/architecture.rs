@@ -105,7 +105,8 @@ choice! {
         All = "all",
         /// One of as many as there are threads, or processes.
         OneOfN = "one of N",
-        /// Nobody but who asked.
+        /// Nobody but who asked. Where as many have asked as there are helpers or workers, whoever
+        /// needs one waits, too: for what the row says that they perform.
         Nobody = "nobody",
     }
 }

@@ -212,7 +212,8 @@ impl Server {
         match self.architecture.holder {
             // A thread each, and the others are to serve.
             Holder::Thread | Holder::Process => (self.connections_max / 2).max(1),
-            Holder::Loop | Holder::Fiber => self.connections_max * self.counters.loops() * LOADS_MAX,
+            Holder::Fiber => self.connections_max,
+            Holder::Loop => self.connections_max * self.counters.loops() * LOADS_MAX,
         }
     }
 

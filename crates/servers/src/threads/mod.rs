@@ -1,6 +1,8 @@
-//! Verbs of threads that have one connection in hand, in one process or each in its own.
+//! Verbs of threads that have one connection in hand: the kernel's, in one process or each in its
+//! own, and user-level ones.
 
 pub(crate) mod entrance;
+pub(crate) mod fibers;
 mod holds;
 pub(crate) mod life;
 mod loads;

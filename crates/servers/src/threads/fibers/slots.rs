@@ -8,6 +8,7 @@ use std::sync::Arc;
 use os::Socket;
 use os::poller::{Event, Interest};
 
+use crate::connection::Dialog;
 use crate::loops::helpers::Fetched;
 use crate::shared::trace::Who;
 
@@ -42,6 +43,9 @@ pub(super) struct Slot {
     pub(super) is_cut: bool,
     is_queued: bool,
 }
+
+/// A connection that was accepted and has no fiber yet.
+pub(super) type Accepted = (Arc<Socket>, Dialog);
 
 /// What comes back.
 pub(super) enum Mail {

@@ -2,21 +2,18 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use h1::{Deadline, Loaded, Lookup, Miss, Tag};
 use measure::Instant;
+use os::File;
 use os::fiber::Parking;
 use os::poller::{Event, Interest};
-use os::{File, Socket};
 use site::Verification;
 
-use super::calls::Parks;
 use super::scheduler::Scheduler;
 use super::slots::Mail;
 use crate::connection::books::Books;
 use crate::connection::perform::{Load, Service};
-use crate::connection::{Connection, Dialog};
 use crate::loops::helpers::Part;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
@@ -59,19 +56,10 @@ impl<'f, 's> Running<'f, 's> {
     /// Accepts as many connections from each listening socket as the intake lets in, unless some
     /// that were accepted have no fiber yet.
     pub(crate) fn accept(&self) {
-        self.scheduler.accept(self);
-    }
-
-    /// The connection that was accepted first, which is this fiber's from now on.
-    pub(crate) fn takes(&self) -> Option<Connection<Parks<'_, 's>>> {
-        let (socket, dialog) = self.scheduler.takes(self.number)?;
-        Some(Connection::new(Parks::new(self, socket), dialog))
-    }
-
-    /// Lets the fiber of that number run first, and goes on right behind it.
-    pub(super) fn goes_behind(&self, number: u32) {
-        self.scheduler.hurry([number, self.number]);
-        self.parking.park();
+        self.scheduler.accept(self.number, |goes| {
+            self.scheduler.hurry([goes, self.number]);
+            self.parking.park();
+        });
     }
 
     /// Parks until its socket is ready for one of these, its deadline has passed, or it is to look
@@ -84,9 +72,11 @@ impl<'f, 's> Running<'f, 's> {
         interest: Interest,
         deadline: Option<Deadline>,
     ) -> io::Result<Option<Event>> {
-        self.scheduler.parks(self.number, interest, deadline)?;
-        self.parking.park();
-        Ok(self.scheduler.goes_on(self.number))
+        let told = self.scheduler.parks(self.number, interest, deadline)?;
+        Ok(told.or_else(|| {
+            self.parking.park();
+            self.scheduler.goes_on(self.number)
+        }))
     }
 
     /// Lets all others run whose turn it is.
@@ -175,6 +165,3 @@ impl Keeper for Running<'_, '_> {
         false
     }
 }
-
-/// A connection that was accepted and has no fiber yet.
-pub(super) type Accepted = (Arc<Socket>, Dialog);

@@ -9,6 +9,7 @@ use os::poller::Interest;
 use os::{File, Socket};
 
 use super::Running;
+use crate::connection::Connection;
 use crate::connection::calls::{Calls, Ready};
 use crate::loops::helpers::Part;
 use crate::session::View;
@@ -37,9 +38,17 @@ pub(crate) struct Parks<'f, 's> {
     sender: Option<(Who, bool)>,
 }
 
+impl<'s> Running<'_, 's> {
+    /// The connection that was accepted first, which is this fiber's from now on.
+    pub(crate) fn takes(&self) -> Option<Connection<Parks<'_, 's>>> {
+        let (socket, dialog) = self.scheduler.takes(self.number)?;
+        Some(Connection::new(Parks::new(self, socket), dialog))
+    }
+}
+
 impl<'f, 's> Parks<'f, 's> {
     /// There may be something to receive: who comes in a flood has waited to be accepted.
-    pub(super) fn new(fiber: &'f Running<'f, 's>, socket: Arc<Socket>) -> Self {
+    fn new(fiber: &'f Running<'f, 's>, socket: Arc<Socket>) -> Self {
         let how = fiber.scheduler.worker.server.settings.sendfile;
         let mut ready = Ready::new(socket, how);
         ready.expect();
