@@ -22,6 +22,7 @@ mod overload;
 mod parameters;
 mod pariag07_architectures;
 mod pariag07_blocking;
+mod pariag07_knot;
 mod pariag07_processes;
 mod pariag07_profile;
 mod promised;
@@ -94,6 +95,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     brecht04_requests::experiment::<0>(),
     brecht04_requests::experiment::<1>(),
     brecht04_requests::experiment::<2>(),
+    pariag07_knot::EXPERIMENT,
     pariag07_processes::EXPERIMENT,
     pariag07_blocking::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,

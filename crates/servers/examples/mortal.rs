@@ -1,5 +1,6 @@
-//! `weir serve` with a mistake: whoever asks for `/die` ends the worker that hears it, as a panic
-//! does in a release. It shows what becomes of the others.
+//! `weir serve` with two mistakes: whoever asks for `/die` ends the worker that hears it, as a panic
+//! does in a release, and whoever asks for `/deep` has it call itself until its stack is full. It
+//! shows what becomes of the others.
 //!
 //! `cargo run -p servers --example mortal -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 
@@ -24,6 +25,11 @@ fn mortal(limits: &Shared<Limits>) -> Sessions {
     Arc::new(move |_, now| Box::new(Mortal(Connection::new(Shared::clone(&limits), now.at))))
 }
 
+/// Never ends by itself.
+fn deeper(n: u64) -> u64 {
+    if n == u64::MAX { n } else { std::hint::black_box(deeper(std::hint::black_box(n + 1))) + 1 }
+}
+
 struct Mortal(Connection<File>);
 
 impl Session for Mortal {
@@ -34,6 +40,9 @@ impl Session for Mortal {
     fn tell(&mut self, event: Event<'_>, now: &Now) {
         if let Event::Bytes(bytes) = &event {
             assert!(!bytes.starts_with(b"GET /die "), "the mistake");
+            if bytes.starts_with(b"GET /deep ") {
+                deeper(0);
+            }
         }
         self.0.tell(event, now);
     }

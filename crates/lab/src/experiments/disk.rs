@@ -145,6 +145,11 @@ pub(super) fn design(
     }
 }
 
+/// Of all files together.
+pub(super) fn set_bytes(setup: &Setup) -> u64 {
+    u64::from(if setup.is_paper { DIRS_OF_PAPER } else { DIRS }) * DIR_BYTES
+}
+
 /// Machines of which the server has less memory than so many directories need, and a slow disk;
 /// not on the loopback, where nothing is limited.
 pub(super) fn limited(setup: &Setup, layout: Layout, dirs: u32, disk: Option<Disk>) -> Layout {

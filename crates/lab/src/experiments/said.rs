@@ -4,7 +4,7 @@ use super::frame::Rival;
 use super::{
     brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, disk, jaws97,
     jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
-    pariag07_architectures, pariag07_blocking, pariag07_processes, pariag07_profile,
+    pariag07_architectures, pariag07_blocking, pariag07_knot, pariag07_processes, pariag07_profile,
 };
 use crate::experiment::Experiment;
 use crate::subject::Subject;
@@ -39,7 +39,8 @@ pub fn said() -> Vec<Said> {
         };
         all.extend(claims.iter().map(of));
     }
-    let disk: [(_, &[disk::Claim]); 3] = [
+    let disk: [(_, &[disk::Claim]); 4] = [
+        (&pariag07_knot::EXPERIMENT, &pariag07_knot::CLAIMS),
         (&pariag07_processes::EXPERIMENT, &pariag07_processes::CLAIMS),
         (&pariag07_blocking::EXPERIMENT, &pariag07_blocking::CLAIMS),
         (&pariag07_architectures::EXPERIMENT, &pariag07_architectures::CLAIMS),
@@ -88,5 +89,6 @@ impl Said {
 /// The subject of a name of Pariag07's. Loops stand for those of figure 4 that are not here.
 fn called(name: &str) -> &'static str {
     let row = pariag07_architectures::SERVERS.iter().find(|(of, _)| *of == name);
-    row.map_or("sped", |(_, subject)| subject)
+    let other = if name.starts_with("knot-") { "knot" } else { "sped" };
+    row.map_or(other, |(_, subject)| subject)
 }

@@ -71,7 +71,7 @@ pub(super) const PAPER: Paper = Paper {
         (
             "slides",
             "pseudo-code of the three loops",
-            Part("`sped.rs`, `tux.rs`; Knot is not built"),
+            Is("`sped.rs`, `tux.rs`, `knot.rs`"),
         ),
     ],
     figures: &[

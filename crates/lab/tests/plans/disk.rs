@@ -9,8 +9,8 @@ use lab::testbed::Disk;
 
 use super::designs::performed;
 
-const EXPERIMENTS: [&str; 3] =
-    ["pariag07-processes", "pariag07-architectures", "pariag07-blocking"];
+const EXPERIMENTS: [&str; 4] =
+    ["pariag07-processes", "pariag07-architectures", "pariag07-blocking", "pariag07-knot"];
 
 fn points(name: &str, setup: &Setup) -> Vec<Point> {
     performed(experiment(name).expect("an experiment"), setup, &|_, rate| {

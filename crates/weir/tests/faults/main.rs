@@ -5,6 +5,7 @@
 
 mod closing;
 mod descriptors;
+mod fibers;
 mod files;
 mod handover;
 mod kills;

@@ -1,0 +1,87 @@
+//! Where fibers serve: many of them end in a drain, one that overflows ends its process with a line,
+//! and what the scheduler does is counted.
+
+use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::metrics::counted;
+use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+
+const FIBERS: usize = 2000;
+
+fn on_fibers(program: Program, test: impl Fn(&Combination, &str) + Sync) {
+    on_every(program, |combination| {
+        if combination.row["holder"] == "fiber" {
+            ["off", "on"].iter().for_each(|acceptor| test(combination, acceptor));
+        }
+    });
+}
+
+/// Each runs to its end, wherever it is parked: before a request, within a head, after a reply.
+#[test]
+fn thousands_of_parked_fibers_end_in_a_drain() {
+    let site = Fixture::new();
+    on_fibers(Program::Weir, |combination, acceptor| {
+        let flags = ["--acceptor", acceptor, "--connections-max", "3000"];
+        let server = combination.start(&site.root(), &flags);
+        let mut wires: Vec<Wire> = (0..FIBERS).map(|_| server.connect()).collect();
+        for (n, wire) in wires.iter_mut().enumerate() {
+            match n % 3 {
+                0 => {}
+                1 => wire.send(b"GET / HTTP/1.1\r\nHost:").expect("sent"),
+                _ => {
+                    wire.get("/digits.txt", "").expect("sent");
+                    assert_eq!(wire.reply(false).expect("answered").1, DIGITS, "{combination}");
+                }
+            }
+        }
+        let said = server.stop();
+        assert!(said.contains(&format!("{FIBERS} connections")), "{combination}: {said}");
+        for wire in &mut wires {
+            wire.rest().expect("an end, and no reset");
+        }
+    });
+}
+
+#[test]
+fn an_overflow_ends_its_process_with_a_line_and_the_next_one_serves() {
+    let site = Fixture::new();
+    on_fibers(Program::Mortal, |combination, acceptor| {
+        let mut server = combination.start(&site.root(), &["--acceptor", acceptor]);
+        let mut wire = server.connect();
+        wire.get("/deep", "").expect("sent");
+        assert!(wire.reply(false).is_err(), "{combination}: answered");
+        server.await_line("the stack of a fiber has overflowed");
+        let serves = || server.fetch("/digits.txt") == Ok(DIGITS.to_vec());
+        assert!(await_true(PATIENCE, serves), "{combination}: nobody follows");
+        server.stop();
+    });
+}
+
+#[test]
+fn switches_and_hits_of_the_bound_are_counted() {
+    let site = Fixture::new();
+    on_fibers(Program::Weir, |combination, acceptor| {
+        let few = ["--connections-max", "1", "--make-room", "off", "--admin", "127.0.0.1:0"];
+        let flags = [&["--acceptor", acceptor], &few[..]].concat();
+        let mut server: Server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let mut wire = server.connect();
+        for _ in 0..10 {
+            wire.get("/digits.txt", "").expect("sent");
+            wire.reply(false).expect("answered");
+        }
+        let counted = |name: &str, least: f64| {
+            let is_told = || counted(admin, name) >= least;
+            assert!(await_true(PATIENCE, is_told), "{combination}: {name}");
+        };
+        // One for each request, and what is accepted fills the only place.
+        counted("user_switches", 10.0);
+        counted("bounded", 1.0);
+        let mut other = server.connect();
+        other.get("/digits.txt", "Connection: close\r\n").expect("sent");
+        drop(wire);
+        assert_eq!(other.reply(false).expect("answered in its time").1, DIGITS, "{combination}");
+        server.stop();
+    });
+}
