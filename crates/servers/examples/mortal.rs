@@ -1,6 +1,6 @@
-//! `weir serve` with two mistakes: whoever asks for `/die` ends the worker that hears it, as a panic
-//! does in a release, and whoever asks for `/deep` has it call itself until its stack is full. It
-//! shows what becomes of the others.
+//! `weir serve` with two mistakes: whoever asks for `/die` ends the worker that hears it, as a
+//! panic does in a release, and whoever asks for `/deep` has it call itself until its stack is
+//! full. It shows what becomes of the others.
 //!
 //! `cargo run -p servers --example mortal -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 

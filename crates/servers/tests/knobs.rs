@@ -25,7 +25,7 @@ fn a_bad_value_is_told_what_would_do() {
     check("queue-delay-ms", "0", "a number from 1 to 1000");
     check("passes", "3", "a number from 1 to 2");
     check("poller", "kqueue", "select, poll or epoll");
-    check("sendfile", "yes", "nonblocking, blocking or off");
+    check("sendfile", "yes", "nonblocking, nonblocking-polled, blocking or off");
     check("work-on-accepted", "1", "on or off");
     check("log-level", "all", "error, warn, info, debug");
     check("threads", "-1", "a number from 1 to 32768, or auto");

@@ -117,6 +117,14 @@ fn every_dialog_by_two_loops_of_a_process() {
     run_where_taken(TWO_LOOPS, |combination| combination.row["holder"] == "loop");
 }
 
+/// Files from memory by the fiber, and by workers that wait for clients.
+#[test]
+fn every_dialog_by_fibers_of_an_acceptor() {
+    for how in ["off", "nonblocking"] {
+        run_where_taken(&["--acceptor", "on", "--sendfile", how], |_| true);
+    }
+}
+
 fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Sync) {
     let (site, rows) = (Fixture::new(), rows());
     let held = AtomicUsize::new(0);

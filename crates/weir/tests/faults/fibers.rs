@@ -1,5 +1,5 @@
-//! Where fibers serve: many of them end in a drain, one that overflows ends its process with a line,
-//! and what the scheduler does is counted.
+//! Where fibers serve: many of them end in a drain, one that overflows ends its process with a
+//! line, and what the scheduler does is counted.
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;

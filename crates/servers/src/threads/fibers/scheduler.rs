@@ -132,8 +132,8 @@ impl<'s> Scheduler<'s> {
     }
 
     /// accept-phase of the fiber of that number: takes as many connections from each listening
-    /// socket as the intake lets in, unless some that were accepted have no fiber yet. `behind` lets
-    /// another run, whose connection goes for one of these, and then goes on.
+    /// socket as the intake lets in, unless some that were accepted have no fiber yet. `behind` has
+    /// another run first, whose connection goes for one of these.
     pub(super) fn accept(&self, number: u32, behind: impl Fn(u32)) {
         let (listeners, begun) = {
             let state = &mut *self.state.borrow_mut();
