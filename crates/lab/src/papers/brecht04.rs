@@ -68,11 +68,7 @@ pub(super) const PAPER: Paper = Paper {
             Out("it is the workload of another paper, and this one does not describe it"),
         ),
         ("7", "what browsers do, by two other papers", Is("`--workload browser`")),
-        (
-            "slides",
-            "pseudo-code of the three loops",
-            Is("`sped.rs`, `tux.rs`, `knot.rs`"),
-        ),
+        ("slides", "pseudo-code of the three loops", Is("`sped.rs`, `tux.rs`, `knot.rs`")),
     ],
     figures: &[
         ("figure 2", "µserver, sessions: replies", Asked),
