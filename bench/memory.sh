@@ -10,16 +10,26 @@ cc -O2 -o "$idle" idle.c
 tree() { echo "$1"; for child in $(pgrep -P "$1"); do tree "$child"; done; }
 pss() { for pid in $(tree "$1"); do cat "/proc/$pid/smaps_rollup"; done | awk '/^Pss:/ { k += $2 } END { print k }'; }
 ulimit -n 20000
-printf '%-10s %11s %9s %9s %6s\n' server connections start_KiB idle_KiB bytes
-for row in sped:10000 symped:10000 amped:10000 proactor:10000 tux:10000 mt:1000 mt:4000; do
-  name=${row%:*} n=${row#*:}; flags=(); [ "$name" = mt ] && flags=(--threads "$n")
-  "$weir" serve "$root" --listen "127.0.0.1:$port" --architecture "$name" "${flags[@]}" >/dev/null & server=$!
+printf '%-19s %11s %9s %9s %6s\n' server connections start_KiB idle_KiB bytes
+row() { # NAME CONNECTIONS FLAGS...
+  local name=$1 n=$2; shift 2
+  "$weir" serve "$root" --listen "127.0.0.1:$port" --architecture "$name" --admin off "$@" >/dev/null 2>&1 & server=$!
   until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do sleep 0.1; done
+  sleep 0.5
   start=$(pss $server)
   coproc client { "$idle" 127.0.0.1 "$port" "$path" "$n"; }
   read -r _ <&"${client[0]}"
   end=$(pss $server)
-  printf '%-10s %11d %9d %9d %6d\n' "$name" "$n" "$start" "$end" $(((end - start) * 1024 / n))
+  printf '%-19s %11d %9d %9d %6d\n' "$name" "$n" "$start" "$end" $(((end - start) * 1024 / n))
   eval "exec ${client[1]}>&-"; wait "$client_PID" || true
   kill $server; wait $server || true
+}
+files=(--cache-files 2000)
+for n in 1 1000 15000; do
+  # Several processes do not share out connections evenly.
+  for name in symped shared-symped; do row $name $n "${files[@]}"; done
+  for name in sped amped knot proactor tux; do row $name $n --connections-max 15000 "${files[@]}"; done
+  for name in mt thread-per-request; do row $name $n --threads 15000 --connections-max 15000 "${files[@]}"; done
+  # Processes are 1,024 at most.
+  [ $n = 15000 ] || row mp $n --processes 1000
 done

@@ -104,6 +104,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jaws97_whitebox::EXPERIMENT,
     jaws97_protocol::EXPERIMENT,
     jaws97_threads::EXPERIMENT,
+    jaws97_threads::LARGE,
     jaws97_cache::EXPERIMENT,
 ];
 

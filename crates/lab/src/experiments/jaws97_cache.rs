@@ -32,6 +32,7 @@ pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
     title: "Locks of the file cache",
     number: "figure 15",
+    largest_percent: None,
     subjects: &[
         (SAVING, "one lock"),
         ("mt:cache-locks=16,threads=20,threads-min=20", "16 locks"),

@@ -22,6 +22,7 @@ pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
     title: "Savings in protocol processing",
     number: "figure 12",
+    largest_percent: None,
     subjects: &[
         (BASELINE, "baseline"),
         (
@@ -37,6 +38,14 @@ pub(super) const VARIANTS: Variants = Variants {
             "baseline + gather-write",
         ),
         (SAVING, "all three"),
+        // Not in the paper: the same where threads and processes are made in other ways.
+        (
+            "thread-per-request:cache-locks=1,date-cache=off,gather=off,head-cache=off",
+            "a thread for each request, baseline",
+        ),
+        ("thread-per-request:cache-locks=1", "a thread for each request, all three"),
+        ("mp:date-cache=off,gather=off,head-cache=off,processes=20", "20 processes, baseline"),
+        ("mp:processes=20", "20 processes, all three"),
     ],
     claims: &[Claim {
         figure: "JAWS97 figure 12",

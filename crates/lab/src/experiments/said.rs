@@ -56,11 +56,12 @@ pub fn said() -> Vec<Said> {
         let experiment = &pariag07_profile::EXPERIMENT;
         Said::new(experiment, (pariag07_profile::TABLE, words), more, &[less])
     }));
-    let jaws97: [(_, &[jaws97::Claim]); 5] = [
+    let jaws97: [(_, &[jaws97::Claim]); 6] = [
         (&jaws97_blackbox::EXPERIMENT, &jaws97_blackbox::CLAIMS),
         (&jaws97_whitebox::EXPERIMENT, &jaws97_whitebox::CLAIMS),
         (&jaws97_protocol::EXPERIMENT, jaws97_protocol::VARIANTS.claims),
         (&jaws97_threads::EXPERIMENT, jaws97_threads::VARIANTS.claims),
+        (&jaws97_threads::LARGE, jaws97_threads::WITH_LARGE.claims),
         (&jaws97_cache::EXPERIMENT, jaws97_cache::VARIANTS.claims),
     ];
     for (experiment, claims) in jaws97 {

@@ -57,7 +57,7 @@ pub const WORKLOADS: &[Named] = &[
         name: "webstone",
         paper: "JAWS97 2.2.2, table 1",
         is: "four files of 500 bytes to 5 megabytes, one request on each connection",
-        knobs: &[],
+        knobs: &["largest-percent"],
         origin: Origin::BuiltIn(webstone::make),
     },
     Named {

@@ -21,6 +21,8 @@ pub struct Settings {
     pub pages: u32,
     /// Content of the file of `one-packet`, in bytes.
     pub bytes: u64,
+    /// Of the requests of `webstone`, how many are for its largest file.
+    pub largest_percent: f64,
     /// How users think; `None`: the workload's own way.
     pub think: Option<Think>,
     /// All pauses are multiplied by this.
@@ -80,6 +82,7 @@ impl Default for Settings {
             files: FILES,
             pages: 4,
             bytes: 1_180,
+            largest_percent: 1.0,
             think: None,
             think_scale: 1.0,
             log: Choices::default(),
@@ -197,6 +200,18 @@ pub const KNOBS: &[Knob<Settings>] = &[
                 Some(Think::None) => "none",
             })
         },
+    },
+    Knob {
+        name: "largest-percent",
+        group: GROUP,
+        value: "PERCENT",
+        reason: "of webstone's requests that are for its file of 5 MB; the others keep their \
+                 ratios. With more of them larger pools of threads may be better (JAWS97 3.2.3)",
+        set: |settings, value| {
+            settings.largest_percent = number(value, 0.0, 100.0)?;
+            Ok(())
+        },
+        show: |settings| settings.largest_percent.to_string(),
     },
     Knob {
         name: "think-scale",

@@ -25,22 +25,21 @@ const TABLE_1: [(&str, u64, f64); 4] = [
 /// See the head of this file.
 pub struct WebStone {
     files: Files,
+    shares: [f64; TABLE_1.len()],
     frequencies: Weighted,
 }
 
 impl WebStone {
-    /// Nothing of it can be chosen.
+    /// So great a share of the requests is for the largest file; the others keep their ratios.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(largest_share: f64) -> Self {
         let files = TABLE_1.map(|(target, bytes, _)| File::sized(target, bytes));
-        let frequencies = Weighted::new(TABLE_1.map(|(_, _, frequency)| frequency));
-        Self { files: Files::new(files.into(), true), frequencies }
-    }
-}
-
-impl Default for WebStone {
-    fn default() -> Self {
-        Self::new()
+        let [.., (_, _, largest)] = TABLE_1;
+        let of_others = (1.0 - largest_share) / (1.0 - largest);
+        let mut shares = TABLE_1.map(|(_, _, frequency)| frequency * of_others);
+        shares[TABLE_1.len() - 1] = largest_share;
+        let files = Files::new(files.into(), true);
+        Self { files, shares, frequencies: Weighted::new(shares) }
     }
 }
 
@@ -56,12 +55,12 @@ impl Workload for WebStone {
     }
 
     fn model(&self) -> Model {
-        let shares = TABLE_1.map(|(_, _, frequency)| frequency).into();
+        let shares = self.shares.into();
         let (one, keeps) = (Some(1.0), Some(Keeps::Request));
         Model { shares, requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 
-pub(super) fn make(_: &Settings) -> Made {
-    Ok(Box::new(WebStone::new()))
+pub(super) fn make(settings: &Settings) -> Made {
+    Ok(Box::new(WebStone::new(settings.largest_percent / 100.0)))
 }

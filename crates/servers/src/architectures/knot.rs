@@ -20,7 +20,7 @@
 
 use std::io;
 
-use crate::connection::perform::Service;
+use crate::connection::books::Books;
 use crate::loops::helpers::Helpers;
 use crate::shared::server::Worker;
 use crate::threads::fibers::{Fibers, Running, Scheduler};
@@ -32,17 +32,19 @@ use crate::threads::life::live;
 /// The machine refuses a thread, a descriptor or memory for stacks at start, or the poller.
 pub(crate) fn knot(worker: &Worker<'_>) -> io::Result<()> {
     let workers = Helpers::new(worker.server)?;
-    let accepts_alone = worker.server.settings.acceptor;
     std::thread::scope(|scope| {
         let scheduler = Scheduler::new(worker, &workers, workers.hire(scope, worker)?)?;
         let mut fibers = Fibers::new(worker)?;
         worker.ready();
         while scheduler.go_on() {
-            scheduler.get_events()?;
+            if let Err(e) = scheduler.get_events() {
+                fibers.abandon();
+                return Err(e);
+            }
             while let Some(number) = scheduler.next() {
-                fibers.run(&scheduler, number, move |fiber| match accepts_alone {
-                    true if number == 0 => accept(fiber),
-                    true => serve(fiber),
+                fibers.run(&scheduler, number, |fiber| match worker.server.settings.acceptor {
+                    true if fiber.is_acceptor() => accept(fiber),
+                    true => serve(fiber, &mut fiber.books()),
                     false => accept_and_serve(fiber),
                 });
             }
@@ -54,9 +56,10 @@ pub(crate) fn knot(worker: &Worker<'_>) -> io::Result<()> {
 
 /// The life of a fiber of Knot-C: accept, then serve one after the other.
 fn accept_and_serve(fiber: &Running<'_, '_>) {
+    let mut books = fiber.books();
     while fiber.waits_to_accept() {
         fiber.accept();
-        serve(fiber);
+        serve(fiber, &mut books);
     }
 }
 
@@ -68,12 +71,10 @@ fn accept(fiber: &Running<'_, '_>) {
 }
 
 /// That of a connection, with the fiber that has it.
-fn serve(mut fiber: &Running<'_, '_>) {
-    let mut books = fiber.books();
-    let keeper = fiber;
-    let service: &mut dyn Service = &mut fiber;
-    if let Some(mut connection) = keeper.takes() {
-        live(&mut connection, keeper, service, &mut books);
+fn serve(fiber: &Running<'_, '_>, books: &mut Books<'_>) {
+    if let Some(mut connection) = fiber.takes() {
+        books.look_at_clock();
+        live(&mut connection, fiber, &mut fiber.service(), books);
+        books.publish();
     }
-    books.publish();
 }

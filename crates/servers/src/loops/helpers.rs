@@ -37,6 +37,8 @@ pub(crate) struct Helpers {
     answers_max: usize,
     number: usize,
     are: Performer,
+    /// How workers send.
+    how: Option<Sendfile>,
 }
 
 struct Job {
@@ -55,7 +57,6 @@ pub(crate) struct Part {
     pub(crate) socket: Arc<Socket>,
     pub(crate) part: FilePart<File>,
     pub(crate) most: u64,
-    pub(crate) how: Option<Sendfile>,
 }
 
 struct Answer {
@@ -96,8 +97,7 @@ pub(crate) struct HandedOver<'h> {
     paths: Pending,
     /// By helpers.
     fetches: Fetches,
-    /// Jobs that have not been answered, and those of them that are loads.
-    out: usize,
+    /// Loads that have not been answered.
     loads_out: usize,
     /// How soon they will be.
     loads: Loads,
@@ -112,13 +112,13 @@ impl Helpers {
         let jobs_max = server.settings.helper_queue as usize;
         // Each answers a load that a connection has in hand.
         let answers_max = server.connections_max * LOADS_MAX;
-        let are = server.architecture.pages;
+        let (are, how) = (server.architecture.pages, server.settings.sendfile);
         // Of a connection one part is sent at a time.
         let sends_max = if are == Performer::Worker { server.connections_max } else { 0 };
         let number = server.settings.helpers as usize;
         let jobs = Queue::new(jobs_max + number + sends_max);
         let answers = Queue::polled(answers_max + sends_max)?;
-        Ok(Self { jobs, answers, jobs_max, answers_max, number, are })
+        Ok(Self { jobs, answers, jobs_max, answers_max, number, are, how })
     }
 
     /// Becomes readable when an answer is there.
@@ -142,7 +142,6 @@ impl Helpers {
             sent: Vec::new(),
             paths: Pending::new(self.jobs_max),
             fetches: Fetches::default(),
-            out: 0,
             loads_out: 0,
             loads: Loads::default(),
         };
@@ -167,7 +166,7 @@ impl Helpers {
                     }
                     Done::Loaded(server.load(worker.number, miss, &clock.now()))
                 }
-                Task::Send(part) => Done::Sent(part.send()),
+                Task::Send(part) => Done::Sent(part.send(self.how)),
             };
             let answered = self.answers.push(Answer { job, done, who });
             assert!(answered.is_ok(), "no more jobs are given than answers have room");
@@ -178,12 +177,12 @@ impl Helpers {
 impl Part {
     /// As [`Socket::send_file`], and for a client that takes nothing it waits no longer than is
     /// meant.
-    fn send(&self) -> io::Result<u64> {
-        let Self { socket, part, most, how } = self;
+    fn send(&self, how: Option<Sendfile>) -> io::Result<u64> {
+        let Self { socket, part, most } = self;
         match socket.send_file(&part.file, part.at, *most) {
             Err(e)
                 if e.kind() == io::ErrorKind::WouldBlock
-                    && *how == Some(Sendfile::Nonblocking)
+                    && how == Some(Sendfile::Nonblocking)
                     && socket.is_writable(Some(SEND_FOR))? =>
             {
                 socket.send_file(&part.file, part.at, *most)
@@ -197,11 +196,12 @@ impl HandedOver<'_> {
     /// What has come back, for all who waited for it.
     pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
         self.helpers.answers.drain(&mut self.answers);
-        let done = self.answers.len();
-        let (now, left) = (os::clock::monotonic(), self.out - done);
+        // What is sent waits for clients, too, and tells nothing of the disk.
+        let is_load = |answer: &&Answer| matches!(answer.done, Done::Loaded(_));
+        let done = self.answers.iter().filter(is_load).count();
+        let (now, left) = (os::clock::monotonic(), self.loads_out - done);
         self.loads.done(now, done, left, self.helpers.number);
         while let Some(Answer { job, done, who }) = self.answers.pop_front() {
-            self.out -= 1;
             let Job { token, tag, task } = job;
             match (task, done) {
                 (Task::Load(miss), Done::Loaded(loaded)) => {
@@ -224,7 +224,6 @@ impl HandedOver<'_> {
     pub(crate) fn send(&mut self, token: u64, part: Part) {
         let job = Job { token, tag: Tag::default(), task: Task::Send(part) };
         assert!(self.helpers.jobs.push(job).is_ok(), "of a connection one part at a time");
-        self.out += 1;
     }
 
     fn load_ended(
@@ -297,7 +296,7 @@ impl HandedOver<'_> {
     /// Whether a request that comes now will be loaded in time.
     fn has_room(&self, books: &Books<'_>) -> bool {
         let within = books.server.settings.load_delay;
-        self.out < self.helpers.number || self.loads.has_room(self.out, within)
+        self.loads_out < self.helpers.number || self.loads.has_room(self.loads_out, within)
     }
 
     /// Gives a load to the next helper that is free.
@@ -308,7 +307,6 @@ impl HandedOver<'_> {
         }
         let pushed = jobs.push(Job { token, tag, task: Task::Load(miss) });
         assert!(pushed.is_ok(), "no more jobs are given than there is room for");
-        self.out += 1;
         self.loads_out += 1;
         Ok(())
     }

@@ -107,7 +107,11 @@ pub(crate) fn live<C: Patient>(
         match ends {
             Ends::GoesOn => {}
             Ends::Retires => dialog.session.tell(Event::Retire, &books.now),
-            Ends::IsTold => books.tell_end(dialog),
+            Ends::IsTold => {
+                books.tell_end(dialog);
+                // Who is idle may have other patience by that.
+                view = dialog.session.view();
+            }
         }
         connection.hears = view.hears;
         connection.calls.set_patience(&view, books.now.at, &books.server.limits);

@@ -26,6 +26,24 @@ fn what_lies_unread_behind_the_last_request_resets_nobody() {
     });
 }
 
+/// A head that fills them to the last byte, behind which nothing lies, is answered at once: nobody
+/// waits for more.
+#[test]
+fn a_last_request_that_fills_a_buffer_is_answered_at_once() {
+    let site = Fixture::new();
+    on_every(Program::Weir, |combination| {
+        let flags = ["--rate-window-ms", "60000", "--stall-timeout-ms", "60000"];
+        let server = combination.start(&site.root(), &flags);
+        for bytes in BUFFERS {
+            let mut wire = server.connect();
+            wire.send(&last_request("/digits.txt", bytes)).expect("sent");
+            let (head, body) = wire.reply(false).expect("answered");
+            assert_eq!((head.status, &*body), (200, DIGITS), "{combination}, {bytes}");
+        }
+        server.stop();
+    });
+}
+
 #[test]
 fn a_reply_on_its_way_to_a_narrow_client_survives_what_that_sends() {
     let site = Fixture::new();

@@ -1,11 +1,14 @@
 //! Where fibers serve: many of them end in a drain, one that overflows ends its process with a
 //! line, and what the scheduler does is counted.
 
+use rustix::process::Signal;
+
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::processes::workers_of;
+use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_some, await_true};
 
 const FIBERS: usize = 2000;
 
@@ -40,6 +43,32 @@ fn thousands_of_parked_fibers_end_in_a_drain() {
         for wire in &mut wires {
             wire.rest().expect("an end, and no reset");
         }
+    });
+}
+
+/// Who has come by then is taken in, also where the fiber that accepts ends with that.
+#[test]
+fn who_waits_when_a_drain_begins_is_served() {
+    let site = Fixture::new();
+    on_fibers(Program::Weir, |combination, acceptor| {
+        let mut server = combination.start(&site.root(), &["--acceptor", acceptor]);
+        let one = || Some(workers_of(server.pid())).filter(|all| all.len() == 1);
+        let worker = await_some(PATIENCE, one).expect("one worker")[0];
+        send(worker, Signal::STOP);
+        let ask = |_| {
+            let mut wire = server.connect();
+            wire.get("/digits.txt", "").expect("sent");
+            wire
+        };
+        let mut wires = [1, 2, 3, 4, 5].map(ask);
+        server.signal(Signal::TERM);
+        server.await_line("draining for at most");
+        send(worker, Signal::CONT);
+        for wire in &mut wires {
+            assert_eq!(wire.reply(false).expect("answered").1, DIGITS, "{combination}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: --acceptor {acceptor}");
     });
 }
 

@@ -16,6 +16,8 @@ fn a_knob_takes_what_it_says() {
         ("pages", "1001", Err("a whole number from 1 to 1000")),
         ("bytes", "0", Ok("0")),
         ("bytes", "1048577", Err("a whole number from 0 to 1048576")),
+        ("largest-percent", "10", Ok("10")),
+        ("largest-percent", "101", Err("a number from 0 to 100")),
         ("think", "drawn", Ok("drawn")),
         ("think", "hard", Err("constant, drawn or none")),
         ("think-scale", "0.25", Ok("0.25")),

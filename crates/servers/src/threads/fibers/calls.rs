@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use h1::{Deadline, FilePart, Limits};
-use measure::Instant;
+use measure::{Duration, Instant};
 use os::poller::Interest;
 use os::{File, Socket};
 
@@ -69,7 +69,7 @@ impl<'f, 's> Parks<'f, 's> {
 
     fn begin_turn(&mut self) {
         self.wants_left = WANTS_MAX;
-        self.bytes_left = self.fiber.scheduler.worker.server.work_bytes_max();
+        self.bytes_left = self.fiber.scheduler.worker.server.dials.work_bytes_max();
     }
 
     /// Until the socket is ready for one of these, or it is time to look what else there is.
@@ -79,6 +79,15 @@ impl<'f, 's> Parks<'f, 's> {
         }
         self.begin_turn();
         Ok(())
+    }
+
+    /// Whether it is to be looked once more what there is to receive.
+    fn looks(&mut self) -> bool {
+        let looks = self.fiber.scheduler.looks(self.fiber.number);
+        if looks {
+            self.ready.expect();
+        }
+        looks
     }
 
     /// Time passes in it: whoever was to send looks first what has come of that.
@@ -91,7 +100,7 @@ impl<'f, 's> Parks<'f, 's> {
     /// By a worker, which waits for the disk.
     fn hand_over(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
         let (socket, part) = (Arc::clone(&self.ready.socket), part.clone());
-        let (sent, who) = self.fiber.sends(Part { socket, part, most, how: self.how });
+        let (sent, who) = self.fiber.sends(Part { socket, part, most }, self.deadline);
         let pages = std::mem::take(&mut self.awaits_pages);
         self.sender = who.map(|who| (who, pages));
         if sent.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
@@ -106,16 +115,15 @@ impl Calls for Parks<'_, '_> {
     const WAIT: bool = true;
 
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if !self.fiber.scheduler.looks(self.fiber.number) {
-            match self.ready.recv(into) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                received => return received,
-            }
-            self.park(Interest { read: self.ready.may_hear(), write: false })?;
+        if self.looks() {
+            return self.ready.recv(into);
         }
-        if self.fiber.scheduler.looks(self.fiber.number) {
-            self.ready.expect();
+        match self.ready.recv(into) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            received => return received,
         }
+        self.park(Interest { read: self.ready.may_hear(), write: false })?;
+        self.looks();
         self.ready.recv(into)
     }
 
@@ -158,8 +166,10 @@ impl Calls for Parks<'_, '_> {
         self.ready.may_hear()
     }
 
+    /// Whoever receives what does not lie there parks: where it is not sure it is asked.
     fn lies_unread(&mut self) -> bool {
-        self.ready.lies_unread()
+        let now = Some(Duration::ZERO);
+        self.ready.lies_unread() && self.ready.socket.is_readable_first(false, now).unwrap_or(false)
     }
 
     fn sender(&mut self) -> Option<(Who, bool)> {

@@ -38,6 +38,16 @@ impl<'f, 's> Running<'f, 's> {
         Self { scheduler, parking, number }
     }
 
+    /// Whether it is the one that accepts for all others.
+    pub(crate) fn is_acceptor(&self) -> bool {
+        self.scheduler.is_acceptor(self.number)
+    }
+
+    /// Who finds and loads for it.
+    pub(crate) const fn service(&self) -> &Self {
+        self
+    }
+
     /// Its own books.
     pub(crate) fn books(&self) -> Books<'s> {
         let mut books = Books::new(self.scheduler.worker, Performer::Fiber);
@@ -86,8 +96,12 @@ impl<'f, 's> Running<'f, 's> {
     }
 
     /// A worker sends.
-    pub(super) fn sends(&self, part: Part) -> (io::Result<u64>, Option<Who>) {
-        self.scheduler.send(self.number, part);
+    pub(super) fn sends(
+        &self,
+        part: Part,
+        deadline: Option<Deadline>,
+    ) -> (io::Result<u64>, Option<Who>) {
+        self.scheduler.send(self.number, part, deadline);
         match self.hears() {
             Mail::Sent(sent, who) => (sent, who),
             Mail::Loaded(_) | Mail::Verdict(_) => unreachable!("a part was to be sent"),
@@ -133,7 +147,7 @@ impl Service for &Running<'_, '_> {
         (tag, lookup): (Tag, &Lookup),
     ) -> Result<bool, Refusal> {
         verifiers.ask(of, from, now, (self.number.into(), tag, lookup.clone()))?;
-        self.scheduler.waits_for_mail(self.number);
+        self.scheduler.waits_for_mail(self.number, None);
         match self.hears() {
             Mail::Verdict(lets_in) => Ok(lets_in),
             Mail::Loaded(_) | Mail::Sent(..) => unreachable!("a password was to be verified"),

@@ -8,6 +8,7 @@ mod state;
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::mem;
 use std::sync::Arc;
 
 use h1::{Deadline, Miss, Tag};
@@ -77,7 +78,7 @@ impl<'s> Scheduler<'s> {
         }
         let round = state.slots.begin() as u64;
         state.books.tally.add(Counter::WorkPhases, u64::from(round > 0));
-        state.accept_ns = 0;
+        (state.begun, state.accept_ns) = (state.books.now.at, 0);
         Ok(())
     }
 
@@ -93,13 +94,20 @@ impl<'s> Scheduler<'s> {
 
     /// The fiber of that number has ended.
     pub(super) fn ended(&self, number: u32) {
-        self.state.borrow_mut().slots.give_back(number);
+        let State { slots, acceptor, .. } = &mut *self.state.borrow_mut();
+        slots.give_back(number);
+        acceptor.take_if(|acceptor| *acceptor == number);
+    }
+
+    pub(super) fn is_acceptor(&self, number: u32) -> bool {
+        self.state.borrow().acceptor == Some(number)
     }
 
     /// The end of a round: who waits for room is looked after, and what was counted is published.
     pub(crate) fn expire(&self) {
         let state = &mut *self.state.borrow_mut();
-        let took = state.books.look_at_clock().as_nanos() as u64;
+        state.books.look_at_clock();
+        let took = (state.books.now.at - state.begun).as_nanos() as u64;
         state.books.tally.add(Counter::WorkNs, took.saturating_sub(state.accept_ns));
         state.look_for_room();
         state.accepting.watch(&mut state.books, &mut state.poller);
@@ -114,11 +122,12 @@ impl<'s> Scheduler<'s> {
         state.accepting.intake.give_way(self.worker);
     }
 
-    /// Whether that fiber is to wait until somebody can be accepted.
+    /// Whether that fiber is to wait until somebody can be accepted. If not, whoever knocks in this
+    /// round is its to accept.
     pub(super) fn is_to_wait(&self, number: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         let waits = self.accepts_alone || state.accepted.is_empty();
-        let waits = waits && !state.accepting.gate.is_shut();
+        let waits = waits && !state.accepting.gate.is_shut() && !mem::take(&mut state.is_knocked);
         if waits {
             state.free.push(number);
         }
@@ -225,7 +234,7 @@ impl<'s> Scheduler<'s> {
         interest: Interest,
         deadline: Option<Deadline>,
     ) -> io::Result<Option<Event>> {
-        let State { slots, poller, timers, .. } = &mut *self.state.borrow_mut();
+        let State { slots, poller, timers, accepting, books, .. } = &mut *self.state.borrow_mut();
         let slot = slots.of(number);
         if let Some(told) = slot.goes_on() {
             return Ok(Some(told));
@@ -239,7 +248,8 @@ impl<'s> Scheduler<'s> {
             let _ = poller.set(&**socket, interest);
             return Ok(None);
         }
-        poller.add(&**socket, number.into(), interest)?;
+        let added = poller.add(&**socket, number.into(), interest);
+        added.inspect_err(|_| accepting.gate.refused(books.now.at))?;
         slot.is_watched = true;
         Ok(None)
     }
@@ -251,7 +261,7 @@ impl<'s> Scheduler<'s> {
 
     /// Whether it is to look once more whether something lies unread. Asked once.
     pub(super) fn looks(&self, number: u32) -> bool {
-        std::mem::take(&mut self.state.borrow_mut().slots.of(number).looks)
+        mem::take(&mut self.state.borrow_mut().slots.of(number).looks)
     }
 
     /// Whether it has looked since the order to end came.
@@ -261,9 +271,7 @@ impl<'s> Scheduler<'s> {
 
     /// Its turn is over.
     pub(super) fn yields(&self, number: u32) {
-        let state = &mut *self.state.borrow_mut();
-        state.timers.set(number, None);
-        state.slots.wake(number);
+        self.state.borrow_mut().slots.wake(number);
     }
 
     /// As [`Service::load`], for the connection of that fiber.
@@ -276,21 +284,21 @@ impl<'s> Scheduler<'s> {
     ) -> Load {
         let load = self.state.borrow_mut().workers.load(number.into(), tag, miss, books);
         if matches!(load, Load::HandedOver | Load::Joined) {
-            self.waits_for_mail(number);
+            self.waits_for_mail(number, None);
         }
         load
     }
 
-    /// A worker is to send a part of a file for it.
-    pub(super) fn send(&self, number: u32, part: Part) {
+    /// A worker is to send a part of a file for it, for whose client patience goes on.
+    pub(super) fn send(&self, number: u32, part: Part, deadline: Option<Deadline>) {
         self.state.borrow_mut().workers.send(number.into(), part);
-        self.waits_for_mail(number);
+        self.waits_for_mail(number, deadline);
     }
 
     /// It waits for nothing but an answer.
-    pub(super) fn waits_for_mail(&self, number: u32) {
+    pub(super) fn waits_for_mail(&self, number: u32, deadline: Option<Deadline>) {
         let State { slots, poller, timers, .. } = &mut *self.state.borrow_mut();
-        timers.set(number, None);
+        timers.set(number, deadline);
         let slot = slots.of(number);
         if let Some(socket) = slot.socket.as_ref().filter(|_| slot.is_watched) {
             // As above.

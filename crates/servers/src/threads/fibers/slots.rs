@@ -77,7 +77,7 @@ impl Slots {
         &mut self.all[number as usize]
     }
 
-    /// Its fiber runs in the next round.
+    /// Its fiber runs in the round that begins next.
     pub(super) fn wake(&mut self, number: u32) {
         if !mem::replace(&mut self.of(number).is_queued, true) {
             self.next.push_back(number);

@@ -27,6 +27,11 @@ impl<'f> Fibers<'f> {
         Ok(Self { all: Vec::new(), arena: Arena::new(connections_max + 1, STACK_BYTES)? })
     }
 
+    /// They are left parked where they are: their process ends.
+    pub(crate) fn abandon(self) {
+        std::mem::forget(self);
+    }
+
     /// Runs the fiber of that number until it parks or ends. If there is none, one is made that
     /// does `body`.
     pub(crate) fn run<'s>(

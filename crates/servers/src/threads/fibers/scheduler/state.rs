@@ -45,7 +45,10 @@ pub(super) struct State<'s> {
     pub(super) asked: usize,
     /// How long who was answered stayed when it was last looked for room.
     pub(super) stays: Duration,
-    /// Time in accept phases of this round.
+    /// The one that accepts for all others, if one does.
+    pub(super) acceptor: Option<u32>,
+    /// When this round has begun, and the time in accept phases since.
+    pub(super) begun: Instant,
     pub(super) accept_ns: u64,
 }
 
@@ -71,6 +74,8 @@ impl<'s> State<'s> {
             accepting,
             workers,
             polled: books.now.at,
+            begun: books.now.at,
+            acceptor: None,
             books,
             free: Vec::new(),
             accepted: VecDeque::new(),
@@ -151,15 +156,21 @@ impl<'s> State<'s> {
         }
     }
 
-    /// Who serves somebody who has come: a free fiber or a new one, or the one that accepts.
+    /// Who serves somebody who has come: a free fiber or a new one, or the one that accepts. A new
+    /// one finds for itself that somebody knocks.
     pub(super) fn next_to_serve(&mut self, accepts_alone: bool) -> Option<u32> {
-        let Self { slots, free, accepted, is_knocked, .. } = self;
-        if accepts_alone && slots.len() == 0 && !self.accepting.gate.is_shut() {
-            return Some(slots.take());
-        }
-        if std::mem::take(is_knocked) {
-            // The only one that is ever free of an acceptor's.
-            return free.pop().or_else(|| (!accepts_alone).then(|| slots.take()));
+        let Self { slots, free, accepted, acceptor, is_knocked, .. } = self;
+        *is_knocked &= !self.accepting.gate.is_shut();
+        if *is_knocked {
+            if let Some(number) = free.pop() {
+                *is_knocked = false;
+                return Some(number);
+            }
+            if !accepts_alone || acceptor.is_none() {
+                let number = slots.take();
+                *acceptor = Some(number).filter(|_| accepts_alone);
+                return Some(number);
+            }
         }
         if accepted.is_empty() {
             return None;
