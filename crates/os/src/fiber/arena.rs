@@ -16,6 +16,9 @@ use super::overflow;
 /// Since Linux 6.13: pages that may not be touched, without a mapping for each of them.
 const MADV_GUARD_INSTALL: i32 = 102;
 
+/// Of a process, beside those of stacks.
+const MAPPINGS_SPARE: u64 = 4096;
+
 /// So many stacks, each of the same size. Only what is touched of them takes memory.
 #[derive(Clone)]
 pub struct Arena(Rc<Stacks>);
@@ -25,6 +28,8 @@ struct Stacks {
     /// Of a stack and the page below it.
     stride: usize,
     count: usize,
+    /// Guards take no mapping each.
+    has_cheap_guards: bool,
     /// Those that nobody has: the one given back last is taken first, as its pages are warm.
     free: RefCell<Vec<usize>>,
 }
@@ -54,8 +59,10 @@ impl Arena {
         let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let free = RefCell::new((0..count).rev().collect());
-        let stacks = Stacks { base, stride, count, free };
-        (0..count).try_for_each(|nth| stacks.guard(nth))?;
+        let mut stacks = Stacks { base, stride, count, has_cheap_guards: true, free };
+        for nth in 0..count {
+            stacks.has_cheap_guards &= stacks.guard(nth)?;
+        }
         overflow::guards(base.as_ptr() as usize, bytes, stride);
         Ok(Self(Rc::new(stacks)))
     }
@@ -72,17 +79,29 @@ impl Arena {
     }
 }
 
+/// How many stacks a process may have where each takes mappings of its own; nothing: none does.
+#[must_use]
+pub fn stacks_max() -> Option<u64> {
+    if Arena::new(1, page_size()).is_ok_and(|arena| arena.0.has_cheap_guards) {
+        return None;
+    }
+    let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?;
+    // Two each; the rest is the program's own.
+    Some(mappings.trim().parse::<u64>().ok()?.saturating_sub(MAPPINGS_SPARE) / 2)
+}
+
 impl Stacks {
-    /// The lowest page of a stack is not to be touched.
-    fn guard(&self, nth: usize) -> io::Result<()> {
+    /// The lowest page of a stack is not to be touched; whether that took no mapping.
+    fn guard(&self, nth: usize) -> io::Result<bool> {
         // SAFETY: it is within the mapping.
         let at = unsafe { self.base.add(nth * self.stride) }.as_ptr().cast();
         // SAFETY: the page is of this mapping, and nobody has a stack of it yet.
         if unsafe { libc::madvise(at, page_size(), MADV_GUARD_INSTALL) } == 0 {
-            return Ok(());
+            return Ok(true);
         }
         // SAFETY: as above.
-        Ok(unsafe { mprotect(at, page_size(), MprotectFlags::empty()) }?)
+        unsafe { mprotect(at, page_size(), MprotectFlags::empty()) }?;
+        Ok(false)
     }
 
     /// Where a stack ends, and its guard begins.

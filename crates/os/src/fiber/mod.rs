@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-pub use self::arena::Arena;
+pub use self::arena::{Arena, stacks_max};
 use self::arena::Stack;
 pub use self::overflow::tell_overflows;
 

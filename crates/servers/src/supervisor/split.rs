@@ -80,7 +80,11 @@ impl Split {
         match architecture.holder {
             Holder::Thread => bounds.push((architecture.threads(settings).into(), "--threads")),
             Holder::Process => bounds.push((1, "--processes")),
-            Holder::Loop | Holder::Fiber => {}
+            Holder::Fiber => {
+                let most = os::fiber::stacks_max().map(|most| (most, "vm.max_map_count"));
+                bounds.extend(most);
+            }
+            Holder::Loop => {}
         }
         let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
         let (connections, bound) = least.expect("there is one");
