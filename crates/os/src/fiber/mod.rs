@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-pub use self::arena::{Arena, stacks_max};
 use self::arena::Stack;
+pub use self::arena::{Arena, stacks_max};
 pub use self::overflow::tell_overflows;
 
 /// One of them. It borrows for `'f` what its body does.
