@@ -38,12 +38,12 @@ fn claims(text: &mut String, tree: &Tree, paper: &Paper) {
     text.push_str("| where | what it says | judged by | as it says? |\n|---|---|---|---|\n");
     for said in &all {
         let place = said.place.trim_start_matches(paper.short).trim();
-        let verdict = match verdict(tree, said) {
-            _ if !said.is_built => NOT_BUILT,
-            Some(verdict) => verdict,
-            None => NOT_MEASURED,
+        let (name, verdict) = match verdict(tree, said) {
+            _ if !said.is_built => (said.experiment, NOT_BUILT),
+            Some(judged) => judged,
+            None => (said.experiment, NOT_MEASURED),
         };
-        row(text, &[place, said.words, &linked(tree, said.experiment), verdict]);
+        row(text, &[place, said.words, &linked(tree, name), verdict]);
     }
     text.push('\n');
 }
@@ -80,7 +80,7 @@ fn became(tree: &Tree, (paper, place): (&Paper, &str), here: Here) -> String {
 fn verdicts(tree: &Tree, experiment: &str, is_there: &dyn Fn(&str) -> bool) -> String {
     let all = said();
     let there = all.iter().filter(|said| said.experiment == experiment && is_there(said.place));
-    let told: Vec<&str> = there.filter_map(|said| verdict(tree, said)).collect();
+    let told: Vec<&str> = there.filter_map(|said| Some(verdict(tree, said)?.1)).collect();
     let count = |of: &&str| told.iter().filter(|other| *other == of).count();
     let counts = ["yes", "no", "open"].iter().filter(|of| count(of) > 0);
     let counts: Vec<String> = counts.map(|of| format!("{} {of}", count(of))).collect();
@@ -100,11 +100,21 @@ fn page<'t>(tree: &'t Tree, name: &str) -> Option<&'t str> {
     tree.documents().find(|file| file.path == path).map(|file| &*file.text)
 }
 
-/// The last cell of the line of the page that has these words.
-fn verdict<'t>(tree: &'t Tree, said: &Said) -> Option<&'t str> {
+/// The last cell of the line that has these words, and the page where it stands: the experiment's
+/// own, or one of some of its subjects, whose name begins with that.
+fn verdict<'t>(tree: &'t Tree, said: &Said) -> Option<(&'t str, &'t str)> {
     let begins = format!("| {} | {} |", said.place, said.words);
-    let line = page(tree, said.experiment)?.lines().find(|line| line.starts_with(&begins))?;
-    line.trim_end().strip_suffix('|')?.rsplit('|').next().map(str::trim)
+    let named = |path: &'t str| {
+        let name = path.strip_prefix("docs/results/")?.strip_suffix("/index.md")?;
+        let rest = name.strip_prefix(said.experiment)?;
+        (rest.is_empty() || rest.starts_with('-')).then_some(name)
+    };
+    let pages = tree.documents().filter_map(|file| Some((named(&file.path)?, &*file.text)));
+    let judged = pages.filter_map(|(name, text)| {
+        let line = text.lines().find(|line| line.starts_with(&begins))?;
+        Some((name, line.trim_end().strip_suffix('|')?.rsplit('|').next()?.trim()))
+    });
+    judged.min_by_key(|(name, _)| name.len())
 }
 
 /// Lines of a document have an end.
@@ -147,7 +157,11 @@ mod tests {
         for (line, expected) in rows {
             let text = format!("# E\n\n{line}\n");
             let tree = Tree::of("docs/results/e/index.md", &text);
-            assert_eq!(verdict(&tree, &said), expected, "{line}");
+            assert_eq!(verdict(&tree, &said), expected.map(|told| ("e", told)), "{line}");
+            let part = Tree::of("docs/results/e-part/index.md", &text);
+            assert_eq!(verdict(&part, &said), expected.map(|told| ("e-part", told)), "{line}");
+            let other = Tree::of("docs/results/else/index.md", &text);
+            assert_eq!(verdict(&other, &said), None, "{line}");
             assert_eq!(linked(&tree, "e"), "[`e`](results/e/index.md)");
             assert_eq!(linked(&tree, "f"), "`f`");
         }

@@ -57,7 +57,8 @@ pub(super) const SERVERS: [Server; 3] = [
         paper: "Knot",
         legend: "Knot",
         name: "knot",
-        knobs: &[("threads", "1000")],
+        // 5.2: of its threads at most.
+        knobs: &[("connections-max", "1000")],
         limits: &["1", "10", "50", "100", AUTO],
         original: "1",
     },

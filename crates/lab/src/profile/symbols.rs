@@ -302,6 +302,13 @@ const KERNEL: Table = &[
 const SERVERS: Table = &[
     // Weir, and Rust's library.
     (Part::Threading, "os::thread* os::wake* *std::sync* *std::thread* *sys::sync* *mpsc*"),
+    // The scheduler of its fibers, which stands in `knot` where it is no call; what a fiber does for
+    // its connection is none of it.
+    (
+        Part::Threading,
+        "os::fiber* *threads::fibers::scheduler* *threads::fibers::slots* *threads::fibers::stacks* \
+         *threads::fibers::running* *threads::fibers::calls::Parks::park* *architectures::knot::knot*",
+    ),
     // Apache: queues between its threads.
     (Part::Threading, "ap_queue_* ap_thread* apr_thread_* apr_proc_mutex* *worker_thread*"),
     // nginx: its pool.
@@ -386,6 +393,8 @@ mod tests {
             (ours, false, "__vdso_clock_gettime", "[vdso]", Some(Part::CLibrary)),
             (ours, false, "os::poller::epoll::Epoll::wait", "weir", Some(Part::EventHandling)),
             (ours, false, "h1::head::Request>::parse", "weir", Some(Part::Application)),
+            (ours, false, "servers::architectures::knot::knot", "weir", Some(Part::Threading)),
+            (ours, false, "servers::threads::life::live", "weir", Some(Part::Application)),
             (ours, false, "ngx_epoll_process_events", "nginx", Some(Part::EventHandling)),
             (ours, false, "runtime.schedule", "caddy", Some(Part::Threading)),
             (ours, false, "[unknown]", "nginx", Some(Part::Application)),
