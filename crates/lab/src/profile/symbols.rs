@@ -302,12 +302,13 @@ const KERNEL: Table = &[
 const SERVERS: Table = &[
     // Weir, and Rust's library.
     (Part::Threading, "os::thread* os::wake* *std::sync* *std::thread* *sys::sync* *mpsc*"),
-    // The scheduler of its fibers, which stands in `knot` where it is no call; what a fiber does for
-    // its connection is none of it.
+    // The scheduler of its fibers, which stands in `knot` where it is no call; what a fiber does
+    // for its connection is none of it.
     (
         Part::Threading,
-        "os::fiber* *threads::fibers::scheduler* *threads::fibers::slots* *threads::fibers::stacks* \
-         *threads::fibers::running* *threads::fibers::calls::Parks::park* *architectures::knot::knot*",
+        "os::fiber* *threads::fibers::scheduler* *threads::fibers::slots* \
+         *threads::fibers::stacks* *threads::fibers::running* *fibers::calls::Parks::park* \
+         *architectures::knot::knot*",
     ),
     // Apache: queues between its threads.
     (Part::Threading, "ap_queue_* ap_thread* apr_thread_* apr_proc_mutex* *worker_thread*"),
