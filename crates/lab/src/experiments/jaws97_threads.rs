@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 pub(super) const LARGE: Experiment = Experiment {
     name: "jaws97-threads-large",
-    paper: "JAWS97 figure 13, and its guess in 3.2.3",
+    paper: "JAWS97 3.2.3",
     is_as_in_papers: true,
     question: "is a larger pool better where files are larger?",
     ignores: &["disk", "memory-percent"],
