@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use support::fixture::{DIGITS, Fixture, pattern, write};
 use support::metrics::counted;
-use support::server::{Combination, Program, Server, on_every, on_every_alone};
+use support::server::{Combination, Program, Server, on_every, on_every_alone, on_every_poller};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
 use support::{PATIENCE, await_true};
@@ -386,7 +386,7 @@ fn what_would_be_loaded_too_late_is_refused() {
 /// Also where a session has a file's bytes pass through memory.
 fn on_each(test: impl Fn(&Combination) + Sync) {
     for program in [Program::Weir, Program::Recoded] {
-        on_every(program, &test);
+        on_every_poller(program, &test);
     }
 }
 

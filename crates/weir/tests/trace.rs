@@ -13,14 +13,14 @@ use serde_json::Value;
 use support::fixture::{Fixture, pattern, write};
 use support::metrics::counted;
 use support::processes::{descendants, threads, workers_of};
-use support::server::{Combination, Program, STEPS, Server, on_every};
+use support::server::{Combination, Program, STEPS, Server, on_every, on_every_poller};
 use support::slow::SlowFiles;
 use support::wire::Wire;
 use support::{PATIENCE, await_some};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
-    on_every(Program::Weir, |combination| {
+    on_every_poller(Program::Weir, |combination| {
         let site = Fixture::new();
         // Not in the page cache: pages are what somebody has to wait for.
         let slow = SlowFiles::mount(&site.root().join("slow"));

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use row::Row;
 use support::fixture::Fixture;
-use support::server::{Combination, Program, on_every, on_every_ring};
+use support::server::{Combination, Program, on_every, on_every_poller, on_every_ring};
 
 /// Short, so that rows about patience do not need much of it; still long enough for a machine that
 /// does other things. Who is idle is not hurried: no row is about that.
@@ -140,7 +140,8 @@ fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Syn
 fn run(program: Program, flags: &[&str]) {
     let site = Fixture::new();
     let rows = rows();
-    let combinations = on_every(program, |combination| hold(combination, flags, &rows, &site));
+    let combinations =
+        on_every_poller(program, |combination| hold(combination, flags, &rows, &site));
     let (rows, dialogs) = (rows.len(), rows.len() * combinations);
     let how = match program {
         Program::Recoded => ", every byte re-coded",

@@ -1,6 +1,6 @@
 //! What goes wrong in operation: workers that die, signals, files that change while they are sent,
 //! descriptors that run out, clients that are slow, operators who mistype. Every test runs on every
-//! architecture and poller that the binary lists.
+//! architecture that the binary lists; with every poller on those whose loops others share.
 #![forbid(unsafe_code)]
 
 mod closing;

@@ -125,8 +125,19 @@ pub(crate) fn combinations_alone(program: Program) -> Vec<Combination> {
     all.map(|of| Combination { is_alone: true, ..of }).collect()
 }
 
-/// Every architecture and poller that the binary itself says it has.
+/// Every architecture that the binary itself says it has, each with epoll if it asks a poller;
+/// those whose loops others share, with every poller.
 pub(crate) fn combinations(program: Program) -> Vec<Combination> {
+    let mut all = combinations_of_pollers(program);
+    all.retain(|of| {
+        let is_usual = of.poller.as_ref().is_none_or(|poller| poller == "epoll");
+        is_usual || matches!(&*of.architecture, "sped" | "knot")
+    });
+    all
+}
+
+/// Every architecture with every poller.
+fn combinations_of_pollers(program: Program) -> Vec<Combination> {
     let said = Command::new(Program::Weir.path())
         .args(["serve", "--list-architectures", "--json"])
         .output()
@@ -173,6 +184,11 @@ pub(crate) fn on_every_ring(program: Program, test: impl Fn(&Combination) + Sync
 /// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     on_all(&combinations(program), test)
+}
+
+/// The same with every poller.
+pub(crate) fn on_every_poller(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    on_all(&combinations_of_pollers(program), test)
 }
 
 /// The same by one worker each, unless a test asks for more.
