@@ -60,9 +60,10 @@ const NOT_MEASURED: &str = "not measured yet";
 fn became(tree: &Tree, (paper, place): (&Paper, &str), here: Here) -> String {
     let asks = |of: &str| places(of).iter().any(|(short, at)| *short == paper.short && at == place);
     let asked = EXPERIMENTS.iter().filter(|experiment| asks(experiment.paper));
-    let asked = asked.map(|of| match page(tree, of.name) {
-        Some(_) => format!("{}{}", linked(tree, of.name), verdicts(tree, of.name, &asks)),
-        None => format!("{}, {NOT_MEASURED}", linked(tree, of.name)),
+    let asked = asked.map(|of| match (verdicts(tree, of.name, &asks), page(tree, of.name)) {
+        (Some((name, told)), _) => format!("{}: {told}", linked(tree, name)),
+        (None, Some(_)) => linked(tree, of.name),
+        (None, None) => format!("{}, {NOT_MEASURED}", linked(tree, of.name)),
     });
     let asked: Vec<String> = asked.collect();
     match here {
@@ -76,15 +77,20 @@ fn became(tree: &Tree, (paper, place): (&Paper, &str), here: Here) -> String {
     }
 }
 
-/// How many of an experiment's are what, of those at a place: `: 1 yes, 2 open`.
-fn verdicts(tree: &Tree, experiment: &str, is_there: &dyn Fn(&str) -> bool) -> String {
+/// How many of an experiment's are what, of those at a place, `1 yes, 2 open`, and the page where
+/// the first of them stands.
+fn verdicts<'t>(
+    tree: &'t Tree,
+    experiment: &str,
+    is_there: &dyn Fn(&str) -> bool,
+) -> Option<(&'t str, String)> {
     let all = said();
     let there = all.iter().filter(|said| said.experiment == experiment && is_there(said.place));
-    let told: Vec<&str> = there.filter_map(|said| Some(verdict(tree, said)?.1)).collect();
-    let count = |of: &&str| told.iter().filter(|other| *other == of).count();
+    let told: Vec<(&str, &str)> = there.filter_map(|said| verdict(tree, said)).collect();
+    let count = |of: &&str| told.iter().filter(|(_, other)| other == of).count();
     let counts = ["yes", "no", "open"].iter().filter(|of| count(of) > 0);
     let counts: Vec<String> = counts.map(|of| format!("{} {of}", count(of))).collect();
-    if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) }
+    told.first().map(|(name, _)| (*name, counts.join(", ")))
 }
 
 /// An experiment by its name, with its page where one is kept.

@@ -16,7 +16,9 @@ use super::overflow;
 /// Since Linux 6.13: pages that may not be touched, without a mapping for each of them.
 const MADV_GUARD_INSTALL: i32 = 102;
 
-/// Of a process, beside those of stacks.
+/// Of a process, where nobody has said anything else (DEFAULT_MAX_MAP_COUNT).
+const MAPPINGS_MAX: u64 = 65_530;
+/// Of those, what is not of stacks.
 const MAPPINGS_SPARE: u64 = 4096;
 
 /// So many stacks, each of the same size. Only what is touched of them takes memory.
@@ -85,9 +87,10 @@ pub fn stacks_max() -> Option<u64> {
     if Arena::new(1, page_size()).is_ok_and(|arena| arena.0.has_cheap_guards) {
         return None;
     }
-    let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?;
+    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+    let mappings = said.ok().and_then(|said| said.trim().parse::<u64>().ok());
     // Two each; the rest is the program's own.
-    Some(mappings.trim().parse::<u64>().ok()?.saturating_sub(MAPPINGS_SPARE) / 2)
+    Some(mappings.unwrap_or(MAPPINGS_MAX).saturating_sub(MAPPINGS_SPARE) / 2)
 }
 
 impl Stacks {

@@ -199,8 +199,10 @@ impl HandedOver<'_> {
         // What is sent waits for clients, too, and tells nothing of the disk.
         let is_load = |answer: &&Answer| matches!(answer.done, Done::Loaded(_));
         let done = self.answers.iter().filter(is_load).count();
-        let (now, left) = (os::clock::monotonic(), self.loads_out - done);
-        self.loads.done(now, done, left, self.helpers.number);
+        if done > 0 {
+            let (now, left) = (os::clock::monotonic(), self.loads_out - done);
+            self.loads.done(now, done, left, self.helpers.number);
+        }
         while let Some(Answer { job, done, who }) = self.answers.pop_front() {
             let Job { token, tag, task } = job;
             match (task, done) {

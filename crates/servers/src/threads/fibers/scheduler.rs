@@ -224,6 +224,9 @@ impl<'s> Scheduler<'s> {
         *open -= 1;
         books.tally.add(Counter::Closed, 1);
         accepting.gate.closed(*open);
+        if slot.is_refused {
+            accepting.gate.refused(books.now.at);
+        }
     }
 
     /// That fiber is to park until its socket is ready for this, or its deadline has passed; not if
@@ -234,7 +237,7 @@ impl<'s> Scheduler<'s> {
         interest: Interest,
         deadline: Option<Deadline>,
     ) -> io::Result<Option<Event>> {
-        let State { slots, poller, timers, accepting, books, .. } = &mut *self.state.borrow_mut();
+        let State { slots, poller, timers, .. } = &mut *self.state.borrow_mut();
         let slot = slots.of(number);
         if let Some(told) = slot.goes_on() {
             return Ok(Some(told));
@@ -249,7 +252,8 @@ impl<'s> Scheduler<'s> {
             return Ok(None);
         }
         let added = poller.add(&**socket, number.into(), interest);
-        added.inspect_err(|_| accepting.gate.refused(books.now.at))?;
+        slot.is_refused = added.is_err();
+        added?;
         slot.is_watched = true;
         Ok(None)
     }
