@@ -68,6 +68,7 @@ fn connection_kib(combination: &Combination) -> u64 {
     match combination.row["send"].as_str() {
         Some("loop") => 80,
         Some("thread") => 110,
+        Some("fiber") => 96,
         Some("ring") => 570,
         other => panic!("{combination}: the registry says that {other:?} sends"),
     }

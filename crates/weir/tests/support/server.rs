@@ -260,7 +260,9 @@ impl Combination {
 
     /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.
     pub(crate) fn takes(&self, flags: &[&str]) -> bool {
-        let mut command = self.command(Path::new("/no/such/directory"), flags);
+        // Of the examples none judges that.
+        let judged = Self { program: Program::Weir, ..self.clone() };
+        let mut command = judged.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
         flags.first().is_none_or(|name| !errors.contains(name))
     }
