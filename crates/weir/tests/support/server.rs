@@ -258,9 +258,8 @@ impl Combination {
         self.is_alone && self.row["workers"] != 1 && self.row["holder"] != "process"
     }
 
-    /// Whether it takes a flag: the binary itself says so, by not calling it wrong usage.
+    /// Whether it takes a flag: `weir` says so, by not calling it wrong usage. No example does.
     pub(crate) fn takes(&self, flags: &[&str]) -> bool {
-        // Of the examples none judges that.
         let judged = Self { program: Program::Weir, ..self.clone() };
         let mut command = judged.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
