@@ -123,11 +123,11 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Whether that fiber is to wait until somebody can be accepted. If not, whoever knocks in this
-    /// round is its to accept.
+    /// round is its to accept. It waits also where some were accepted already: to serve them all at
+    /// once were more than one turn.
     pub(super) fn is_to_wait(&self, number: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
-        let waits = self.accepts_alone || state.accepted.is_empty();
-        let waits = waits && !state.accepting.gate.is_shut() && !mem::take(&mut state.is_knocked);
+        let waits = !state.accepting.gate.is_shut() && !mem::take(&mut state.is_knocked);
         if waits {
             state.free.push(number);
         }
