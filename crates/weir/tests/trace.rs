@@ -227,12 +227,13 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
     }
 }
 
-/// Each connection has a fiber of its own, which performs all that no worker does.
+/// Each connection has a fiber of its own, which performs all that no worker does; another one may
+/// have accepted it.
 fn judge_fibers(combination: &Combination, lines: &[Value]) {
     let of = |line: &Value| -> HashSet<u64> {
-        let steps = line["steps"].as_object().expect("steps").values();
-        let fibers = steps.filter(|who| who["by"] == "fiber");
-        fibers.filter_map(|who| who["fiber"].as_u64()).collect()
+        let steps = line["steps"].as_object().expect("steps").iter();
+        let fibers = steps.filter(|(step, who)| *step != "accept" && who["by"] == "fiber");
+        fibers.filter_map(|(_, who)| who["fiber"].as_u64()).collect()
     };
     let [first, second] = [&lines[0], &lines[lines.len() - 1]].map(of);
     assert!(first.is_disjoint(&second), "{combination}: {first:?} for both, {lines:?}");
