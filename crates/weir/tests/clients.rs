@@ -20,7 +20,7 @@ fn client(package: &str, program: &str, arguments: &[&str]) -> String {
     output
 }
 
-/// `test` with each architecture and poller, on the site made for tests.
+/// `test` with each architecture, on the site made for tests.
 fn with_each(test: impl Fn(&str, &Fixture, &Server, &Path) + Sync) {
     let site = Fixture::new();
     on_every(Program::Weir, |combination: &Combination| {
