@@ -312,7 +312,7 @@ impl<'s> Scheduler<'s> {
 
     /// What it has asked for, if that is there.
     pub(super) fn mail(&self, number: u32) -> Option<Mail> {
-        self.state.borrow_mut().slots.of(number).mail.take()
+        self.state.borrow_mut().slots.of(number).hears()
     }
 
     pub(super) fn is_draining(&self) -> bool {

@@ -37,7 +37,7 @@ pub(super) struct Slot {
     /// What the poller has told since it last looked.
     told: Option<Event>,
     /// What it has asked somebody else for.
-    pub(super) mail: Option<Mail>,
+    mail: Option<Mail>,
     /// It is to look once more whether there is something to receive: its deadline has passed, or
     /// the order to end has come.
     pub(super) looks: bool,
@@ -86,7 +86,14 @@ impl Slots {
         }
     }
 
-    /// The same of all that have a connection, which look whether something lies unread.
+    /// What its fiber has asked for has come.
+    pub(super) fn answer(&mut self, token: u64, mail: Mail) {
+        let number = token as u32;
+        self.of(number).mail = Some(mail);
+        self.wake(number);
+    }
+
+    /// Wakes all that have a connection, and they look whether something lies unread.
     pub(super) fn wake_all(&mut self) {
         for number in 0..self.all.len() as u32 {
             if self.of(number).socket.is_some() {
@@ -137,6 +144,11 @@ impl Slots {
 }
 
 impl Slot {
+    /// What it has asked for, if that is there.
+    pub(super) fn hears(&mut self) -> Option<Mail> {
+        self.mail.take()
+    }
+
     /// It has a connection from now on.
     pub(super) fn holds(&mut self, socket: Arc<Socket>) {
         *self = Self { socket: Some(socket), is_queued: self.is_queued, ..Self::default() };

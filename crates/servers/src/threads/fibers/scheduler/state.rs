@@ -136,23 +136,17 @@ impl<'s> State<'s> {
 
     pub(super) fn hear_workers(&mut self) {
         for fetched in self.workers.fetched() {
-            let number = fetched.token as u32;
-            self.slots.of(number).mail = Some(Mail::Loaded(fetched));
-            self.slots.wake(number);
+            self.slots.answer(fetched.token, Mail::Loaded(fetched));
         }
         for sent in self.workers.sent() {
-            let number = sent.token as u32;
-            self.slots.of(number).mail = Some(Mail::Sent(sent.sent, sent.who));
-            self.slots.wake(number);
+            self.slots.answer(sent.token, Mail::Sent(sent.sent, sent.who));
         }
     }
 
     pub(super) fn hear_verdicts(&mut self) {
         let verifiers = self.books.worker.verifiers.as_ref();
         for verdict in verifiers.map(Verifiers::verdicts).unwrap_or_default() {
-            let number = verdict.token as u32;
-            self.slots.of(number).mail = Some(Mail::Verdict(verdict.lets_in));
-            self.slots.wake(number);
+            self.slots.answer(verdict.token, Mail::Verdict(verdict.lets_in));
         }
     }
 
