@@ -22,6 +22,7 @@ mod overload;
 mod parameters;
 mod pariag07_architectures;
 mod pariag07_blocking;
+mod pariag07_in_memory;
 mod pariag07_knot;
 mod pariag07_processes;
 mod pariag07_profile;
@@ -32,6 +33,7 @@ mod refusal_syns;
 mod reply_cost;
 mod said;
 mod shapes;
+mod stages;
 mod step;
 mod targets;
 mod tune;
@@ -99,6 +101,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     pariag07_processes::EXPERIMENT,
     pariag07_blocking::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,
+    pariag07_in_memory::EXPERIMENT,
     pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,
     jaws97_whitebox::EXPERIMENT,

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::frame;
+use super::promised::RUNS_MIN;
+use super::targets::Told;
 use super::whitebox::{Looked, how_often, seen, share_figure, stacked};
 use crate::claim::{self, Beside, Claim, Says};
 use crate::curves::{self, number};
@@ -32,14 +34,18 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// With poll and in one pass, as the paper's servers have it, with epoll, and as they are; and who
 /// joins where it is there.
-const SUBJECTS: [&str; 16] = [
+const SUBJECTS: [&str; 20] = [
     WITH_POLL,
     WITH_EPOLL,
     "sped",
     "sped:sendfile=off,small-file-kb=0",
     "symped",
     "shared-symped",
-    "knot",
+    KNOT_C,
+    KNOT_NB,
+    KNOT_B,
+    KNOT_POLL,
+    KNOT,
     "watpipe",
     "amped",
     "mt",
@@ -53,6 +59,16 @@ const SUBJECTS: [&str; 16] = [
 
 const WITH_POLL: &str = "sped:passes=1,poller=poll";
 const WITH_EPOLL: &str = "sped:passes=1";
+
+/// The paper's three, and Knot as it is here: by poll as theirs, and by epoll.
+const KNOT_C: &str = "knot:poller=poll,sendfile=off,small-file-kb=1024";
+const KNOT_NB: &str = "knot:poller=poll,sendfile=nonblocking,small-file-kb=0";
+const KNOT_B: &str = "knot:poller=poll,sendfile=blocking,small-file-kb=0";
+const KNOT_POLL: &str = "knot:poller=poll";
+const KNOT: &str = "knot";
+
+/// What threads of a server's own making may cost of its time: the paper's take 7 to 11 %.
+const THREADING_MAX_PERCENT: f64 = 5.0;
 
 /// Of the capacity: the paper's 12,000 requests/s are its peak with its profiler's overhead.
 const AT: &[f64] = &[0.8];
@@ -182,12 +198,12 @@ fn plan(setup: &Setup, known: &Known<'_>) -> Plan {
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let design = design(setup);
     let (seen, excluded) = seen(EXPERIMENT.name, known);
-    let shares: Vec<Told<'_>> = seen
+    let shares: Vec<Shown<'_>> = seen
         .into_iter()
         .filter_map(|looked| match looked.seen {
             Seen::Shares(shares) => {
                 let Looked { of, point, is_failed, .. } = looked;
-                Some(Told { of, point, shares, is_failed })
+                Some(Shown { of, point, shares, is_failed })
             }
             Seen::Calls(_) | Seen::Costs(_) => None,
         })
@@ -213,7 +229,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             how_often(design.repeats),
             format!(
                 "{WITH_POLL} is the paper's userver-nb but for its processes; {WITH_EPOLL} is the \
-                 same with epoll, and sped alone has both passes of its own."
+                 same with epoll, and sped alone has both passes of its own. {KNOT_C}, {KNOT_NB} \
+                 and {KNOT_B} are its knot-c, knot-nb and knot-b."
             ),
             String::from(
                 "In a virtual machine, the part called kernel and architecture is mostly waking \
@@ -221,7 +238,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
                  sleeping processor's time is seen.",
             ),
         ],
-        answer: answer(&shares),
+        answer: answer(&shares).into_iter().chain(threading(&design, known)).collect(),
         comparisons: comparisons(&design, known),
         figures: vec![share_figure("shares", title, names, series.collect())],
         tables: vec![table(&shares)],
@@ -231,7 +248,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
 }
 
 /// A subject's shares.
-struct Told<'k> {
+struct Shown<'k> {
     of: &'k Subject,
     point: &'k Point,
     shares: &'k Shares,
@@ -244,8 +261,8 @@ fn percent(part: &Part, shares: &Shares) -> f64 {
 }
 
 /// The three greatest parts of each.
-fn answer(shares: &[Told<'_>]) -> Vec<String> {
-    let told = shares.iter().map(|Told { of, shares, is_failed, .. }| {
+fn answer(shares: &[Shown<'_>]) -> Vec<String> {
+    let told = shares.iter().map(|Shown { of, shares, is_failed, .. }| {
         let of = of.label();
         if *is_failed {
             return format!("{of} failed verification: its figures do not count.");
@@ -263,20 +280,21 @@ fn answer(shares: &[Told<'_>]) -> Vec<String> {
     told.collect()
 }
 
-fn table(shares: &[Told<'_>]) -> Table {
+fn table(shares: &[Shown<'_>]) -> Table {
     let mut head = vec![String::from("% of the time in which something ran")];
     head.extend(shares.iter().map(|told| curves::marked(told.of.label(), told.is_failed)));
     head.extend(PAPER.iter().map(|column| String::from(column.name)));
-    let line = |title: &str, here: &dyn Fn(&Told<'_>) -> String, there: &dyn Fn(&Column) -> f64| {
-        let there = PAPER.iter().map(|column| number(there(column)));
-        let title = [String::from(title)].into_iter();
-        title.chain(shares.iter().map(here)).chain(there).collect::<Vec<String>>()
-    };
+    let line =
+        |title: &str, here: &dyn Fn(&Shown<'_>) -> String, there: &dyn Fn(&Column) -> f64| {
+            let there = PAPER.iter().map(|column| number(there(column)));
+            let title = [String::from(title)].into_iter();
+            title.chain(shares.iter().map(here)).chain(there).collect::<Vec<String>>()
+        };
     let of_load = |metric: &'static Metric| {
-        move |told: &Told<'_>| (metric.of)(told.point).map_or_else(|| NONE.into(), number)
+        move |told: &Shown<'_>| (metric.of)(told.point).map_or_else(|| NONE.into(), number)
     };
     let parts = Part::ALL.iter().enumerate().map(|(at, part)| {
-        let here = |told: &Told<'_>| number(percent(part, told.shares));
+        let here = |told: &Shown<'_>| number(percent(part, told.shares));
         line(part.title(), &here, &|column| column.percent[at])
     });
     let mut rows: Vec<Vec<String>> = parts.collect();
@@ -291,9 +309,7 @@ fn table(shares: &[Told<'_>]) -> Table {
         line("context switches/s", &|told| number(told.shares.context_switches_per_s), &|column| {
             column.switches[0]
         }),
-        line("user-level switches/s", &|told| user_switches(told.of).into(), &|column| {
-            column.switches[1]
-        }),
+        line("user-level switches/s", &user_switches, &|column| column.switches[1]),
     ]);
     Table {
         title: String::from("Shares of the processor's time"),
@@ -302,17 +318,38 @@ fn table(shares: &[Told<'_>]) -> Table {
         notes: vec![String::from(
             "Context switches and the cache are the whole machine's, the lab's client included. \
              User-level switches are counted by the server itself: 0 where it has no user-level \
-             threads, as in all of this build, and unknown of other servers.",
+             threads, and unknown of other servers.",
         )],
     }
 }
 
 /// Between threads of a server's own making, in a second.
-fn user_switches(of: &Subject) -> &'static str {
-    match of.kind() {
-        Ok(subject::Kind::Weir(_) | subject::Kind::Floor(_)) => "0",
-        _ => NONE,
+fn user_switches(told: &Shown<'_>) -> String {
+    match (told.of.kind(), told.point.counted_per_s("user_switches")) {
+        (_, Some(counted)) => number(counted),
+        (Ok(subject::Kind::Floor(_)), None) => number(0.0),
+        (_, None) => NONE.into(),
     }
+}
+
+/// What fibers cost beside what is promised of them, by the median of five looks or more.
+fn threading(design: &Design, known: &Known<'_>) -> Option<String> {
+    let knot = design.subjects.iter().find(|of| of.to_string() == KNOT)?;
+    let cell = curves::at_multiple(design, known, knot, AT[0])?;
+    let spread = cell.judged(&THREADING)?;
+    let looks = cell.points().filter_map(THREADING.of).count();
+    let told = match (looks >= RUNS_MIN as usize, spread.median <= THREADING_MAX_PERCENT) {
+        (false, _) => Told::Open,
+        (true, true) => Told::Met,
+        (true, false) => Told::Refuted,
+    };
+    Some(format!(
+        "Threads of {KNOT}'s own making take {} % of the time, the median of {}; promised are \
+         {THREADING_MAX_PERCENT} % at most: {}. The paper's take 7 to 11 %.",
+        curves::spread_text(&spread),
+        curves::counted(looks, "look"),
+        told.words()
+    ))
 }
 
 /// Of a point, if its profile counts.
@@ -340,7 +377,7 @@ const SCHEDULING: Metric =
     share_of("scheduling", |point| of_point(point, |shares| percent(&Part::Scheduling, shares)));
 
 /// What section 7 says of the table: the paper's words, who has more, who has less, of what.
-pub(super) const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
+pub(super) const CLAIMS: [(&str, &str, &str, &Metric); 9] = [
     (
         "epoll's overhead is noticeably less than poll's, for the same throughput",
         WITH_POLL,
@@ -361,12 +398,20 @@ pub(super) const CLAIMS: [(&str, &str, &str, &Metric); 6] = [
     ),
     (
         "Knot's threading takes 7 to 11 %, that of the event-driven µserver nothing",
-        "knot",
+        KNOT,
         "sped",
         &THREADING,
     ),
+    ("Knot that copies, too, spends 17.7 % on it, with sendfile 0.7 %", KNOT_C, KNOT_NB, &COPYING),
+    (
+        "knot-b's scheduling takes more than knot-nb's: 1.64 and 0.81 %",
+        KNOT_B,
+        KNOT_NB,
+        &SCHEDULING,
+    ),
+    ("with epoll Knot's overhead is less, too (the paper's had none)", KNOT_POLL, KNOT, &POLLING),
     ("WatPipe's threading takes 2.3 %, that of SYMPED nothing", "watpipe", "sped", &THREADING),
-    ("threading of Knot takes more than that of WatPipe", "knot", "watpipe", &THREADING),
+    ("threading of Knot takes more than that of WatPipe", KNOT, "watpipe", &THREADING),
 ];
 
 fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {

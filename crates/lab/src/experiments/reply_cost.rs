@@ -9,13 +9,13 @@ mod promised;
 
 use std::collections::BTreeMap;
 
+use super::stages::{self, Stages};
 use super::{frame, targets};
-use crate::curves;
 use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric};
-use crate::page::{Axis, Figure, Section, Series, Shape, Table};
+use crate::page::Section;
 use crate::setup::{Setup, WarmUp};
 use crate::spec::{Load, Spec};
 use crate::subject::Subject;
@@ -83,6 +83,16 @@ const CASES: [Case; 6] = [
     Case { stage: "100 KB, kept connections, with rests", rest_s: Some(0.016), ..LARGE },
 ];
 
+const METRICS: [&Metric; 7] = [
+    &metric::GOODPUT,
+    &metric::CPU,
+    &metric::OWN_CPU,
+    &metric::BUSY,
+    &metric::CLIENT_BUSY,
+    &metric::GETEVENTS,
+    &metric::P99,
+];
+
 impl Case {
     fn spec(&self, setup: &Setup, subject: &Subject, repeat: u32) -> Spec {
         let load = Load {
@@ -113,7 +123,7 @@ impl Case {
     }
 
     fn cell<'s, 'k>(&self, known: &'s Known<'k>, of: &Subject) -> Option<&'s Cell<'k>> {
-        known.cells(EXPERIMENT.name, self.stage).find(|cell| cell.subject() == of)
+        stages::cell(known, (EXPERIMENT.name, self.stage), of)
     }
 }
 
@@ -133,16 +143,15 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let subjects = setup.subjects(&SUBJECTS);
     let promised = promised::targets(known, &subjects);
     let quota = setup.quota_percent(QUOTA_PERCENT);
+    let stages = &CASES.map(|case| case.stage);
+    let shown = Stages { experiment: EXPERIMENT.name, stages, known, subjects: &subjects };
     vec![Section {
         question: question(quota),
         answer: targets::answer(&promised).into_iter().collect(),
-        figures: vec![
-            figure(known, &subjects, ("cpu", &metric::CPU)),
-            figure(known, &subjects, ("replies", &metric::GOODPUT)),
-        ],
+        figures: vec![shown.bars("cpu", &metric::CPU), shown.bars("replies", &metric::GOODPUT)],
         tables: targets::table("Promised", &promised)
             .into_iter()
-            .chain([table(known, &subjects)])
+            .chain([shown.table(&METRICS)])
             .collect(),
         ..frame::section(&EXPERIMENT, "What a reply costs on one processor", known, &subjects)
     }]
@@ -172,49 +181,4 @@ fn question(quota: Option<u32>) -> Vec<String> {
              run on all of them; with one, two loops or sixteen share it.",
         ),
     ]
-}
-
-/// A group of bars for each subject.
-fn figure(known: &Known<'_>, subjects: &[Subject], (name, metric): (&str, &Metric)) -> Figure {
-    let series = CASES.iter().map(|case| {
-        let dots = subjects.iter().enumerate();
-        let dots = dots.filter_map(|(x, of)| case.cell(known, of)?.dot(x as f64, metric));
-        Series { label: case.stage.into(), points: dots.collect(), is_reference: false }
-    });
-    let x = Axis {
-        label: String::from("server"),
-        names: subjects.iter().map(Subject::label).collect(),
-        ..Axis::default()
-    };
-    let series = series.filter(|series| !series.points.is_empty()).collect();
-    Figure { shape: Shape::Bars, ..curves::figure(name, metric, x, series) }
-}
-
-fn table(known: &Known<'_>, subjects: &[Subject]) -> Table {
-    let metrics: [&Metric; 7] = [
-        &metric::GOODPUT,
-        &metric::CPU,
-        &metric::OWN_CPU,
-        &metric::BUSY,
-        &metric::CLIENT_BUSY,
-        &metric::GETEVENTS,
-        &metric::P99,
-    ];
-    let mut rows = Vec::new();
-    for case in &CASES {
-        for of in subjects {
-            let Some(cell) = case.cell(known, of).filter(|cell| curves::is_known(cell)) else {
-                continue;
-            };
-            let told = metrics.iter().map(|metric| curves::told(cell, metric));
-            rows.push([case.stage.into(), of.to_string()].into_iter().chain(told).collect());
-        }
-    }
-    let head = ["load", "subject"].map(String::from);
-    Table {
-        title: String::from("All loads"),
-        head: head.into_iter().chain(metrics.map(Metric::heading)).collect(),
-        rows,
-        notes: vec![curves::MARKS.into()],
-    }
 }

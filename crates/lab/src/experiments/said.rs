@@ -4,7 +4,8 @@ use super::frame::Rival;
 use super::{
     brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, disk, jaws97,
     jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
-    pariag07_architectures, pariag07_blocking, pariag07_knot, pariag07_processes, pariag07_profile,
+    pariag07_architectures, pariag07_blocking, pariag07_in_memory, pariag07_knot,
+    pariag07_processes, pariag07_profile,
 };
 use crate::experiment::Experiment;
 use crate::subject::Subject;
@@ -55,6 +56,10 @@ pub fn said() -> Vec<Said> {
     all.extend(pariag07_profile::CLAIMS.iter().map(|(words, more, less, _)| {
         let experiment = &pariag07_profile::EXPERIMENT;
         Said::new(experiment, (pariag07_profile::TABLE, words), more, &[less])
+    }));
+    all.extend(pariag07_in_memory::CLAIMS.iter().map(|row| {
+        let experiment = &pariag07_in_memory::EXPERIMENT;
+        Said::new(experiment, (row.place, row.paper), row.of, &[row.to])
     }));
     let jaws97: [(_, &[jaws97::Claim]); 6] = [
         (&jaws97_blackbox::EXPERIMENT, &jaws97_blackbox::CLAIMS),

@@ -90,7 +90,12 @@ pub(super) const PAPER: Paper = Paper {
         ("figure 17", "mean response times", Asked),
     ],
     questions: &[
-        ("4.2", "Knot-C is far better than Knot-A in overload", Of("knot")),
+        (
+            "4.2",
+            "Knot-C is far better than Knot-A in overload",
+            Is("both in [`flood-fibers`](results/flood-fibers/index.md); a claim of \
+                `pariag07-in-memory`"),
+        ),
         (
             "6.1",
             "in TUX phases go up by more than connections for each go down; not in the µserver",

@@ -94,19 +94,19 @@ pub(super) const PAPER: Paper = Paper {
         (
             "7",
             "does epoll help?",
-            Part("of `sped`, in `pariag07-profile`; of the others when they are built"),
+            Is("claims of `pariag07-in-memory`, of `sped` and `knot`; and of `pariag07-profile`"),
         ),
         (
             "8",
             "20,000 connections in place of 30,000: lower response times, slightly less",
             Part("`pariag07-processes` has 10,000 and 30,000 and their response times"),
         ),
+        ("9", "threads may be equal with short connections and files in memory", Asked),
         (
             "9",
-            "threads may be equal with short connections and files in memory",
-            Part("`best` has `mt` beside the loops with one small file for each connection"),
+            "with more connections the gap may grow",
+            Is("a claim of `pariag07-in-memory`; `idle`: what open ones cost"),
         ),
-        ("9", "with more connections the gap may grow", Part("`idle`: what open ones cost")),
         (
             "9",
             "Knot on several processors",
