@@ -197,7 +197,7 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
 }
 
 /// Where one more waits for a disk than there are helpers or workers, who needs one waits, too: who
-/// asks for something new, and where they send from files, whoever is sent some. All else goes on.
+/// asks for something new. All else goes on.
 #[test]
 fn behind_all_helpers_only_who_needs_one_waits() {
     on_every(Program::Weir, |combination| {
@@ -435,18 +435,16 @@ impl Stage<'_> {
         }
     }
 
-    /// Also that there is nothing under a name is in memory. What leaves from a file is, too, but
-    /// where workers send it: that waits behind all of them.
+    /// Also that there is nothing under a name is in memory, and what leaves from a file is, too.
     fn expect_hot(&self) {
         let site = self.site;
-        let waits = self.combination.row["files"] == "worker";
         for (target, expected) in [
             ("/digits.txt", Ok(DIGITS.to_vec())),
             ("/hot.bin", Ok(site.content("/hot.bin"))),
             ("/dir/", Ok(site.content("/dir/index.html"))),
             ("/missing", Err(String::from("status 404"))),
         ] {
-            let answered = waits && target == "/hot.bin" || self.server.fetch(target) == expected;
+            let answered = self.server.fetch(target) == expected;
             assert!(answered, "{}: {target} is not answered", self.combination);
         }
     }

@@ -159,8 +159,9 @@ fn judge_steps(combination: &Combination, server: &Server, line: &Value) {
         let name = who["thread"].as_str().expect("a thread's name");
         if let Some(row) = combination.row.get(step) {
             // Only waiting is handed over: what a helper has already read is sent at once.
-            // And some hand over what is sent from a file.
-            let is_file = step == "send" && combination.row["files"] == by;
+            // Parts of files may be another's to send, or his who has waited for their pages.
+            let has_waited = steps.get("pages").is_some_and(|pages| pages["by"] == by);
+            let is_file = step == "send" && (combination.row["files"] == by || has_waited);
             assert!(row == by || is_file, "{combination}: {step} in {line}");
         }
         assert!(workers.contains(&pid), "{combination}: {pid} is no worker, {line}");

@@ -42,10 +42,13 @@ const KNOT_POLL: &str = "knot:poller=poll";
 const KNOT: &str = "knot";
 /// Of Brecht04 4.2.
 const KNOT_A: &str = "knot:acceptor=on";
+/// Contents in memory of its own, by `write`.
+const KNOT_CACHE: &str = "knot:sendfile=off,small-file-kb=1024";
 
 const LOOPS: [&str; 3] = [LOOP_POLL, LOOP_EPOLL, LOOP];
-const FIBERS: [&str; 3] = [KNOT_POLL, KNOT, KNOT_A];
-const SUBJECTS: [&str; 7] = [LOOP_POLL, LOOP_EPOLL, LOOP, KNOT_POLL, KNOT, KNOT_A, "mt"];
+const FIBERS: [&str; 4] = [KNOT_POLL, KNOT, KNOT_A, KNOT_CACHE];
+const SUBJECTS: [&str; 8] =
+    [LOOP_POLL, LOOP_EPOLL, LOOP, KNOT_POLL, KNOT, KNOT_A, KNOT_CACHE, "mt"];
 
 /// So many clients ask at a time, and wait for the server rather than it for them.
 const CLIENTS: u32 = 64;
@@ -192,7 +195,8 @@ fn question(setup: &Setup) -> Vec<String> {
         format!(
             "{LOOP_POLL} is the paper's loop, {LOOP_EPOLL} the same with epoll, and {LOOP} alone \
              has both passes of its own. {KNOT} asks by epoll where {KNOT_POLL} asks by poll; both \
-             are Knot-C, {KNOT_A} is Knot-A. mt, threads of the kernel, is not in that paper."
+             are Knot-C, {KNOT_A} is Knot-A. {KNOT_CACHE} keeps all contents in memory of its own. \
+             mt, threads of the kernel, is not in that paper."
         ),
     ]
 }

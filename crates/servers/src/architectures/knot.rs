@@ -13,10 +13,12 @@
 //!
 //! Different: threads are called fibers here. What a worker would be asked for and a look into
 //! memory can tell costs no worker: cached answers, and readiness that an edge-triggered poller has
-//! told before, so that `nonblocking-polled` asks only where a client has taken nothing. A free
-//! fiber takes what another has accepted, instead of leaving it to wait behind that one's client.
-//! Knot-C's fibers are made when they are first needed, and stay. Passwords have threads of their
-//! own. A deadline ends each wait, and who has used up his turn runs again when all others have.
+//! told before, so that `nonblocking-polled` asks only where a client has taken nothing. With that,
+//! the default, a fiber sends by itself what the kernel has in memory (cachestat), and a worker the
+//! rest. A free fiber takes what another has accepted, instead of leaving it to wait behind that
+//! one's client. Knot-C's fibers are made when they are first needed, and stay. Passwords have
+//! threads of their own. A deadline ends each wait, and who has used up his turn runs again when
+//! all others have.
 
 use std::io;
 

@@ -271,7 +271,8 @@ choice! {
     pub enum Sendfile {
         /// By `sendfile` on a non-blocking socket.
         Nonblocking = "nonblocking",
-        /// The same by a worker, once the poller has told that the socket takes bytes.
+        /// The same, once the poller has told that the socket takes bytes: by the fiber what is in
+        /// memory, by a worker the rest.
         NonblockingPolled = "nonblocking-polled",
         /// By `sendfile` on a blocking socket: called once for a window.
         Blocking = "blocking",

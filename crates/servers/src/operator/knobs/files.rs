@@ -11,8 +11,9 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "how file parts leave: loops take nonblocking or off, symped and \
                  shared-symped blocking, too, mt blocking or off; auto is the first of these. \
                  blocking: called once, and whoever calls waits for disk and client. off copies \
-                 through memory. knot takes all, its own first: there a worker sends, which waits \
-                 for a client up to a second if nonblocking, and never if nonblocking-polled",
+                 through memory. knot takes all, and nonblocking-polled by itself: a fiber sends \
+                 what is in memory, a worker the rest, once the client takes some. nonblocking: a \
+                 worker sends all, and waits for a client up to a second",
         takes: Takes::Named,
         set: |s, v| {
             s.sendfile = match v {
