@@ -20,32 +20,46 @@ use support::{PATIENCE, await_some};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
-    on_every_poller(Program::Weir, |combination| {
-        let site = Fixture::new();
-        // Not in the page cache: pages are what somebody has to wait for.
-        let slow = SlowFiles::mount(&site.root().join("slow"));
-        slow.release();
-        let file = site.beside("trace");
-        let path = file.to_str().expect("UTF-8");
-        let server = combination.start(&site.root(), &["--trace", path]);
-        let workers = begun(combination, &server);
-        let mut wires = [server.connect(), server.connect()];
-        for wire in &mut wires {
-            for target in ["/digits.txt", "/digits.txt", "/slow/a.bin", "/missing"] {
-                wire.get(target, "").expect("sent");
-                wire.reply(false).expect("answered");
-            }
+    on_every_poller(Program::Weir, |combination| expect_performed(combination, &[]));
+}
+
+/// One fiber accepts, and each connection has another one.
+#[test]
+fn where_one_fiber_accepts_others_perform() {
+    on_every(Program::Weir, |combination| {
+        let flags = ["--acceptor", "on"];
+        if combination.takes(&flags) {
+            expect_performed(combination, &flags);
         }
-        let lines = lines(&file, 8);
-        for line in &lines {
-            judge_steps(combination, &server, line);
-        }
-        judge_needed(combination, &lines);
-        judge_threads(combination, &workers, &lines, &wires);
-        // The connections are open until here, so that each holds its thread.
-        drop(wires);
-        server.stop();
     });
+}
+
+fn expect_performed(combination: &Combination, flags: &[&str]) {
+    let site = Fixture::new();
+    // Not in the page cache: pages are what somebody has to wait for.
+    let slow = SlowFiles::mount(&site.root().join("slow"));
+    slow.release();
+    let file = site.beside("trace");
+    let path = file.to_str().expect("UTF-8");
+    let flags = [flags, &["--trace", path]].concat();
+    let server = combination.start(&site.root(), &flags);
+    let workers = begun(combination, &server);
+    let mut wires = [server.connect(), server.connect()];
+    for wire in &mut wires {
+        for target in ["/digits.txt", "/digits.txt", "/slow/a.bin", "/missing"] {
+            wire.get(target, "").expect("sent");
+            wire.reply(false).expect("answered");
+        }
+    }
+    let lines = lines(&file, 8);
+    for line in &lines {
+        judge_steps(combination, &server, line);
+    }
+    judge_needed(combination, &lines);
+    judge_threads(combination, &workers, &lines, &wires);
+    // The connections are open until here, so that each holds its thread.
+    drop(wires);
+    server.stop();
 }
 
 /// What is in memory of a large file need not leave as heads and small files do.
