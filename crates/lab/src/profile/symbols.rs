@@ -301,7 +301,11 @@ const KERNEL: Table = &[
 /// of Go their package; those of C begin with what they belong to.
 const SERVERS: Table = &[
     // Weir, and Rust's library.
-    (Part::Threading, "os::thread* os::wake* *std::sync* *std::thread* *sys::sync* *mpsc*"),
+    (
+        Part::Threading,
+        "os::processes::thread* os::processes::queue* os::poller::wake* *std::sync* \
+         *std::thread* *sys::sync* *mpsc*",
+    ),
     // The scheduler of its fibers, which stands in `knot` where it is no call; what a fiber does
     // for its connection is none of it.
     (
