@@ -20,7 +20,7 @@ use support::{PATIENCE, await_some};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
-    on_every_poller(Program::Weir, |combination| expect_performed(combination, &[]));
+    on_every_poller(Program::Weir, |combination| drop(expect_performed(combination, &[])));
 }
 
 /// One fiber accepts, and each connection has another one.
@@ -29,12 +29,22 @@ fn where_one_fiber_accepts_others_perform() {
     on_every(Program::Weir, |combination| {
         let flags = ["--acceptor", "on"];
         if combination.takes(&flags) {
-            expect_performed(combination, &flags);
+            let lines = expect_performed(combination, &flags);
+            let of = |line: &Value, is_accept: bool| -> HashSet<u64> {
+                let steps = line["steps"].as_object().expect("steps").iter();
+                let steps = steps.filter(|(step, _)| (*step == "accept") == is_accept);
+                steps.filter_map(|(_, who)| who["fiber"].as_u64()).collect()
+            };
+            let all = |is_accept| -> HashSet<u64> {
+                lines.iter().flat_map(|line| of(line, is_accept)).collect()
+            };
+            assert_eq!(all(true).len(), 1, "{combination}: one accepts, {lines:?}");
+            assert!(all(true).is_disjoint(&all(false)), "{combination}: and does nothing else");
         }
     });
 }
 
-fn expect_performed(combination: &Combination, flags: &[&str]) {
+fn expect_performed(combination: &Combination, flags: &[&str]) -> Vec<Value> {
     let site = Fixture::new();
     // Not in the page cache: pages are what somebody has to wait for.
     let slow = SlowFiles::mount(&site.root().join("slow"));
@@ -60,6 +70,7 @@ fn expect_performed(combination: &Combination, flags: &[&str]) {
     // The connections are open until here, so that each holds its thread.
     drop(wires);
     server.stop();
+    lines
 }
 
 /// What is in memory of a large file need not leave as heads and small files do.
@@ -77,6 +88,31 @@ fn parts_of_files_are_sent_by_whom_the_registry_names() {
         let sent_by = &lines(&file, 1)[0]["steps"]["send"]["by"];
         assert_eq!(*sent_by, combination.row["files"], "{combination}");
         server.stop();
+    });
+}
+
+/// The paper's ways have workers send all parts of files (Pariag07 4.3).
+#[test]
+fn where_fibers_do_not_look_workers_send() {
+    let large = pattern(256 << 10);
+    on_every(Program::Weir, |combination| {
+        for how in ["nonblocking", "blocking"] {
+            let site = Fixture::new();
+            write(&site.root().join("large.bin"), &large);
+            let file = site.beside("trace");
+            let trace = ["--trace", file.to_str().expect("UTF-8")];
+            if combination.row["holder"] != "fiber" {
+                return;
+            }
+            let flags = [&["--sendfile", how], &trace[..]].concat();
+            let server = combination.start(&site.root(), &flags);
+            let mut wire = server.connect();
+            wire.get("/large.bin", "").expect("sent");
+            wire.reply(false).expect("answered");
+            let sent_by = &lines(&file, 1)[0]["steps"]["send"]["by"];
+            assert_eq!(*sent_by, "worker", "{combination}: {how}");
+            server.stop();
+        }
     });
 }
 
@@ -173,8 +209,9 @@ fn judge_steps(combination: &Combination, server: &Server, line: &Value) {
         let name = who["thread"].as_str().expect("a thread's name");
         if let Some(row) = combination.row.get(step) {
             // Only waiting is handed over: what a helper has already read is sent at once.
-            // Parts of files may be another's to send, or his who has waited for their pages.
-            let has_waited = steps.get("pages").is_some_and(|pages| pages["by"] == by);
+            // Parts of files may be another's to send, or, of fibers, his who has waited for pages.
+            let is_fiber = combination.row["holder"] == "fiber";
+            let has_waited = is_fiber && steps.get("pages").is_some_and(|pages| pages["by"] == by);
             let is_file = step == "send" && (combination.row["files"] == by || has_waited);
             assert!(row == by || is_file, "{combination}: {step} in {line}");
         }

@@ -143,7 +143,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let subjects = setup.subjects(&SUBJECTS);
     let promised = promised::targets(known, &subjects);
     let quota = setup.quota_percent(QUOTA_PERCENT);
-    let stages = &CASES.map(|case| case.stage);
+    let stages = &CASES.map(|case| (case.stage, case.stage));
     let shown = Stages { experiment: EXPERIMENT.name, stages, known, subjects: &subjects };
     vec![Section {
         question: question(quota),

@@ -10,7 +10,8 @@ use crate::subject::Subject;
 /// An experiment with its stages, in their order.
 pub(super) struct Stages<'k, 'e> {
     pub(super) experiment: &'static str,
-    pub(super) stages: &'e [&'static str],
+    /// As they stand in specs, and as readers see them.
+    pub(super) stages: &'e [(&'static str, &'static str)],
     pub(super) known: &'e Known<'k>,
     pub(super) subjects: &'e [Subject],
 }
@@ -31,10 +32,10 @@ impl<'k> Stages<'k, '_> {
 
     /// A group of bars for each subject.
     pub(super) fn bars(&self, name: &str, metric: &Metric) -> Figure {
-        let series = self.stages.iter().map(|stage| {
+        let series = self.stages.iter().map(|(stage, title)| {
             let dots = self.subjects.iter().enumerate();
             let dots = dots.filter_map(|(x, of)| self.cell(stage, of)?.dot(x as f64, metric));
-            Series { label: (*stage).into(), points: dots.collect(), is_reference: false }
+            Series { label: (*title).into(), points: dots.collect(), is_reference: false }
         });
         let x = Axis {
             label: String::from("server"),
@@ -48,13 +49,13 @@ impl<'k> Stages<'k, '_> {
     /// A row for each subject under each load.
     pub(super) fn table(&self, metrics: &[&Metric]) -> Table {
         let mut rows = Vec::new();
-        for stage in self.stages {
+        for (stage, title) in self.stages {
             for of in self.subjects {
                 let Some(cell) = self.cell(stage, of).filter(|cell| curves::is_known(cell)) else {
                     continue;
                 };
                 let told = metrics.iter().map(|metric| curves::told(cell, metric));
-                rows.push([(*stage).into(), of.to_string()].into_iter().chain(told).collect());
+                rows.push([(*title).into(), of.to_string()].into_iter().chain(told).collect());
             }
         }
         let head = ["load", "subject"].map(String::from);

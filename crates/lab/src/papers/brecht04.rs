@@ -93,8 +93,10 @@ pub(super) const PAPER: Paper = Paper {
         (
             "4.2",
             "Knot-C is far better than Knot-A in overload",
-            Is("both in [`flood-fibers`](results/flood-fibers/index.md); a claim of \
-                `pariag07-in-memory`"),
+            Part(
+                "both are in [`flood-fibers`](results/flood-fibers/index.md), where Knot-A has a bound \
+                  that the paper's had not; a claim of `pariag07-in-memory`, not in overload",
+            ),
         ),
         (
             "6.1",

@@ -25,7 +25,11 @@ pub(super) const PAPER: Paper = Paper {
         ),
         ("4.1", "Capriccio: threads in user mode, workers for the disk", Of("knot")),
         ("4.2", "knot-c: contents in memory of its own", Of("knot")),
-        ("4.3", "knot-nb, in two ways, and knot-b", Of("knot")),
+        (
+            "4.3",
+            "knot-nb, in two ways, and knot-b",
+            Part("of the way that polls first, a worker has only what is not in memory"),
+        ),
         ("4.2", "one hash function for all, heads and descriptors kept", Is("crate `site`")),
         ("5.1", "SYMPED: copies of one loop, one listening socket", Of("symped")),
         (
@@ -105,14 +109,21 @@ pub(super) const PAPER: Paper = Paper {
         (
             "9",
             "with more connections the gap may grow",
-            Is("a claim of `pariag07-in-memory`; `idle`: what open ones cost"),
+            Part(
+                "`pariag07-in-memory` has a gap beside 1,000 idle ones; whether it grows it does not \
+                  judge. `idle`: what open ones cost",
+            ),
         ),
         (
             "9",
             "Knot on several processors",
             Out("its library runs on one, and its authors have not written another"),
         ),
-        ("10", "knot-nb gives 7 to 9 % more than knot-c, knot-b 11 to 18 %", Of("knot")),
+        (
+            "10",
+            "knot-nb gives 7 to 9 % more than knot-c, knot-b 11 to 18 %",
+            Is("claims of `pariag07-knot`"),
+        ),
     ],
     future: &[
         ("5.1", "as many processes as are needed, by itself", NotYet),

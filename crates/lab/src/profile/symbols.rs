@@ -312,8 +312,10 @@ const SERVERS: Table = &[
         Part::Threading,
         "os::fiber* *threads::fibers::scheduler* *threads::fibers::slots* \
          *threads::fibers::stacks* *threads::fibers::running* *fibers::calls::Parks::park* \
-         *architectures::knot::knot*",
+         *fibers::calls::Parks::hand_over* *architectures::knot::knot* *corosensei*",
     ),
+    // What loops and fibers hand to helpers.
+    (Part::Threading, "*loops::helpers::HandedOver*"),
     // Apache: queues between its threads.
     (Part::Threading, "ap_queue_* ap_thread* apr_thread_* apr_proc_mutex* *worker_thread*"),
     // nginx: its pool.

@@ -210,8 +210,13 @@ impl HandedOver<'_> {
                     self.loads_out -= 1;
                     self.load_ended((token, tag), miss, loaded, who);
                 }
-                (_, Done::Sent(sent)) => self.sent.push(Sent { token, who, sent }),
-                (Task::Send(_), Done::Loaded(_)) => unreachable!("a task has its own answer"),
+                (Task::Send(part), Done::Sent(sent)) => {
+                    self.fetches.end(&part.part.file);
+                    self.sent.push(Sent { token, who, sent });
+                }
+                (Task::Send(_), Done::Loaded(_)) | (Task::Load(_), Done::Sent(_)) => {
+                    unreachable!("a task has its own answer")
+                }
             }
         }
         self.fetched.drain(..)
@@ -222,8 +227,14 @@ impl HandedOver<'_> {
         self.sent.drain(..)
     }
 
+    /// Whether a part of a file is in memory, and nobody is fetching it just now.
+    pub(crate) fn has_pages(&self, part: &FilePart<File>) -> bool {
+        self.fetches.are_over(part)
+    }
+
     /// Gives a part of a file to a worker.
     pub(crate) fn send(&mut self, token: u64, part: Part) {
+        self.fetches.begin(&part.part.file);
         let job = Job { token, tag: Tag::default(), task: Task::Send(part) };
         assert!(self.helpers.jobs.push(job).is_ok(), "of a connection one part at a time");
     }

@@ -11,9 +11,10 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "how file parts leave: loops take nonblocking or off, symped and \
                  shared-symped blocking, too, mt blocking or off; auto is the first of these. \
                  blocking: called once, and whoever calls waits for disk and client. off copies \
-                 through memory. knot takes all, and nonblocking-polled by itself: a fiber sends \
-                 what is in memory, a worker the rest, once the client takes some. nonblocking: a \
-                 worker sends all, and waits for a client up to a second",
+                 through memory. knot takes all four; auto is nonblocking-polled: when the client \
+                 takes bytes a fiber sends what is in memory, a worker the rest. nonblocking: a \
+                 worker sends all, and waits for a client up to a second. Its cache of contents \
+                 (Pariag07's knot-c) is off with --small-file-kb 1024",
         takes: Takes::Named,
         set: |s, v| {
             s.sendfile = match v {

@@ -97,17 +97,6 @@ impl<'f, 's> Parks<'f, 's> {
         parked.err().unwrap_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
-    /// Whether it would wait for no disk; the paper's own ways do not look.
-    fn sends_itself(&self, part: &FilePart<File>, most: u64) -> bool {
-        match self.how {
-            Some(Sendfile::Off) => true,
-            None | Some(Sendfile::NonblockingPolled) => {
-                part.file.is_resident(part.at, part.end.min(part.at + most))
-            }
-            _ => false,
-        }
-    }
-
     /// By a worker, which waits for the disk.
     fn hand_over(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
         let (socket, part) = (Arc::clone(&self.ready.socket), part.clone());
@@ -152,10 +141,10 @@ impl Calls for Parks<'_, '_> {
             return Err(self.park_to_send());
         }
         let most = most.min(self.bytes_left);
-        if !self.sends_itself(part, most) {
+        // Of the paper's ways only the one that polls first looks what is in memory, which it did not.
+        if self.how != Some(Sendfile::Off) && !self.fiber.has_pages.get() {
             return self.hand_over(part, most);
         }
-        self.awaits_pages = false;
         let sent = self.ready.send_part(part, most);
         self.bytes_left -= self.bytes_left.min(*sent.as_ref().unwrap_or(&0));
         sent

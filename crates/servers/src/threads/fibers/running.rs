@@ -1,5 +1,6 @@
 //! A fiber, as its body has it: it accepts, takes a connection, parks.
 
+use std::cell::Cell;
 use std::io;
 use std::net::IpAddr;
 
@@ -27,6 +28,8 @@ pub(crate) struct Running<'f, 's> {
     pub(super) scheduler: &'f Scheduler<'s>,
     parking: &'f Parking<'f>,
     pub(super) number: u32,
+    /// What it sends next of a file was in memory when it was asked for.
+    pub(super) has_pages: Cell<bool>,
 }
 
 impl<'f, 's> Running<'f, 's> {
@@ -35,7 +38,7 @@ impl<'f, 's> Running<'f, 's> {
         parking: &'f Parking<'f>,
         number: u32,
     ) -> Self {
-        Self { scheduler, parking, number }
+        Self { scheduler, parking, number, has_pages: Cell::new(false) }
     }
 
     /// Whether it is the one that accepts for all others.
@@ -123,6 +126,12 @@ impl<'f, 's> Running<'f, 's> {
 impl Service for &Running<'_, '_> {
     fn load(&mut self, _: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         let how = books.server.settings.sendfile;
+        if let (Miss::Pages(part), None | Some(Sendfile::NonblockingPolled)) = (&miss, how) {
+            self.has_pages.set(self.scheduler.has_pages(part));
+            if self.has_pages.get() {
+                return Load::Came(Loaded::Pages, None);
+            }
+        }
         if matches!(miss, Miss::Pages(_)) && how != Some(Sendfile::Off) {
             return Load::InSend;
         }

@@ -11,7 +11,7 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use h1::{Deadline, Miss, Tag};
+use h1::{Deadline, FilePart, Miss, Tag};
 use os::poller::{Event, Interest};
 use os::{File, Socket};
 
@@ -122,9 +122,9 @@ impl<'s> Scheduler<'s> {
         state.accepting.intake.give_way(self.worker);
     }
 
-    /// Whether that fiber is to wait until somebody can be accepted. If not, whoever knocks in this
-    /// round is its to accept. It waits also where some were accepted already: to serve them all at
-    /// once were more than one turn.
+    /// Whether that fiber is to wait until somebody can be accepted; also where some were accepted
+    /// already, as serving all of them would be more than one turn. If not, it is to accept whoever
+    /// knocks in this round, or nobody comes any more.
     pub(super) fn is_to_wait(&self, number: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         let waits = !state.accepting.gate.is_shut() && !mem::take(&mut state.is_knocked);
@@ -214,8 +214,9 @@ impl<'s> Scheduler<'s> {
 
     /// The connection of that fiber is about to be closed.
     pub(super) fn closes(&self, number: u32) {
-        let State { slots, poller, timers, accepting, books, open, .. } =
-            &mut *self.state.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
+        state.asks_about(number, false);
+        let State { slots, poller, timers, accepting, books, open, .. } = state;
         timers.set(number, None);
         let slot = slots.of(number);
         if let Some(socket) = slot.socket.take().filter(|_| slot.is_watched) {
@@ -237,11 +238,13 @@ impl<'s> Scheduler<'s> {
         interest: Interest,
         deadline: Option<Deadline>,
     ) -> io::Result<Option<Event>> {
-        let State { slots, poller, timers, .. } = &mut *self.state.borrow_mut();
-        let slot = slots.of(number);
-        if let Some(told) = slot.goes_on() {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(told) = state.slots.of(number).goes_on() {
             return Ok(Some(told));
         }
+        state.asks_about(number, interest != Interest::NONE);
+        let State { slots, poller, timers, .. } = state;
+        let slot = slots.of(number);
         timers.set(number, deadline);
         slot.waits(interest);
         let socket = slot.socket.as_ref().expect("who waits for a socket has one");
@@ -293,6 +296,11 @@ impl<'s> Scheduler<'s> {
         load
     }
 
+    /// Whether a part of a file is in memory.
+    pub(super) fn has_pages(&self, part: &FilePart<File>) -> bool {
+        self.state.borrow().workers.has_pages(part)
+    }
+
     /// A worker is to send a part of a file for it, for whose client patience goes on.
     pub(super) fn send(&self, number: u32, part: Part, deadline: Option<Deadline>) {
         self.state.borrow_mut().workers.send(number.into(), part);
@@ -301,7 +309,9 @@ impl<'s> Scheduler<'s> {
 
     /// It waits for nothing but an answer.
     pub(super) fn waits_for_mail(&self, number: u32, deadline: Option<Deadline>) {
-        let State { slots, poller, timers, .. } = &mut *self.state.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
+        state.asks_about(number, false);
+        let State { slots, poller, timers, .. } = state;
         timers.set(number, deadline);
         let slot = slots.of(number);
         if let Some(socket) = slot.socket.as_ref().filter(|_| slot.is_watched) {

@@ -30,6 +30,8 @@ pub(super) struct Slot {
     pub(super) socket: Option<Arc<Socket>>,
     /// The poller looks at that socket.
     pub(super) is_watched: bool,
+    /// And is asked about it, as it was last told.
+    pub(super) is_asked_about: bool,
     /// It cannot: the machine has refused.
     pub(super) is_refused: bool,
     /// What it has parked for.

@@ -36,6 +36,8 @@ pub(super) struct State<'s> {
     pub(super) accepted: VecDeque<Accepted>,
     /// Connections that were accepted and are not closed.
     pub(super) open: usize,
+    /// Of these, those that the poller is asked about.
+    pub(super) interest: usize,
     /// Somebody may be accepted in this round, and no fiber has been told so yet.
     pub(super) is_knocked: bool,
     /// When the poller was last asked. What came later nobody has looked at yet, so no deadline
@@ -80,6 +82,7 @@ impl<'s> State<'s> {
             free: Vec::new(),
             accepted: VecDeque::new(),
             open: 0,
+            interest: 0,
             is_knocked: false,
             asked: 0,
             stays: stays(worker.server),
@@ -95,7 +98,7 @@ impl<'s> State<'s> {
         let events = poller.wait(timeout)?;
         books.tally.add(Counter::GeteventsCalls, 1);
         books.tally.add(Counter::Events, events.len() as u64);
-        books.tally.add(Counter::Interest, self.open as u64);
+        books.tally.add(Counter::Interest, self.interest as u64);
         let events_max = books.server.settings.events_max as usize;
         let is_full = events.len() >= events_max;
         let (mut is_ordered, mut has_answers, mut has_verdicts) = (false, false, false);
@@ -132,6 +135,12 @@ impl<'s> State<'s> {
         let goes = waits.then(|| self.timers.goes_at(limits, self.stays)).flatten();
         let due = self.timers.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)
+    }
+
+    /// Whether the poller is asked about the socket of that fiber from now on.
+    pub(super) fn asks_about(&mut self, number: u32, is: bool) {
+        let was = std::mem::replace(&mut self.slots.of(number).is_asked_about, is);
+        self.interest = self.interest + usize::from(is) - usize::from(was);
     }
 
     pub(super) fn hear_workers(&mut self) {
