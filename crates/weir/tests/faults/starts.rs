@@ -10,11 +10,13 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::server::{
     Combination, Program, Server, as_user, combinations, example, on_every, run,
 };
+use crate::support::slow::SlowFiles;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -171,6 +173,29 @@ fn a_drain_tells_how_many_it_has_cut_off() {
             drop(clients);
         });
     }
+}
+
+/// Whoever waits for it is cut off in time; others are served meanwhile, where the registry says so.
+#[test]
+fn a_disk_that_never_answers_outlasts_no_drain() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
+        assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
+        let mut waits = server.connect();
+        waits.get("/slow/a.bin", "").expect("sent");
+        slow.await_read("a.bin");
+        if combination.row["stalls"] == "nobody" {
+            assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
+        }
+        server.signal(Signal::TERM);
+        server.await_line("draining");
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        let said = server.last_words();
+        assert!(said.contains("cut off"), "{combination}: not told: {said}");
+        assert_eq!(status, Some(CUT_OFF), "{combination}: {said}");
+    });
 }
 
 #[test]
