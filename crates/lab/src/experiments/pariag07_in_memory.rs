@@ -201,15 +201,15 @@ fn question(setup: &Setup) -> Vec<String> {
             "{CLIENTS} clients ask for files that are all in memory, again as soon as they are \
              answered.{quota} Connections have one request, for one small file; two, for files of \
              1,000 bytes on the average; or as many as SPECweb99's sessions, 7.2, without pauses, \
-             these also beside 1,000 connections that are open and idle, in the place of those whose \
-             users think."
+             these also beside 1,000 connections that are open and idle, in the place of those \
+             whose users think."
         ),
         format!(
             "{LOOP_POLL} is the paper's loop, {LOOP_EPOLL} the same with epoll, and {LOOP} alone \
              has both passes of its own. {KNOT} asks by epoll where {KNOT_POLL} asks by poll; both \
              are Knot-C, {KNOT_A} is Knot-A. {KNOT_CACHE} keeps all contents in memory of its own, \
-             which {KNOT} does with files of up to 32 KiB: with one and two requests these are all. \
-             mt, threads of the kernel, is not in that paper."
+             which {KNOT} does with files of up to 32 KiB: with one and two requests these are \
+             all. mt, threads of the kernel, is not in that paper."
         ),
     ]
 }

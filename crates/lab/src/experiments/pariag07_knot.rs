@@ -73,8 +73,8 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     CONFIGURATIONS.map(of).into()
 }
 
-/// The configuration that figures 1 to 3 found best, by what figure 7 calls it: `knot-b`. In table 1
-/// knot-nb has 50 workers, which are no better than 25 (4.4).
+/// The configuration that figures 1 to 3 found best, by what figure 7 calls it: `knot-b`. In table
+/// 1 knot-nb has 50 workers, which are no better than 25 (4.4).
 pub(super) fn best(setup: &Setup, version: &str) -> Option<Subject> {
     let shown = ["knot-c-20K-100w-1000MB", "knot-nb-15K-25w", "knot-b-20K-100w"];
     let is_it = |(name, ..): &&(&str, u32, u32, Version)| {

@@ -231,8 +231,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             format!(
                 "{WITH_POLL} is the paper's userver-nb but for its processes; {WITH_EPOLL} is the \
                  same with epoll, and sped alone has both passes of its own. {KNOT_C}, {KNOT_NB} \
-                 and {KNOT_B} are its knot-c, knot-nb and knot-b with their workers; how many threads \
-                 they have here their clients decide."
+                 and {KNOT_B} are its knot-c, knot-nb and knot-b with their workers; how many \
+                 threads they have here their clients decide."
             ),
             String::from(
                 "In a virtual machine, the part called kernel and architecture is mostly waking \

@@ -94,8 +94,8 @@ pub(super) const PAPER: Paper = Paper {
             "4.2",
             "Knot-C is far better than Knot-A in overload",
             Part(
-                "both are in [`flood-fibers`](results/flood-fibers/index.md), where Knot-A has a bound \
-                  that the paper's had not; a claim of `pariag07-in-memory`, not in overload",
+                "both are in [`flood-fibers`](results/flood-fibers/index.md), where Knot-A has a \
+                 bound that the paper's had not; a claim of `pariag07-in-memory`, not in overload",
             ),
         ),
         (

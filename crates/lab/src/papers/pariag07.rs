@@ -110,8 +110,8 @@ pub(super) const PAPER: Paper = Paper {
             "9",
             "with more connections the gap may grow",
             Part(
-                "`pariag07-in-memory` has a gap beside 1,000 idle ones; whether it grows it does not \
-                  judge. `idle`: what open ones cost",
+                "`pariag07-in-memory` has a gap beside 1,000 idle ones; whether it grows it does \
+                 not judge. `idle`: what open ones cost",
             ),
         ),
         (

@@ -6,17 +6,18 @@
 //! on one thread of the kernel, under a cooperative scheduler that asks the poller who may go on.
 //! What would block that one is done by a pool of workers: they look for files, and send them as
 //! `--sendfile` says. `off` with `--small-file-kb 1024` is the paper's application-level cache:
-//! contents from memory, by `write`. `nonblocking`: a worker sends at once, and waits up to a second for a client that takes
-//! nothing. `nonblocking-polled`: only when the poller has told that the client takes something,
-//! which the paper dropped for its calls of poll. `blocking`: a worker waits for disk and client.
-//! `--acceptor off` is Knot-C, where each thread accepts for itself, `on` is Knot-A.
+//! contents from memory, by `write`. `nonblocking`: a worker sends at once, and waits up to a
+//! second for a client that takes nothing. `nonblocking-polled`: only when the poller has told that
+//! the client takes something, which the paper dropped for its calls of poll. `blocking`: a worker
+//! waits for disk and client. `--acceptor off` is Knot-C, where each thread accepts for itself,
+//! `on` is Knot-A.
 //!
 //! Different: threads are called fibers here. What a worker would be asked for and a look into
 //! memory can tell costs no worker: cached answers, and readiness that an edge-triggered poller has
 //! told before, so that `nonblocking-polled`, the default, asks only where a client has taken
 //! nothing. There a fiber sends by itself what the kernel has in memory (cachestat), and a worker
-//! the rest. A free fiber takes what another has accepted, instead of leaving it to wait behind that
-//! one's client. Knot-C's fibers are made when they are first needed, and stay. Passwords have
+//! the rest. A free fiber takes what another has accepted, instead of leaving it to wait behind
+//! that one's client. Knot-C's fibers are made when they are first needed, and stay. Passwords have
 //! threads of their own. A deadline ends each wait, and who has used up his turn runs again when
 //! all others have.
 

@@ -175,7 +175,8 @@ fn a_drain_tells_how_many_it_has_cut_off() {
     }
 }
 
-/// Whoever waits for it is cut off in time; others are served meanwhile, where the registry says so.
+/// Whoever waits for it is cut off in time; others are served meanwhile, where the registry says
+/// so.
 #[test]
 fn a_disk_that_never_answers_outlasts_no_drain() {
     on_every(Program::Weir, |combination| {
