@@ -352,11 +352,6 @@ pub(super) fn question(design: &Design) -> Vec<String> {
             CONNECTIONS.1
         ),
         String::from(
-            "Knot has at most 1,000 connections here, whatever its accept-limit, and who was \
-             accepted gets a fiber that is free. In the paper each of its 1,000 threads had as \
-             many as it took: up to 48,000 with 100 (6.2), which is why they were slower than 50.",
-        ),
-        String::from(
             "TUX ran in the kernel: what is called tux here is its loop in user mode, on a ring, \
              with work pending without end. It cannot show what a server saves that enters the \
              kernel for nothing, parses heads where they lie, and sends small replies without a \
@@ -377,6 +372,13 @@ pub(super) fn question(design: &Design) -> Vec<String> {
              ListenOverflow now.",
         ),
     ];
+    if design.subjects.iter().any(|of| of.name == "knot") {
+        lines.push(String::from(
+            "Knot has at most 1,000 connections here, whatever its accept-limit, and who was \
+             accepted gets a fiber that is free. In the paper each of its 1,000 threads had as \
+             many as it took: up to 48,000 with 100 (6.2), which is why they were slower than 50.",
+        ));
+    }
     if let Some(percent) = design.layout.quota_percent {
         lines.push(format!(
             "The server's processes have {percent} % of one processor, so that one client can ask \

@@ -156,16 +156,11 @@ impl Case {
     }
 }
 
-/// All of it: nothing depends on what comes out. Rivals under one load follow each other.
 fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     let subjects = setup.subjects(&SUBJECTS);
-    let mut specs = Vec::new();
-    for repeat in 0..setup.repeats(10) {
-        for case in &CASES {
-            specs.extend(subjects.iter().map(|of| case.spec(setup, of, repeat)));
-        }
-    }
-    Plan { specs, later_s: 0.0 }
+    stages::rounds(setup.repeats(10), &CASES, &subjects, |case, of, repeat| {
+        case.spec(setup, of, repeat)
+    })
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::frame;
-use super::promised::RUNS_MIN;
-use super::targets::Told;
+use super::promised::{self, RUNS_MIN};
 use super::whitebox::{Looked, how_often, seen, share_figure, stacked};
 use crate::claim::{self, Beside, Claim, Says};
 use crate::curves::{self, number};
@@ -340,11 +339,7 @@ fn threading(design: &Design, known: &Known<'_>) -> Option<String> {
     let cell = curves::at_multiple(design, known, knot, AT[0])?;
     let spread = cell.judged(&THREADING)?;
     let looks = cell.points().filter_map(THREADING.of).count();
-    let told = match (looks >= RUNS_MIN as usize, spread.median <= THREADING_MAX_PERCENT) {
-        (false, _) => Told::Open,
-        (true, true) => Told::Met,
-        (true, false) => Told::Refuted,
-    };
+    let told = promised::is_at_most(THREADING_MAX_PERCENT, spread.median, looks);
     Some(format!(
         "Threads of {KNOT}'s own making take {} % of the time, the median of all {}; promised are \
          {THREADING_MAX_PERCENT} % at most: {}. The paper's take 7 to 11 %.",
@@ -412,7 +407,7 @@ pub(super) const CLAIMS: [(&str, &str, &str, &Metric); 8] = [
         &SCHEDULING,
     ),
     ("WatPipe's threading takes 2.3 %, that of SYMPED nothing", "watpipe", "sped", &THREADING),
-    ("threading of Knot takes more than that of WatPipe", KNOT, "watpipe", &THREADING),
+    ("threading of Knot takes more than that of WatPipe", KNOT_NB, "watpipe", &THREADING),
 ];
 
 fn comparisons(design: &Design, known: &Known<'_>) -> Vec<Comparison> {

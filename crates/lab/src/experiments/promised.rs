@@ -135,9 +135,14 @@ pub(super) fn share_kept(goodputs: &[f64], capacity: f64) -> (String, Told) {
 
 /// By the median of so many runs.
 pub(super) fn is_soon(wait_ms: f64, runs: usize, promise: Promise) -> Told {
+    is_at_most(promise.wait_ms, wait_ms, runs)
+}
+
+/// Whether the median of so many runs keeps a bound that is no ratio.
+pub(super) fn is_at_most(bound: f64, median: f64, runs: usize) -> Told {
     match runs >= RUNS_MIN as usize {
         false => Told::Open,
-        true if wait_ms <= promise.wait_ms => Told::Met,
+        true if median <= bound => Told::Met,
         true => Told::Refuted,
     }
 }

@@ -1,10 +1,12 @@
-//! Loads that are measured one beside another and known by their stage: a group of bars and rows of
-//! a table for each.
+//! Loads that are measured one beside another and known by their stage: in which order, and for
+//! each a group of bars and rows of a table.
 
 use crate::curves;
+use crate::design::Plan;
 use crate::known::{Cell, Known};
 use crate::metric::Metric;
 use crate::page::{Axis, Figure, Series, Shape, Table};
+use crate::spec::Spec;
 use crate::subject::Subject;
 
 /// An experiment with its stages, in their order.
@@ -14,6 +16,23 @@ pub(super) struct Stages<'k, 'e> {
     pub(super) stages: &'e [(&'static str, &'static str)],
     pub(super) known: &'e Known<'k>,
     pub(super) subjects: &'e [Subject],
+}
+
+/// All cases in turn, again and again: nothing depends on what comes out. Rivals under one load
+/// follow each other.
+pub(super) fn rounds<C>(
+    repeats: u32,
+    cases: &[C],
+    subjects: &[Subject],
+    spec: impl Fn(&C, &Subject, u32) -> Spec,
+) -> Plan {
+    let mut specs = Vec::new();
+    for repeat in 0..repeats {
+        for case in cases {
+            specs.extend(subjects.iter().map(|of| spec(case, of, repeat)));
+        }
+    }
+    Plan { specs, later_s: 0.0 }
 }
 
 /// What was measured of a subject under one of them.

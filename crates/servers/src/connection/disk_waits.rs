@@ -7,8 +7,8 @@
 //! hypervisor has stolen look like sleep. So each second counts with the smaller of both. It is
 //! rather too little: what is computed while events are asked for counts as waiting for them.
 //!
-//! Of fibers nothing is told: workers wait for the disk in their place, as far as the kernel tells
-//! before what is in memory, and nobody behind them.
+//! Of fibers nothing is told: workers wait for the disk in their place, and nobody behind them.
+//! What a fiber sends itself the kernel has told to be in memory.
 //!
 //! A thread that holds one connection sleeps for its client, too, and a send of a file that blocks
 //! does not tell for whom. There only loads are timed, less what is computed in them.

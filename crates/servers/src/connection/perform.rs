@@ -81,7 +81,7 @@ pub(crate) trait Service {
 pub(crate) enum Load {
     /// Done here and now.
     Done(Loaded<File>),
-    /// Done by another, for whom the connection has waited.
+    /// Done by another, for whom the connection has waited; or there already, and done by nobody.
     Came(Loaded<File>, Option<Who>),
     /// Pages: whoever sends them waits for the disk.
     InSend,

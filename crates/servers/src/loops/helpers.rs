@@ -227,7 +227,7 @@ impl HandedOver<'_> {
         self.sent.drain(..)
     }
 
-    /// Whether a part of a file is in memory, and nobody is fetching it just now.
+    /// Whether a part of a file is in memory: pages that are just being fetched are not.
     pub(crate) fn has_pages(&self, part: &FilePart<File>) -> bool {
         self.fetches.are_over(part)
     }

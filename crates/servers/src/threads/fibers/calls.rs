@@ -141,7 +141,6 @@ impl Calls for Parks<'_, '_> {
             return Err(self.park_to_send());
         }
         let most = most.min(self.bytes_left);
-        // Of the paper's ways only the one that polls first looks, which it did not there.
         if self.how != Some(Sendfile::Off) && !self.fiber.has_pages.get() {
             return self.hand_over(part, most);
         }

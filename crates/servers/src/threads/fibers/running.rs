@@ -28,7 +28,7 @@ pub(crate) struct Running<'f, 's> {
     pub(super) scheduler: &'f Scheduler<'s>,
     parking: &'f Parking<'f>,
     pub(super) number: u32,
-    /// What it sends next of a file was in memory when it was asked for.
+    /// What it sends next of a file was in memory when that was asked, so that it sends it itself.
     pub(super) has_pages: Cell<bool>,
 }
 
@@ -126,14 +126,12 @@ impl<'f, 's> Running<'f, 's> {
 impl Service for &Running<'_, '_> {
     fn load(&mut self, _: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         let how = books.server.settings.sendfile;
-        if let (Miss::Pages(part), None | Some(Sendfile::NonblockingPolled)) = (&miss, how) {
-            self.has_pages.set(self.scheduler.has_pages(part));
-            if self.has_pages.get() {
-                return Load::Came(Loaded::Pages, None);
-            }
-        }
-        if matches!(miss, Miss::Pages(_)) && how != Some(Sendfile::Off) {
-            return Load::InSend;
+        if let (Miss::Pages(part), true) = (&miss, how != Some(Sendfile::Off)) {
+            // The paper's workers send all that is a file's.
+            let looks = matches!(how, None | Some(Sendfile::NonblockingPolled));
+            let is_here = looks && self.scheduler.has_pages(part);
+            self.has_pages.set(is_here);
+            return if is_here { Load::Came(Loaded::Pages, None) } else { Load::InSend };
         }
         match self.scheduler.load(self.number, tag, miss, books) {
             Load::HandedOver => books.tally.add(Counter::HandOvers, 1),
