@@ -91,6 +91,24 @@ fn parts_of_files_are_sent_by_whom_the_registry_names() {
     });
 }
 
+/// A directory is read, and its page written, by whoever asks the disk for names: it may be large.
+#[test]
+fn listings_are_made_by_whom_the_registry_names() {
+    on_every(Program::Weir, |combination| {
+        let site = Fixture::new();
+        let file = site.beside("trace");
+        let trace = ["--listing", "--trace", file.to_str().expect("UTF-8")];
+        let server = combination.start(&site.root(), &trace);
+        let mut wire = server.connect();
+        wire.get("/types/", "").expect("sent");
+        let (_, page) = wire.reply(false).expect("answered");
+        assert!(String::from_utf8_lossy(&page).contains("font.woff2"), "{combination}");
+        let line = &lines(&file, 1)[0];
+        assert_eq!(line["steps"]["path"]["by"], combination.row["path"], "{combination}: {line}");
+        server.stop();
+    });
+}
+
 /// The paper's ways have workers send all parts of files (Pariag07 4.3).
 #[test]
 fn where_fibers_do_not_look_workers_send() {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-pub use super::memory::{Memory, memory};
+pub use super::memory::{Memory, give_back_large_allocations, memory};
 
 /// Descriptors this process may have open, after raising the limit as far as it may (the hard
 /// limit of RLIMIT_NOFILE).

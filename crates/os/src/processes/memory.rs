@@ -1,4 +1,4 @@
-//! How much memory there is for this process.
+//! How much memory there is for this process, and how it is given back.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,6 +21,23 @@ pub fn memory() -> Option<Memory> {
     let [groups, mounts] = told.map(Option::unwrap_or_default);
     let group = group_bytes(&groups, &mounts, read).filter(|bytes| *bytes < machine);
     Some(Memory { bytes: group.unwrap_or(machine), is_of_group: group.is_some() })
+}
+
+/// What is allocated in a mapping of its own: such memory is the machine's again once it is freed.
+/// glibc begins with as much, see mallopt(3).
+#[cfg(target_env = "gnu")]
+const OWN_MAPPING_BYTES: libc::c_int = 128 << 10;
+
+/// Keeps large allocations in mappings of their own, in all threads, and in processes forked from
+/// this one. Left alone, glibc puts an allocation among the small ones if one as large has been
+/// freed before; in a cache of contents that come and go, holes between what came later take as
+/// much memory again as the cache.
+pub fn give_back_large_allocations() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it takes two numbers, and may be called at any time.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);
+    }
 }
 
 /// Of proc_meminfo(5).

@@ -27,7 +27,7 @@ use h1::{Limits, Shared};
 use measure::{Duration, Instant};
 use os::notify::State;
 use os::signals::{Signal, Signals};
-use os::{PidFile, process};
+use os::{PidFile, limits, process};
 
 use self::generation::Generation;
 use self::start::Before;
@@ -60,6 +60,7 @@ pub struct Program<'p> {
 pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     let taken = [Signal::Term, Signal::Int, Signal::Hup, Signal::Usr1, Signal::Usr2, Signal::Child];
     let signals = Signals::take(&taken).map_err(blind)?;
+    limits::give_back_large_allocations();
     // Only now: whoever reads where it listens may send a signal at once.
     let settings = asked(program)?;
     let inheritance = Inheritance::take();

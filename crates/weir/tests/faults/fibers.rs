@@ -3,9 +3,10 @@
 
 use rustix::process::Signal;
 
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES};
+use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
 use crate::support::metrics::counted;
-use crate::support::processes::workers_of;
+use crate::support::processes::{threads, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -83,6 +84,34 @@ fn an_overflow_ends_its_process_with_a_line_and_the_next_one_serves() {
         server.await_line("the stack of a fiber has overflowed");
         let serves = || server.fetch("/digits.txt") == Ok(DIGITS.to_vec());
         assert!(await_true(PATIENCE, serves), "{combination}: nobody follows");
+        server.stop();
+    });
+}
+
+/// A worker that sends although nobody has looked whether the client takes bytes waits for it, in
+/// poll(2) (Pariag07 4.3); then another is served.
+#[test]
+fn workers_wait_for_clients_that_take_nothing() {
+    let site = site_with_a_huge_file();
+    on_every(Program::Weir, |combination| {
+        let one = ["--sendfile", "nonblocking", "--helpers", "1"];
+        if combination.row["holder"] != "fiber" {
+            return;
+        }
+        let server = combination.start(&site.root(), &one);
+        let mut held_up = in_flight(&server, 1);
+        let waits_in = |worker: u32| -> Option<String> {
+            let thread = threads(worker).into_iter().find(|(_, name)| name == "weir-worker")?.0;
+            std::fs::read_to_string(format!("/proc/{worker}/task/{thread}/wchan")).ok()
+        };
+        let waits = || {
+            let mut in_all = workers_of(server.pid()).into_iter().filter_map(waits_in);
+            in_all.any(|within| within.contains("poll"))
+        };
+        assert!(await_true(PATIENCE, waits), "{combination}: the worker never waits");
+        let other = server.fetch("/large.bin").map(|all| all.len());
+        assert_eq!(other, Ok(LARGE_BYTES), "{combination}");
+        held_up[0].bytes(HUGE_BYTES).expect("all of it, in the end");
         server.stop();
     });
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, write};
 use crate::support::metrics::counted;
-use crate::support::processes::workers_of;
+use crate::support::processes::{anonymous_kb, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -163,6 +164,46 @@ fn as_many_as_fit_into_the_memory_are_served() {
         let answered = all.iter_mut().map(is_answered).filter(|is| *is).count() as u64;
         assert!(answered >= most - most / 32 - 2, "{combination}: {answered} of {most}");
         assert_eq!(workers_of(server.pid()), workers, "{combination}: a worker died");
+        server.stop();
+    });
+}
+
+/// Contents of all lengths come and go, fetched by many at once: what leaves the cache leaves the
+/// memory, too, and does not stay behind as holes between those that came later.
+#[test]
+fn contents_take_little_more_than_the_cache_has() {
+    const FILES: usize = 300;
+    const CACHE_MIB: u64 = 16;
+    let site = Fixture::new();
+    for at in 0..FILES {
+        // Of 3, 60 and 900 KB at most.
+        let most = [3_000, 60_000, 900_000][at % 3];
+        write(&site.root().join(format!("{at}.bin")), &vec![b'x'; at * 7919 % most]);
+    }
+    let cache = CACHE_MIB.to_string();
+    let flags = ["--cache-mb", &cache, "--small-file-kb", "1024"];
+    on_every_alone(Program::Weir, |combination| {
+        let is_usual = combination.poller.as_ref().is_none_or(|poller| poller == "epoll");
+        if combination.row["holder"] == "process" || !is_usual {
+            // Each process has a cache of its own, and pollers have nothing to do with it.
+            return;
+        }
+        let server = combination.start(&site.root(), &flags);
+        let ask = |client: usize| {
+            let mut wire = server.connect();
+            for at in 0..100 {
+                let file = (client * 37 + at * (client + 101)) % FILES;
+                wire.get(&format!("/{file}.bin"), "").expect("sent");
+                wire.reply(false).expect("answered");
+            }
+        };
+        thread::scope(|scope| {
+            let ask = &ask;
+            (0..12).for_each(|client| drop(scope.spawn(move || ask(client))));
+        });
+        let taken: u64 = workers_of(server.pid()).into_iter().map(anonymous_kb).sum();
+        let most = (CACHE_MIB + 16) << 10;
+        assert!(taken <= most, "{combination}: {taken} KB of at most {most}");
         server.stop();
     });
 }

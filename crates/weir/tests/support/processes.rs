@@ -77,8 +77,17 @@ pub(crate) fn stop(pid: u32) {
 
 /// Memory of a process that is in RAM.
 pub(crate) fn resident_kb(pid: u32) -> u64 {
+    status_kb(pid, "VmRSS:")
+}
+
+/// Of that what is no file's, and is shared with nobody.
+pub(crate) fn anonymous_kb(pid: u32) -> u64 {
+    status_kb(pid, "RssAnon:")
+}
+
+fn status_kb(pid: u32, what: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = text.lines().find_map(|line| line.strip_prefix(what));
     let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
     number.and_then(|number| number.parse().ok()).expect("a number of KB")
 }
