@@ -7,6 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod batching;
 pub mod loads;
 pub mod phase;
+pub mod pool;
 pub mod record;
+pub mod response;

@@ -7,6 +7,11 @@ mod brecht04_one_packet;
 mod brecht04_requests;
 mod brecht04_specweb99;
 mod capacity;
+mod choi05;
+mod choi05_architectures;
+mod choi05_clients;
+mod choi05_memory;
+mod choi05_processes;
 mod disk;
 mod flood;
 mod floods;
@@ -26,6 +31,7 @@ mod pariag07_in_memory;
 mod pariag07_knot;
 mod pariag07_processes;
 mod pariag07_profile;
+mod pariag07_watpipe;
 mod promised;
 mod refusal;
 mod refusal_costs;
@@ -100,6 +106,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     pariag07_knot::EXPERIMENT,
     pariag07_processes::EXPERIMENT,
     pariag07_blocking::EXPERIMENT,
+    pariag07_watpipe::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,
     pariag07_in_memory::EXPERIMENT,
     pariag07_profile::EXPERIMENT,
@@ -109,6 +116,10 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jaws97_threads::EXPERIMENT,
     jaws97_threads::LARGE,
     jaws97_cache::EXPERIMENT,
+    choi05_architectures::EXPERIMENT,
+    choi05_memory::EXPERIMENT,
+    choi05_clients::EXPERIMENT,
+    choi05_processes::EXPERIMENT,
 ];
 
 /// Finds one by its name.

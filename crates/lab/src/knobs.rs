@@ -232,7 +232,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         value: "itself|delay-us=US[,seek-us=US,turn-us=US,mb-per-s=N]",
         reason: "of experiments with a disk: how late each read is answered, and how one arm \
                  moves, if reads share one; or the disk on which --sites is, as it is. By default \
-                 pariag07-* find a delay at which one loop waits for 33 % of the time",
+                 pariag07-* find a delay at which one loop waits for 33 % of the time, and \
+                 choi05-* have the fast one of Choi05 table 2",
         set: |setup, value| {
             setup.disk = Some(match value {
                 "itself" => OnDisk::Itself,
@@ -251,7 +252,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         group: "The machines",
         value: "PERCENT",
         reason: "of experiments with a disk: how much memory the server has, of the bytes of all \
-                 files; by default five eighths, as in Pariag07 3.2",
+                 files; by default five eighths, as in Pariag07 3.2, and with Choi05's traces what \
+                 that has for each",
         set: |setup, value| {
             let percent = value.parse().ok().filter(|percent| (10..=100).contains(percent));
             setup.memory_percent = Some(percent.ok_or("has to be a number from 10 to 100")?);

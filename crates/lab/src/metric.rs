@@ -186,6 +186,13 @@ pub const OWN_CPU: Metric = metric("processor time of its processes for a reply"
     Some((CPU.of)(point)? * share)
 });
 
+/// How often a thread of the server's processes made way for another one, by itself or not: of
+/// those that were there still.
+pub const SWITCHES: Metric = metric("switches of its threads", "switches/s", |point| {
+    let of = &point.vitals.as_ref()?.server.processes;
+    in_a_second(point, of.voluntary_switches + of.involuntary_switches)
+});
+
 /// By what it was to be asked for, or by what it left without a good reply: of sessions, who is
 /// slow is asked for less.
 fn is_beyond_capacity(point: &Point) -> bool {
@@ -353,6 +360,12 @@ fn percent_of_time(stalls: Stalls, elapsed_us: u64) -> Option<f64> {
     (elapsed_us > 0).then(|| 100.0 * stalls.some_us as f64 / elapsed_us as f64)
 }
 
+/// Memory of the server's processes at the end, without files that are mapped: what several share
+/// is counted to each by its part (Choi05 3).
+pub const MEMORY: Metric = metric("memory of its processes", "MB", |point| {
+    Some(point.vitals.as_ref()?.server.processes.pss_bytes? as f64 / 1e6)
+});
+
 /// The server's share of the page cache at the end, where its memory is limited.
 pub const GROUP_CACHE: Metric = metric("the server's page cache", "MB", |point| {
     Some(point.vitals.as_ref()?.memory.group_page_cache_bytes? as f64 / 1e6)
@@ -380,7 +393,7 @@ pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| 
 });
 
 /// All that files tell.
-pub const ALL: [&Metric; 47] = [
+pub const ALL: [&Metric; 49] = [
     &GOODPUT,
     &REPLIES,
     &OFFERED,
@@ -401,6 +414,7 @@ pub const ALL: [&Metric; 47] = [
     &SECOND_P99,
     &CPU,
     &OWN_CPU,
+    &SWITCHES,
     &BUSY,
     &SOFTIRQ,
     &CLIENT_BUSY,
@@ -424,6 +438,7 @@ pub const ALL: [&Metric; 47] = [
     &BLOCKED,
     &IO_PRESSURE,
     &GROUP_IO_PRESSURE,
+    &MEMORY,
     &GROUP_CACHE,
     &SITE_BEFORE,
     &SITE_AFTER,

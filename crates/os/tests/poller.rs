@@ -308,6 +308,26 @@ fn descriptors_may_have_high_numbers() {
     }
 }
 
+/// A connection that two pollers have in turn is told once, to who has armed it last.
+#[test]
+fn what_is_armed_is_told_once_until_it_is_armed_again() {
+    for mechanism in Mechanism::ALL {
+        let mut poller = Poller::new(mechanism, EVENTS_MAX).unwrap();
+        let mut connection = Connection::new(Blocking::No);
+        poller.arm(&connection.ours, TOKEN, Interest::READ, false).unwrap();
+        connection.hear(b"a");
+        assert_eq!(readable(&mut poller), [TOKEN], "{mechanism}");
+        poller.remove(&connection.ours);
+        connection.hear(b"b");
+        assert_eq!(poller.wait(Some(Duration::ZERO)).unwrap(), [], "{mechanism}");
+        // What came meanwhile is still there.
+        let was = poller.is_edge_triggered();
+        poller.arm(&connection.ours, TOKEN, Interest::READ, was).unwrap();
+        assert_eq!(readable(&mut poller), [TOKEN], "{mechanism}");
+        poller.remove(&connection.ours);
+    }
+}
+
 fn readable(poller: &mut Poller) -> Vec<u64> {
     let events = poller.wait(Some(PATIENCE)).unwrap();
     let tokens = events.iter().filter(|event| event.readable).map(|event| event.token);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use loom::thread;
 use measure::Duration;
 
-use queue::Queue;
+use queue::{Queue, Took};
 use sync::Wake;
 
 /// How often at most a thread is interrupted where it could go on: bugs that need more than two
@@ -145,6 +145,70 @@ fn a_poller_misses_nothing() {
             all.sort_unstable();
             assert_eq!(all, [1, 2]);
             assert!(pushers.into_iter().all(|pusher| pusher.join().unwrap()));
+        },
+    );
+}
+
+fn take_all(queue: &Queue<u8>, most: usize) -> Vec<u8> {
+    let (mut all, mut batch) = (Vec::new(), VecDeque::new());
+    while queue.take_some(&mut batch, most, NEVER) != Took::End {
+        all.extend(batch.drain(..));
+    }
+    all
+}
+
+/// As a stage passes its batch on: whoever puts waits for room, and what it puts stays in order.
+#[test]
+fn batches_find_room_one_after_the_other() {
+    for max in [1, 2] {
+        explore(
+            || Queue::new(1),
+            move |queue| {
+                let taker = spawn(&queue, move |queue| take_all(queue, max));
+                let mut batch = VecDeque::from([1, 2, 3]);
+                queue.put_all(&mut batch);
+                assert!(batch.is_empty());
+                queue.close();
+                assert_eq!(taker.join().unwrap(), [1, 2, 3]);
+            },
+        );
+    }
+}
+
+/// As the threads of a stage take: what one of them leaves another takes.
+#[test]
+fn of_a_batch_each_item_is_taken_once() {
+    explore(
+        || Queue::new(4),
+        |queue| {
+            let takers = [1, 1].map(|most| spawn(&queue, move |queue| take_all(queue, most)));
+            queue.put_all(&mut VecDeque::from([1, 2, 3]));
+            queue.close();
+            let mut all = takers.map(|taker| taker.join().unwrap()).concat();
+            all.sort_unstable();
+            assert_eq!(all, [1, 2, 3]);
+        },
+    );
+}
+
+/// As stages put for one that waits for sockets, too: it sleeps until the descriptor is readable,
+/// though only who finds the queue empty tells it so.
+#[test]
+fn a_poller_misses_none_of_several_batches() {
+    explore(
+        || Queue::polled(1).unwrap(),
+        |queue| {
+            let put = |item| move |queue: &Queue<u8>| queue.put_all(&mut VecDeque::from([item]));
+            let putters = [1, 2].map(|item| spawn(&queue, put(item)));
+            let (mut all, mut batch) = (Vec::new(), VecDeque::new());
+            while all.len() < 2 {
+                queue.wake().wait();
+                queue.drain(&mut batch);
+                all.extend(batch.drain(..));
+            }
+            all.sort_unstable();
+            assert_eq!(all, [1, 2]);
+            putters.into_iter().for_each(|putter| putter.join().unwrap());
         },
     );
 }

@@ -9,7 +9,7 @@
 //! | `session` | what an architecture drives |
 //! | `shared` | what supervisor, workers and operator share: settings, counters, orders, logs |
 //! | `connection` | one connection, and what is done with one, whoever does it |
-//! | `loops`, `rings` | the verbs of readiness loops, of completion loops |
+//! | `loops`, `rings` | the verbs of readiness loops and of pipelines, of completion loops |
 //! | `threads` | those of threads with a connection each, and of fibers: user-level ones |
 //! | [`architectures`] | one file for each, and the registry |
 //! | `operator` | [`knobs`], and the admin listener |

@@ -6,7 +6,7 @@
 #[path = "../src/threads/holds.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a module of a library, all alone")]
 mod holds;
-#[path = "../src/threads/loads.rs"]
+#[path = "../src/connection/loads.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a module of a library, all alone")]
 mod loads;
 #[path = "../src/threads/members.rs"]

@@ -28,8 +28,8 @@ fn row(row: &Architecture) -> Value {
         "paper": row.paper,
         "pollers": if row.polls { &pollers[..] } else { &[] },
         "accept": row.accept.name(),
-        "receive": row.transfer.name(),
-        "send": row.transfer.name(),
+        "receive": row.receive.name(),
+        "send": row.send.name(),
         "files": row.files.name(),
         "path": row.path.name(),
         "pages": row.pages.name(),
@@ -51,11 +51,15 @@ fn row(row: &Architecture) -> Value {
 }
 
 fn told(row: &Architecture) -> String {
-    let who = [row.accept, row.transfer, row.files, row.path, row.pages].map(Performer::name);
-    let [accept, transfer, files, path, pages] = who;
+    let who = [row.accept, row.receive, row.send, row.files, row.path, row.pages];
+    let [accept, receive, send, files, path, pages] = who.map(Performer::name);
     let width = ARCHITECTURES.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let line = |name: &str, text: &str| format!("{name:<width$} {text}\n");
-    let sends = format!("receive, send {transfer}; files {files}");
+    let transfers = match receive == send {
+        true => format!("receive, send {receive}"),
+        false => format!("receive {receive}; send {send}"),
+    };
+    let sends = format!("{transfers}; files {files}");
     let (stalls, requests) = (row.stalls.name(), row.requests.name());
     [
         line(row.name, row.is),

@@ -102,6 +102,10 @@ fn both_loads_come_back_whoever_has_gone_meanwhile() {
     for stays in [true, false] {
         on_every(Program::Several, |combination| {
             let stage = Stage::new(combination);
+            // There may be one helper alone, who is needed for what is new.
+            let mut other = stage.pair();
+            other.ask(0, "/digits.txt");
+            other.expect(0, DIGITS);
             let mut pair = stage.pair();
             pair.ask(0, "/slow/a.bin");
             pair.ask(1, "/slow/b.bin");
@@ -110,7 +114,6 @@ fn both_loads_come_back_whoever_has_gone_meanwhile() {
             if let Some(pair) = &pair {
                 pair.wire.fin().expect("half a close");
             }
-            let mut other = stage.pair();
             if combination.row["stalls"] == "nobody" {
                 other.ask(0, "/digits.txt");
                 other.expect(0, DIGITS);

@@ -7,20 +7,19 @@
 //! judged but what the server says of itself: for how long it was held up.
 #![forbid(unsafe_code)]
 
+#[path = "stall/stage.rs"]
+mod stage;
 mod support;
 
 use std::time::{Duration, Instant};
 
+use stage::{SILENCE, Stage};
 use support::fixture::{DIGITS, Fixture, pattern, write};
 use support::metrics::counted;
-use support::server::{Combination, Program, Server, on_every, on_every_alone, on_every_poller};
+use support::server::{Combination, Program, on_every, on_every_alone, on_every_poller};
 use support::slow::{SlowFiles, content};
 use support::wire::Wire;
 use support::{PATIENCE, await_true};
-
-/// How long silence counts as being stalled. Too short would call a slow machine stalled, which is
-/// what this test expects then, so it can only miss a mistake and never invent one.
-const SILENCE: Duration = Duration::from_millis(300);
 
 /// How long a client keeps asking for what is in memory: an answer is compared with the disk when
 /// it is 900 ms old.
@@ -54,7 +53,7 @@ fn who_stalls_is_as_the_registry_says() {
                 // Pages of it are on their way now.
                 waits.push(stage.ask("/slow/a.bin"));
                 stage.expect_served();
-                waits.push(stage.ask_slow("b.bin"));
+                waits.push(stage.ask_slow_too("b.bin"));
                 stage.expect_served();
                 slow.release();
             }
@@ -160,7 +159,7 @@ fn what_is_in_memory_is_answered_while_every_helper_waits() {
         // What was changed a moment ago has to be read again: its times do not tell yet.
         stage.expect_hot_for(SEVERAL_AGES);
         let names = ["a.bin", "b.bin", "c.bin", "d.bin"];
-        let mut waits = names.map(|name| stage.ask_slow(name));
+        let mut waits = names.map(|name| stage.ask_slow_too(name));
         stage.expect_hot_for(SEVERAL_AGES);
         slow.release();
         for (wire, name) in waits.iter_mut().zip(names) {
@@ -227,6 +226,40 @@ fn behind_all_helpers_only_who_needs_one_waits() {
         for (wire, name) in waits.iter_mut().zip(["a.bin", "b.bin", "c.bin"]) {
             stage.expect_slow(wire, name);
         }
+        let (head, body) = new.reply(false).expect("in the end");
+        assert!(head.status == 200 && body == site.content("/large.bin"), "{combination}");
+        server.stop();
+    });
+}
+
+/// The same of pipelines, whose helpers are as many as the architecture has.
+#[test]
+fn behind_the_helpers_of_a_pipeline_only_who_needs_one_waits() {
+    on_every(Program::Weir, |combination| {
+        if combination.row["holder"] != "stages" || combination.row["stalls"] != "nobody" {
+            return;
+        }
+        let site = Fixture::new();
+        write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &["--load-delay-ms", "3600000"]);
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
+        stage.expect_hot_for(SEVERAL_AGES);
+        let mut waits = stage.ask_slow("a.bin");
+        let mut path = stage.ask("/slow/small.txt");
+        if combination.row["name"] == "pipelined" {
+            // One reads, another looks for paths.
+            slow.await_read("small.txt");
+        }
+        let mut new = stage.ask("/large.bin");
+        stage.expect_hot();
+        new.set_patience(SILENCE);
+        assert!(new.head().is_err(), "{combination}: a helper more");
+        stage.expect_hot();
+        slow.release();
+        new.set_patience(PATIENCE);
+        stage.expect_slow(&mut waits, "a.bin");
+        stage.expect_slow(&mut path, "small.txt");
         let (head, body) = new.reply(false).expect("in the end");
         assert!(head.status == 200 && body == site.content("/large.bin"), "{combination}");
         server.stop();
@@ -395,83 +428,10 @@ fn flags(combination: &Combination) -> &'static [&'static str] {
     match combination.row["holder"].as_str() {
         Some("thread") => &["--threads", "2"],
         _ if combination.row["stalls"] == "one of N" => &["--processes", "2"],
+        // Who waits behind a slow file waits long.
+        Some("stages") if combination.takes(&["--load-delay-ms", "3600000"]) => {
+            &["--load-delay-ms", "3600000"]
+        }
         _ => &[],
-    }
-}
-
-struct Stage<'s> {
-    combination: &'s Combination,
-    site: &'s Fixture,
-    server: &'s Server,
-    slow: &'s SlowFiles,
-}
-
-impl Stage<'_> {
-    /// The file that others ask for is in the cache, so that it needs nothing of a disk.
-    fn warm(&self) {
-        assert_eq!(self.server.fetch("/digits.txt"), Ok(DIGITS.to_vec()));
-    }
-
-    /// A client that waits for a slow file, once the server is reading it.
-    fn ask_slow(&self, name: &str) -> Wire {
-        let wire = self.ask(&format!("/slow/{name}"));
-        self.slow.await_read(name);
-        wire
-    }
-
-    /// A client that waits.
-    fn ask(&self, target: &str) -> Wire {
-        let mut wire = self.server.connect();
-        wire.get(target, "Connection: close\r\n").expect("sent");
-        wire
-    }
-
-    /// Such a client has what it waited for.
-    fn expect_slow(&self, wire: &mut Wire, name: &str) {
-        let (head, body) = wire.reply(false).expect("the slow file, in the end");
-        assert_eq!(head.status, 200, "{}", self.combination);
-        assert!(body == content(name), "{}: another content of {name}", self.combination);
-    }
-
-    /// Whatever is in memory is answered all that time.
-    fn expect_hot_for(&self, time: Duration) {
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            self.expect_hot();
-        }
-    }
-
-    /// Also that there is nothing under a name is in memory, and what leaves from a file is, too.
-    fn expect_hot(&self) {
-        let site = self.site;
-        for (target, expected) in [
-            ("/digits.txt", Ok(DIGITS.to_vec())),
-            ("/hot.bin", Ok(site.content("/hot.bin"))),
-            ("/dir/", Ok(site.content("/dir/index.html"))),
-            ("/missing", Err(String::from("status 404"))),
-        ] {
-            let answered = self.server.fetch(target) == expected;
-            assert!(answered, "{}: {target} is not answered", self.combination);
-        }
-    }
-
-    fn expect_served(&self) {
-        for _ in 0..3 {
-            let fetched = self.server.fetch("/digits.txt");
-            assert_eq!(fetched, Ok(DIGITS.to_vec()), "{}: another stalls", self.combination);
-        }
-    }
-
-    /// Nobody is answered until the slow file is let go on; then everybody is.
-    fn expect_all_stall(&self) {
-        let mut other = self.server.connect();
-        other.get("/digits.txt", "Connection: close\r\n").expect("sent");
-        other.set_patience(SILENCE);
-        let early = other.reply(false);
-        assert!(early.is_err(), "{}: served though all should stall", self.combination);
-        self.slow.release();
-        other.set_patience(PATIENCE);
-        let (_, body) = other.reply(false).expect("answered after the release");
-        assert_eq!(body, DIGITS, "{}", self.combination);
     }
 }

@@ -191,6 +191,7 @@ fn begun(combination: &Combination, server: &Server) -> Vec<u32> {
         }
         Some("thread") => named(*pid, "weir-pool") == 1,
         Some("fiber") => named(*pid, "weir-fiber") == 1,
+        Some("stages") => named(*pid, "weir-acceptor") == 1,
         _ => named(*pid, "weir-process") == 1,
     };
     let are_all = |all: &Vec<u32>| all.len() >= count && all.iter().all(begun);
@@ -284,6 +285,16 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
                 assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside fibers");
                 judge_fibers(combination, lines);
             }
+            Some("stages") => {
+                for by in ["acceptor", combination.row["receive"].as_str().expect("a name")] {
+                    assert_eq!(of(by).len(), 1, "{combination}: one {by} for all connections");
+                }
+                let all: Vec<u64> = tids.values().flatten().copied().collect();
+                let different: HashSet<u64> = all.iter().copied().collect();
+                assert_eq!(all.len(), different.len(), "{combination}: a thread of two stages");
+                assert_eq!(named(pid, "weir-loop"), 0, "{combination}: a loop among stages");
+                assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside stages");
+            }
             _ => {
                 assert_eq!(of("loop").union(&of("ring")).count(), 1, "{combination}: of {pid}");
                 assert_eq!(named(pid, "weir-loop"), 1, "{combination}: one loop");
@@ -325,7 +336,7 @@ fn by_process(lines: &[Value]) -> BTreeMap<u32, BTreeMap<String, HashSet<u64>>> 
 fn judge_tables(combination: &Combination, workers: &[u32]) {
     let holder = combination.row["holder"].as_str();
     assert!(
-        matches!(holder, Some("loop" | "thread" | "process" | "fiber")),
+        matches!(holder, Some("loop" | "thread" | "process" | "fiber" | "stages")),
         "{combination}: {holder:?}"
     );
     for pair in workers.windows(2) {

@@ -29,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Weir's own, and whom a reader may have now.
-pub(super) const SUBJECTS: [&str; 16] = [
+pub(super) const SUBJECTS: [&str; 19] = [
     "sped",
     "symped",
     "shared-symped",
@@ -38,6 +38,9 @@ pub(super) const SUBJECTS: [&str; 16] = [
     "thread-per-request",
     "mp",
     "knot",
+    "watpipe",
+    "pipelined",
+    "seda",
     "proactor",
     "tux",
     "nginx",

@@ -154,9 +154,14 @@ pub(super) fn set_bytes(setup: &Setup) -> u64 {
 /// not on the loopback, where nothing is limited.
 pub(super) fn limited(setup: &Setup, layout: Layout, dirs: u32, disk: Option<Disk>) -> Layout {
     let memory = f64::from(dirs) * DIR_BYTES as f64 * memory_share(setup);
+    limited_to(layout, memory as u64, disk)
+}
+
+/// The same with so many bytes.
+pub(super) fn limited_to(layout: Layout, memory_bytes: u64, disk: Option<Disk>) -> Layout {
     let is_limited = !layout.is_loopback;
     Layout {
-        memory_bytes: is_limited.then_some(memory as u64),
+        memory_bytes: is_limited.then_some(memory_bytes),
         disk: disk.filter(|_| is_limited),
         ..layout
     }

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// As they are when nobody tunes them.
-pub(super) const UNTUNED: [&str; 15] = [
+pub(super) const UNTUNED: [&str; 18] = [
     "sped",
     "sped:threads=4",
     "symped",
@@ -36,6 +36,9 @@ pub(super) const UNTUNED: [&str; 15] = [
     "thread-per-request",
     "mp",
     "knot",
+    "watpipe",
+    "pipelined",
+    "seda",
     "proactor",
     "proactor:threads=4",
     "tux",
@@ -44,9 +47,10 @@ pub(super) const UNTUNED: [&str; 15] = [
     "lighttpd",
 ];
 
-/// Tuned by hand, each with whose capacity its loads are multiples of; and one controller of Weir's
-/// after the other fixed: whom it refuses, how many may wait, how many it takes at a time.
-const FIXED: [(&str, &str); 13] = [
+/// Tuned by hand, each with whose capacity its loads are multiples of; SEDA's own admission; and
+/// one controller of Weir's after the other fixed: whom it refuses, how many may wait, how many it
+/// takes at a time.
+const FIXED: [(&str, &str); 14] = [
     ("sped:admit-percent=100,backlog=64", "sped"),
     ("sped:admit-percent=100,backlog=256", "sped"),
     ("symped:admit-percent=100,backlog=64", "symped"),
@@ -55,6 +59,7 @@ const FIXED: [(&str, &str); 13] = [
     ("mp:admit-percent=100,backlog=64", "mp"),
     ("proactor:admit-percent=100,backlog=64", "proactor"),
     ("tux:admit-percent=100,backlog=64", "tux"),
+    ("seda:stage-admission=response", "seda"),
     ("nginx:backlog=64", "nginx"),
     ("lighttpd:backlog=64", "lighttpd"),
     ("sped:admit-percent=100", "sped"),
@@ -103,7 +108,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         ],
         tables: vec![
             promised::table(&design, known, promised::AT_ONCE),
-            curves::table(&design, known, &curves::OF_LOAD),
+            curves::table(&design, known, &[&curves::OF_LOAD[..], &[&metric::SWITCHES]].concat()),
         ],
         ..frame::section(&EXPERIMENT, "A flood", known, &design.subjects)
     }]

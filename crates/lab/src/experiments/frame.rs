@@ -14,7 +14,7 @@ use crate::subject::Subject;
 use crate::testbed::Layout;
 
 /// Weir's, where all of them are asked: each joins where this build has it.
-pub(super) const ARCHITECTURES: [&str; 10] = [
+pub(super) const ARCHITECTURES: [&str; 13] = [
     "sped",
     "symped",
     "shared-symped",
@@ -23,6 +23,9 @@ pub(super) const ARCHITECTURES: [&str; 10] = [
     "thread-per-request",
     "mp",
     "knot",
+    "watpipe",
+    "pipelined",
+    "seda",
     "proactor",
     "tux",
 ];

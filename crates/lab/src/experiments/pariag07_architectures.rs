@@ -5,8 +5,8 @@
 
 use super::disk::{self, Claim, What};
 use super::frame::Rival::{Every, One};
-use super::pariag07_knot;
 use super::targets::{self, Bound, Target};
+use super::{pariag07_knot, pariag07_watpipe};
 use crate::claim::Says::{Alike, Less, More};
 use crate::design::Design;
 use crate::experiment::Experiment;
@@ -28,9 +28,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// What the paper calls it, and what it is here; those that are missing join where they are there.
-pub(super) const SERVERS: [(&str, &str); 13] = [
+pub(super) const SERVERS: [(&str, &str); 14] = [
     ("userver-nb (SPED)", "sped"),
     ("userver-nb", "symped:processes=4"),
+    // Figure 5's best, 100 processes, as many as `pariag07_blocking` has in their place.
+    ("userver-b", "symped:processes=45,sendfile=blocking"),
     // Not in the paper: as many loops, with one cache and one process.
     ("userver-nb (4 loops of sped)", "sped:threads=4"),
     ("userver-shared-nb", "shared-symped:processes=10"),
@@ -63,7 +65,12 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
     let knobs = knobs(setup);
     let as_there = |(subject, name): (Subject, String)| {
         let is_ours = setup.subjects.is_empty();
-        let subject = pariag07_knot::best(setup, &name).filter(|_| is_ours).unwrap_or(subject);
+        let best = match name.as_str() {
+            // As figure 6 found it best.
+            "WatPipe" => Some(pariag07_watpipe::subject(setup, (20, 25))),
+            name => pariag07_knot::best(setup, name),
+        };
+        let subject = best.filter(|_| is_ours).unwrap_or(subject);
         let own = knobs.iter().map(|(knob, value)| (*knob, value.as_str())).filter(|_| is_ours);
         let with = own.fold(subject, |subject, (knob, value)| {
             let with = subject.with(knob, value).filter(|_| !subject.says(knob));
@@ -175,10 +182,26 @@ fn of_fibers<'s>(
 }
 
 /// Beside SPED, what figures 7 and 8 have.
-const OF_PAPER: [&str; 6] =
-    ["userver-nb", "userver-shared-nb", "knot-b", "knot-nb", "knot-c", "WatPipe"];
+const OF_PAPER: [&str; 7] =
+    ["userver-nb", "userver-shared-nb", "userver-b", "knot-b", "knot-nb", "knot-c", "WatPipe"];
 
-pub(super) const CLAIMS: [Claim; 12] = [
+pub(super) const CLAIMS: [Claim; 14] = [
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "userver-b has the same peak as the best three",
+        of: "userver-b",
+        to: One("userver-shared-nb"),
+        says: Alike,
+        what: What::Capacity,
+    },
+    Claim {
+        figure: "Pariag07 figure 7",
+        paper: "beyond it userver-b has 12 % less than userver-shared-nb",
+        of: "userver-b",
+        to: One("userver-shared-nb"),
+        says: Less,
+        what: What::At(&metric::GOODPUT, 2.0),
+    },
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED, the baseline, is 37 % below SYMPED's peak, as it waits for the disk",

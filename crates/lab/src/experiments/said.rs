@@ -2,10 +2,11 @@
 
 use super::frame::Rival;
 use super::{
-    brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, disk, jaws97,
+    brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, choi05,
+    choi05_architectures, choi05_clients, choi05_memory, choi05_processes, disk, jaws97,
     jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
     pariag07_architectures, pariag07_blocking, pariag07_in_memory, pariag07_knot,
-    pariag07_processes, pariag07_profile,
+    pariag07_processes, pariag07_profile, pariag07_watpipe,
 };
 use crate::experiment::Experiment;
 use crate::subject::Subject;
@@ -40,10 +41,11 @@ pub fn said() -> Vec<Said> {
         };
         all.extend(claims.iter().map(of));
     }
-    let disk: [(_, &[disk::Claim]); 4] = [
+    let disk: [(_, &[disk::Claim]); 5] = [
         (&pariag07_knot::EXPERIMENT, &pariag07_knot::CLAIMS),
         (&pariag07_processes::EXPERIMENT, &pariag07_processes::CLAIMS),
         (&pariag07_blocking::EXPERIMENT, &pariag07_blocking::CLAIMS),
+        (&pariag07_watpipe::EXPERIMENT, &pariag07_watpipe::CLAIMS),
         (&pariag07_architectures::EXPERIMENT, &pariag07_architectures::CLAIMS),
     ];
     for (experiment, claims) in disk {
@@ -76,6 +78,27 @@ pub fn said() -> Vec<Said> {
         };
         all.extend(claims.iter().map(of));
     }
+    all.extend(of_choi05());
+    all
+}
+
+fn of_choi05() -> Vec<Said> {
+    let mut all = Vec::new();
+    let slates: [&choi05::Slate; 3] =
+        [&choi05_architectures::SLATE, &choi05_memory::SLATE, &choi05_clients::SLATE];
+    for slate in slates {
+        let of = |claim: &choi05::Claim| {
+            let to: Vec<String> = claim.to.iter().map(|model| choi05::here(model, 1)).collect();
+            let to: Vec<&str> = to.iter().map(String::as_str).collect();
+            let words = (claim.figure, claim.paper);
+            Said::new(slate.experiment, words, &choi05::here(claim.of, 1), &to)
+        };
+        all.extend(slate.claims.iter().map(of));
+    }
+    all.extend(choi05_processes::CLAIMS.iter().map(|row| {
+        let experiment = &choi05_processes::EXPERIMENT;
+        Said::new(experiment, (row.place, row.paper), row.of, &[row.to])
+    }));
     all
 }
 
@@ -95,6 +118,11 @@ impl Said {
 /// The subject of a name of Pariag07's. Loops stand for those of figure 4 that are not here.
 fn called(name: &str) -> &'static str {
     let row = pariag07_architectures::SERVERS.iter().find(|(of, _)| *of == name);
-    let other = if name.starts_with("knot-") { "knot" } else { "sped" };
+    let other = match name {
+        knot if knot.starts_with("knot-") => "knot",
+        // Of figure 6.
+        watpipe if watpipe.ends_with('w') => "watpipe",
+        _ => "sped",
+    };
     row.map_or(other, |(_, subject)| subject)
 }

@@ -27,38 +27,62 @@ pub(super) const PAPER: Paper = Paper {
         (
             "3",
             "memory for data, and for keeping it",
-            Part("of a connection, by hand: docs/performance.md"),
+            Is("`choi05-processes`; of a connection, by hand: docs/performance.md"),
         ),
+        ("6", "warm-up of 5,000 s", Part("memory is filled before; caches of paths are not")),
+        ("6.1", "memory of 70 to 75 % of the set, 1,000 clients", Is("`choi05-architectures`")),
     ],
     figures: &[
         ("figure 1", "the four models of others", Is("a drawing: there is nothing to measure")),
-        ("figure 2", "memory of 1 to 8 Flash servers", NotYet),
+        ("figure 2", "memory of 1 to 8 Flash servers", Asked),
         ("table 1", "what a cache costs in each model", NotYet),
         ("figure 3", "what is left for data, by processors and memory", NotYet),
         ("figure 4", "PIPELINED", Is("a drawing: there is nothing to measure")),
-        ("table 2", "two disks", NotYet),
+        (
+            "table 2",
+            "two disks",
+            Is("the fast one in `choi05-*`; the slow one is \
+                 `--disk delay-us=0,seek-us=0,turn-us=10700,mb-per-s=74`"),
+        ),
         ("table 3", "what steps cost in Flash", Asked),
         ("table 4", "six traces: files, sizes, requests", Is("`choi-*`, in docs/workloads.md")),
         ("table 5", "their locality", Is("`choi-*`, in docs/workloads.md")),
         ("figure 5", "the simulator beside Flash", NotYet),
-        ("figure 6", "five models by traces and processors", NotYet),
-        ("figure 7", "the same by memory", NotYet),
-        ("figure 8", "the same by clients", NotYet),
+        ("figure 6", "five models by traces and processors", Asked),
+        ("figure 7", "the same by memory", Asked),
+        ("figure 8", "the same by clients", Asked),
     ],
     questions: &[
-        ("6.1", "PIPELINED is best with all traces but one, by up to 30 %", Of("pipelined")),
-        ("6.1", "MP is the worst with all of them", NotYet),
-        ("6.1", "MT is as good where files are few and fit in memory", Of("pipelined")),
-        ("6.2", "with 4 GB PIPELINED answers 32 % more than MT", Of("pipelined")),
-        ("6.3", "with 2,500 clients it answers 26 % more than MT", Of("pipelined")),
+        (
+            "6.1",
+            "the more processors, the greater PIPELINED's advantage; UC Berkeley's and Penn \
+             State's traces tell it from others beyond 3 and 8",
+            Out("nothing is asked of more than two processors; a simulator may say it"),
+        ),
+        ("6.1", "AMPED takes 8 times what PIPELINED does, with 16 processors", NotYet),
+        (
+            "6.2",
+            "with 1 GB AMPED and SPED have most with 5 processors; with 3 GB the disk is their \
+             limit beyond 12",
+            Out("nothing is asked of more than two processors; a simulator may say it"),
+        ),
+        (
+            "6.3",
+            "with 2,500 clients MT's threads wait 20 % longer for locks than with 500",
+            Out("no server counts for how long its threads wait for locks"),
+        ),
         (
             "3.2",
             "a thread takes 25 KB of Apache, 10 KB by itself",
-            Part("of `mt`, by hand: docs/performance.md"),
+            Is("of `mt` in `choi05-processes`, by itself in `parameters`"),
         ),
     ],
     future: &[
-        ("7", "PIPELINED on a real machine with several processors", Of("pipelined")),
+        (
+            "7",
+            "PIPELINED on a real machine with several processors",
+            Part("`choi05-*`, as for one processor and as for two"),
+        ),
         ("7", "dynamic content", NotYet),
     ],
 };

@@ -67,7 +67,7 @@ pub(super) const PAPER: Paper = Paper {
         ("figure 3", "knot-b: threads and workers", Asked),
         ("figure 4", "SYMPED: connections and processes", Asked),
         ("figure 5", "SYMPED with `sendfile` that blocks", Asked),
-        ("figure 6", "WatPipe: connections and writers", Of("watpipe")),
+        ("figure 6", "WatPipe: connections and writers", Asked),
         ("figure 7", "throughput of eight servers", Asked),
         ("figure 8", "response times of the same", Asked),
         ("table 1", "where the processor's time goes", Asked),
@@ -94,7 +94,11 @@ pub(super) const PAPER: Paper = Paper {
             Is("a claim of `pariag07-knot`, by how many connections a call asks about"),
         ),
         ("5.2", "5,000,000 descriptors for 200 processes, shared or not", Of("shared-symped")),
-        ("6.1", "5 writers wait for the disk 14 % of the time, 25 for 1 %", Of("watpipe")),
+        (
+            "6.1",
+            "5 writers wait for the disk 14 % of the time, 25 for 1 %",
+            Is("a claim of `pariag07-watpipe`"),
+        ),
         (
             "7",
             "does epoll help?",

@@ -39,18 +39,22 @@ fn replies(spec: &Spec, rate: Option<f64>, is_better: impl Fn(&str) -> bool, sha
 fn a_comparison_says_whether_it_is_as_the_paper_says() {
     // The experiment, the figure, and who has more according to the paper.
     type Row = (&'static str, &'static str, fn(&str) -> bool);
-    let rows: [Row; 9] = [
+    let rows: [Row; 12] = [
         ("brecht04-one-packet", "Brecht04 figure 8", |of| of.contains("accept-limit=inf")),
         ("brecht04-specweb99", "Brecht04 figure 2", |of| of.contains("accept-limit=inf")),
         ("brecht04-requests-2", "Brecht04 7", |of| of.contains("accept-limit=inf")),
         ("pariag07-blocking", "Pariag07 figure 5", |of| of.contains("connections-max=990")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
         ("pariag07-architectures", "Pariag07 figure 7", |of| {
-            !of.starts_with("sped:") || of.contains("processes=4")
+            (!of.starts_with("sped:") || of.contains("processes=4"))
+                && !of.contains("sendfile=blocking")
         }),
         ("jaws97-blackbox", "JAWS97 figure 19", |of| of == "mt:threads=20,threads-min=20"),
         ("jaws97-threads", "JAWS97 figure 14", |of| of == "thread-per-request"),
         ("ablation", "JAWS97 4", |of| of == "mt"),
+        ("choi05-architectures", "Choi05 figure 6", |of| of.starts_with("pipelined:")),
+        ("choi05-memory", "Choi05 figure 7", |of| of.starts_with("pipelined:")),
+        ("choi05-clients", "Choi05 figure 8", |of| of.starts_with("pipelined:")),
     ];
     let is_here = |figure: &str| {
         let needs = [("JAWS97 figure 14", "thread-per-request")];

@@ -2,6 +2,7 @@
 //! known, because they are a formula.
 
 mod brackets;
+mod choi05;
 mod claims;
 mod designs;
 mod disk;

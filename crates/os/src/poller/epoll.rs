@@ -8,7 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
-use super::Event;
+use super::{Event, Interest};
 use crate::sharing::Descriptor;
 
 pub(super) struct Epoll {
@@ -39,6 +39,27 @@ impl Epoll {
 
     pub(super) fn add(&mut self, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), CONNECTION)?)
+    }
+
+    /// Level-triggered and told once: what is there already is told, too.
+    pub(super) fn arm(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        token: u64,
+        interest: Interest,
+        was: bool,
+    ) -> io::Result<()> {
+        let of = |is_wanted: bool, flags: EventFlags| {
+            if is_wanted { flags } else { EventFlags::empty() }
+        };
+        let flags = of(interest.read, EventFlags::IN | EventFlags::RDHUP)
+            | of(interest.write, EventFlags::OUT)
+            | EventFlags::ONESHOT;
+        let token = EventData::new_u64(token);
+        match was {
+            true => Ok(epoll::modify(&self.fd, fd, token, flags)?),
+            false => Ok(epoll::add(&self.fd, fd, token, flags)?),
+        }
     }
 
     pub(super) fn remove_level(&mut self, fd: BorrowedFd<'_>) {

@@ -131,6 +131,25 @@ impl Poller {
         Ok(())
     }
 
+    /// Waits for a connection that others have in turn: what is reported of it is told once by
+    /// epoll, and then not until it is armed again; by the others until it is removed. `was`: it
+    /// was armed here before.
+    ///
+    /// # Errors
+    /// No memory, or a limit of epoll.
+    pub fn arm(
+        &mut self,
+        fd: impl AsFd,
+        token: u64,
+        interest: Interest,
+        was: bool,
+    ) -> io::Result<()> {
+        match &mut self.set {
+            Set::Epoll(epoll) => epoll.arm(fd.as_fd(), token, interest, was),
+            Set::Select(_) | Set::Poll(_) => self.add(fd, token, interest),
+        }
+    }
+
     /// Says what a connection waits for from now on; nothing to do for epoll.
     ///
     /// # Errors

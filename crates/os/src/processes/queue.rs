@@ -13,8 +13,21 @@ use crate::Wake;
 pub struct Queue<T> {
     waiting: Mutex<Waiting<T>>,
     more: Condvar,
+    /// Some were taken, by [`Queue::take_some`] or [`Queue::drain`].
+    room: Condvar,
     wake: Option<Wake>,
     max: usize,
+}
+
+/// What was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Took {
+    /// One item at least.
+    Some,
+    /// Nothing came in time.
+    Nothing,
+    /// Nothing, and nothing will come: the queue is closed.
+    End,
 }
 
 struct Waiting<T> {
@@ -28,7 +41,8 @@ impl<T> Queue<T> {
     #[must_use]
     pub fn new(max: usize) -> Self {
         let waiting = Waiting { items: VecDeque::new(), is_closed: false };
-        Self { waiting: Mutex::new(waiting), more: Condvar::new(), wake: None, max }
+        let (more, room) = (Condvar::new(), Condvar::new());
+        Self { waiting: Mutex::new(waiting), more, room, wake: None, max }
     }
 
     /// As [`Self::new`], for a poller.
@@ -46,6 +60,11 @@ impl<T> Queue<T> {
     #[must_use]
     pub const fn wake(&self) -> &Wake {
         self.wake.as_ref().expect("made for a poller")
+    }
+
+    /// Whoever waits with a poller is to look up, though nothing has come.
+    pub fn try_wake(&self) {
+        self.wake.iter().for_each(Wake::wake);
     }
 
     /// Adds an item.
@@ -84,6 +103,66 @@ impl<T> Queue<T> {
         true
     }
 
+    /// Moves items to the queue, in their order, as far as there is room for them; the others stay.
+    /// Returns how many were moved.
+    pub fn put(&self, items: &mut VecDeque<T>) -> usize {
+        let mut waiting = self.locked();
+        let before = waiting.items.len();
+        let moved = items.len().min(self.max.saturating_sub(before));
+        waiting.items.extend(items.drain(..moved));
+        drop(waiting);
+        match (&self.wake, moved) {
+            (_, 0) => {}
+            // Whoever takes any takes all, and clears it first.
+            (Some(wake), _) if before == 0 => wake.wake(),
+            (Some(_), _) => {}
+            (None, 1) => self.more.notify_one(),
+            (None, _) => self.more.notify_all(),
+        }
+        moved
+    }
+
+    /// The same, and waits until there is room for all of them. Where nobody takes any it waits for
+    /// ever, unless the queue is closed: what is left then stays.
+    pub fn put_all(&self, items: &mut VecDeque<T>) {
+        while !items.is_empty() {
+            self.put(items);
+            let is_full =
+                |waiting: &mut Waiting<T>| waiting.items.len() >= self.max && !waiting.is_closed;
+            if !items.is_empty() {
+                let waited = self.room.wait_while(self.locked(), is_full);
+                if waited.unwrap_or_else(PoisonError::into_inner).is_closed {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for the first item, no longer than that, and moves up to `most` into `into`.
+    pub fn take_some(&self, into: &mut VecDeque<T>, most: usize, patience: Duration) -> Took {
+        let is_empty = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
+        let waited = self.more.wait_timeout_while(self.locked(), patience, is_empty);
+        let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let some = waiting.items.len().min(most);
+        into.extend(waiting.items.drain(..some));
+        let is_closed = waiting.is_closed;
+        drop(waiting);
+        match some {
+            0 if is_closed => Took::End,
+            0 => Took::Nothing,
+            _ => {
+                self.room.notify_all();
+                Took::Some
+            }
+        }
+    }
+
+    /// How many items wait, and something of the first of them.
+    pub fn look<R>(&self, eldest: impl FnOnce(&T) -> R) -> (usize, Option<R>) {
+        let waiting = self.locked();
+        (waiting.items.len(), waiting.items.front().map(eldest))
+    }
+
     /// Waits for an item; nothing: the queue is closed and empty.
     pub fn pop(&self) -> Option<T> {
         let is_empty = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
@@ -113,12 +192,14 @@ impl<T> Queue<T> {
         // First, so that what comes in between is told of again.
         self.wake().clear();
         mem::swap(&mut self.locked().items, into);
+        self.room.notify_all();
     }
 
     /// No more will come: whoever waits hears so when all is taken.
     pub fn close(&self) {
         self.locked().is_closed = true;
         self.more.notify_all();
+        self.room.notify_all();
     }
 
     fn tell(&self) {

@@ -11,7 +11,7 @@ use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-pub use super::queue::Queue;
+pub use super::queue::{Queue, Took};
 use crate::sharing::Descriptor;
 
 thread_local! {

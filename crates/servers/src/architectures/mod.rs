@@ -4,12 +4,15 @@ mod amped;
 mod knot;
 mod mp;
 mod mt;
+mod pipelined;
 mod proactor;
+mod seda;
 mod shared_symped;
 mod sped;
 mod symped;
 mod thread_per_request;
 mod tux;
+mod watpipe;
 
 use crate::rings::{completions, ways};
 pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
@@ -26,7 +29,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "µserver SPED, Zeus, thttpd",
         paper: "Brecht04 4.1",
         accept: Performer::Loop,
-        transfer: Performer::Loop,
+        receive: Performer::Loop,
+        send: Performer::Loop,
         files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
@@ -43,7 +47,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "µserver SYMPED, N-copy",
         paper: "Pariag07 5.1",
         accept: Performer::Loop,
-        transfer: Performer::Loop,
+        receive: Performer::Loop,
+        send: Performer::Loop,
         files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
@@ -62,7 +67,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "µserver shared-SYMPED",
         paper: "Pariag07 5.2",
         accept: Performer::Loop,
-        transfer: Performer::Loop,
+        receive: Performer::Loop,
+        send: Performer::Loop,
         files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Loop,
@@ -83,7 +89,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "Flash, nginx with thread pools",
         paper: "Choi05 2 and 3.1",
         accept: Performer::Loop,
-        transfer: Performer::Loop,
+        receive: Performer::Loop,
+        send: Performer::Loop,
         files: Performer::Loop,
         path: Performer::Helper,
         pages: Performer::Helper,
@@ -127,7 +134,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "Apache prefork",
         paper: "Choi05 2",
         accept: Performer::Process,
-        transfer: Performer::Process,
+        receive: Performer::Process,
+        send: Performer::Process,
         files: Performer::Process,
         path: Performer::Process,
         pages: Performer::Process,
@@ -152,7 +160,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "Knot on Capriccio",
         paper: "Pariag07 4",
         accept: Performer::Fiber,
-        transfer: Performer::Fiber,
+        receive: Performer::Fiber,
+        send: Performer::Fiber,
         files: Performer::Fiber,
         path: Performer::Worker,
         pages: Performer::Worker,
@@ -171,12 +180,80 @@ pub const ARCHITECTURES: &[Architecture] = &[
         ..LOOP
     },
     Architecture {
+        name: "watpipe",
+        is: "four stages: accept, read, ask who can be written to, write; the last two alternate",
+        known_as: "WatPipe",
+        paper: "Pariag07 6",
+        path: Performer::Reader,
+        stalls: Stalls::All,
+        // Pariag07 figure 6: five are too few, fifty no better.
+        threads: 25,
+        multiplies: false,
+        knobs: &["threads", "cache-locks", "sendfile"],
+        tuning: &[CONNECTIONS, ("threads", &["5", "25", "50"]), BACKLOG],
+        run: Run::Calls(watpipe::watpipe),
+        ..STAGES
+    },
+    Architecture {
+        name: "pipelined",
+        is: "a thread for each step of a request, with a queue in front, and helpers for the disk",
+        known_as: "PIPELINED",
+        paper: "Choi05 4",
+        files: Performer::Writer,
+        send: Performer::Header,
+        path: Performer::Helper,
+        pages: Performer::Helper,
+        stalls: Stalls::Nobody,
+        knobs: &[
+            "threads",
+            "pin",
+            "stage-queue",
+            "helper-queue",
+            "load-delay-ms",
+            "cache-locks",
+            "sendfile",
+        ],
+        tuning: &[CONNECTIONS, ("threads", &["1", "2", "4"]), BACKLOG],
+        run: Run::Calls(pipelined::pipelined),
+        ..STAGES
+    },
+    Architecture {
+        name: "seda",
+        is: "stages with bounded queues, pools of threads, and controllers of both",
+        known_as: "SEDA, Haboob",
+        paper: "Pariag07 2",
+        receive: Performer::Receiver,
+        send: Performer::Header,
+        path: Performer::Helper,
+        pages: Performer::Helper,
+        stalls: Stalls::Nobody,
+        threads: seda::THREADS,
+        multiplies: false,
+        knobs: &[
+            "threads",
+            "stage-queue",
+            "stage-pools",
+            "stage-admission",
+            "response-target-ms",
+            "pool-control",
+            "batch-control",
+            "helper-queue",
+            "load-delay-ms",
+            "cache-locks",
+            "sendfile",
+        ],
+        tuning: &[CONNECTIONS, ("threads", &["1", "4", "20"]), BACKLOG],
+        run: Run::Calls(seda::seda),
+        ..STAGES
+    },
+    Architecture {
         name: "proactor",
         is: "one loop on a completion ring: every want is a submission, every event a completion",
         known_as: "JAWS on Windows NT",
         paper: "JAWS97 3.1",
         accept: Performer::Ring,
-        transfer: Performer::Ring,
+        receive: Performer::Ring,
+        send: Performer::Ring,
         files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Ring,
@@ -207,7 +284,8 @@ pub const ARCHITECTURES: &[Architecture] = &[
         known_as: "TUX, in user mode",
         paper: "Brecht04 4.3",
         accept: Performer::Ring,
-        transfer: Performer::Ring,
+        receive: Performer::Ring,
+        send: Performer::Ring,
         files: Performer::Loop,
         path: Performer::Loop,
         pages: Performer::Ring,
@@ -242,7 +320,8 @@ const LOOP: Architecture = Architecture {
     known_as: "",
     paper: "",
     accept: Performer::Loop,
-    transfer: Performer::Loop,
+    receive: Performer::Loop,
+    send: Performer::Loop,
     files: Performer::Loop,
     path: Performer::Loop,
     pages: Performer::Loop,
@@ -252,6 +331,7 @@ const LOOP: Architecture = Architecture {
     holder: Holder::Loop,
     kept: false,
     threads: 1,
+    multiplies: true,
     polls: true,
     knobs: &[],
     accept_limit: ACCEPT_INF,
@@ -263,10 +343,23 @@ const LOOP: Architecture = Architecture {
     run: Run::Calls(sped::sped),
 };
 
+/// What pipelines have in common.
+const STAGES: Architecture = Architecture {
+    accept: Performer::Acceptor,
+    receive: Performer::Reader,
+    send: Performer::Writer,
+    files: Performer::Writer,
+    path: Performer::Helper,
+    pages: Performer::Writer,
+    holder: Holder::Stages,
+    ..LOOP
+};
+
 /// What architectures of a thread for each connection have in common.
 const THREADS: Architecture = Architecture {
     accept: Performer::Thread,
-    transfer: Performer::Thread,
+    receive: Performer::Thread,
+    send: Performer::Thread,
     files: Performer::Thread,
     path: Performer::Thread,
     pages: Performer::Thread,
@@ -274,6 +367,7 @@ const THREADS: Architecture = Architecture {
     holder: Holder::Thread,
     // An idle keep-alive connection holds one.
     threads: 1024,
+    multiplies: false,
     polls: false,
     accept_limit: 1,
     sendfile: &[Sendfile::Blocking, Sendfile::Off],
@@ -314,8 +408,9 @@ pub fn markdown() -> String {
     let titles = format!("| name | is | known as | paper | {whose} |\n");
     let mut text = format!("{titles}|---|---|---|---|---|---|---|---|---|\n");
     for row in ARCHITECTURES {
-        let [accept, transfer, files, path, pages] =
-            [row.accept, row.transfer, row.files, row.path, row.pages].map(Performer::name);
+        let who = [row.accept, row.receive, row.send, row.files, row.path, row.pages];
+        let [accept, receive, send, files, path, pages] = who.map(Performer::name);
+        let transfer = if receive == send { receive.into() } else { format!("{receive}, {send}") };
         text.push_str(&format!(
             "| `{}` | {} | {} | {} | {accept} | {transfer} | {files} | {path} | {pages} |\n",
             row.name, row.is, row.known_as, row.paper

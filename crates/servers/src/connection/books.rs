@@ -28,7 +28,7 @@ pub(crate) struct Books<'s> {
     pub(crate) tally: Tally,
     pub(crate) disk: DiskWaits<'s>,
     /// Who performs what is told of here, unless another is named.
-    by: Performer,
+    pub(crate) by: Performer,
     /// Which of the fibers, where it is one.
     pub(crate) fiber: Option<u32>,
     clock: Clock,
@@ -41,7 +41,13 @@ impl<'s> Books<'s> {
         let mut clock = Clock::new();
         let disk = match by {
             Performer::Thread | Performer::Process | Performer::Acceptor => DiskWaits::of_thread(),
-            Performer::Fiber => DiskWaits::of_fiber(),
+            // Who waits for a disk there does so for nobody else.
+            Performer::Fiber | Performer::Helper | Performer::Finder | Performer::Header => {
+                DiskWaits::of_fiber()
+            }
+            Performer::Reader | Performer::Receiver | Performer::Selector | Performer::Writer => {
+                DiskWaits::of_thread()
+            }
             _ => DiskWaits::of_loop(&worker.schedule),
         };
         let (now, tally) = (clock.now(), Tally::default());

@@ -8,10 +8,12 @@ pub(crate) mod fetches;
 pub(crate) mod gate;
 pub(crate) mod intake;
 pub(crate) mod journal;
+pub(crate) mod loads;
 pub(crate) mod login;
 pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod places;
+mod sync;
 pub(crate) mod timers;
 
 use self::journal::Journal;
@@ -48,6 +50,11 @@ impl<C> Connection<C> {
 impl Dialog {
     pub(crate) fn new(session: Box<dyn Session>, journal: Option<Box<Journal>>) -> Self {
         Self { session, journal, loads: 0 }
+    }
+
+    /// Whether somebody else has a load of it in hand.
+    pub(crate) const fn has_loads(&self) -> bool {
+        self.loads > 0
     }
 
     /// Whether as many loads are in hand as one connection may have.

@@ -16,10 +16,7 @@ use crate::shared::stops::Stop;
 /// Token of the first listening socket.
 pub(crate) const LISTENER_0: u64 = TOKENS_END;
 /// Token of the bell, see [`crate::shared::listening`].
-pub(super) const BELL: u64 = u64::MAX - 3;
-
-/// Turns of a connection with one request: it is answered, and the peer closes.
-const TURNS: u32 = 2;
+pub(crate) const BELL: u64 = u64::MAX - 3;
 
 /// What takes connections.
 pub(crate) struct Accepting {
@@ -45,11 +42,12 @@ pub(crate) enum Taken {
 
 impl Accepting {
     /// From all listening sockets, which the poller looks at from now on.
-    pub(crate) fn new(books: &Books<'_>, poller: &mut Poller) -> io::Result<Self> {
+    /// A connection with one request has so many turns.
+    pub(crate) fn new(books: &Books<'_>, poller: &mut Poller, turns: u32) -> io::Result<Self> {
         look_at_all(books, poller)?;
         Ok(Self {
             gate: Gate::new(books.server.connections_max),
-            intake: Intake::new(books.worker, TURNS),
+            intake: Intake::new(books.worker, turns),
             spare: SpareDescriptor::new()?,
             first: 0,
             is_watched: true,

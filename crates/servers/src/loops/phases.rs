@@ -34,6 +34,8 @@ const EXTRA: u64 = u64::MAX - 1;
 /// Token of verdicts on passwords.
 const VERDICTS: u64 = u64::MAX - 2;
 
+/// Turns of a connection with one request: it is answered, and the peer closes.
+pub(crate) const TURNS: u32 = 2;
 /// Bytes received per call: the head limit fits, and so do several pipelined requests.
 pub(crate) const BUFFER_BYTES: usize = 16 << 10;
 /// Wants of one connection performed before the others' turn, so that a flood of pipelined requests
@@ -75,7 +77,7 @@ impl<'s> Loop<'s> {
             poller.add_level(verifiers.wake(), VERDICTS)?;
         }
         let books = Books::new(worker, Performer::Loop);
-        let accepting = Accepting::new(&books, &mut poller)?;
+        let accepting = Accepting::new(&books, &mut poller, TURNS)?;
         Ok(Self {
             accepting,
             holding: Holding::new(poller),

@@ -18,8 +18,10 @@ pub struct Row<R> {
     pub paper: &'static str,
     /// Who takes connections.
     pub accept: Performer,
-    /// Who receives and sends.
-    pub transfer: Performer,
+    /// Who receives.
+    pub receive: Performer,
+    /// Who sends.
+    pub send: Performer,
     /// Who sends parts of large files that are in memory, unless a knob says otherwise.
     pub files: Performer,
     /// Who translates paths, opens and stats.
@@ -39,6 +41,8 @@ pub struct Row<R> {
     /// Such ones of a worker where the operator does not say; together they have one table of
     /// descriptors and one cache of answers.
     pub threads: u32,
+    /// Whether each of these does all that a worker does.
+    pub multiplies: bool,
     /// Whether it has a getevents phase, so that it takes `--poller`.
     pub polls: bool,
     /// Knobs that it takes beside those of all.
@@ -67,10 +71,10 @@ impl<R> Row<R> {
     /// Whether its loops have a ring.
     #[must_use]
     pub fn has_ring(&self) -> bool {
-        self.transfer == Performer::Ring
+        self.receive == Performer::Ring
     }
 
-    /// Threads of a worker that hold connections.
+    /// Threads of a worker that hold connections, or as `--threads` says of the architecture.
     #[must_use]
     pub fn threads(&self, settings: &Settings) -> u32 {
         let said = settings.threads.filter(|_| self.knobs.contains(&"threads"));
@@ -80,10 +84,7 @@ impl<R> Row<R> {
     /// Loops of a worker, or what stands in the place of one.
     #[must_use]
     pub fn loops(&self, settings: &Settings) -> u32 {
-        match self.holder {
-            Holder::Loop => self.threads(settings),
-            Holder::Thread | Holder::Process | Holder::Fiber => 1,
-        }
+        if self.multiplies { self.threads(settings) } else { 1 }
     }
 
     /// Workers that there may be, as the operator says, or as suits it: where each holds one
@@ -132,5 +133,7 @@ choice! {
         Process = "process",
         /// A fiber: one.
         Fiber = "fiber",
+        /// The stages of a pipeline, in turn: as many as they may.
+        Stages = "stages",
     }
 }

@@ -320,6 +320,11 @@ impl Tally {
         self.counts[counter as usize] += n;
     }
 
+    /// What has been counted and is not published yet.
+    pub(crate) const fn pending(&self, counter: Counter) -> u64 {
+        self.counts[counter as usize]
+    }
+
     /// Counts a connection. The first one since the last publishing begins an accept phase: there
     /// is at most one in a round, and one that takes nobody is none. It also tells how long it
     /// waited, if it can be asked: it was the first in the queue, so nobody waited longer, and

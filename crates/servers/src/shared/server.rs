@@ -213,7 +213,9 @@ impl Server {
             // A thread each, and the others are to serve.
             Holder::Thread | Holder::Process => (self.connections_max / 2).max(1),
             Holder::Fiber => self.connections_max,
-            Holder::Loop => self.connections_max * self.counters.loops() * LOADS_MAX,
+            Holder::Loop | Holder::Stages => {
+                self.connections_max * self.counters.loops() * LOADS_MAX
+            }
         }
     }
 

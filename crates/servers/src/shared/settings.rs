@@ -65,6 +65,8 @@ pub struct Settings {
     pub threads_min: u32,
     /// Helpers for what may touch the disk.
     pub helpers: u32,
+    /// Of pipelines alone.
+    pub stages: Stages,
     /// Loads that may wait for a helper.
     pub helper_queue: u32,
     /// How long a load waits for helpers and disk at most.
@@ -142,6 +144,26 @@ pub struct Settings {
     /// Where in files the values of knobs stand, and the root, by their names; of a list each. What
     /// a flag says, or nobody, is not in here.
     pub written: BTreeMap<&'static str, Vec<Origin>>,
+}
+
+choice! {
+    /// Whose threads do the work of stages.
+    pub enum StagePools {
+        /// Their own.
+        Private = "private",
+        /// Those of all of them.
+        Shared = "shared",
+    }
+}
+
+choice! {
+    /// By what it is decided who is admitted.
+    pub enum StageAdmission {
+        /// How long who knocks has waited in the listening queue.
+        Queue = "queue",
+        /// How long replies take (Welsh03).
+        Response = "response",
+    }
 }
 
 impl Settings {
@@ -340,6 +362,39 @@ choice! {
     }
 }
 
+/// What is decided about the stages of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stages {
+    /// Whether each pipeline stays on a processor.
+    pub pin: bool,
+    /// Connections that may wait for a stage.
+    pub queue: u32,
+    /// Whether stages share their threads.
+    pub pools: StagePools,
+    /// Who decides who is admitted to a pipeline.
+    pub admission: StageAdmission,
+    /// The response time that is aimed at where it decides.
+    pub response_target: Duration,
+    /// Whether threads of stages come and go.
+    pub pool_control: bool,
+    /// Whether batches of stages are made small.
+    pub batch_control: bool,
+}
+
+impl Default for Stages {
+    fn default() -> Self {
+        Self {
+            pin: false,
+            queue: 1024,
+            pools: StagePools::Private,
+            admission: StageAdmission::Queue,
+            response_target: Duration::from_secs(1),
+            pool_control: true,
+            batch_control: true,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -366,6 +421,7 @@ impl Default for Settings {
             threads: None,
             threads_min: 16,
             helpers: 4,
+            stages: Stages::default(),
             helper_queue: 4096,
             load_delay: Duration::from_millis(200),
             acceptor: false,

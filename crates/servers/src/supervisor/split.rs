@@ -14,8 +14,9 @@ use crate::shared::settings::{Sendfile, Settings};
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
 /// Those that each further loop of a worker needs: a poller or a ring, a spare one, what it knows
-/// of its time, a wake-up for verdicts; and some that are open for a moment.
-const LOOP_SPARE: u64 = 8;
+/// of its time, a wake-up for verdicts; a pipeline three pollers and three wake-ups more; and some
+/// that are open for a moment.
+const LOOP_SPARE: u64 = 12;
 /// More than anybody serves from one process, and all that the table of a ring takes, whatever the
 /// limit says: service managers set it to 2^30.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
@@ -84,7 +85,7 @@ impl Split {
                 let most = os::fiber::stacks_max().map(|most| (most, "vm.max_map_count"));
                 bounds.extend(most);
             }
-            Holder::Loop => {}
+            Holder::Loop | Holder::Stages => {}
         }
         let least = bounds.into_iter().min_by_key(|(connections, _)| *connections);
         let (connections, bound) = least.expect("there is one");
@@ -114,7 +115,7 @@ fn connection_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
     let head = settings.limits.head_bytes_max as u64;
     let words = if settings.access_log.is_some() { head } else { 0 };
     let own = if architecture.holder == Holder::Process { PROCESS_BYTES } else { THREAD_BYTES };
-    let (behind, more) = match architecture.transfer {
+    let (behind, more) = match architecture.receive {
         Performer::Ring => (LEFTOVER_BYTES_MAX as u64, READ_BYTES_MIN),
         // A blocked send keeps its piece.
         Performer::Thread | Performer::Process if settings.sendfile == Some(Sendfile::Off) => {
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn loops_share_what_a_worker_has() {
-        let loops = ARCHITECTURES.iter().filter(|row| row.holder == Holder::Loop);
+        let loops = ARCHITECTURES.iter().filter(|row| row.multiplies);
         for architecture in loops.filter(|row| row.knobs.contains(&"threads")) {
             // Connections that the operator says, processes, loops; what each loop has.
             for (connections_max, processes, loops, expected) in

@@ -30,7 +30,7 @@ use crate::shared::orders::Orders;
 use crate::shared::quotas::Rate;
 use crate::shared::rota::Rota;
 use crate::shared::server::{Common, Server};
-use crate::shared::settings::{Queues, Sendfile, Settings};
+use crate::shared::settings::{Queues, Sendfile, Settings, StageAdmission};
 use crate::shared::stops::Stops;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
@@ -104,6 +104,7 @@ pub(crate) fn server(
     if let Some(line) = ways::settle(&mut settings).filter(|_| architecture.has_ring()) {
         voice.warn(&line);
     }
+    settle_admission(&mut settings, architecture);
     let refused = |e: io::Error| {
         let what = if os::is_out_of_descriptors(&e) { "descriptors" } else { "memory" };
         Failure::Machine(format!("no {what} to share with workers: {e}"))
@@ -154,6 +155,15 @@ pub(crate) fn server(
         dropped_before: os::queue_drops::queue_drops().unwrap_or_default(),
         settings,
     })
+}
+
+/// Where an architecture decides which requests it admits, all who knock are accepted: never both.
+fn settle_admission(settings: &mut Settings, architecture: &Architecture) {
+    let admits_itself = settings.stages.admission == StageAdmission::Response;
+    if admits_itself && architecture.knobs.contains(&"stage-admission") {
+        settings.admit_percent.get_or_insert(100);
+        settings.backlog.get_or_insert(BACKLOG_AUTO);
+    }
 }
 
 /// What is shared has to be had from the start; other caches take what they fill.

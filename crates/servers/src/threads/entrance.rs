@@ -14,10 +14,10 @@ use os::{Blocking, File, Listener, Socket, SpareDescriptor};
 
 use super::holds::{Does, Hold, Holds, Latest};
 use super::life::Keeper;
-use super::loads::Loads;
 use crate::connection::books::Books;
 use crate::connection::gate::{WAITED_MIN, stays};
 use crate::connection::intake::Intake;
+use crate::connection::loads::Loads;
 use crate::connection::perform::{Load, Service};
 use crate::shared::counters::{Counter, Tally};
 use crate::shared::server::{Server, Worker};

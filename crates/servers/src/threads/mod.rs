@@ -5,7 +5,6 @@ pub(crate) mod entrance;
 pub(crate) mod fibers;
 mod holds;
 pub(crate) mod life;
-mod loads;
 mod members;
 pub(crate) mod pool;
 pub(crate) mod single;

@@ -2,6 +2,6 @@
 //! order of them has its own in this place.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) use os::{Socket, Wake};

@@ -125,6 +125,16 @@ fn every_dialog_by_fibers_of_an_acceptor() {
     }
 }
 
+/// One connection in each queue; threads that stages share, without controllers; and all threads on
+/// one processor.
+#[test]
+fn every_dialog_through_stages_of_other_kinds() {
+    run_where_taken(&["--stage-queue", "1"], |_| true);
+    let shared = ["--stage-pools", "shared", "--pool-control", "off", "--batch-control", "off"];
+    run_where_taken(&shared, |_| true);
+    run_where_taken(&["--pin", "on", "--threads", "2"], |_| true);
+}
+
 fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Sync) {
     let (site, rows) = (Fixture::new(), rows());
     let held = AtomicUsize::new(0);

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::support::await_true;
 use crate::support::fixture::{Fixture, pattern};
-use crate::support::server::{Combination, Program, Server, as_nobody, on_every, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_every_alone, on_every_architecture};
+use crate::support::users::as_nobody;
 
 const BYTES: usize = 48 << 20;
 
@@ -18,7 +19,7 @@ const SHOWS_WITHIN: Duration = Duration::from_secs(5);
 #[test]
 fn a_file_that_shrinks_while_sent_is_never_passed_off_as_complete() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let path = own(&site, combination, "shrinks.bin");
         File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
         let server = combination.start(&site.root(), &[]);
@@ -42,7 +43,7 @@ fn a_file_that_shrinks_while_sent_is_never_passed_off_as_complete() {
 #[test]
 fn a_file_that_vanishes_while_sent_is_sent_whole() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let path = own(&site, combination, "vanishes.bin");
         File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
         let server = combination.start(&site.root(), &[]);
@@ -61,7 +62,7 @@ fn a_file_that_vanishes_while_sent_is_sent_whole() {
 fn a_look_that_is_not_taken_is_the_next_ones() {
     const AGE: Duration = Duration::from_millis(300);
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let path = own(&site, combination, "changes.txt");
         let target = target(combination, "changes.txt");
         let server = combination.start(&site.root(), &["--answer-age-ms", "300"]);
@@ -98,7 +99,7 @@ fn what_may_not_be_read_is_refused_and_the_rest_is_served() {
     set(home.path(), 0o755);
     set(&root.join("closed.txt"), 0);
     set(&root.join("closed"), 0);
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let command = as_nobody(home.path(), &combination.arguments(&root, &[]));
         let server = Server::start(command, 0);
         for target in ["/closed.txt", "/closed/file.txt", "/closed/"] {
@@ -114,7 +115,7 @@ fn what_may_not_be_read_is_refused_and_the_rest_is_served() {
 #[test]
 fn of_a_file_that_grows_exactly_the_announced_bytes_are_sent() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let path = own(&site, combination, "grows.bin");
         File::create(&path).expect("a file").set_len(BYTES as u64).expect("its length");
         let server = combination.start(&site.root(), &[]);
@@ -164,7 +165,7 @@ fn a_file_that_is_replaced_shows_soon() {
 #[test]
 fn a_root_that_is_swapped_by_its_link_shows_soon() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = site.beside(&format!("releases-{}", slug(combination)));
         for release in ["one", "two"] {
             fs::create_dir_all(home.join(release)).expect("a release");
@@ -187,7 +188,7 @@ fn a_huge_file_is_whole() {
     let content = pattern(20 << 20);
     fs::write(site.root().join("whole.bin"), &content).expect("a file");
     for flags in [&[][..], &["--sendfile", "off"]] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             if !combination.takes(flags) {
                 return;
             }

@@ -92,7 +92,7 @@ fn who_is_too_many_is_answered_when_others_have_gone() {
 /// Whether who is idle is closed for who waits, because a thread or a process is all that either
 /// can have.
 fn shares_threads(combination: &Combination) -> bool {
-    combination.row["holder"] != "loop"
+    !["loop", "stages"].contains(&combination.row["holder"].as_str().unwrap_or_default())
 }
 
 /// So many ask and stay, further ones come, and as many of the first go.

@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{self, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, run, send};
+use crate::support::server::{
+    Combination, Program, Server, on_every_alone, on_every_architecture, run, send,
+};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -50,7 +52,7 @@ fn no_line_is_lost_at_the_end() {
 #[test]
 fn a_process_of_one_connection_writes_its_lines_itself() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if combination.row["holder"] != "process" {
             return;
         }
@@ -70,7 +72,7 @@ fn a_process_of_one_connection_writes_its_lines_itself() {
 #[test]
 fn a_line_shows_while_nothing_else_happens() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let log = home.path().join("access.log");
         let flags = ["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
@@ -127,7 +129,7 @@ fn a_rotation_under_load_loses_no_line() {
 fn on_every_number_of_processes(test: impl Fn(&Combination, Server, &Path) + Sync) {
     let site = Fixture::new();
     for flags in [&[][..], &["--processes", "2"]] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             if combination.takes(flags) {
                 let is_each = combination.row["holder"] == "process" && !flags.is_empty();
                 let flags = if is_each { &["--processes", "16"] } else { flags };
@@ -151,7 +153,7 @@ fn check_lines(expected: &mut [Line], files: &[PathBuf], combination: &Combinati
 #[test]
 fn to_open_logs_again_does_not_cut_a_drain_short() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         server.signal(Signal::TERM);
@@ -191,7 +193,7 @@ fn a_full_disk_costs_lines_and_no_replies() {
 #[test]
 fn an_error_log_on_a_full_disk_costs_no_replies() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let flags = ["--error-log", "/dev/full", "--log-level", "debug"];
         let server = start_with_log(combination, &site, Path::new("/dev/full"), &flags);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -330,7 +332,7 @@ fn no_client_forges_a_line() {
         (b"GET / HTTP/1.1\nHost: a\nUser-Agent: b\n10.0.0.1 - - []\n\n", 400),
     ];
     for format in ["common", "combined", "json"] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let log = home.path().join("access.log");
             let server = start_with_log(combination, &site, &log, &["--log-format", format]);
@@ -367,7 +369,7 @@ fn status_of(line: &str) -> u16 {
 #[test]
 fn an_error_log_is_opened_again() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (server, _, errors) = start_with_logs(combination, &site, home.path());
         let moved = home.path().join("moved");

@@ -20,6 +20,7 @@ mod room;
 mod sharing;
 mod signals;
 mod slow;
+mod stages;
 mod starts;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::workers_of;
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::server::{Combination, Program, Server, on_every_architecture};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -43,7 +43,7 @@ fn await_number(combination: &Combination, server: &Server, admin: SocketAddr, n
 
 fn on_each_queue(test: impl Fn(&Combination, &[&str]) + Sync) {
     for queues in QUEUES {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             let flags = [FOUR, &["--listener-queues", queues]].concat();
             if combination.takes(&flags[4..]) {
                 test(combination, &flags);
@@ -88,7 +88,7 @@ fn a_worker_tells_of_the_connections_of_all_its_loops() {
     let site = Fixture::new();
     let loops = ["--threads", "3"];
     let flags = ["--threads", "3", "--processes", "1", "--admin", "127.0.0.1:0"];
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if combination.row["holder"] != "loop" || !combination.takes(&loops) {
             return;
         }
@@ -121,7 +121,7 @@ fn there_are_as_many_as_there_may_be() {
 fn each_worker_with_a_queue_of_its_own_gets_clients() {
     const CLIENTS: usize = 200;
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let own = ["--listener-queues", "own"];
         if !combination.takes(&own) {
             return;

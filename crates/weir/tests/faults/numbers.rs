@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
-use crate::support::server::{Program, Server, combinations, on_every, run, send};
+use crate::support::server::{Program, Server, combinations, on_every_architecture, run, send};
 use crate::support::{PATIENCE, await_true};
 
 /// The machine refuses.
@@ -23,7 +23,7 @@ fn number_in(file: &Path) -> Option<u32> {
 #[test]
 fn it_is_there_while_it_serves() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let file = home.path().join("pid");
         let name = file.to_str().expect("UTF-8");

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server, as_nobody, run};
+use crate::support::server::{Program, Server, run};
+use crate::support::users::as_nobody;
 
 /// Wrong usage or configuration.
 const USAGE: i32 = 2;

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, combinations, on_every, send};
+use crate::support::server::{Combination, Program, combinations, on_every_architecture, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -63,7 +63,7 @@ const DIGITS_LINE: &str = "\"GET /digits.txt HTTP/1.1\" 200 36";
 #[test]
 fn a_socket_has_a_line_for_each_reply() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         for to in ["stdout", "-"] {
             let (ours, its) = UnixStream::pair().expect("a pair");
             ours.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -161,7 +161,7 @@ fn another_program_writes_there_too() {
 #[test]
 fn who_does_not_read_costs_lines_and_no_replies() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination: &Combination| {
+    on_every_architecture(Program::Weir, |combination: &Combination| {
         for is_closed in [true, false] {
             let home = tempfile::tempdir().expect("a directory");
             let errors = home.path().join("error.log");

@@ -10,7 +10,9 @@ use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{followers_of, is_there, workers_of};
-use crate::support::server::{Combination, Program, Server, combinations, on_every, send};
+use crate::support::server::{
+    Combination, Program, Server, combinations, on_every_architecture, send,
+};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
@@ -24,7 +26,7 @@ fn reload(server: &mut Server) {
 fn no_request_is_lost_while_generations_change() {
     let site = Fixture::new();
     for keep in [true, false] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             // A client on a busy machine may think for long.
             let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
             let mut server = combination.start(&site.root(), &flags);
@@ -50,7 +52,7 @@ const SLOW: &str = "listen = \"127.0.0.1:0\"\nidle-grace-ms = 60000\n";
 fn one_architecture_follows_another_and_no_request_is_lost() {
     let all = combinations(Program::Weir);
     for keep in [true, false] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             let home = Home::new(Fixture::new());
             home.configure(combination, SLOW);
             let mut server = home.serve(Program::Weir.path());
@@ -100,7 +102,7 @@ fn what_needs_a_restart_is_named_and_stays() {
 #[test]
 fn what_is_in_flight_is_finished_by_those_who_began_it() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let started = || Some(workers_of(server.pid())).filter(|workers| !workers.is_empty());
@@ -134,7 +136,7 @@ fn what_is_in_flight_is_finished_by_those_who_began_it() {
 #[test]
 fn idle_connections_end_by_fin_after_a_while() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--idle-grace-ms", "500"]);
         let mut idle: Vec<_> = (0..3).map(|_| asked(&server)).collect();
         reload(&mut server);
@@ -148,7 +150,7 @@ fn idle_connections_end_by_fin_after_a_while() {
 #[test]
 fn a_storm_of_reloads_is_survived() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination: &Combination| {
+    on_every_architecture(Program::Weir, |combination: &Combination| {
         let server = combination.start(&site.root(), &[]);
         let load = Load::start(server.address, "/digits.txt", 2, true);
         for _ in 0..100 {
@@ -164,7 +166,7 @@ fn a_storm_of_reloads_is_survived() {
 
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let mut command = Command::new(home.binary());
         command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "10000"]));
@@ -193,7 +195,7 @@ fn another_program_takes_over_and_no_request_is_lost() {
 
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let mut command = Command::new(home.binary());
         command.args(combination.arguments(&home.site.root(), &[]));

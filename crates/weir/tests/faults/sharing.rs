@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, descriptors, is_there, stands_still, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::server::{Combination, Program, Server, on_every_architecture, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 /// Every answer is compared with the disk, so that a file that has changed is a new one; two that
@@ -61,7 +61,7 @@ fn open(server: &Server) -> usize {
 fn who_dies_in_the_midst_of_what_is_shared_takes_nothing_along() {
     let site = Fixture::new();
     for place in PLACES {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             if !is_kept(combination) {
                 return;
             }
@@ -146,7 +146,7 @@ fn fetch_both(
 #[test]
 fn a_keeper_that_is_killed_is_started_again_with_all_that_it_keeps() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if !is_kept(combination) {
             return;
         }
@@ -172,7 +172,7 @@ fn a_keeper_that_is_killed_is_started_again_with_all_that_it_keeps() {
 #[test]
 fn an_error_log_that_is_opened_again_keeps_its_number() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if !is_kept(combination) {
             return;
         }
@@ -209,7 +209,7 @@ fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
     let site = Fixture::new();
     for (bytes, said, ends) in [(1 << 20, "begins anew", false), (16 << 20, "makes no sense", true)]
     {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             if !is_kept(combination) {
                 return;
             }
@@ -223,7 +223,9 @@ fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
             let answered = || server.fetch("/digits.txt").is_ok_and(|bytes| bytes == DIGITS);
             assert!(await_true(PATIENCE, answered), "{combination}, {said}: not served");
             assert_eq!(is_there(keeper), !ends, "{combination}, {said}");
-            server.stop();
+            server.signal(Signal::TERM);
+            // Who asked of a worker that has ended may be told of as cut off.
+            assert!(server.ended(PATIENCE).is_some(), "{combination}, {said}: it goes on");
         });
     }
 }

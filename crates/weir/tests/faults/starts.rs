@@ -14,9 +14,10 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::server::{
-    Combination, Program, Server, as_user, combinations, example, on_every, run,
+    Combination, Program, Server, combinations, example, on_every_architecture, run,
 };
 use crate::support::slow::SlowFiles;
+use crate::support::users::as_user;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -28,7 +29,7 @@ const MACHINE: i32 = 3;
 /// Supervisor and worker, and not one thread more: those of a pool, helpers, that of the log.
 #[test]
 fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = home();
         // Who has no threads for serving has one for its log.
         let has_threads = ["thread", "helper"].iter().any(|who| combination.has(who));
@@ -60,7 +61,7 @@ fn a_cache_larger_than_memory_is_not_shared() {
         return;
     }
     let home = home();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if combination.row["kept"] != true {
             return;
         }
@@ -77,7 +78,7 @@ fn a_cache_larger_than_memory_is_not_shared() {
 /// Some of the threads that it wants: then it serves with these or ends, and does not hang.
 #[test]
 fn a_start_with_half_of_its_threads_serves_or_ends() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = home();
         let mut server = Server::start(limited_to(4, combination, home.path(), &[]), 0);
         // The content, or how it ended.
@@ -102,8 +103,8 @@ fn a_start_with_half_of_its_threads_serves_or_ends() {
 /// Who comes waits a second for a thread, for which one that is idle goes, and is told then.
 #[test]
 fn whom_no_thread_can_be_made_for_is_told_so() {
-    on_every(Program::Weir, |combination| {
-        if combination.row["accept"] != "acceptor" {
+    on_every_architecture(Program::Weir, |combination| {
+        if combination.row["accept"] != "acceptor" || combination.row["holder"] != "thread" {
             return;
         }
         let home = home();
@@ -130,7 +131,7 @@ fn whom_no_thread_can_be_made_for_is_told_so() {
 /// Some workers of the new generation have clients by then, and the old one serves on.
 #[test]
 fn a_reload_that_is_refused_a_process_loses_nobody() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         if combination.row["workers"] != 4 || combination.row["kept"] == true {
             return;
         }
@@ -156,7 +157,7 @@ fn a_drain_tells_how_many_it_has_cut_off() {
     let site = site_with_a_huge_file();
     // The time is up, or a second signal comes.
     for (patience, second) in [("300", None), ("600000", Some(Signal::INT))] {
-        on_every(Program::Weir, |combination| {
+        on_every_architecture(Program::Weir, |combination| {
             let flags = ["--drain-timeout-ms", patience];
             let mut server = combination.start(&site.root(), &flags);
             let clients = in_flight(&server, 2);
@@ -179,7 +180,7 @@ fn a_drain_tells_how_many_it_has_cut_off() {
 /// so.
 #[test]
 fn a_disk_that_never_answers_outlasts_no_drain() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
@@ -202,7 +203,7 @@ fn a_disk_that_never_answers_outlasts_no_drain() {
 #[test]
 fn a_drain_that_needs_no_force_cuts_nobody_off() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         server.signal(Signal::TERM);

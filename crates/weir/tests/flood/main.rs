@@ -12,6 +12,7 @@ mod sockets;
 mod support;
 mod workers;
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
@@ -72,10 +73,20 @@ fn on_each(test: impl Fn(&Combination)) {
 /// The same, where how a loop waits makes no difference.
 fn on_each_architecture(test: impl Fn(&Combination)) {
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_default = |combination: &&Combination| {
-        combination.poller.as_ref().is_none_or(|poller| poller == "epoll")
+    let all = combinations_alone(Program::Laborious);
+    all.iter().filter(|combination| combination.has_usual_poller()).for_each(test);
+}
+
+/// The same, where only who accepts makes a difference: once for each of them.
+fn on_each_acceptor(test: impl Fn(&Combination)) {
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = combinations_alone(Program::Laborious);
+    let mut known = HashSet::new();
+    let of = |combination: &Combination| {
+        ["holder", "accept"].map(|column| combination.row[column].to_string())
     };
-    combinations_alone(Program::Laborious).iter().filter(is_default).for_each(test);
+    all.retain(|combination| combination.has_usual_poller() && known.insert(of(combination)));
+    all.iter().for_each(test);
 }
 
 fn flags(combination: &Combination) -> Vec<&'static str> {

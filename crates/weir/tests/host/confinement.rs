@@ -9,7 +9,8 @@ use rustix::process::geteuid;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
 use crate::support::home::Home;
 use crate::support::processes::workers_of;
-use crate::support::server::{Program, Server, as_nobody, on_every, run};
+use crate::support::server::{Program, Server, on_every_architecture, run};
+use crate::support::users::as_nobody;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -31,7 +32,7 @@ fn all_threads_of_all_processes_become_the_user() {
         (&["--user", "12345", "--group", "adm"], "12345", "4"),
         (&["--group", "adm"], "0", "4"),
     ];
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         for (flags, uid, gid) in rows {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -55,7 +56,7 @@ fn workers_are_confined_unless_that_is_turned_off() {
         (&["--seccomp", "off", "--landlock", "on"], "1", "0", "confined by landlock"),
         (&["--seccomp", "off", "--landlock", "off"], "0", "0", ""),
     ];
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         for (flags, gains_nothing, filter, says) in rows {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -86,7 +87,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
         symlink(to, &next).expect("a link");
         fs::rename(next, link).expect("swapped");
     };
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let name = combination.to_string().replace(' ', "-");
         swap(&name, &home.join("one"));
         let server = combination.start(&home.join(&name), &["--landlock", "on"]);
@@ -112,7 +113,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
 /// Where links may lead is reached by workers that are confined, and by a reload more of it.
 #[test]
 fn a_link_is_followed_out_of_the_root_where_a_rule_permits() {
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let place = home.path("").canonicalize().expect("a home");
         let large = pattern(LARGE_BYTES);

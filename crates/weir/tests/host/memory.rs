@@ -67,7 +67,7 @@ impl Drop for Group {
 /// What docs/host.md says that a connection takes at its worst.
 fn connection_kib(combination: &Combination) -> u64 {
     match combination.row["send"].as_str() {
-        Some("loop") => 80,
+        Some("loop" | "header" | "writer") => 80,
         Some("thread") => 110,
         Some("fiber") => 96,
         Some("ring") => 570,
@@ -183,8 +183,7 @@ fn contents_take_little_more_than_the_cache_has() {
     let cache = CACHE_MIB.to_string();
     let flags = ["--cache-mb", &cache, "--small-file-kb", "1024"];
     on_every_alone(Program::Weir, |combination| {
-        let is_usual = combination.poller.as_ref().is_none_or(|poller| poller == "epoll");
-        if combination.row["holder"] == "process" || !is_usual {
+        if combination.row["holder"] == "process" || !combination.has_usual_poller() {
             // Each process has a cache of its own, and pollers have nothing to do with it.
             return;
         }

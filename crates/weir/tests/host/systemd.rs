@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Program, Server, on_every, send};
+use crate::support::server::{Program, Server, on_every_architecture, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -28,7 +28,7 @@ fn hears(socket: &UnixDatagram) -> String {
 #[test]
 fn a_manager_hears_of_start_reload_and_stop() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_every_architecture(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let place = home.path().join("notify");
         let socket = UnixDatagram::bind(&place).expect("a socket");

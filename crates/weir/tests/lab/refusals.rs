@@ -9,7 +9,7 @@ use lab::results::{Results, Run};
 use lab::subject::{self, Kind};
 
 use super::runs::{BRIEF, Lab, double, ended, weir};
-use super::support::server::as_nobody;
+use super::support::users::as_nobody;
 
 /// Wrong usage, and a machine that refuses.
 const USAGE: i32 = 2;

@@ -129,10 +129,7 @@ pub(crate) fn combinations_alone(program: Program) -> Vec<Combination> {
 /// those whose loops others share, with every poller.
 pub(crate) fn combinations(program: Program) -> Vec<Combination> {
     let mut all = combinations_of_pollers(program);
-    all.retain(|of| {
-        let is_usual = of.poller.as_ref().is_none_or(|poller| poller == "epoll");
-        is_usual || matches!(&*of.architecture, "sped" | "knot")
-    });
+    all.retain(|of| of.has_usual_poller() || matches!(&*of.architecture, "sped" | "knot"));
     all
 }
 
@@ -184,6 +181,13 @@ pub(crate) fn on_every_ring(program: Program, test: impl Fn(&Combination) + Sync
 /// Runs `test` for each combination, several at the same time, and tells every failure.
 pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     on_all(&combinations(program), test)
+}
+
+/// The same where how a loop waits makes no difference.
+pub(crate) fn on_every_architecture(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    let mut all = combinations(program);
+    all.retain(Combination::has_usual_poller);
+    on_all(&all, test)
 }
 
 /// The same with every poller.
@@ -252,6 +256,11 @@ impl Combination {
         all.into_iter().map(str::to_owned).collect()
     }
 
+    /// Whether it has epoll, if it asks a poller.
+    pub(crate) fn has_usual_poller(&self) -> bool {
+        self.poller.as_ref().is_none_or(|poller| poller == "epoll")
+    }
+
     /// Whether it has several workers by default, and is to have one. Where each has one connection
     /// a pool of them is what others do alone.
     pub(crate) fn is_reduced(&self) -> bool {
@@ -263,7 +272,7 @@ impl Combination {
         let judged = Self { program: Program::Weir, ..self.clone() };
         let mut command = judged.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
-        flags.first().is_none_or(|name| !errors.contains(name))
+        flags.iter().filter(|flag| flag.starts_with("--")).all(|name| !errors.contains(name))
     }
 
     /// Whether its ring is told so.
@@ -386,11 +395,12 @@ impl Server {
     /// SIGTERM; it has to end with 0. Returns what it said.
     pub(crate) fn stop(mut self) -> String {
         self.signal(Signal::TERM);
-        match self.ended(PATIENCE) {
-            Some(status) => assert_eq!(status.code(), Some(0), "after SIGTERM"),
-            None => panic!("still there {PATIENCE:?} after SIGTERM"),
-        }
-        self.last_words()
+        let Some(status) = self.ended(PATIENCE) else {
+            panic!("still there {PATIENCE:?} after SIGTERM");
+        };
+        let said = self.last_words();
+        assert_eq!(status.code(), Some(0), "after SIGTERM: {said}");
+        said
     }
 
     /// What it said and nobody has read, when it has ended.
@@ -456,30 +466,6 @@ pub(crate) fn example(of: &str, name: &str) -> PathBuf {
         .expect("cargo runs");
     assert!(built.success(), "the example `{name}` does not build");
     profile_dir.join("examples").join(name)
-}
-
-/// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
-pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
-    as_user(65534, home, arguments)
-}
-
-/// The same as any user without rights.
-pub(crate) fn as_user(user: u32, home: &Path, arguments: &[String]) -> Command {
-    let binary = home.join("weir");
-    if !binary.exists() {
-        // Complete under its name, or not there: several may do so at the same time.
-        let copy = tempfile::NamedTempFile::new_in(home).expect("a file").into_temp_path();
-        // Not by this process: what it starts meanwhile would hold the copy open for writing, and
-        // such a file cannot be run.
-        let mut cp = Command::new("cp");
-        let copied = cp.arg("-p").arg(Program::Weir.path()).arg(&copy).status().expect("cp");
-        assert!(copied.success(), "cp: {copied}");
-        copy.persist(&binary).expect("its name");
-    }
-    let mut command = Command::new("setpriv");
-    command.args([format!("--reuid={user}"), format!("--regid={user}")]);
-    command.args(["--clear-groups", "--"]).arg(&binary).args(arguments);
-    command
 }
 
 /// Runs a command to its end: its status, output and errors.

@@ -7,7 +7,9 @@ use super::values::{
 };
 use super::{Knob, Takes};
 use crate::architectures;
-use crate::shared::settings::{Queues, RingSetup, RingSockets, WORK_PENDING_INF};
+use crate::shared::settings::{
+    Queues, RingSetup, RingSockets, StageAdmission, StagePools, WORK_PENDING_INF,
+};
 
 /// Each has descriptors in the supervisor and a row of counters.
 const PROCESSES_MAX: u32 = 1024;
@@ -186,7 +188,9 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "threads",
         value: "1..32768|auto",
         reason: "of loops: how many a process runs, each in a thread of its own, over one cache \
-                 (JAWS97 3.1, a pool); auto: 1, and of all processes 1024 at most. mt \
+                 (JAWS97 3.1, a pool), and of pipelined how many pipelines; auto: 1, and of all \
+                 processes 1024 at most. watpipe: writers; auto: 25. seda: threads of a stage at \
+                 most; auto: 20. mt \
                  and thread-per-request: active threads at most, one connection each (JAWS97 \
                  3.2.3); auto: 1024, because an idle keep-alive connection holds one",
         takes: Takes::Named,
@@ -223,6 +227,76 @@ pub(super) const KNOBS: &[Knob] = &[
         takes: Takes::Named,
         set: |s, v| put(&mut s.helpers, number(v, 1, 256)),
         show: |s| s.helpers.to_string(),
+    },
+    Knob {
+        name: "pin",
+        value: "on|off",
+        reason: "whether all threads of a pipeline stay on one processor, each pipeline on another \
+                 (Choi05 4). off: the system decides, and may find an idle one",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.stages.pin, switch(v)),
+        show: |s| on_off(s.stages.pin),
+    },
+    Knob {
+        name: "stage-queue",
+        value: "1..65536 connections",
+        reason: "that may wait for a stage; where so many do, the stage before it waits, and at \
+                 last nobody is accepted. Stages that wait for sockets, helpers and shared threads \
+                 take all there are",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.stages.queue, number(v, 1, 65_536)),
+        show: |s| s.stages.queue.to_string(),
+    },
+    Knob {
+        name: "stage-pools",
+        value: "private|shared",
+        reason: "private: each stage has threads of its own. shared: all of them have the same, \
+                 which go where somebody waits",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.stages.pools, named(v, StagePools::ALL, StagePools::name)),
+        show: |s| s.stages.pools.name().into(),
+    },
+    Knob {
+        name: "pool-control",
+        value: "on|off",
+        reason: "whether threads come to a stage while 10 and more wait for it, looked at every \
+                 2 s, and go that have waited for 1 s (SEDA's controller). off: one each",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.stages.pool_control, switch(v)),
+        show: |s| on_off(s.stages.pool_control),
+    },
+    Knob {
+        name: "batch-control",
+        value: "on|off",
+        reason: "whether a stage takes as few at a time as keep its throughput (SEDA's \
+                 controller). off: all that wait",
+        takes: Takes::Named,
+        set: |s, v| put(&mut s.stages.batch_control, switch(v)),
+        show: |s| on_off(s.stages.batch_control),
+    },
+    Knob {
+        name: "stage-admission",
+        value: "queue|response",
+        reason: "who is admitted. queue: of those who knock as many as are served soon, as \
+                 everywhere. response: of requests as many a second as keep the 90th percentile \
+                 of replies below --response-target-ms (SEDA's controller); the others hear 503, \
+                 and all who knock are accepted",
+        takes: Takes::Named,
+        set: |s, v| {
+            put(&mut s.stages.admission, named(v, StageAdmission::ALL, StageAdmission::name))
+        },
+        show: |s| s.stages.admission.name().into(),
+    },
+    Knob {
+        name: "response-target-ms",
+        value: "1..60000 ms",
+        reason: "the 90th percentile of replies that --stage-admission response aims at",
+        takes: Takes::Named,
+        set: |s, v| {
+            let target = number(v, 1, 60_000).map(|ms| Duration::from_millis(u64::from(ms)));
+            put(&mut s.stages.response_target, target)
+        },
+        show: |s| s.stages.response_target.as_millis().to_string(),
     },
     Knob {
         name: "helper-queue",

@@ -12,6 +12,7 @@ use crate::connection::gate::stays;
 use crate::connection::timers::Timers;
 use crate::loops::accepting::{Accepting, LISTENER_0, Taken};
 use crate::loops::helpers::{HandedOver, Helpers};
+use crate::loops::phases::TURNS;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Server, Worker};
@@ -68,7 +69,7 @@ impl<'s> State<'s> {
             poller.add_level(verifiers.wake(), VERDICTS)?;
         }
         let books = Books::new(worker, Performer::Fiber);
-        let accepting = Accepting::new(&books, &mut poller)?;
+        let accepting = Accepting::new(&books, &mut poller, TURNS)?;
         Ok(Self {
             slots: Slots::default(),
             poller,

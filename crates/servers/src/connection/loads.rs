@@ -6,7 +6,7 @@ use std::hash::Hash;
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What threads are loading, so that others who ask for it wait.
-pub(super) struct Loads<K> {
+pub(crate) struct Loads<K> {
     names: Mutex<HashSet<K>>,
     ended: Condvar,
 }
@@ -18,13 +18,13 @@ pub(crate) struct Alone<'l, K: Hash + Eq> {
 }
 
 impl<K: Hash + Eq + Clone> Loads<K> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { names: Mutex::new(HashSet::new()), ended: Condvar::new() }
     }
 
     /// The right to load that name; nothing where another thread had it: that has ended by now, and
     /// what it has found is in memory, if it can be kept.
-    pub(super) fn alone(&self, name: &K) -> Option<Alone<'_, K>> {
+    pub(crate) fn alone(&self, name: &K) -> Option<Alone<'_, K>> {
         let mut names = self.locked();
         if names.insert(name.clone()) {
             return Some(Alone { loads: self, name: name.clone() });
@@ -35,6 +35,11 @@ impl<K: Hash + Eq + Clone> Loads<K> {
 }
 
 impl<K: Hash + Eq> Loads<K> {
+    /// Whether somebody is loading that name.
+    pub(crate) fn has(&self, name: &K) -> bool {
+        self.locked().contains(name)
+    }
+
     // A thread that panicked has not left them half changed.
     fn locked(&self) -> MutexGuard<'_, HashSet<K>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,18 @@
+//! Verbs of the pipelines: a connection goes from stage to stage, whole, and each stage performs
+//! some of its wants (Pariag07 section 6; Choi05 section 4).
+//!
+//! Stages that wait for sockets hold connections ([`holding`]); the others take them from a queue,
+//! a batch at a time ([`belt`]). The first of them accepts ([`door`]). What all of a pipeline have
+//! to know of each other is in [`plant`].
+
+pub(crate) mod belt;
+pub(crate) mod carried;
+pub(crate) mod crew;
+pub(crate) mod door;
+pub(crate) mod holding;
+pub(crate) mod line;
+pub(crate) mod plant;
+pub(crate) mod turns;
+
+/// Stack of a stage's thread: its receive buffer is on the heap.
+pub(crate) const STACK_BYTES: usize = 128 << 10;

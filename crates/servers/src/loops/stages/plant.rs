@@ -1,0 +1,244 @@
+//! What all stages of a pipeline have to know of each other: how many connections there are, how
+//! many of them wait for a stage, and whether it all ends.
+
+use std::io;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+
+use control::response::Response;
+use h1::FilePart;
+use measure::{Duration, Instant};
+use os::{File, Wake};
+
+use crate::shared::error_log::By;
+use crate::shared::server::Worker;
+use crate::shared::settings::Level;
+
+/// Words that stages share. All of them are in one order (`SeqCst`): whoever waits says so first
+/// and looks then, whoever changes something does so first and looks then who waits.
+pub(crate) struct Plant<'s> {
+    pub(crate) worker: &'s Worker<'s>,
+    /// Connections, in whichever stage: what the gate counts.
+    open: AtomicUsize,
+    /// How often one was closed.
+    closes: AtomicU64,
+    /// Of those that are open, those that nobody works on and that wait for no client and no disk.
+    queued: AtomicUsize,
+    /// Of those that wait for their client, so many are to go for newcomers.
+    to_go: AtomicUsize,
+    /// When one of them may: nanoseconds; [`NOBODY`].
+    goes_at: AtomicU64,
+    /// The order to end has come.
+    is_draining: AtomicBool,
+    /// All have gone, and nobody comes any more.
+    is_over: AtomicBool,
+    /// What the stage that accepts waits for where it waits for others: for somebody to go, or
+    /// until so few wait for a stage.
+    door: Wake,
+    waits_for_room: AtomicBool,
+    waits_for_stages: AtomicBool,
+    low: AtomicUsize,
+    /// Threads that read from the disk.
+    fetching: AtomicUsize,
+    /// Who of those that ask is admitted, where that is decided here.
+    admission: Option<Mutex<Response>>,
+}
+
+/// Ends the process where its thread panics: other stages would wait for it for ever.
+pub(crate) struct Guard;
+
+const NOBODY: u64 = u64::MAX;
+
+impl<'s> Plant<'s> {
+    /// # Errors
+    /// No descriptor is left.
+    pub(crate) fn new(worker: &'s Worker<'s>, admission: Option<Response>) -> io::Result<Self> {
+        Ok(Self {
+            worker,
+            open: AtomicUsize::new(0),
+            closes: AtomicU64::new(0),
+            queued: AtomicUsize::new(0),
+            to_go: AtomicUsize::new(0),
+            goes_at: AtomicU64::new(NOBODY),
+            is_draining: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            door: Wake::new()?,
+            waits_for_room: AtomicBool::new(false),
+            waits_for_stages: AtomicBool::new(false),
+            low: AtomicUsize::new(0),
+            fetching: AtomicUsize::new(0),
+            admission: admission.map(Mutex::new),
+        })
+    }
+
+    /// Connections, in whichever stage.
+    pub(super) fn open(&self) -> usize {
+        self.open.load(SeqCst)
+    }
+
+    /// How often one was closed.
+    pub(super) fn closes(&self) -> u64 {
+        self.closes.load(SeqCst)
+    }
+
+    /// As many as there may be, those of a drain included.
+    pub(super) fn connections_max(&self) -> usize {
+        let server = self.worker.server;
+        server.connections_max + server.waiting_max() as usize
+    }
+
+    /// How many wait for a stage.
+    pub(super) fn queued(&self) -> usize {
+        self.queued.load(SeqCst)
+    }
+
+    /// One was accepted; now there are so many.
+    pub(super) fn opened(&self) -> usize {
+        self.open.fetch_add(1, SeqCst) + 1
+    }
+
+    /// One was closed.
+    pub(super) fn closed(&self) {
+        self.open.fetch_sub(1, SeqCst);
+        self.closes.fetch_add(1, SeqCst);
+        self.tell(&self.waits_for_room);
+    }
+
+    /// So many wait for a stage.
+    pub(super) fn queues(&self, n: usize) {
+        self.queued.fetch_add(n, SeqCst);
+    }
+
+    /// One does not any more.
+    pub(super) fn unqueues(&self) {
+        let left = self.queued.fetch_sub(1, SeqCst) - 1;
+        if left <= self.low.load(SeqCst) {
+            self.tell(&self.waits_for_stages);
+        }
+    }
+
+    /// What the stage that accepts waits for where it waits for others.
+    pub(super) const fn door(&self) -> &Wake {
+        &self.door
+    }
+
+    /// It does from now on, and looks once more before: for somebody to go, or until no more than
+    /// so many wait for a stage.
+    pub(super) fn door_waits(&self, for_stages: Option<usize>) {
+        match for_stages {
+            Some(low) => {
+                self.low.store(low, SeqCst);
+                self.waits_for_stages.store(true, SeqCst);
+            }
+            None => self.waits_for_room.store(true, SeqCst),
+        }
+    }
+
+    /// It looks.
+    pub(super) fn door_looks(&self) {
+        self.waits_for_room.store(false, SeqCst);
+        self.waits_for_stages.store(false, SeqCst);
+        self.door.clear();
+    }
+
+    fn tell(&self, waits: &AtomicBool) {
+        if waits.load(SeqCst) && waits.swap(false, SeqCst) {
+            self.door.wake();
+        }
+    }
+
+    /// Somebody reads from the disk from now on, or does not any more.
+    pub(super) fn fetches(&self, begins: bool) {
+        match begins {
+            true => self.fetching.fetch_add(1, SeqCst),
+            false => self.fetching.fetch_sub(1, SeqCst),
+        };
+    }
+
+    /// Whether a part of a file is in memory: pages that are on their way are not.
+    pub(super) fn has_pages(&self, part: &FilePart<File>) -> bool {
+        match self.fetching.load(SeqCst) {
+            0 => part.file.is_resident(part.at, part.end),
+            _ => part.file.is_resident_throughout(part.at, part.end),
+        }
+    }
+
+    /// When one may go for a newcomer; none: nobody waits.
+    pub(super) fn goes_at(&self) -> Option<Instant> {
+        let ns = self.goes_at.load(SeqCst);
+        (ns != NOBODY).then_some(Instant { ns })
+    }
+
+    /// One of those that wait goes from then on.
+    pub(super) fn may_go(&self, at: Option<Instant>) {
+        let ns = at.map_or(NOBODY, |at| at.ns);
+        if ns < self.goes_at.swap(ns, SeqCst) {
+            self.tell(&self.waits_for_room);
+        }
+    }
+
+    /// One of them is to go, unless one has been told to and has not gone yet.
+    pub(super) fn sends_away(&self) {
+        self.to_go.store(1, SeqCst);
+    }
+
+    /// How many have been told to, since this was last asked.
+    pub(super) fn to_go(&self) -> usize {
+        if self.to_go.load(SeqCst) == 0 { 0 } else { self.to_go.swap(0, SeqCst) }
+    }
+
+    /// Whether the order to end has come.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(SeqCst)
+    }
+
+    pub(super) fn drain(&self) {
+        self.is_draining.store(true, SeqCst);
+    }
+
+    /// Whether all have gone, and nobody comes any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(SeqCst)
+    }
+
+    pub(super) fn end(&self) {
+        self.is_over.store(true, SeqCst);
+    }
+
+    /// Whether that is decided by this pipeline.
+    pub(super) const fn has_admission(&self) -> bool {
+        self.admission.is_some()
+    }
+
+    /// Whether who asks is admitted, where it is for this pipeline to say.
+    pub(super) fn admits(&self, now: Instant) -> bool {
+        let admits = |response: &Mutex<Response>| {
+            response.lock().unwrap_or_else(PoisonError::into_inner).admits(now)
+        };
+        self.admission.as_ref().is_none_or(admits)
+    }
+
+    /// A reply has taken so long.
+    pub(super) fn replied(&self, now: Instant, took: Duration) {
+        if let Some(response) = &self.admission {
+            response.lock().unwrap_or_else(PoisonError::into_inner).observe(now, took);
+        }
+    }
+
+    /// A stage cannot go on: the process ends, and another takes its place.
+    pub(crate) fn fail(&self, error: &io::Error) -> ! {
+        let server = self.worker.server;
+        let text = format!("{}: {error}", server.architecture.name);
+        server.errors.write(Level::Error, By::Worker(self.worker.number), &text);
+        os::process::exit(1)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            os::process::exit(1);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Where connections go from stage to stage: none is lost where queues are full, or where the end
+//! comes while there are some in each.
+
+use rustix::process::Signal;
+
+use crate::support::fixture::{DIGITS, Fixture, pattern, write};
+use crate::support::in_flight::asked;
+use crate::support::load::{Counts, Load};
+use crate::support::metrics::counted;
+use crate::support::server::{Combination, Program, on_every_architecture};
+use crate::support::slow::{SlowFiles, content};
+use crate::support::wire::Wire;
+use crate::support::{PATIENCE, await_true};
+
+fn on_pipelines(test: impl Fn(&Combination) + Sync) {
+    on_every_architecture(Program::Weir, |combination| {
+        if combination.row["holder"] == "stages" {
+            test(combination);
+        }
+    });
+}
+
+/// Each stage has room for one: who is behind it stops, whoever goes back finds a way, and all
+/// requests of all clients are answered in their order.
+#[test]
+fn who_pipelines_through_full_queues_is_answered() {
+    const CLIENTS: usize = 16;
+    const REQUESTS: usize = 40;
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        let narrow = ["--stage-queue", "1"];
+        let flags = if combination.takes(&narrow) { &narrow[..] } else { &[] };
+        let server = combination.start(&site.root(), flags);
+        let all = b"GET /digits.txt HTTP/1.1\r\nHost: a\r\n\r\n".repeat(REQUESTS);
+        let mut wires: Vec<Wire> = (0..CLIENTS).map(|_| server.connect()).collect();
+        for wire in &mut wires {
+            wire.send(&all).expect("sent");
+        }
+        for wire in &mut wires {
+            for n in 0..REQUESTS {
+                let (head, body) = wire.reply(false).expect("answered");
+                assert!(head.status == 200 && body == DIGITS, "{combination}: request {n}");
+            }
+        }
+        server.stop();
+    });
+}
+
+/// Idle ones are ended; within a head, within a reply and while a disk is read they have their
+/// reply first.
+#[test]
+fn an_end_finds_some_in_each_stage_and_loses_none() {
+    let large = pattern(4 << 20);
+    on_pipelines(|combination| {
+        let site = Fixture::new();
+        write(&site.root().join("huge.bin"), &large);
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let mut server = combination.start(&site.root(), &[]);
+        let mut idle = server.connect();
+        idle.get("/digits.txt", "").expect("sent");
+        assert_eq!(idle.reply(false).expect("answered").1, DIGITS, "{combination}");
+        let mut reads = Wire::narrow(server.address, 0, 4096).expect("a connection");
+        reads.get("/huge.bin", "").expect("sent");
+        let head = reads.head().expect("a head");
+        let mut waits = server.connect();
+        waits.get("/slow/a.bin", "").expect("sent");
+        slow.await_read("a.bin");
+        server.signal(Signal::TERM);
+        server.await_line("draining for at most");
+        idle.end().expect("an end, and no reset");
+        if combination.row["stalls"] == "all" {
+            slow.release();
+        }
+        let body = reads.bytes(head.length().expect("a length")).expect("the rest");
+        assert!(body == large, "{combination}: another content");
+        slow.release();
+        let (head, body) = waits.reply(false).expect("the slow file, in the end");
+        assert!(head.status == 200 && body == content("a.bin"), "{combination}: a slow file");
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: not drained");
+    });
+}
+
+/// Who is let in and asks again does not keep out who has only come.
+#[test]
+fn newcomers_are_answered_beside_many_who_keep_asking() {
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        let server = combination.start(&site.root(), &[]);
+        let busy = Load::start(server.address, "/digits.txt", 32, true);
+        assert!(
+            await_true(PATIENCE, || busy.answered() > 100),
+            "{combination}: nobody is answered"
+        );
+        for newcomer in 0..20 {
+            let answer = server.fetch("/digits.txt");
+            assert_eq!(answer.as_deref(), Ok(DIGITS), "{combination}: newcomer {newcomer}");
+        }
+        let counts = busy.stop();
+        for failed in [&counts.unanswered, &counts.broken, &counts.refused] {
+            assert_eq!(Counts::of(failed), 0, "{combination}: {counts:?}");
+        }
+        server.stop();
+    });
+}
+
+/// The only place is taken by who is idle; those behind him wait in the kernel, and a drain lets
+/// them in.
+#[test]
+fn who_waits_for_the_only_place_is_served_by_a_drain() {
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        let one = ["--connections-max", "1", "--make-room", "off"];
+        let mut server = combination.start(&site.root(), &one);
+        let mut idle = asked(&server);
+        let mut others = [0, 1, 2].map(|_| server.asking(server.address, "/digits.txt"));
+        server.signal(Signal::TERM);
+        idle.end().expect("an end, and no reset");
+        for other in &mut others {
+            let body = other.reply(false).map(|(_, body)| body);
+            assert_eq!(body.as_deref(), Ok(DIGITS), "{combination}");
+        }
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
+        assert_eq!(status, Some(0), "{combination}: not drained");
+    });
+}
+
+/// SEDA's controller begins with a hundred requests a second: one client asks for more.
+#[test]
+fn who_is_not_admitted_hears_so() {
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        let own = ["--stage-admission", "response", "--admin", "127.0.0.1:0"];
+        if !combination.takes(&own) {
+            return;
+        }
+        let mut server = combination.start(&site.root(), &own);
+        let admin = server.await_admin();
+        let is_refused = || {
+            let mut wire = server.asking(server.address, "/digits.txt");
+            let (head, body) = wire.reply(false).expect("a reply, whatever it says");
+            match head.status {
+                200 => assert_eq!(body, DIGITS, "{combination}"),
+                503 => assert!(head.closes(), "{combination}: it is to go"),
+                other => panic!("{combination}: status {other}"),
+            }
+            head.status == 503
+        };
+        assert!(await_true(PATIENCE, is_refused), "{combination}: everyone is admitted");
+        let is_counted = || counted(admin, "load_refusals") >= 1.0;
+        assert!(await_true(PATIENCE, is_counted), "{combination}: nobody counts");
+        server.stop();
+    });
+}
