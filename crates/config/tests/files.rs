@@ -144,7 +144,7 @@ fn flags_win() {
     let flags = Flags { architecture: Some("amped"), root: None };
     let told = folder.read(&path, flags).map(|_| ());
     let expected = "weir.toml:1:1: threads: amped does not take it (sped, mt, thread-per-request, \
-                    proactor, tux would); leave it out";
+                    watpipe, pipelined, seda, proactor, tux would); leave it out";
     assert_eq!(told, Err(vec![String::from(expected)]));
 }
 

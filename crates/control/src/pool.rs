@@ -5,7 +5,7 @@
 use measure::{Duration, Instant};
 
 /// So often it looks at the queue.
-const SAMPLE: Duration = Duration::from_secs(2);
+pub const SAMPLE: Duration = Duration::from_secs(2);
 /// With so many in it another thread comes.
 const QUEUE: usize = 10;
 /// A thread that has waited for so long goes, if it is not the last.

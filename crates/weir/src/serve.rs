@@ -47,7 +47,7 @@ const FEW: &Few = &[
     (
         "architecture",
         "Who performs which step of a request: sped, symped, shared-symped, amped, mt, \
-         thread-per-request, mp, knot, proactor or tux",
+         thread-per-request, mp, knot, watpipe, pipelined, seda, proactor or tux",
     ),
     ("access-log", "A line for each reply: to a file, or stdout"),
 ];

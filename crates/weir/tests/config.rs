@@ -81,7 +81,7 @@ fn mistakes_are_told_each_on_its_line() {
         (
             &["serve", "--config", "weir.toml", "--architecture", "apache"],
             &["weir: --architecture apache: must be one of sped, symped, shared-symped, \
-                 amped, mt, thread-per-request, mp, knot, proactor, tux"],
+                 amped, mt, thread-per-request, mp, knot, watpipe, pipelined, seda, proactor, tux"],
         ),
         (
             &["check", "contrary.toml"],

@@ -46,8 +46,7 @@ fn a_comparison_says_whether_it_is_as_the_paper_says() {
         ("pariag07-blocking", "Pariag07 figure 5", |of| of.contains("connections-max=990")),
         ("pariag07-processes", "Pariag07 figure 4", |of| of.contains("processes=2")),
         ("pariag07-architectures", "Pariag07 figure 7", |of| {
-            (!of.starts_with("sped:") || of.contains("processes=4"))
-                && !of.contains("sendfile=blocking")
+            !of.starts_with("sped:") || of.contains("processes=4")
         }),
         ("jaws97-blackbox", "JAWS97 figure 19", |of| of == "mt:threads=20,threads-min=20"),
         ("jaws97-threads", "JAWS97 figure 14", |of| of == "thread-per-request"),

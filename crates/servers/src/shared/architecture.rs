@@ -4,7 +4,7 @@ use std::io;
 
 use super::choice::choice;
 use super::performer::Performer;
-use super::settings::{Sendfile, Settings};
+use super::settings::{Sendfile, Settings, StageAdmission};
 
 /// What is known of an architecture, and what runs it.
 pub struct Row<R> {
@@ -85,6 +85,13 @@ impl<R> Row<R> {
     #[must_use]
     pub fn loops(&self, settings: &Settings) -> u32 {
         if self.multiplies { self.threads(settings) } else { 1 }
+    }
+
+    /// Whether it decides which requests it admits: then all who knock are accepted.
+    #[must_use]
+    pub fn admits_itself(&self, settings: &Settings) -> bool {
+        let is_said = settings.stages.admission == StageAdmission::Response;
+        is_said && self.knobs.contains(&"stage-admission")
     }
 
     /// Workers that there may be, as the operator says, or as suits it: where each holds one

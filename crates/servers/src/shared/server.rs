@@ -187,6 +187,12 @@ impl Server {
             // Of the sockets at an address only the last may end, and that is nobody's own.
             return Err(String::from("as it is, until a restart: there are more queues than that"));
         }
+        if knob == "admit-percent"
+            && self.architecture.admits_itself(&self.settings)
+            && settings.admit_percent != Some(100)
+        {
+            return Err(String::from("100, as --stage-admission response decides who is admitted"));
+        }
         self.dials.judge(knob, settings)
     }
 

@@ -47,6 +47,12 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let said = settings.said("ring-files", "sendfile");
         mistakes.push(format!("{said}: takes --ring-sockets ordinary, as no call can name a slot"));
     }
+    if let Some(percent) = settings.admit_percent.filter(|percent| *percent < 100)
+        && row.is_some_and(|row| row.admits_itself(settings))
+    {
+        let said = settings.said("admit-percent", percent);
+        mistakes.push(format!("{said}: --stage-admission response decides that; leave it out"));
+    }
     mistakes.extend(row.into_iter().flat_map(|row| of_threads(settings, row)));
     mistakes.extend(confine::identity(settings).err().into_iter().flatten());
     mistakes

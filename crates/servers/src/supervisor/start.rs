@@ -30,7 +30,7 @@ use crate::shared::orders::Orders;
 use crate::shared::quotas::Rate;
 use crate::shared::rota::Rota;
 use crate::shared::server::{Common, Server};
-use crate::shared::settings::{Queues, Sendfile, Settings, StageAdmission};
+use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::shared::stops::Stops;
 use crate::supervisor::confine;
 use crate::supervisor::split::Split;
@@ -159,8 +159,7 @@ pub(crate) fn server(
 
 /// Where an architecture decides which requests it admits, all who knock are accepted: never both.
 fn settle_admission(settings: &mut Settings, architecture: &Architecture) {
-    let admits_itself = settings.stages.admission == StageAdmission::Response;
-    if admits_itself && architecture.knobs.contains(&"stage-admission") {
+    if architecture.admits_itself(settings) {
         settings.admit_percent.get_or_insert(100);
         settings.backlog.get_or_insert(BACKLOG_AUTO);
     }

@@ -22,7 +22,7 @@ mod support;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use row::Row;
 use support::fixture::Fixture;
@@ -136,7 +136,7 @@ fn every_dialog_through_stages_of_other_kinds() {
 }
 
 fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Sync) {
-    let (site, rows) = (Fixture::new(), rows());
+    let (site, rows, begun) = (Fixture::new(), rows(), Instant::now());
     let held = AtomicUsize::new(0);
     on_every(Program::Weir, |combination| {
         if is_meant(combination) && combination.takes(flags) {
@@ -144,24 +144,30 @@ fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Syn
             held.fetch_add(1, Ordering::Relaxed);
         }
     });
-    assert!(held.into_inner() > 0, "{flags:?}: nobody takes them");
+    let held = held.into_inner();
+    assert!(held > 0, "{flags:?}: nobody takes them");
+    tell((rows.len(), held), &format!(", {}", flags.join(" ")), begun);
 }
 
 fn run(program: Program, flags: &[&str]) {
-    let site = Fixture::new();
-    let rows = rows();
+    let (site, rows, begun) = (Fixture::new(), rows(), Instant::now());
     let combinations =
         on_every_poller(program, |combination| hold(combination, flags, &rows, &site));
-    let (rows, dialogs) = (rows.len(), rows.len() * combinations);
     let how = match program {
         Program::Recoded => ", every byte re-coded",
         Program::Weir if !flags.is_empty() => ", without savings",
         _ => "",
     };
+    tell((rows.len(), combinations), how, begun);
+}
+
+fn tell((rows, combinations): (usize, usize), how: &str, begun: Instant) {
+    let (dialogs, took_s) = (rows * combinations, begun.elapsed().as_secs());
     // Not by `println`, which a test that passes swallows.
     let _ = writeln!(
         std::io::stdout(),
-        "dialogs: {rows} rows x {combinations} combinations = {dialogs} dialogs passed{how}"
+        "dialogs: {rows} rows x {combinations} combinations = {dialogs} dialogs passed{how}, in \
+         {took_s} s"
     );
 }
 

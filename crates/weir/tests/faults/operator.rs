@@ -33,6 +33,9 @@ fn wrong_usage_is_told_in_one_line() {
     check(&["serve", ".", "another"], USAGE, &["another"]);
     check(&["serve", "--architecture", "apache"], USAGE, &["apache", "sped", "mt", "proactor"]);
     check(&["serve", "--poller", "kqueue"], USAGE, &["kqueue", "epoll"]);
+    let both = ["--stage-admission", "response", "--admit-percent", "50"];
+    let both = [&["serve", "--architecture", "seda"], &both[..]].concat();
+    check(&both, USAGE, &["--admit-percent 50", "--stage-admission"]);
     check(&["serve", "--accept-limit", "0"], USAGE, &["--accept-limit"]);
     check(&["serve", "--head-timeout-ms", "soon"], USAGE, &["--head-timeout-ms", "soon"]);
     check(&["serve", "--cache-mb", "-1"], USAGE, &["--cache-mb"]);

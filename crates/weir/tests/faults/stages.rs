@@ -149,6 +149,41 @@ fn who_is_not_admitted_hears_so() {
         assert!(await_true(PATIENCE, is_refused), "{combination}: everyone is admitted");
         let is_counted = || counted(admin, "load_refusals") >= 1.0;
         assert!(await_true(PATIENCE, is_counted), "{combination}: nobody counts");
+        // The other way to admit stays off.
+        let mut operator = Wire::connect(admin, 0).expect("the admin port");
+        let turn = "POST /set?knob=admit-percent&value=auto HTTP/1.1";
+        let request = format!("{turn}\r\nHost: {admin}\r\nX-Weir: 1\r\n\r\n");
+        operator.send(request.as_bytes()).expect("sent");
+        assert_eq!(operator.head().expect("a reply").status, 400, "{combination}");
+        server.stop();
+    });
+}
+
+/// A slow file holds the only helper, as many ask for what is not in memory as a controller adds a
+/// thread for, and then nobody comes any more.
+#[test]
+fn another_helper_comes_also_where_nobody_does() {
+    let control = ["--pool-control", "on"];
+    on_pipelines(|combination| {
+        if !combination.takes(&control) {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let names: Vec<String> = (0..12).map(|n| format!("/cold-{n}.txt")).collect();
+        for name in &names {
+            write(&site.root().join(&name[1..]), DIGITS);
+        }
+        let server = combination.start(&site.root(), &["--load-delay-ms", "3600000"]);
+        let mut waits = server.asking(server.address, "/slow/a.bin");
+        slow.await_read("a.bin");
+        let ask = |name: &String| server.asking(server.address, name);
+        let mut cold: Vec<Wire> = names.iter().map(ask).collect();
+        for wire in &mut cold {
+            assert_eq!(wire.reply(false).expect("answered").1, DIGITS, "{combination}");
+        }
+        slow.release();
+        assert!(waits.reply(false).expect("the slow file").1 == content("a.bin"), "{combination}");
         server.stop();
     });
 }

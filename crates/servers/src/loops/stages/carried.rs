@@ -35,6 +35,8 @@ pub(crate) struct Carried {
     has_heard: bool,
     /// The stages whose pollers know its socket, a bit each.
     pub(super) armed: u8,
+    /// It has come to a stage that waits for sockets, and has not waited there yet.
+    pub(super) is_new_here: bool,
     /// It has had no reply yet.
     is_new: bool,
     /// Since when it waits for a stage, and whether that holds up others.
@@ -93,6 +95,7 @@ impl Carried {
             due: None,
             has_heard: false,
             armed: 0,
+            is_new_here: true,
             is_new: true,
             since: books.now.at,
             is_counted: false,

@@ -36,7 +36,8 @@ pub(crate) struct Door<'s, 'p> {
     poller: Poller,
     books: Books<'s>,
     is_listener_ready: bool,
-    /// So many were let in at a time when that was last asked.
+    /// So many newcomers may wait for a stage: as the intake lets in at a time, and no more than
+    /// fill a queue.
     limit: u32,
     /// Another was told to go.
     waits_for_room: bool,
@@ -68,7 +69,7 @@ impl<'s, 'p> Door<'s, 'p> {
             poller,
             books,
             is_listener_ready: false,
-            limit: u32::MAX,
+            limit: settings.stages.queue,
             waits_for_room: false,
             is_held_up: false,
             closes: 0,
@@ -110,10 +111,10 @@ impl<'s, 'p> Door<'s, 'p> {
     pub(crate) fn accept(&mut self) {
         self.books.server.stops.at(Stop::Woken);
         let (worker, now) = (self.books.worker, self.books.now.at);
-        self.limit = u32::MAX;
+        self.limit = self.books.server.settings.stages.queue;
         for (place, listener) in self.accepting.listeners(&self.books) {
-            let limit = self.accepting.intake.quota(worker, place, now);
-            self.limit = self.limit.min(limit);
+            let limit = self.limit.min(self.accepting.intake.quota(worker, place, now));
+            self.limit = limit;
             let queued = u32::try_from(self.plant.queued()).unwrap_or(u32::MAX);
             let waiting = queued.saturating_add(self.batch.len() as u32);
             let (mut taken, mut lost, mut emptied) = (0, 0, false);

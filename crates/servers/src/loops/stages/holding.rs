@@ -99,7 +99,15 @@ impl<'s, 'p> Holding<'s, 'p> {
     /// # Errors
     /// The machine has no memory to wait with.
     pub(crate) fn get_events(&mut self) -> io::Result<()> {
-        let timeout = self.patience();
+        self.get_events_within(None)
+    }
+
+    /// The same, and waits no longer than that, if that is said.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn get_events_within(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let timeout = self.patience().into_iter().chain(most).min();
         self.ready.append(&mut self.carried_over);
         let Self { poller, connections, books, ready, .. } = self;
         let events = poller.wait(timeout)?;
@@ -217,7 +225,8 @@ impl<'s, 'p> Holding<'s, 'p> {
 
     /// Takes in those of which it is not yet known whether they have to wait.
     pub(crate) fn take_back(&mut self, batch: Batch) {
-        for carried in batch {
+        for mut carried in batch {
+            carried.is_new_here = true;
             let token = self.connections.insert(carried);
             self.again_later(token);
         }
@@ -226,7 +235,8 @@ impl<'s, 'p> Holding<'s, 'p> {
     /// Takes in what has come from other stages.
     fn merge(&mut self) {
         self.inbox.drain(&mut self.arrived);
-        while let Some(carried) = self.arrived.pop_front() {
+        while let Some(mut carried) = self.arrived.pop_front() {
+            carried.is_new_here = true;
             let token = self.connections.insert(carried);
             self.again(token);
         }
@@ -249,9 +259,12 @@ impl<'s, 'p> Holding<'s, 'p> {
         let Some(carried) = self.connections.named(token) else { return };
         let view = carried.connection.dialog.session.view();
         carried.connection.hears = view.hears;
-        // Of what its client has done before it was last asked about nothing is known here.
-        let asked = self.polled + Duration::from_nanos(1);
-        let deadline = view.deadline.map(|due| Deadline { at: due.at.max(asked), ..due });
+        let mut deadline = view.deadline;
+        if mem::take(&mut carried.is_new_here) {
+            // Of what its client did while it was elsewhere nobody has asked yet.
+            let asked = self.polled + Duration::from_nanos(1);
+            deadline = deadline.map(|due| Deadline { at: due.at.max(asked), ..due });
+        }
         self.timers.set(place_of(token), deadline);
         let socket = &carried.connection.calls.socket;
         if interest == Interest::NONE {

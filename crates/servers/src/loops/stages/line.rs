@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
 use control::loads::Loads as Pace;
+use control::pool::SAMPLE;
 use h1::{Lookup, Miss, Tag};
 use measure::{Duration, Instant};
 use os::File;
@@ -169,7 +170,9 @@ impl<'s, 'p> Line<'s, 'p> {
         let mut holding = Holding::new((self.plant, &self.belts[number]), (number, by, does))?;
         let mut out = Out::new(self, scope, number);
         while !self.plant.is_over() {
-            holding.get_events()?;
+            // Where all threads of a stage wait, nobody but this one looks at its queue.
+            let looks = number == FIRST && self.has_waiting(holding.books.now.at);
+            holding.get_events_within(looks.then_some(SAMPLE))?;
             for token in holding.round() {
                 if let Some((wants, carried)) = holding.work(token, &mut InPlace) {
                     out.pass(carried, self.of(wants, number), &mut holding.books);
@@ -177,6 +180,10 @@ impl<'s, 'p> Line<'s, 'p> {
             }
             holding.worked();
             out.flush(holding.books.now.at);
+            if number == FIRST {
+                (0..self.stages.len())
+                    .for_each(|of| self.look_at_pool(scope, of, holding.books.now.at));
+            }
             holding.expire();
         }
         Ok(())
@@ -226,13 +233,24 @@ impl<'s, 'p> Line<'s, 'p> {
         }
     }
 
-    /// Somebody has come to that stage: who does its work is told, and where many wait another
-    /// thread comes.
+    /// Somebody has come to that stage: who does its work is told.
     fn has_come<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, now: Instant) {
-        let shared = self.common.as_ref().filter(|_| self.is_shared(number));
-        if shared.is_some() {
+        if self.is_shared(number) {
             self.tell(number);
         }
+        self.look_at_pool(scope, number, now);
+    }
+
+    /// Whether connections wait for threads that come and go.
+    fn has_waiting(&self, now: Instant) -> bool {
+        let of =
+            |number: usize| self.crews[number].has_pool() && self.belts[number].length(now).0 > 0;
+        (0..self.stages.len()).any(of)
+    }
+
+    /// Another thread comes where many wait for that stage.
+    fn look_at_pool<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, now: Instant) {
+        let shared = self.common.as_ref().filter(|_| self.is_shared(number));
         let (crew, of) = match shared {
             Some(common) => (&common.crew, None),
             None => (&self.crews[number], Some(number)),
