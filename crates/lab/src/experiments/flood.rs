@@ -47,10 +47,9 @@ pub(super) const UNTUNED: [&str; 18] = [
     "lighttpd",
 ];
 
-/// Tuned by hand, each with whose capacity its loads are multiples of; SEDA's own admission; and
-/// one controller of Weir's after the other fixed: whom it refuses, how many may wait, how many it
-/// takes at a time.
-const FIXED: [(&str, &str); 14] = [
+/// Tuned by hand, each with whose capacity its loads are multiples of; and one controller of Weir's
+/// after the other fixed: whom it refuses, how many may wait, how many it takes at a time.
+const FIXED: [(&str, &str); 13] = [
     ("sped:admit-percent=100,backlog=64", "sped"),
     ("sped:admit-percent=100,backlog=256", "sped"),
     ("symped:admit-percent=100,backlog=64", "symped"),
@@ -59,7 +58,6 @@ const FIXED: [(&str, &str); 14] = [
     ("mp:admit-percent=100,backlog=64", "mp"),
     ("proactor:admit-percent=100,backlog=64", "proactor"),
     ("tux:admit-percent=100,backlog=64", "tux"),
-    ("seda:stage-admission=response", "seda"),
     ("nginx:backlog=64", "nginx"),
     ("lighttpd:backlog=64", "lighttpd"),
     ("sped:admit-percent=100", "sped"),
