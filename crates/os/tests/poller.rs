@@ -308,7 +308,7 @@ fn descriptors_may_have_high_numbers() {
     }
 }
 
-/// A connection that two pollers have in turn is told once, to who has armed it last.
+/// As for a connection that goes to another stage and comes back: in between nothing is told of it.
 #[test]
 fn what_is_armed_is_told_once_until_it_is_armed_again() {
     for mechanism in Mechanism::ALL {

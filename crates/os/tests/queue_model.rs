@@ -175,6 +175,24 @@ fn batches_find_room_one_after_the_other() {
     }
 }
 
+/// Whoever waits for room hears of the end, and keeps what had none.
+#[test]
+fn a_full_queue_that_is_closed_holds_nobody_up() {
+    explore(
+        || Queue::new(1),
+        |queue| {
+            let putter = spawn(&queue, |queue| {
+                let mut batch = VecDeque::from([1, 2]);
+                queue.put_all(&mut batch);
+                batch.len()
+            });
+            queue.close();
+            let left = putter.join().unwrap();
+            assert_eq!(take_all(&queue, 4).len() + left, 2);
+        },
+    );
+}
+
 /// As the threads of a stage take: what one of them leaves another takes.
 #[test]
 fn of_a_batch_each_item_is_taken_once() {

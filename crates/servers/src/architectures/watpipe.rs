@@ -13,7 +13,8 @@
 //! of which the paper does not say whose work it is. What is sent for the first time is not asked
 //! about by stage 3, as its socket takes bytes. A writer that waits for the disk holds up its
 //! batch, as in the paper, and with it all that comes behind: others of the batch are written by
-//! other threads.
+//! other threads. A batch of which nothing is sent from a file is one writer's, as nobody has to
+//! wait.
 
 use std::io;
 use std::thread::Builder;

@@ -151,8 +151,12 @@ fn run_where_taken(flags: &[&str], is_meant: impl Fn(&Combination) -> bool + Syn
 
 fn run(program: Program, flags: &[&str]) {
     let (site, rows, begun) = (Fixture::new(), rows(), Instant::now());
-    let combinations =
-        on_every_poller(program, |combination| hold(combination, flags, &rows, &site));
+    let test = |combination: &Combination| hold(combination, flags, &rows, &site);
+    let combinations = match flags {
+        [] => on_every_poller(program, test),
+        // How a loop waits has nothing to do with what is saved.
+        _ => on_every(program, test),
+    };
     let how = match program {
         Program::Recoded => ", every byte re-coded",
         Program::Weir if !flags.is_empty() => ", without savings",

@@ -61,7 +61,11 @@ impl<'s, 'p> Turns<'s, 'p> {
         }
         let mut turn = self.locked();
         mem::swap(&mut turn.batch, batch);
-        turn.each = turn.batch.len().div_ceil(self.writers);
+        // What lies in memory holds no writer up: to wake others costs more than it takes.
+        let files = [Does::Part, Does::Pages];
+        let is_read = turn.batch.iter().any(|carried| files.contains(&carried.wants()));
+        let writers = if is_read { self.writers } else { 1 };
+        turn.each = turn.batch.len().div_ceil(writers);
         self.more.notify_one();
         let is_going_on = |turn: &mut Turn| !turn.batch.is_empty() || turn.writing > 0;
         let waited = self.over.wait_while(turn, is_going_on);
