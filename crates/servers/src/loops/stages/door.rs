@@ -111,10 +111,12 @@ impl<'s, 'p> Door<'s, 'p> {
     pub(crate) fn accept(&mut self) {
         self.books.server.stops.at(Stop::Woken);
         let (worker, now) = (self.books.worker, self.books.now.at);
-        self.limit = self.books.server.settings.stages.queue;
+        let queue = self.books.server.settings.stages.queue;
+        self.limit = queue;
         for (place, listener) in self.accepting.listeners(&self.books) {
-            let limit = self.limit.min(self.accepting.intake.quota(worker, place, now));
-            self.limit = limit;
+            // One socket's flood is no reason to let in fewer from another.
+            let limit = queue.min(self.accepting.intake.quota(worker, place, now));
+            self.limit = self.limit.min(limit);
             let queued = u32::try_from(self.plant.queued()).unwrap_or(u32::MAX);
             let waiting = queued.saturating_add(self.batch.len() as u32);
             let (mut taken, mut lost, mut emptied) = (0, 0, false);
