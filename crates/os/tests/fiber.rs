@@ -68,31 +68,19 @@ fn one_that_was_never_resumed_drops_what_it_was_to_have() {
     assert_eq!((std::rc::Rc::strong_count(&given), arena.room()), (1, 1));
 }
 
-/// Stacks of all fibers are one mapping and their guards none, where the kernel can do that: of a
-/// stack in the middle, the mapping reaches as far as all of them together.
+/// Stacks of all fibers are one mapping and their guards none, where the kernel can do that.
 #[test]
 fn many_stacks_take_no_mapping_each() {
     const FIBERS: usize = 10_000;
-    let arena = Arena::new(FIBERS, STACK_BYTES).unwrap();
-    let at = Cell::new(0);
-    let mut fiber = Fiber::new(&arena, |_| {
-        let own = 0_u8;
-        at.set(std::hint::black_box(&raw const own).addr());
-    });
-    assert!(fiber.as_mut().unwrap().resume());
-    drop(fiber);
-    assert_eq!(arena.room(), FIBERS);
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let range = |line: &str| {
-        let (begin, end) = line.split_once(' ')?.0.split_once('-')?;
-        let [begin, end] = [begin, end].map(|at| usize::from_str_radix(at, 16).unwrap());
-        Some(begin..end)
-    };
-    let mut ranges = maps.lines().filter_map(range);
-    let mapping = ranges.find(|range| range.contains(&at.get())).expect("where a stack lies");
-    if mapping.len() < 2 * STACK_BYTES {
+    if os::fiber::stacks_max().is_some() {
         println!("not tested: this kernel installs no guards without mappings");
         return;
     }
-    assert!(mapping.len() >= FIBERS * STACK_BYTES, "{mapping:?}");
+    let mappings = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+    let before = mappings();
+    let arena = Arena::new(FIBERS, STACK_BYTES).unwrap();
+    assert_eq!(arena.room(), FIBERS);
+    let taken = mappings().saturating_sub(before);
+    // Tests beside this one have threads, with stacks of theirs.
+    assert!(taken < FIBERS / 10, "{taken}");
 }
