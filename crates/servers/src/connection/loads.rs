@@ -35,11 +35,6 @@ impl<K: Hash + Eq + Clone> Loads<K> {
 }
 
 impl<K: Hash + Eq> Loads<K> {
-    /// Whether somebody is loading that name.
-    pub(crate) fn has(&self, name: &K) -> bool {
-        self.locked().contains(name)
-    }
-
     // A thread that panicked has not left them half changed.
     fn locked(&self) -> MutexGuard<'_, HashSet<K>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)

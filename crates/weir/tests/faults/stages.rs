@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
-use crate::support::metrics::counted;
+use crate::support::metrics::{counted, queues};
 use crate::support::server::{Combination, Program, on_every_architecture};
 use crate::support::slow::{SlowFiles, content};
 use crate::support::wire::Wire;
@@ -183,6 +183,64 @@ fn another_helper_comes_also_where_nobody_does() {
             assert_eq!(wire.reply(false).expect("answered").1, DIGITS, "{combination}");
         }
         slow.release();
+        assert!(waits.reply(false).expect("the slow file").1 == content("a.bin"), "{combination}");
+        server.stop();
+    });
+}
+
+/// A helper reads a slow file, and as many wait for the same as a controller adds a thread for:
+/// that one is free for others.
+#[test]
+fn who_asks_for_the_same_path_takes_no_other_helper() {
+    let two = ["--threads", "2", "--pool-control", "on", "--load-delay-ms", "3600000"];
+    on_pipelines(|combination| {
+        if !combination.takes(&two) {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &two);
+        let ask = || server.asking(server.address, "/slow/small.txt");
+        let mut waiting = vec![ask()];
+        slow.await_read("small.txt");
+        waiting.extend((0..12).map(|_| ask()));
+        assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+        slow.release();
+        for wire in &mut waiting {
+            let body = wire.reply(false).map(|(_, body)| body);
+            assert!(body == Ok(content("small.txt")), "{combination}");
+        }
+        server.stop();
+    });
+}
+
+/// A writer of WatPipe waits for the disk, and who waits to be asked whether he takes bytes waits
+/// for it, too: others stay in the kernel's queue, however many one accept phase may take.
+#[test]
+fn who_finds_a_queue_full_is_not_accepted() {
+    /// The default of `--stage-queue`, which WatPipe does not take.
+    const ROOM: usize = 1024;
+    const OTHERS: usize = ROOM + 16;
+    let flags = ["--accept-limit", "inf", "--admin", "127.0.0.1:0"];
+    on_pipelines(|combination| {
+        if combination.row["stalls"] != "all" {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let mut server = combination.start(&site.root(), &flags);
+        let admin = server.await_admin();
+        let mut waits = server.asking(server.address, "/slow/a.bin");
+        slow.await_read("a.bin");
+        let ask = |_| server.asking(server.address, "/digits.txt");
+        let mut others: Vec<Wire> = (0..OTHERS).map(ask).collect();
+        let left = || queues(admin)[0]["length"].as_u64();
+        let expected = (OTHERS - ROOM) as u64;
+        assert!(await_true(PATIENCE, || left() == Some(expected)), "{combination}: {:?}", left());
+        slow.release();
+        for other in &mut others {
+            assert_eq!(other.reply(false).expect("answered").1, DIGITS, "{combination}");
+        }
         assert!(waits.reply(false).expect("the slow file").1 == content("a.bin"), "{combination}");
         server.stop();
     });

@@ -25,6 +25,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use serde_json::Value;
 
 use support::fixture::{DIGITS, Fixture};
+use support::metrics::queues;
 use support::server::{Combination, Program, Server, combinations_alone};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
@@ -104,15 +105,6 @@ fn queue(admin: SocketAddr, at: SocketAddr) -> Value {
 /// What is told of the admission at the only one.
 fn admission(admin: SocketAddr) -> Value {
     queues(admin)[0]["admission"].clone()
-}
-
-fn queues(admin: SocketAddr) -> Value {
-    let mut wire = Wire::connect(admin, 0).expect("the admin port");
-    wire.send(format!("GET /state HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
-    let (head, body) = wire.reply(false).expect("the state");
-    assert_eq!(head.status, 200, "of /state");
-    let state: Value = serde_json::from_slice(&body).expect("JSON");
-    state["queues"].clone()
 }
 
 fn turn(admin: SocketAddr, knob: &str, value: &str) {

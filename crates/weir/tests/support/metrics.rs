@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use serde_json::Value;
+
 use super::wire::Wire;
 
 /// A counter by its name in `/metrics` without `weir_` and `_total`: the sum over all workers. One
@@ -16,4 +18,14 @@ pub(crate) fn counted(admin: SocketAddr, counter: &str) -> f64 {
     let of_workers = text.lines().filter_map(|line| line.strip_prefix(&name)?.rsplit_once(' '));
     let values = of_workers.map(|(_, value)| value.parse::<f64>().expect("a number"));
     values.reduce(|sum, value| sum + value).unwrap_or_else(|| panic!("no {name}: {text}"))
+}
+
+/// What is told of all listening sockets.
+pub(crate) fn queues(admin: SocketAddr) -> Value {
+    let mut wire = Wire::connect(admin, 0).expect("the admin port");
+    wire.send(format!("GET /state HTTP/1.1\r\nHost: {admin}\r\n\r\n").as_bytes()).expect("sent");
+    let (head, body) = wire.reply(false).expect("the state");
+    assert_eq!(head.status, 200, "of /state");
+    let state: Value = serde_json::from_slice(&body).expect("JSON");
+    state["queues"].clone()
 }

@@ -31,6 +31,8 @@ pub(crate) struct Carried {
     took: Option<Duration>,
     /// To be loaded for it, since who asks was let in.
     due: Option<(Tag, Miss<File>)>,
+    /// It has waited while another's helper looked for the path that it asks for.
+    pub(super) has_waited: bool,
     /// It has heard that the server ends.
     has_heard: bool,
     /// The stages whose pollers know its socket, a bit each.
@@ -93,6 +95,7 @@ impl Carried {
             asked: None,
             took: None,
             due: None,
+            has_waited: false,
             has_heard: false,
             armed: 0,
             is_new_here: true,
@@ -270,7 +273,7 @@ impl Carried {
             _ => None,
         };
         let Some(loaded) = loaded else { return false };
-        self.due = None;
+        (self.due, self.has_waited) = (None, false);
         books.loaded_here(dialog, tag, step, loaded);
         true
     }

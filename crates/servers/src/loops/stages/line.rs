@@ -14,9 +14,7 @@ use std::thread::{Builder, Scope};
 
 use control::loads::Loads as Pace;
 use control::pool::SAMPLE;
-use h1::{Lookup, Miss, Tag};
 use measure::{Duration, Instant};
-use os::File;
 use os::poller::Interest;
 use os::thread::Queue;
 
@@ -24,11 +22,11 @@ use super::STACK_BYTES;
 use super::belt::{Batch, Belt, Took};
 use super::carried::{Carried, Does, Next};
 use super::crew::Crew;
+use super::fetching::{Askers, Fetching};
 use super::holding::{Holding, close};
 use super::plant::{Guard, Plant};
 use crate::connection::books::Books;
-use crate::connection::loads::Loads;
-use crate::connection::perform::{InPlace, Load, Service};
+use crate::connection::perform::InPlace;
 use crate::loops::phases::BUFFER_BYTES;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
@@ -76,7 +74,7 @@ pub(crate) struct Line<'s, 'p> {
     /// Where stages share threads.
     common: Option<Common>,
     /// Paths that helpers look for.
-    loads: Loads<Lookup>,
+    askers: Askers,
     /// Of each stage, how soon what waits for it will be done.
     disk: Vec<Disk>,
     processor: Option<usize>,
@@ -119,7 +117,8 @@ impl<'s, 'p> Line<'s, 'p> {
             is_told: stages.iter().map(|_| AtomicBool::new(false)).collect(),
         });
         let disk = stages.iter().map(|_| Disk::default()).collect();
-        Ok(Self { plant, stages, belts, crews, common, loads: Loads::new(), disk, processor })
+        let askers = Askers::default();
+        Ok(Self { plant, stages, belts, crews, common, askers, disk, processor })
     }
 
     /// A thread for each stage, or one for all that share them.
@@ -280,14 +279,20 @@ impl<'s, 'p> Line<'s, 'p> {
 
     /// Whether a path that is asked for now would be found soon, by helpers at that stage.
     fn has_room(&self, number: usize, carried: &Carried, settings: &Settings) -> bool {
-        if carried.lookup().is_some_and(|lookup| self.loads.has(&lookup)) {
-            // It comes with the first one who has asked for it.
+        let has = |lookup| self.askers.has(&lookup);
+        if carried.has_waited || carried.lookup().is_some_and(has) {
+            // It comes with the first one who has asked for it, or has.
             return true;
         }
         let Disk { out, pace } = &self.disk[number];
         let (out, threads) = (out.load(SeqCst), self.crews[number].threads());
         let is_full = out >= settings.helper_queue as usize + threads;
         !is_full && (out < threads || locked(pace).has_room(out, settings.load_delay))
+    }
+
+    /// What a thread of that stage loads by.
+    fn fetching(&self, number: usize) -> Fetching<'_, 's> {
+        Fetching::new(self.plant, &self.askers, (&self.belts[FIRST], &self.disk[number].out))
     }
 
     /// A helper of that stage has done something.
@@ -369,7 +374,13 @@ fn work_on(
     if line.plant.is_draining() {
         carried.hear_end(buffer, books);
     }
-    let mut service = Fetching(line);
+    let mut service = line.fetching(number);
+    if is == Is::Helper {
+        match service.asks(carried) {
+            Some(first) => carried = first,
+            None => return,
+        }
+    }
     let next = loop {
         let next = carried.work(0, does, buffer, (&mut service, books, line.plant));
         // Whoever is sent much goes on by turns with others, where that is done.
@@ -380,6 +391,7 @@ fn work_on(
             next => break next,
         }
     };
+    service.found(books.now.at);
     if is == Is::Helper {
         line.has_helped(number, books.now.at);
     }
@@ -439,35 +451,6 @@ impl<'e, 's, 'p, 'x> Out<'e, 's, 'p, 'x> {
                 self.line.has_come(self.scope, number, now);
             }
         }
-    }
-}
-
-/// Loads in place, what several ask for once, and waits for pages, too.
-struct Fetching<'l, 's, 'p>(&'l Line<'s, 'p>);
-
-impl Service for Fetching<'_, '_, '_> {
-    fn load(&mut self, _: u64, _: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
-        let Line { plant, loads, .. } = self.0;
-        plant.fetches(true);
-        let loaded = match &miss {
-            Miss::Path(lookup) => {
-                let _alone = loads.alone(lookup);
-                books.look_at_clock();
-                // Another may have loaded it meanwhile.
-                let known = books.server.site.compare(lookup, &books.now);
-                known.unwrap_or_else(|| books.load_here(&miss))
-            }
-            Miss::Pages(part) => {
-                // A read error shows again when the part is sent.
-                let _ = part.file.fetch(part.at, part.end);
-                books.load_here(&miss)
-            }
-            Miss::More(_) => books.load_here(&miss),
-        };
-        plant.fetches(false);
-        // The disk's time is nobody's fault: patience begins now.
-        books.look_at_clock();
-        Load::Done(loaded)
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod belt;
 pub(crate) mod carried;
 pub(crate) mod crew;
 pub(crate) mod door;
+mod fetching;
 pub(crate) mod holding;
 pub(crate) mod line;
 pub(crate) mod plant;
