@@ -39,7 +39,7 @@ const HURRY_AFTER: Duration = Duration::from_millis(40);
 
 /// In a flood the queue has room for so many times the wait that is aimed at: fewer, and who was
 /// admitted would find it full behind his handshake; more, and he would wait for too long.
-const ROOM: f64 = 3.2;
+const ROOM: f64 = 2.9;
 /// Without a filter the queue alone bounds the wait.
 const ROOM_WITHOUT_FILTER: f64 = 1.0;
 /// Of a queue that is bounded by somebody else so much is to be filled.
