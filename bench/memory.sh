@@ -28,7 +28,7 @@ files=(--cache-files 2000)
 for n in 1 1000 15000; do
   # Several processes do not share out connections evenly.
   for name in symped shared-symped; do row $name $n "${files[@]}"; done
-  for name in sped amped knot proactor tux; do row $name $n --connections-max 15000 "${files[@]}"; done
+  for name in sped amped knot watpipe pipelined seda proactor tux; do row $name $n --connections-max 15000 "${files[@]}"; done
   for name in mt thread-per-request; do row $name $n --threads 15000 --connections-max 15000 "${files[@]}"; done
   # Processes are 1,024 at most.
   [ $n = 15000 ] || row mp $n --processes 1000

@@ -157,10 +157,9 @@ impl<T> Queue<T> {
         }
     }
 
-    /// How many items wait, and something of the first of them.
-    pub fn look<R>(&self, eldest: impl FnOnce(&T) -> R) -> (usize, Option<R>) {
-        let waiting = self.locked();
-        (waiting.items.len(), waiting.items.front().map(eldest))
+    /// How many items wait.
+    pub fn length(&self) -> usize {
+        self.locked().items.len()
     }
 
     /// Waits for an item; nothing: the queue is closed and empty.

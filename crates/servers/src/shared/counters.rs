@@ -62,6 +62,8 @@ counters! {
     LogDrops "log_drops" "lines" "Lines of logs dropped: the disk was full or slow",
     QueueSamples "queue_samples" "connections" "Connections whose wait in the kernel was asked for",
     QueueDelay "queue_delay_ns" "ns" "Time they had waited to be accepted; the first of a round",
+    StageSamples "stage_samples" "batches" "Batches that a stage of a pipeline took from its queue",
+    StageDelay "stage_delay_ns" "ns" "Time that the eldest connection of each had waited there",
     ReadyDelay "ready_delay_ns" "ns" "Time from ready to worked on: half a work phase each",
     UserSwitches "user_switches" "switches" "Times a scheduler went over to a fiber (Pariag07 7)",
     Bounded "bounded" "phases" "Accept phases that ended because no fiber was left for more",

@@ -242,6 +242,9 @@ fn who_finds_a_queue_full_is_not_accepted() {
             assert_eq!(other.reply(false).expect("answered").1, DIGITS, "{combination}");
         }
         assert!(waits.reply(false).expect("the slow file").1 == content("a.bin"), "{combination}");
+        // They waited for as long as the disk took, and that is told.
+        let waited = || counted(admin, "stage_delay_seconds") / counted(admin, "stage_samples");
+        assert!(await_true(PATIENCE, || waited() > 0.0), "{combination}: {}", waited());
         server.stop();
     });
 }

@@ -1,5 +1,5 @@
 //! The queue in front of a stage: bounded, filled and emptied by batches, and it tells how many
-//! wait in it and for how long the first of them has.
+//! wait in it and for how long the eldest of a batch has.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,6 +10,8 @@ pub(crate) use os::thread::Took;
 
 use super::carried::Carried;
 use super::plant::Plant;
+use crate::connection::books::Books;
+use crate::shared::counters::Counter;
 
 /// Connections on their way to a stage.
 pub(crate) type Batch = VecDeque<Box<Carried>>;
@@ -60,6 +62,14 @@ impl<'s> Belt<'s> {
         self.queue.take_some(batch, most, patience)
     }
 
+    /// How long the eldest of a batch that was taken has waited.
+    pub(super) fn tell_wait(batch: &Batch, books: &mut Books<'_>) {
+        let Some(eldest) = batch.front() else { return };
+        let waited = books.now.at - eldest.since();
+        books.tally.add(Counter::StageSamples, 1);
+        books.tally.add(Counter::StageDelay, waited.as_nanos() as u64);
+    }
+
     /// Takes all there are, without waiting.
     pub(super) fn drain(&self, batch: &mut Batch) {
         self.queue.drain(batch);
@@ -70,10 +80,9 @@ impl<'s> Belt<'s> {
         self.queue.wake()
     }
 
-    /// How many wait, and for how long the first of them has.
-    pub(crate) fn length(&self, now: Instant) -> (usize, Duration) {
-        let (length, since) = self.queue.look(|carried| carried.since());
-        (length, since.map_or(Duration::ZERO, |since| now - since))
+    /// How many wait.
+    pub(crate) fn length(&self) -> usize {
+        self.queue.length()
     }
 
     /// A stage that waits for sockets is to look up; others only look for connections.

@@ -235,6 +235,7 @@ impl<'s, 'p> Holding<'s, 'p> {
     /// Takes in what has come from other stages.
     fn merge(&mut self) {
         self.inbox.drain(&mut self.arrived);
+        Belt::tell_wait(&self.arrived, &mut self.books);
         while let Some(mut carried) = self.arrived.pop_front() {
             carried.is_new_here = true;
             let token = self.connections.insert(carried);

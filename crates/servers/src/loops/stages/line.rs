@@ -170,7 +170,7 @@ impl<'s, 'p> Line<'s, 'p> {
         let mut out = Out::new(self, scope, number);
         while !self.plant.is_over() {
             // Where all threads of a stage wait, nobody but this one looks at its queue.
-            let looks = number == FIRST && self.has_waiting(holding.books.now.at);
+            let looks = number == FIRST && self.has_waiting();
             holding.get_events_within(looks.then_some(SAMPLE))?;
             for token in holding.round() {
                 if let Some((wants, carried)) = holding.work(token, &mut InPlace) {
@@ -223,7 +223,7 @@ impl<'s, 'p> Line<'s, 'p> {
                 is_told[number].store(false, SeqCst);
                 // Another may have taken them.
                 if belt.take(&mut bench.batch, crew.batch_max(), Duration::ZERO) == Took::Some {
-                    if belt.length(bench.books.now.at).0 > 0 {
+                    if belt.length() > 0 {
                         self.tell(number);
                     }
                     bench.work(number, crew);
@@ -241,9 +241,9 @@ impl<'s, 'p> Line<'s, 'p> {
     }
 
     /// Whether connections wait for threads that come and go.
-    fn has_waiting(&self, now: Instant) -> bool {
+    fn has_waiting(&self) -> bool {
         let of =
-            |number: usize| self.crews[number].has_pool() && self.belts[number].length(now).0 > 0;
+            |number: usize| self.crews[number].has_pool() && self.belts[number].length() > 0;
         (0..self.stages.len()).any(of)
     }
 
@@ -257,7 +257,7 @@ impl<'s, 'p> Line<'s, 'p> {
         if self.stages[number].is == Is::Holding || !crew.has_pool() {
             return;
         }
-        let (waiting, _) = self.belts[number].length(now);
+        let waiting = self.belts[number].length();
         if crew.grows(now, waiting) && self.spawn(scope, of).is_err() {
             crew.has_not_come();
         }
@@ -347,6 +347,7 @@ impl<'e, 's, 'p, 'x> Bench<'e, 's, 'p, 'x> {
         let worked = batch.len();
         (books.by, out.from) = (by, number);
         books.look_at_clock();
+        Belt::tell_wait(batch, books);
         for carried in batch.drain(..) {
             work_on(carried, (line, number), out, (buffer, books));
         }
