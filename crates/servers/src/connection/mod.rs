@@ -13,7 +13,7 @@ pub(crate) mod login;
 pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod places;
-mod sync;
+pub(crate) mod sync;
 pub(crate) mod timers;
 
 use self::journal::Journal;

@@ -242,8 +242,7 @@ impl<'s, 'p> Line<'s, 'p> {
 
     /// Whether connections wait for threads that come and go.
     fn has_waiting(&self) -> bool {
-        let of =
-            |number: usize| self.crews[number].has_pool() && self.belts[number].length() > 0;
+        let of = |number: usize| self.crews[number].has_pool() && self.belts[number].length() > 0;
         (0..self.stages.len()).any(of)
     }
 

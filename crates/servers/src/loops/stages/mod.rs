@@ -13,7 +13,10 @@ mod fetching;
 pub(crate) mod holding;
 pub(crate) mod line;
 pub(crate) mod plant;
+mod turn;
 pub(crate) mod turns;
+
+use crate::connection::sync;
 
 /// Stack of a stage's thread: its receive buffer is on the heap.
 pub(crate) const STACK_BYTES: usize = 128 << 10;

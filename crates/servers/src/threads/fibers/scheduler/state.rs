@@ -219,6 +219,8 @@ impl<'s> State<'s> {
         }
         let took = (os::clock::monotonic() - begun).as_nanos() as u64;
         books.tally.add(Counter::AcceptNs, took);
+        // A worker may answer one of them before this round ends.
+        books.publish();
         self.accept_ns += took;
     }
 
