@@ -1,5 +1,5 @@
 //! How helpers of a pipeline load: in place. Where several ask for the same path one helper looks
-//! for it, and the others take none meanwhile.
+//! for it, and the others take none meanwhile; they do afterwards, if it cannot be kept in memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -45,15 +45,18 @@ impl<'l, 's> Fetching<'l, 's> {
         Self { plant, askers, back, out, looks_for: None }
     }
 
-    /// The first one who asks for a path has it looked for; any other waits until it was, and looks
-    /// for it then if it cannot be kept in memory.
+    /// The first one who asks for a path has it looked for; any other waits until it was.
     pub(super) fn asks(&mut self, mut carried: Box<Carried>) -> Option<Box<Carried>> {
         if mem::take(&mut carried.has_waited) {
             return Some(carried);
         }
         let Some(lookup) = carried.lookup() else { return Some(carried) };
         let first = self.askers.first(&lookup, carried);
-        self.looks_for = first.is_some().then_some(lookup);
+        match first {
+            Some(_) => self.looks_for = Some(lookup),
+            // No helper has to do with it for now.
+            None => drop(self.out.fetch_sub(1, SeqCst)),
+        }
         first
     }
 
@@ -61,7 +64,6 @@ impl<'l, 's> Fetching<'l, 's> {
     pub(super) fn found(&mut self, now: Instant) {
         let Some(lookup) = self.looks_for.take() else { return };
         let mut waited = self.askers.found(&lookup);
-        self.out.fetch_sub(waited.len(), SeqCst);
         self.back.put(&mut waited, now);
     }
 }

@@ -280,7 +280,7 @@ impl<'s, 'p> Line<'s, 'p> {
     fn has_room(&self, number: usize, carried: &Carried, settings: &Settings) -> bool {
         let has = |lookup| self.askers.has(&lookup);
         if carried.has_waited || carried.lookup().is_some_and(has) {
-            // It comes with the first one who has asked for it, or has.
+            // It comes with the first one who has asked for it, or has, if it can be kept.
             return true;
         }
         let Disk { out, pace } = &self.disk[number];
