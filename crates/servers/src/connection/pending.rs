@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use h1::{Lookup, Tag};
+use h1::Lookup;
 
-/// The names that are being loaded for the connections of one loop, and who waits for each.
-pub(crate) struct Pending {
-    loads: HashMap<Lookup, Vec<(u64, Tag)>>,
+/// The names that are being loaded, and who waits for each.
+pub(crate) struct Pending<W> {
+    loads: HashMap<Lookup, Vec<W>>,
     /// Of all names.
     waiting: usize,
     waiting_max: usize,
@@ -14,36 +14,41 @@ pub(crate) struct Pending {
 
 /// What becomes of who asks for a name.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Joined {
+pub(crate) enum Joined<W> {
     /// Nobody loads it: it is this one's to load.
-    First,
+    First(W),
     /// It will hear what the first one hears.
     Waits,
     /// Too many wait already.
-    Full,
+    Full(W),
 }
 
-impl Pending {
+impl<W> Pending<W> {
     /// Nothing is being loaded; `waiting_max` may wait beside those who load.
     pub(crate) fn new(waiting_max: usize) -> Self {
         Self { loads: HashMap::new(), waiting: 0, waiting_max }
     }
 
-    pub(crate) fn join(&mut self, lookup: &Lookup, token: u64, tag: Tag) -> Joined {
+    /// Whether that name is being loaded.
+    pub(crate) fn has(&self, lookup: &Lookup) -> bool {
+        self.loads.contains_key(lookup)
+    }
+
+    pub(crate) fn join(&mut self, lookup: &Lookup, who: W) -> Joined<W> {
         let Some(waiting) = self.loads.get_mut(lookup) else {
             self.loads.insert(lookup.clone(), Vec::new());
-            return Joined::First;
+            return Joined::First(who);
         };
         if self.waiting >= self.waiting_max {
-            return Joined::Full;
+            return Joined::Full(who);
         }
-        waiting.push((token, tag));
+        waiting.push(who);
         self.waiting += 1;
         Joined::Waits
     }
 
     /// It is loaded, or will not be; who waits for it beside the first.
-    pub(crate) fn ended(&mut self, lookup: &Lookup) -> Vec<(u64, Tag)> {
+    pub(crate) fn ended(&mut self, lookup: &Lookup) -> Vec<W> {
         let waiting = self.loads.remove(lookup).unwrap_or_default();
         self.waiting -= waiting.len();
         waiting
@@ -63,14 +68,14 @@ mod tests {
     #[test]
     fn one_loads_and_the_others_wait() {
         let mut pending = Pending::new(2);
-        let mut join = |path, token| pending.join(&lookup(path), token, Tag(0));
+        let mut join = |path, who| pending.join(&lookup(path), who);
         assert_eq!([join("/a", 1), join("/a", 2), join("/b", 3)], {
-            [Joined::First, Joined::Waits, Joined::First]
+            [Joined::First(1), Joined::Waits, Joined::First(3)]
         });
-        assert_eq!([join("/b", 4), join("/a", 5)], [Joined::Waits, Joined::Full]);
-        assert_eq!(pending.ended(&lookup("/a")), [(2, Tag(0))]);
-        assert_eq!(pending.join(&lookup("/a"), 6, Tag(0)), Joined::First, "it is over");
-        assert_eq!(pending.join(&lookup("/b"), 7, Tag(1)), Joined::Waits, "there is room again");
-        assert_eq!(pending.ended(&lookup("/b")), [(4, Tag(0)), (7, Tag(1))]);
+        assert_eq!([join("/b", 4), join("/a", 5)], [Joined::Waits, Joined::Full(5)]);
+        assert_eq!(pending.ended(&lookup("/a")), [2]);
+        assert_eq!(pending.join(&lookup("/a"), 6), Joined::First(6), "it is over");
+        assert_eq!(pending.join(&lookup("/b"), 7), Joined::Waits, "there is room again");
+        assert_eq!(pending.ended(&lookup("/b")), [4, 7]);
     }
 }

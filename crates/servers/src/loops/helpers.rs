@@ -94,7 +94,7 @@ pub(crate) struct HandedOver<'h> {
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
     sent: Vec<Sent>,
-    paths: Pending,
+    paths: Pending<(u64, Tag)>,
     /// By helpers.
     fetches: Fetches,
     /// Loads that have not been answered.
@@ -267,15 +267,15 @@ impl HandedOver<'_> {
         if let Some(loaded) = books.server.site.compare(&lookup, &books.now) {
             return Load::Done(loaded);
         }
-        match self.paths.join(&lookup, token, tag) {
+        match self.paths.join(&lookup, (token, tag)) {
             Joined::Waits => return Load::Joined,
-            Joined::Full => return Load::Refused,
-            Joined::First if !self.has_room(books) => {
+            Joined::Full(_) => return Load::Refused,
+            Joined::First(_) if !self.has_room(books) => {
                 self.paths.ended(&lookup);
                 books.server.site.give_up(&lookup);
                 return Load::Refused;
             }
-            Joined::First => {}
+            Joined::First(_) => {}
         }
         match self.push((token, tag), Miss::Path(lookup.clone())) {
             Ok(()) => Load::HandedOver,

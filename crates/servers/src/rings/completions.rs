@@ -97,7 +97,7 @@ pub(crate) struct Completions<'s> {
     hears_bell: bool,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
-    paths: Pending,
+    paths: Pending<(u64, h1::Tag)>,
     /// Bytes being read, or read and not yet sent.
     pieces_bytes: u64,
     /// Connections whose receive found no buffer, in that order.

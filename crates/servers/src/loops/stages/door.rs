@@ -232,8 +232,10 @@ impl<'s, 'p> Door<'s, 'p> {
     }
 
     fn pass_on(&mut self) {
-        // They may be answered before this round ends.
-        self.books.publish();
+        if !self.batch.is_empty() {
+            // They may be answered before this round ends.
+            self.books.publish();
+        }
         self.belts[0].put(&mut self.batch, self.books.now.at);
     }
 

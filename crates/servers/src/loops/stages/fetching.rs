@@ -1,8 +1,7 @@
 //! How helpers of a pipeline load: in place. Where several ask for the same path one helper looks
 //! for it, and the others take none meanwhile; they do afterwards, if it cannot be kept in memory.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -12,10 +11,11 @@ use h1::{Lookup, Miss, Tag};
 use measure::Instant;
 use os::File;
 
-use super::belt::{Batch, Belt};
+use super::belt::Belt;
 use super::carried::Carried;
 use super::plant::Plant;
 use crate::connection::books::Books;
+use crate::connection::pending::{Joined, Pending};
 use crate::connection::perform::{Load, Service};
 
 /// What a thread loads by, for one connection. It waits for pages, too.
@@ -31,10 +31,7 @@ pub(super) struct Fetching<'l, 's> {
 }
 
 /// Who waits for each path that is being looked for.
-#[derive(Default)]
-pub(super) struct Askers {
-    waiting: Mutex<HashMap<Lookup, Batch>>,
-}
+pub(super) type Askers = Mutex<Pending<Box<Carried>>>;
 
 impl<'l, 's> Fetching<'l, 's> {
     pub(super) const fn new(
@@ -51,19 +48,25 @@ impl<'l, 's> Fetching<'l, 's> {
             return Some(carried);
         }
         let Some(lookup) = carried.lookup() else { return Some(carried) };
-        let first = self.askers.first(&lookup, carried);
-        match first {
-            Some(_) => self.looks_for = Some(lookup),
-            // No helper has to do with it for now.
-            None => drop(self.out.fetch_sub(1, SeqCst)),
+        match locked(self.askers).join(&lookup, carried) {
+            Joined::First(first) => {
+                self.looks_for = Some(lookup);
+                Some(first)
+            }
+            Joined::Waits => {
+                // No helper has to do with it for now.
+                self.out.fetch_sub(1, SeqCst);
+                None
+            }
+            Joined::Full(other) => Some(other),
         }
-        first
     }
 
     /// Those who have waited for the path go on.
     pub(super) fn found(&mut self, now: Instant) {
         let Some(lookup) = self.looks_for.take() else { return };
-        let mut waited = self.askers.found(&lookup);
+        let mut waited = VecDeque::from(locked(self.askers).ended(&lookup));
+        waited.iter_mut().for_each(|carried| carried.has_waited = true);
         self.back.put(&mut waited, now);
     }
 }
@@ -90,32 +93,7 @@ impl Service for Fetching<'_, '_> {
     }
 }
 
-impl Askers {
-    /// Whether that path is being looked for.
-    pub(super) fn has(&self, lookup: &Lookup) -> bool {
-        self.locked().contains_key(lookup)
-    }
-
-    fn first(&self, lookup: &Lookup, mut carried: Box<Carried>) -> Option<Box<Carried>> {
-        match self.locked().entry(lookup.clone()) {
-            Entry::Vacant(path) => {
-                path.insert(Batch::new());
-                Some(carried)
-            }
-            Entry::Occupied(path) => {
-                carried.has_waited = true;
-                path.into_mut().push_back(carried);
-                None
-            }
-        }
-    }
-
-    fn found(&self, lookup: &Lookup) -> Batch {
-        self.locked().remove(lookup).unwrap_or_default()
-    }
-
-    // A thread that panics ends the process.
-    fn locked(&self) -> MutexGuard<'_, HashMap<Lookup, Batch>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+// A thread that panics ends the process.
+fn locked(askers: &Askers) -> MutexGuard<'_, Pending<Box<Carried>>> {
+    askers.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,6 +26,7 @@ use super::fetching::{Askers, Fetching};
 use super::holding::{Holding, close};
 use super::plant::{Guard, Plant};
 use crate::connection::books::Books;
+use crate::connection::pending::Pending;
 use crate::connection::perform::InPlace;
 use crate::loops::phases::BUFFER_BYTES;
 use crate::shared::counters::Counter;
@@ -117,7 +118,7 @@ impl<'s, 'p> Line<'s, 'p> {
             is_told: stages.iter().map(|_| AtomicBool::new(false)).collect(),
         });
         let disk = stages.iter().map(|_| Disk::default()).collect();
-        let askers = Askers::default();
+        let askers = Askers::new(Pending::new(plant.connections_max()));
         Ok(Self { plant, stages, belts, crews, common, askers, disk, processor })
     }
 
@@ -278,7 +279,7 @@ impl<'s, 'p> Line<'s, 'p> {
 
     /// Whether a path that is asked for now would be found soon, by helpers at that stage.
     fn has_room(&self, number: usize, carried: &Carried, settings: &Settings) -> bool {
-        let has = |lookup| self.askers.has(&lookup);
+        let has = |lookup| locked(&self.askers).has(&lookup);
         if carried.has_waited || carried.lookup().is_some_and(has) {
             // It comes with the first one who has asked for it, or has, if it can be kept.
             return true;

@@ -77,16 +77,16 @@ impl Completions<'_> {
             self.books.loaded(dialog, tag, loaded);
             return Ok(());
         }
-        match self.paths.join(&lookup, token, tag) {
+        match self.paths.join(&lookup, (token, tag)) {
             Joined::Waits => {
                 self.books.handed_over(dialog, tag);
                 return Ok(());
             }
-            Joined::Full => {
+            Joined::Full(_) => {
                 self.books.load_refused(dialog, tag);
                 return Ok(());
             }
-            Joined::First => {}
+            Joined::First(_) => {}
         }
         let begun = self.books.disk.begin();
         let opening = self.books.open(&lookup);
