@@ -400,7 +400,8 @@ fn of_processors(setup: &Setup) -> String {
     let quota = setup.quota_percent(QUOTA_PERCENT).map_or_else(String::new, |percent| {
         format!(
             " For each of them its processes have {percent} % of one, so that the client is not \
-             the limit."
+             the limit. A loop that waits for the disk while its time is used up anyway loses \
+             less by that than the paper's, which has the whole of a processor."
         )
     });
     format!(

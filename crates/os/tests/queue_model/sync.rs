@@ -48,6 +48,15 @@ impl Condvar {
         Self(loom::sync::Condvar::new())
     }
 
+    #[allow(dead_code, reason = "a queue waits for something")]
+    pub(crate) fn wait<'m, T>(
+        &self,
+        mut guard: MutexGuard<'m, T>,
+    ) -> LockResult<MutexGuard<'m, T>> {
+        guard.held = self.0.wait(guard.held).expect("nobody has panicked");
+        Ok(guard)
+    }
+
     pub(crate) fn wait_while<'m, T>(
         &self,
         guard: MutexGuard<'m, T>,

@@ -205,7 +205,9 @@ impl<'s> Books<'s> {
         step: Step,
         loaded: Loaded<os::File>,
     ) {
-        self.loaded_by(dialog, tag, (step, Some(self.finder())), loaded);
+        // Who that is only the journal wants to know: to ask the kernel costs more than the rest.
+        let who = dialog.journal.is_some().then(|| self.finder());
+        self.loaded_by(dialog, tag, (step, who), loaded);
     }
 
     /// The same, by whom it was.

@@ -267,6 +267,8 @@ impl Carried {
             Miss::Path(lookup) if lookup.credentials.is_none() => {
                 books.server.site.compare(lookup, &books.now)
             }
+            // Who sends them waits for them: to ask first costs two calls of each reply.
+            Miss::Pages(_) if !plant.has_helpers() => None,
             Miss::Pages(part) | Miss::More(part) if plant.has_pages(part) => {
                 Some(books.load_here(miss))
             }

@@ -12,6 +12,7 @@ use measure::{Duration, Instant};
 use os::{File, Wake};
 
 use crate::shared::error_log::By;
+use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
 use crate::shared::settings::Level;
 
@@ -162,6 +163,11 @@ impl<'s> Plant<'s> {
             0 => part.file.is_resident(part.at, part.end),
             _ => part.file.is_resident_throughout(part.at, part.end),
         }
+    }
+
+    /// Whether helpers wait for pages; if not, who sends them does.
+    pub(super) fn has_helpers(&self) -> bool {
+        self.worker.server.architecture.pages == Performer::Helper
     }
 
     /// When one may go for a newcomer; none: nobody waits.

@@ -21,6 +21,10 @@ struct Shared<T> {
     each: usize,
     /// So many are at work.
     working: usize,
+    /// So many have nothing to do.
+    idle: usize,
+    /// One of them was woken and has not come yet.
+    is_called: bool,
     worked: Worked<T>,
     is_end: bool,
 }
@@ -36,7 +40,8 @@ pub(crate) struct Worked<T> {
 impl<T> Turn<T> {
     pub(crate) fn new() -> Self {
         let (batch, worked) = (VecDeque::new(), Worked::default());
-        let shared = Shared { batch, each: 0, working: 0, worked, is_end: false };
+        let (is_called, is_end) = (false, false);
+        let shared = Shared { batch, each: 0, working: 0, idle: 0, is_called, worked, is_end };
         Self { shared: Mutex::new(shared), more: Condvar::new(), over: Condvar::new() }
     }
 
@@ -48,7 +53,7 @@ impl<T> Turn<T> {
         let mut shared = self.locked();
         mem::swap(&mut shared.batch, batch);
         shared.each = shared.batch.len().div_ceil(among);
-        self.more.notify_one();
+        self.call(&mut shared);
         let goes_on = |shared: &mut Shared<T>| !shared.batch.is_empty() || shared.working > 0;
         let waited = self.over.wait_while(shared, goes_on);
         mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner).worked)
@@ -56,22 +61,33 @@ impl<T> Turn<T> {
 
     /// Waits for a share of a batch, which is to be given back; `false`: there will be none.
     pub(crate) fn take(&self, own: &mut VecDeque<T>) -> bool {
-        let nothing = |shared: &mut Shared<T>| shared.batch.is_empty() && !shared.is_end;
-        let waited = self.more.wait_while(self.locked(), nothing);
-        let mut shared = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.locked();
+        while shared.batch.is_empty() && !shared.is_end {
+            shared.idle += 1;
+            shared = self.more.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            shared.idle -= 1;
+            shared.is_called = false;
+        }
         let count = shared.each.min(shared.batch.len());
         if count == 0 {
             return false;
         }
         own.extend(shared.batch.drain(..count));
         shared.working += 1;
-        let is_left = !shared.batch.is_empty();
-        drop(shared);
-        if is_left {
+        if !shared.batch.is_empty() {
             // In case this one has to wait for the disk.
-            self.more.notify_one();
+            self.call(&mut shared);
         }
         true
+    }
+
+    /// One more is to come, if none is on its way: who comes calls the next one. Those who need not
+    /// wait for the disk take the rest meanwhile, and no more are woken than are wanted.
+    fn call(&self, shared: &mut Shared<T>) {
+        if shared.idle > 0 && !shared.is_called {
+            shared.is_called = true;
+            self.more.notify_one();
+        }
     }
 
     /// A share that was taken has been worked on.
