@@ -48,7 +48,7 @@ impl Condvar {
         Self(loom::sync::Condvar::new())
     }
 
-    #[allow(dead_code, reason = "a queue waits for something")]
+    #[allow(dead_code, reason = "turns wait so, a queue does not")]
     pub(crate) fn wait<'m, T>(
         &self,
         mut guard: MutexGuard<'m, T>,

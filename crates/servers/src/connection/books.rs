@@ -205,9 +205,10 @@ impl<'s> Books<'s> {
         step: Step,
         loaded: Loaded<os::File>,
     ) {
-        // Who that is only the journal wants to know: to ask the kernel costs more than the rest.
-        let who = dialog.journal.is_some().then(|| self.finder());
-        self.loaded_by(dialog, tag, (step, who), loaded);
+        if let Some(journal) = &mut dialog.journal {
+            journal.mark(tag, step, || self.finder());
+        }
+        self.loaded(dialog, tag, loaded);
     }
 
     /// The same, by whom it was.

@@ -53,7 +53,9 @@ impl<T> Turn<T> {
         let mut shared = self.locked();
         mem::swap(&mut shared.batch, batch);
         shared.each = shared.batch.len().div_ceil(among);
-        self.call(&mut shared);
+        if shared.calls() {
+            self.more.notify_one();
+        }
         let goes_on = |shared: &mut Shared<T>| !shared.batch.is_empty() || shared.working > 0;
         let waited = self.over.wait_while(shared, goes_on);
         mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner).worked)
@@ -74,20 +76,13 @@ impl<T> Turn<T> {
         }
         own.extend(shared.batch.drain(..count));
         shared.working += 1;
-        if !shared.batch.is_empty() {
-            // In case this one has to wait for the disk.
-            self.call(&mut shared);
-        }
-        true
-    }
-
-    /// One more is to come, if none is on its way: who comes calls the next one. Those who need not
-    /// wait for the disk take the rest meanwhile, and no more are woken than are wanted.
-    fn call(&self, shared: &mut Shared<T>) {
-        if shared.idle > 0 && !shared.is_called {
-            shared.is_called = true;
+        // In case this one has to wait for the disk.
+        let calls = !shared.batch.is_empty() && shared.calls();
+        drop(shared);
+        if calls {
             self.more.notify_one();
         }
+        true
     }
 
     /// A share that was taken has been worked on.
@@ -110,6 +105,16 @@ impl<T> Turn<T> {
     // A thread that panics ends the process.
     fn locked(&self) -> MutexGuard<'_, Shared<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether one more is to be woken: none is on its way. Who comes wakes the next one; those who
+    /// need not wait for the disk take the rest meanwhile, and no more are woken than are wanted.
+    fn calls(&mut self) -> bool {
+        let calls = self.idle > 0 && !self.is_called;
+        self.is_called |= calls;
+        calls
     }
 }
 
