@@ -94,6 +94,12 @@ impl<'s, 'p> Holding<'s, 'p> {
         })
     }
 
+    /// Whether some connections of the pipeline are not held by this stage. Nobody comes to others
+    /// but by way of the first one, so that whoever is not here may wait there.
+    pub(super) fn are_elsewhere(&self) -> bool {
+        self.plant.open() > self.connections.len()
+    }
+
     /// Waits for events, and merges in what has come from other stages.
     ///
     /// # Errors

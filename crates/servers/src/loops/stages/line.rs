@@ -171,7 +171,7 @@ impl<'s, 'p> Line<'s, 'p> {
         let mut out = Out::new(self, scope, number);
         while !self.plant.is_over() {
             // Where all threads of a stage wait, nobody but this one looks at its queue.
-            let looks = number == FIRST && self.has_waiting();
+            let looks = number == FIRST && self.has_pools() && holding.are_elsewhere();
             holding.get_events_within(looks.then_some(SAMPLE))?;
             for token in holding.round() {
                 if let Some((wants, carried)) = holding.work(token, &mut InPlace) {
@@ -241,10 +241,9 @@ impl<'s, 'p> Line<'s, 'p> {
         self.look_at_pool(scope, number, now);
     }
 
-    /// Whether connections wait for threads that come and go.
-    fn has_waiting(&self) -> bool {
-        let of = |number: usize| self.crews[number].has_pool() && self.belts[number].length() > 0;
-        (0..self.stages.len()).any(of)
+    /// Whether threads come and go.
+    fn has_pools(&self) -> bool {
+        self.crews.iter().any(Crew::has_pool)
     }
 
     /// Another thread comes where many wait for that stage.
