@@ -108,6 +108,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     pariag07_blocking::EXPERIMENT,
     pariag07_watpipe::EXPERIMENT,
     pariag07_architectures::EXPERIMENT,
+    pariag07_architectures::TODAY,
     pariag07_in_memory::EXPERIMENT,
     pariag07_profile::EXPERIMENT,
     jaws97_blackbox::EXPERIMENT,

@@ -67,6 +67,9 @@ pub(super) fn thousand(setup: &Setup) -> u32 {
 /// Of the capacity: nearly idle, half of it, around the peak, and beyond.
 const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 
+/// The same where the operator says how much memory there is, which only shifts the peak.
+const PEAK: &[f64] = &[1.0];
+
 /// Of all subjects that take them. Files are sent from the page cache, as all of the paper's
 /// servers but one send them (7): what a server keeps in memory of its own is no part of the
 /// question. Send buffers are as large as Linux lets a server ask for: with those that it begins
@@ -135,7 +138,7 @@ pub(super) fn design(
     let load = load.with("verified", 0.05);
     let load = if setup.is_paper { load } else { load.with("think-scale", THINK_SCALE) };
     Design {
-        multiples: MULTIPLES,
+        multiples: if setup.memory_percent.is_some() { PEAK } else { MULTIPLES },
         ..Design::of(
             experiment,
             setup,
@@ -300,11 +303,17 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
     let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
         format!(" Users think {scale} times as long as the paper's.")
     });
+    let has_poll = design.subjects.iter().any(|of| of.knobs.contains_key("poller"));
+    let loops = match has_poll {
+        true => "Loops ask by poll, in one pass over what is ready, as the paper's do (7).",
+        false => {
+            "Loops ask for events as they do where nothing is said, and not as the paper's do."
+        }
+    };
     let mut lines = vec![
         format!(
             "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds {}. \
-             {limits}{think} Loops ask by poll, in one pass over what is ready, as the paper's do \
-             (7).",
+             {limits}{think} {loops}",
             bytes / 1_000_000,
             match setup.memory_percent {
                 None => String::from("five eighths, as in the paper (3.2 GB and 2 GB)"),
@@ -362,12 +371,13 @@ fn answer(design: &Design, known: &Known<'_>, names: &[(Subject, String)]) -> Ve
     let (failed, passed): (Vec<_>, Vec<_>) = judged.partition(|(_, failed)| failed.is_some());
     let told = passed.into_iter().filter_map(|((of, name), _)| {
         let capacity = design.capacity(known, of)?;
-        let most = design.multiples.last().copied()?;
-        let most = curves::at_multiple(design, known, of, most);
+        let at = design.multiples.last().copied()?;
+        let most = curves::at_multiple(design, known, of, at);
         let waits = most.and_then(|cell| cell.judged(&metric::IO_WAIT));
+        let when = if at > 1.0 { "in overload" } else { "then" };
         let waits = waits.map_or_else(String::new, |waits| {
             let percent = number(waits.median);
-            format!(", and in overload waits for the disk {percent} % of the time")
+            format!(", and {when} waits for the disk {percent} % of the time")
         });
         let at_capacity = curves::at_multiple(design, known, of, 1.0);
         Some((capacity.replies_per_s, at_capacity, name, waits))

@@ -1,7 +1,8 @@
 //! Which architecture is best when the files are on the disk? (Pariag07 figures 7 and 8.)
 //!
 //! The paper's seven servers and its baseline, as far as they are here, each with as many workers
-//! as the paper found best; and those that it did not have.
+//! as the paper found best; and those that it did not have. The paper's once more, with what each
+//! asks for events by today.
 
 use super::disk::{self, Claim, What};
 use super::frame::Rival::{Every, One};
@@ -23,13 +24,32 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     is_as_in_papers: true,
     question: "which architecture is best when the files are on the disk?",
     ignores: &["workload"],
-    plan: |setup, known| disk::plan(setup, known, |disk| design(setup, disk)),
-    sections,
+    plan: |setup, known| disk::plan(setup, known, |disk| design(setup, Loops::AsInPaper, disk)),
+    sections: |setup, known| sections(setup, Loops::AsInPaper, known),
 };
+
+pub(super) const TODAY: Experiment = Experiment {
+    name: "pariag07-architectures-today",
+    question: "the same of the paper's servers, where each asks for events as it does today?",
+    plan: |setup, known| disk::plan(setup, known, |disk| design(setup, Loops::AsToday, disk)),
+    sections: |setup, known| sections(setup, Loops::AsToday, known),
+    ..EXPERIMENT
+};
+
+/// How they ask for events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    /// By poll, in one pass, and WatPipe by select.
+    AsInPaper,
+    /// By what each has where nothing is said.
+    AsToday,
+}
+
+const SPED: &str = "userver-nb (SPED)";
 
 /// What the paper calls it, and what it is here; those that are missing join where they are there.
 pub(super) const SERVERS: [(&str, &str); 14] = [
-    ("userver-nb (SPED)", "sped"),
+    (SPED, "sped"),
     ("userver-nb", "symped:processes=4"),
     // Figure 5's best, 100 processes, as many as `pariag07_blocking` has in their place.
     ("userver-b", "symped:processes=45,sendfile=blocking"),
@@ -51,7 +71,7 @@ pub(super) const SERVERS: [(&str, &str); 14] = [
     ("nginx, 4 workers, aio threads", "nginx:aio=threads,workers=4"),
 ];
 
-fn names(setup: &Setup) -> Vec<(Subject, String)> {
+fn names(setup: &Setup, loops: Loops) -> Vec<(Subject, String)> {
     let of = |of: Subject| {
         // Whichever version of a peer it is.
         let mut plain = of.clone();
@@ -61,7 +81,11 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
         (of, name)
     };
-    let subjects = setup.subjects(&SERVERS.map(|(_, subject)| subject)).into_iter();
+    let is_asked =
+        |name: &str| loops == Loops::AsInPaper || name == SPED || OF_PAPER.contains(&name);
+    let asked = SERVERS.iter().filter(|(name, _)| is_asked(name));
+    let asked: Vec<&str> = asked.map(|(_, subject)| *subject).collect();
+    let subjects = setup.subjects(&asked).into_iter();
     let knobs = knobs(setup);
     let as_there = |(subject, name): (Subject, String)| {
         let is_ours = setup.subjects.is_empty();
@@ -72,14 +96,20 @@ fn names(setup: &Setup) -> Vec<(Subject, String)> {
         };
         let subject = best.filter(|_| is_ours).unwrap_or(subject);
         let own = knobs.iter().map(|(knob, value)| (*knob, value.as_str())).filter(|_| is_ours);
-        let with = own.fold(subject, |subject, (knob, value)| {
+        let mut with = own.fold(subject, |subject, (knob, value)| {
             let with = subject.with(knob, value).filter(|_| !subject.says(knob));
             with.unwrap_or(subject)
         });
+        if is_ours && loops == Loops::AsToday {
+            OF_LOOPS.iter().for_each(|knob| drop(with.knobs.remove(*knob)));
+        }
         (with, name)
     };
     subjects.map(of).map(as_there).collect()
 }
+
+/// What says how a loop asks for events.
+const OF_LOOPS: [&str; 2] = ["poller", "passes"];
 
 /// Of all that take them: beside those of the disk as many connections as the paper's best µserver
 /// has (5.3), unless the table says how many.
@@ -89,25 +119,29 @@ fn knobs(setup: &Setup) -> Vec<(&'static str, String)> {
 }
 
 /// Who cannot be told what, of these.
-fn lacking(setup: &Setup) -> Vec<String> {
+fn lacking(setup: &Setup, loops: Loops) -> Vec<String> {
     let of = |(of, name): (Subject, String)| {
         let knobs = knobs(setup);
-        let lacking = knobs.iter().map(|(knob, _)| *knob).filter(|knob| !of.says(knob));
-        let lacking: Vec<&str> = lacking.collect();
+        let is_meant = |knob: &&str| loops == Loops::AsInPaper || !OF_LOOPS.contains(knob);
+        let lacking = knobs.iter().map(|(knob, _)| *knob).filter(is_meant);
+        let lacking: Vec<&str> = lacking.filter(|knob| !of.says(knob)).collect();
         (!lacking.is_empty()).then(|| format!("{name} has no knob for {}.", lacking.join(", ")))
     };
-    names(setup).into_iter().filter(|_| setup.subjects.is_empty()).filter_map(of).collect()
+    names(setup, loops).into_iter().filter(|_| setup.subjects.is_empty()).filter_map(of).collect()
 }
 
-fn design(setup: &Setup, disk: Option<Disk>) -> Design {
-    let subjects = names(setup).into_iter().map(|(of, _)| of).collect();
-    disk::design(EXPERIMENT.name, setup, subjects, disk)
+fn design(setup: &Setup, loops: Loops, disk: Option<Disk>) -> Design {
+    let subjects = names(setup, loops).into_iter().map(|(of, _)| of).collect();
+    let name = if loops == Loops::AsToday { TODAY.name } else { EXPERIMENT.name };
+    disk::design(name, setup, subjects, disk)
 }
 
-fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let (design, names) = (design(setup, disk::found(setup, known)), names(setup));
+fn sections(setup: &Setup, loops: Loops, known: &Known<'_>) -> Vec<Section> {
+    let of = if loops == Loops::AsToday { &TODAY } else { &EXPERIMENT };
+    let design = design(setup, loops, disk::found(setup, known));
+    let names = names(setup, loops);
     let title = "Architectures beside a disk";
-    let mut section = disk::section((&EXPERIMENT, title), setup, (&design, &names), known, &CLAIMS);
+    let mut section = disk::section((of, title), setup, (&design, &names), known, &CLAIMS);
     let is_here = |name: &str| servers::architectures::architecture(name).is_some();
     let rows = [("shared-symped", "shared-SYMPED"), ("knot", "Knot"), ("watpipe", "WatPipe")];
     let absent = rows.iter().filter(|(name, _)| !is_here(name)).map(|(_, paper)| *paper);
@@ -125,7 +159,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
              by sendfile.",
         ));
     }
-    let lacking = lacking(setup);
+    let lacking = lacking(setup, loops);
     if !lacking.is_empty() {
         section.question.push(lacking.join(" "));
     }
@@ -189,7 +223,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED, the baseline, is 37 % below SYMPED's peak, as it waits for the disk",
-        of: "userver-nb (SPED)",
+        of: SPED,
         to: One("userver-nb"),
         says: Less,
         what: What::Capacity,
@@ -197,7 +231,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED, the baseline, is the worst of all that the paper has",
-        of: "userver-nb (SPED)",
+        of: SPED,
         to: Every(&OF_PAPER),
         says: Less,
         what: What::Capacity,
@@ -205,7 +239,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
     Claim {
         figure: "Pariag07 figure 7",
         paper: "SPED waits for the disk for 33 % of the time, other processes run meanwhile",
-        of: "userver-nb (SPED)",
+        of: SPED,
         to: One("userver-nb"),
         says: More,
         what: What::At(&metric::IO_WAIT, 1.0),
@@ -254,14 +288,14 @@ pub(super) const CLAIMS: [Claim; 14] = [
         figure: "Pariag07 figure 7",
         paper: "Knot has more throughput than SPED",
         of: "knot-b",
-        to: One("userver-nb (SPED)"),
+        to: One(SPED),
         says: More,
         what: What::Capacity,
     },
     Claim {
         figure: "Pariag07 figure 8",
         paper: "SYMPED's response times are higher than SPED's, as it has more connections",
-        of: "userver-nb (SPED)",
+        of: SPED,
         to: One("userver-nb"),
         says: Less,
         what: What::At(&metric::RESPONSE, 2.0),
@@ -270,7 +304,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
         figure: "Pariag07 figure 8",
         paper: "in overload SPED's response times are slightly lower than all others', as it \
                 takes fewer clients",
-        of: "userver-nb (SPED)",
+        of: SPED,
         to: Every(&OF_PAPER),
         says: Less,
         what: What::At(&metric::RESPONSE, 2.0),
