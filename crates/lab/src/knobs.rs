@@ -253,11 +253,11 @@ pub const KNOBS: &[Knob<Setup>] = &[
         value: "PERCENT",
         reason: "of experiments with a disk: how much memory the server has, of the bytes of all \
                  files; by default five eighths, as in Pariag07 3.2, and with Choi05's traces what \
-                 that has for each. Where it is said, pariag07-* ask servers at their capacity \
-                 alone",
+                 that has for each. Where it is said, pariag07-* ask at the capacity alone, and \
+                 pariag07-architectures the paper's servers",
         set: |setup, value| {
-            let percent = value.parse().ok().filter(|percent| (10..=100).contains(percent));
-            setup.memory_percent = Some(percent.ok_or("has to be a number from 10 to 100")?);
+            let percent = value.parse().ok().filter(|percent| (10..=200).contains(percent));
+            setup.memory_percent = Some(percent.ok_or("has to be a number from 10 to 200")?);
             Ok(())
         },
         show: |setup| shown(setup.memory_percent.as_ref()),
@@ -347,7 +347,7 @@ mod tests {
             ("wire-mtu", "9180", Ok("9180")),
             ("wire-mtu", "575", Err("has to be a number from 576 to 65000")),
             ("memory-percent", "40", Ok("40")),
-            ("memory-percent", "9", Err("has to be a number from 10 to 100")),
+            ("memory-percent", "9", Err("has to be a number from 10 to 200")),
         ];
         for (name, value, expected) in rows {
             let knob = KNOBS.iter().find(|knob| knob.name == name).expect("a knob");

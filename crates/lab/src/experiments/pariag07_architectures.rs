@@ -81,8 +81,9 @@ fn names(setup: &Setup, loops: Loops) -> Vec<(Subject, String)> {
         let name = name.map_or_else(|| of.label(), |(name, _)| (*name).into());
         (of, name)
     };
-    let is_asked =
-        |name: &str| loops == Loops::AsInPaper || name == SPED || OF_PAPER.contains(&name);
+    let is_of_paper = |name: &str| name == SPED || OF_PAPER.contains(&name);
+    let are_all = loops == Loops::AsInPaper && setup.memory_percent.is_none();
+    let is_asked = |name: &str| are_all || is_of_paper(name);
     let asked = SERVERS.iter().filter(|(name, _)| is_asked(name));
     let asked: Vec<&str> = asked.map(|(_, subject)| *subject).collect();
     let subjects = setup.subjects(&asked).into_iter();
