@@ -1,6 +1,7 @@
-//! `weir serve` with two mistakes: whoever asks for `/die` ends the worker that hears it, as a
-//! panic does in a release, and whoever asks for `/deep` has it call itself until its stack is
-//! full. It shows what becomes of the others.
+//! `weir serve` with mistakes: whoever asks for `/die` ends the worker that hears it, as a panic
+//! does in a release, whoever sends `X-Die-At: found`, `loaded` or `sent` ends it at that step, and
+//! whoever asks for `/deep` has it call itself until its stack is full. It shows what becomes of
+//! the others.
 //!
 //! `cargo run -p servers --example mortal -- DIR --listen 127.0.0.1:0 ...`, flags as `weir serve`.
 
@@ -22,7 +23,9 @@ fn main() -> ExitCode {
 
 fn mortal(limits: &Shared<Limits>) -> Sessions {
     let limits = Shared::clone(limits);
-    Arc::new(move |_, now| Box::new(Mortal(Connection::new(Shared::clone(&limits), now.at))))
+    Arc::new(move |_, now| {
+        Box::new(Mortal { of: Connection::new(Shared::clone(&limits), now.at), dies_at: None })
+    })
 }
 
 /// Never ends by itself.
@@ -30,11 +33,17 @@ fn deeper(n: u64) -> u64 {
     if n == u64::MAX { n } else { std::hint::black_box(deeper(std::hint::black_box(n + 1))) + 1 }
 }
 
-struct Mortal(Connection<File>);
+struct Mortal {
+    of: Connection<File>,
+    dies_at: Option<&'static str>,
+}
+
+/// Where it can be told to die: in which steps events are told.
+const STEPS: [&str; 3] = ["found", "loaded", "sent"];
 
 impl Session for Mortal {
     fn want(&self) -> Want<'_, File> {
-        Session::want(&self.0)
+        Session::want(&self.of)
     }
 
     fn tell(&mut self, event: Event<'_>, now: &Now) {
@@ -43,23 +52,33 @@ impl Session for Mortal {
             if bytes.starts_with(b"GET /deep ") {
                 deeper(0);
             }
+            let text = String::from_utf8_lossy(bytes);
+            let said = |step: &&str| text.contains(&format!("X-Die-At: {step}\r\n"));
+            self.dies_at = STEPS.into_iter().find(said).or(self.dies_at);
         }
-        self.0.tell(event, now);
+        let step = match &event {
+            Event::Found(..) => Some("found"),
+            Event::Loaded(..) => Some("loaded"),
+            Event::Sent(_) => Some("sent"),
+            _ => None,
+        };
+        assert!(step.is_none() || step != self.dies_at, "the mistake");
+        self.of.tell(event, now);
     }
 
     fn expired(&mut self, now: &Now) -> bool {
-        Session::expired(&mut self.0, now)
+        Session::expired(&mut self.of, now)
     }
 
     fn next_reply(&mut self) -> Option<(Tag, Reply)> {
-        Session::next_reply(&mut self.0)
+        Session::next_reply(&mut self.of)
     }
 
     fn view(&self) -> View {
-        Session::view(&self.0)
+        Session::view(&self.of)
     }
 
     fn asked(&self, tag: Tag) -> Option<Asked<'_>> {
-        Session::asked(&self.0, tag)
+        Session::asked(&self.of, tag)
     }
 }

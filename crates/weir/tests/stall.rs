@@ -232,7 +232,37 @@ fn behind_all_helpers_only_who_needs_one_waits() {
     });
 }
 
-/// The same of pipelines, whose helpers are as many as the architecture has.
+/// Of WatPipe one slow file more than there are writers: nobody is served meanwhile, as one of
+/// them is enough for that, and everybody is in the end.
+#[test]
+fn behind_all_writers_everybody_waits_and_is_served_in_the_end() {
+    on_every(Program::Weir, |combination| {
+        if combination.row["holder"] != "stages" || combination.row["stalls"] != "all" {
+            return;
+        }
+        let site = Fixture::new();
+        write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &["--threads", "2"]);
+        let stage = Stage { combination, site: &site, server: &server, slow: &slow };
+        stage.expect_hot_for(SEVERAL_AGES);
+        let mut waits = ["a.bin", "b.bin", "c.bin"].map(|name| stage.ask(&format!("/slow/{name}")));
+        slow.await_reads(1, SILENCE);
+        let mut hot = stage.ask("/hot.bin");
+        hot.set_patience(SILENCE);
+        assert!(hot.head().is_err(), "{combination}: served beside a writer that waits");
+        hot.set_patience(PATIENCE);
+        slow.release();
+        for (wire, name) in waits.iter_mut().zip(["a.bin", "b.bin", "c.bin"]) {
+            stage.expect_slow(wire, name);
+        }
+        let (head, body) = hot.reply(false).expect("in the end");
+        assert!(head.status == 200 && body == site.content("/hot.bin"), "{combination}");
+        server.stop();
+    });
+}
+
+/// Of pipelines, whose helpers are as many as the architecture has, only who needs one waits.
 #[test]
 fn behind_the_helpers_of_a_pipeline_only_who_needs_one_waits() {
     on_every(Program::Weir, |combination| {

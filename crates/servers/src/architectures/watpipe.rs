@@ -20,7 +20,6 @@ use std::io;
 use std::thread::Builder;
 
 use crate::connection::perform::InPlace;
-use crate::loops::stages::STACK_BYTES;
 use crate::loops::stages::belt::{Batch, Belt};
 use crate::loops::stages::carried::Does::{
     self, Find, Head, Pages, Parse, Part, Path, Receive, Rest, Verify,
@@ -29,6 +28,7 @@ use crate::loops::stages::door::Door;
 use crate::loops::stages::holding::Holding;
 use crate::loops::stages::plant::{Guard, Plant};
 use crate::loops::stages::turns::Turns;
+use crate::loops::stages::{STACK_BYTES, no_thread};
 use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
 
@@ -54,7 +54,7 @@ pub(crate) fn watpipe(worker: &Worker<'_>) -> io::Result<()> {
             Builder::new().name(format!("weir-{}", by.name())).stack_size(STACK_BYTES)
         };
         let fails = move |e: io::Error| plant.fail(&e);
-        let begun = || -> io::Result<()> {
+        let hired = || -> io::Result<()> {
             stage(Performer::Reader)
                 .spawn_scoped(scope, move || read(plant, belts).unwrap_or_else(fails))?;
             stage(Performer::Selector)
@@ -62,9 +62,10 @@ pub(crate) fn watpipe(worker: &Worker<'_>) -> io::Result<()> {
             for _ in 0..writers {
                 stage(Performer::Writer).spawn_scoped(scope, move || turns.write(WRITES))?;
             }
-            accept(plant, belts)
+            Ok(())
         };
-        begun().unwrap_or_else(fails);
+        let begun = hired().map_err(no_thread).and_then(|()| accept(plant, belts));
+        begun.unwrap_or_else(fails);
     });
     Ok(())
 }
@@ -117,6 +118,7 @@ fn select(
         batch.extend(round.into_iter().filter_map(|token| stage.take_writable(token)));
         stage.worked();
         let mut written = turns.let_write(&mut batch);
+        stage.worked();
         back.put(&mut written.done, stage.books.now.at);
         stage.take_back(written.unfinished);
         stage.expire();

@@ -2,8 +2,10 @@
 //!
 //! Deadlines of a kind lie about equally far ahead when they are set, so appending keeps a list in
 //! order, and setting, clearing and finding the earliest are O(1) whatever the number of
-//! connections. One that is set late, as a drain does, may stand behind a later one, and passes
-//! with that: late by less than the patience of its kind.
+//! connections. One that is set late, as a drain does, and a stage to which a connection comes back
+//! amid a head, would stand behind later ones: it has its place in a tree beside the list.
+
+use std::collections::BTreeSet;
 
 use h1::{Deadline, Limits, Timeout};
 use measure::{Duration, Instant};
@@ -17,6 +19,8 @@ const KINDS: usize = 4;
 pub(crate) struct Timers {
     entries: Vec<Entry>,
     lists: [List; KINDS],
+    /// Of each kind those that are earlier than who was the last in the list.
+    late: [BTreeSet<(Instant, u32)>; KINDS],
 }
 
 #[derive(Clone, Copy)]
@@ -25,6 +29,7 @@ struct Entry {
     previous: u32,
     next: u32,
     set: Option<Timeout>,
+    is_late: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -36,13 +41,15 @@ struct List {
 impl Timers {
     /// No deadlines.
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), lists: [List { first: NONE, last: NONE }; KINDS] }
+        let lists = [List { first: NONE, last: NONE }; KINDS];
+        Self { entries: Vec::new(), lists, late: Default::default() }
     }
 
     /// Sets, moves or clears the deadline of a slot.
     pub(crate) fn set(&mut self, slot: u32, deadline: Option<Deadline>) {
         if self.entries.len() <= slot as usize {
-            let unset = Entry { at: Instant::ORIGIN, previous: NONE, next: NONE, set: None };
+            let (at, set, is_late) = (Instant::ORIGIN, None, false);
+            let unset = Entry { at, previous: NONE, next: NONE, set, is_late };
             self.entries.resize(slot as usize + 1, unset);
         }
         let entry = self.entries[slot as usize];
@@ -58,19 +65,21 @@ impl Timers {
 
     /// The earliest deadline of all.
     pub(crate) fn earliest(&self) -> Option<Instant> {
-        let firsts = self.lists.iter().filter(|list| list.first != NONE);
-        firsts.map(|list| self.entries[list.first as usize].at).min()
+        self.firsts().map(|(at, _)| at).min()
     }
 
     /// Takes out a slot whose deadline has passed.
     pub(crate) fn passed(&mut self, now: Instant) -> Option<u32> {
-        let slot = self
-            .lists
-            .iter()
-            .map(|list| list.first)
-            .find(|&first| first != NONE && self.entries[first as usize].at <= now)?;
+        let (_, slot) = self.firsts().find(|(at, _)| *at <= now)?;
         self.unlink(slot);
         Some(slot)
+    }
+
+    /// The first of each list, and the first of those that are late.
+    fn firsts(&self) -> impl Iterator<Item = (Instant, u32)> {
+        let firsts = self.lists.iter().map(|list| list.first).filter(|first| *first != NONE);
+        let firsts = firsts.map(|first| (self.entries[first as usize].at, first));
+        firsts.chain(self.late.iter().filter_map(|late| late.first().copied()))
     }
 
     /// Those that wait for a request or for the rest of a head, and when each has waited for long
@@ -108,31 +117,51 @@ impl Timers {
         self.waiting(limits, stays).next().map(|(_, at)| at)
     }
 
+    /// All of a kind, in order.
     fn list(&self, timeout: Timeout) -> impl Iterator<Item = (u32, Deadline)> {
         let mut next = self.lists[timeout as usize].first;
-        core::iter::from_fn(move || {
+        let in_list = core::iter::from_fn(move || {
             let slot = next;
             let entry = self.entries.get(slot as usize)?;
             next = entry.next;
             Some((slot, Deadline { timeout, at: entry.at }))
+        });
+        let late = self.late[timeout as usize].iter();
+        let late = late.map(move |(at, slot)| (*slot, Deadline { timeout, at: *at }));
+        let (mut in_list, mut late) = (in_list.peekable(), late.peekable());
+        core::iter::from_fn(move || match (in_list.peek(), late.peek()) {
+            (Some((_, listed)), Some((_, late_one))) if late_one.at < listed.at => late.next(),
+            (None, _) => late.next(),
+            (Some(_), _) => in_list.next(),
         })
     }
 
     fn append(&mut self, slot: u32, to: Deadline) {
-        let list = &mut self.lists[to.timeout as usize];
-        let last = core::mem::replace(&mut list.last, slot);
-        if last == NONE {
-            list.first = slot;
-        } else {
-            self.entries[last as usize].next = slot;
+        let kind = to.timeout as usize;
+        let last = self.lists[kind].last;
+        let is_late = last != NONE && to.at < self.entries[last as usize].at;
+        let previous = if is_late { NONE } else { last };
+        let set = Some(to.timeout);
+        self.entries[slot as usize] = Entry { at: to.at, previous, next: NONE, set, is_late };
+        if is_late {
+            self.late[kind].insert((to.at, slot));
+            return;
         }
-        self.entries[slot as usize] =
-            Entry { at: to.at, previous: last, next: NONE, set: Some(to.timeout) };
+        self.lists[kind].last = slot;
+        match last {
+            NONE => self.lists[kind].first = slot,
+            last => self.entries[last as usize].next = slot,
+        }
     }
 
     fn unlink(&mut self, slot: u32) {
         let entry = self.entries[slot as usize];
         let Some(timeout) = entry.set else { return };
+        self.entries[slot as usize].set = None;
+        if entry.is_late {
+            self.late[timeout as usize].remove(&(entry.at, slot));
+            return;
+        }
         let list = &mut self.lists[timeout as usize];
         if entry.previous == NONE {
             list.first = entry.next;
@@ -144,7 +173,6 @@ impl Timers {
         } else {
             self.entries[entry.next as usize].previous = entry.previous;
         }
-        self.entries[slot as usize].set = None;
     }
 }
 
@@ -172,6 +200,27 @@ mod tests {
         }
         assert_eq!(passed, [7, 5]);
         assert_eq!(timers.passed(Instant::from_ms(40)), Some(3));
+        assert_eq!(timers.earliest(), None);
+    }
+
+    #[test]
+    fn who_is_set_late_passes_in_its_time() {
+        let mut timers = Timers::new();
+        for (slot, ms) in [(1, 30), (2, 10), (3, 20), (4, 30), (2, 15), (5, 5), (3, 40)] {
+            timers.set(slot, at(Timeout::Head, ms));
+        }
+        let told: Vec<_> = timers.list(Timeout::Head).map(|(slot, _)| slot).collect();
+        assert_eq!(told, [5, 2, 1, 4, 3]);
+        timers.set(5, None);
+        assert_eq!(timers.earliest(), Some(Instant::from_ms(15)));
+        for (now_ms, expected) in [(14, None), (15, Some(2)), (29, None), (30, Some(1))] {
+            let passed = timers.passed(Instant::from_ms(now_ms));
+            assert_eq!(passed, expected, "at {now_ms} ms");
+        }
+        // Whoever was the last does not hold up who comes behind him.
+        timers.set(1, at(Timeout::Head, 35));
+        let rest: Vec<_> = (0..3).filter_map(|_| timers.passed(Instant::from_ms(40))).collect();
+        assert_eq!(rest.len(), 3);
         assert_eq!(timers.earliest(), None);
     }
 

@@ -142,10 +142,7 @@ impl ErrorLog {
     pub(crate) fn no_thread(&self, so: &str, worker: usize, error: &io::Error, now: Instant) {
         let Some(held) = locked(&self.threads).passes(now) else { return };
         let more = more(held);
-        let text = format!(
-            "{so}: no thread can be made: {error}; raise the limit of tasks (ulimit -u, \
-             TasksMax){more}"
-        );
+        let text = format!("{so}: {}{more}", said_of_thread(error));
         self.write(Level::Error, By::Worker(worker), &text);
     }
 
@@ -161,6 +158,11 @@ impl ErrorLog {
             self.write(level, By::Worker(worker), &format!("{hint}{}", more(held)));
         }
     }
+}
+
+/// That the machine has refused a thread, and what to do.
+pub(crate) fn said_of_thread(error: &io::Error) -> String {
+    format!("no thread can be made: {error}; raise the limit of tasks (ulimit -u, TasksMax)")
 }
 
 fn more(held: u64) -> String {

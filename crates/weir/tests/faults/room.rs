@@ -115,8 +115,8 @@ fn nobody_goes_while_another_worker_has_room() {
     });
 }
 
-/// Its address holds as many as it may. Of `mt` and `mp` this is not said: there a thread or a
-/// process has to be free to see from where somebody comes.
+/// Its address holds as many as it may. Of `mt`, `mp` and pipelines this is not said: there a
+/// thread, a process or a place has to be free to see from where somebody comes.
 #[test]
 fn nobody_goes_for_who_is_turned_away() {
     const FLAGS: &[&str] = &["--address-connections-max", "4"];

@@ -1,7 +1,8 @@
 //! Where connections go from stage to stage: none is lost where queues are full, or where the end
 //! comes while there are some in each.
 
-use std::time::Instant;
+use std::fs;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -9,16 +10,251 @@ use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
 use crate::support::metrics::{counted, queues};
+use crate::support::processes::{threads, workers_of};
 use crate::support::server::{Combination, Program, on_every_architecture};
 use crate::support::slow::{SlowFiles, content};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
 fn on_pipelines(test: impl Fn(&Combination) + Sync) {
-    on_every_architecture(Program::Weir, |combination| {
+    on_pipelines_of(Program::Weir, test);
+}
+
+fn on_pipelines_of(program: Program, test: impl Fn(&Combination) + Sync) {
+    on_every_architecture(program, |combination| {
         if combination.row["holder"] == "stages" {
             test(combination);
         }
+    });
+}
+
+/// By architecture and flags, who works there, each so often.
+type Team = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
+
+const TEAMS: [Team; 5] = [
+    (
+        "watpipe",
+        &["--threads", "3"],
+        &[("acceptor", 1), ("reader", 1), ("selector", 1), ("writer", 3)],
+    ),
+    (
+        "pipelined",
+        &["--threads", "1"],
+        &[
+            ("acceptor", 1),
+            ("reader", 1),
+            ("finder", 1),
+            ("helper", 2),
+            ("header", 1),
+            ("writer", 1),
+        ],
+    ),
+    (
+        "pipelined",
+        &["--threads", "2", "--pin", "on"],
+        &[
+            ("acceptor", 2),
+            ("reader", 2),
+            ("finder", 2),
+            ("helper", 4),
+            ("header", 2),
+            ("writer", 2),
+        ],
+    ),
+    (
+        "seda",
+        &["--stage-pools", "private"],
+        &[
+            ("acceptor", 1),
+            ("reader", 1),
+            ("receiver", 1),
+            ("finder", 1),
+            ("helper", 1),
+            ("header", 1),
+            ("writer", 1),
+        ],
+    ),
+    (
+        "seda",
+        &["--stage-pools", "shared"],
+        &[("acceptor", 1), ("reader", 1), ("pool", 1), ("helper", 1), ("writer", 1)],
+    ),
+];
+
+/// One process has as many threads as its stages say, and a pipeline that is pinned has all of its
+/// own on one processor.
+#[test]
+fn each_stage_has_its_threads() {
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        for (name, flags, team) in
+            TEAMS.iter().filter(|(name, ..)| combination.row["name"] == *name)
+        {
+            let server = combination.start(&site.root(), flags);
+            assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
+            let workers = workers_of(server.pid());
+            let [worker] = workers[..] else { panic!("{combination}: {workers:?}") };
+            let count = |by: &str| {
+                let all = threads(worker).into_iter();
+                all.filter(|(_, thread)| *thread == format!("weir-{by}")).count()
+            };
+            let counts = || team.iter().map(|(by, _)| (*by, count(by))).collect::<Vec<_>>();
+            let are_all = || counts() == *team;
+            assert!(await_true(PATIENCE, are_all), "{name} {flags:?}: {:?}", counts());
+            if flags.contains(&"--pin") {
+                let processors = os::thread::processors().expect("processors");
+                let pipelines = 2.min(processors.len());
+                let are_apart = || {
+                    let places = |(by, _): &(&str, usize)| places_of(worker, by).len() == pipelines;
+                    team.iter().all(places)
+                };
+                assert!(await_true(PATIENCE, are_apart), "{name}: on {processors:?}");
+            }
+            server.stop();
+        }
+    });
+}
+
+/// The processors on which threads of that name stay, each thread on one; empty: one of them may
+/// go to several.
+fn places_of(worker: u32, by: &str) -> Vec<String> {
+    let status = |(tid, _): (u32, String)| {
+        let text = fs::read_to_string(format!("/proc/{worker}/task/{tid}/status")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        Some(String::from(line.trim()))
+    };
+    let all = threads(worker).into_iter().filter(|(_, name)| *name == format!("weir-{by}"));
+    let mut places: Vec<String> = all.filter_map(status).collect();
+    if places.iter().any(|place| place.contains(['-', ','])) {
+        return Vec::new();
+    }
+    places.sort();
+    places.dedup();
+    places
+}
+
+/// Of a stage that makes a mistake others know only that nobody goes on: its process ends, with a
+/// line, and the next one serves.
+#[test]
+fn a_mistake_in_any_stage_ends_its_process_and_the_next_one_serves() {
+    let site = Fixture::new();
+    on_pipelines_of(Program::Mortal, |combination| {
+        let mut server = combination.start(&site.root(), &["--restart-wait-max-ms", "150"]);
+        for step in ["found", "loaded", "sent"] {
+            let mut others = [0, 1, 2].map(|_| asked(&server));
+            // What others have asked for is in memory.
+            let target = if step == "loaded" { "/large.bin" } else { "/digits.txt" };
+            let mut wire = server.connect();
+            wire.get(target, &format!("X-Die-At: {step}\r\n")).expect("sent");
+            // Whoever is sent something has it before that is told.
+            let answer = wire.reply(false).and_then(|_| wire.reply(false));
+            assert!(answer.is_err(), "{combination}: at {step}: alive");
+            for other in &mut others {
+                assert!(other.reply(false).is_err(), "{combination}: at {step}: a reply more");
+            }
+            server.await_line("started again ");
+            let serves = || server.fetch("/digits.txt").as_deref() == Ok(DIGITS);
+            assert!(await_true(PATIENCE, serves), "{combination}: at {step}: nobody follows");
+        }
+        server.stop();
+    });
+}
+
+/// A stage that only receives has whoever trickles back with each byte, and others who say nothing
+/// stand before him then: his time is over all the same.
+#[test]
+fn who_trickles_beside_silent_ones_is_cut_off() {
+    let site = Fixture::new();
+    on_pipelines(|combination| {
+        let server = combination.start(&site.root(), &["--head-timeout-ms", "600"]);
+        let (mut wire, mut silent) = (server.connect(), Vec::new());
+        wire.set_patience(Duration::from_millis(50));
+        let head = b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: ".iter().chain([&b'x'; 60]);
+        let mut status = None;
+        for (nth, byte) in head.enumerate() {
+            if nth % 4 == 0 {
+                silent.push(server.connect());
+            }
+            if wire.send(&[*byte]).is_err() {
+                break;
+            }
+            if let Ok(head) = wire.head() {
+                status = Some(head.status);
+                break;
+            }
+        }
+        assert_eq!(status, Some(408), "{combination}: it is waited for");
+        server.stop();
+    });
+}
+
+/// Where others read than look for paths, whoever asks for something new is refused as soon as they
+/// have enough to read: what his path leads to could not be refused any more.
+#[test]
+fn who_would_wait_for_pages_hears_so() {
+    let narrow = ["--helper-queue", "1", "--load-delay-ms", "3600000"];
+    on_pipelines(|combination| {
+        // In seda one thread does both.
+        if combination.row["name"] != "pipelined" {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let server = combination.start(&site.root(), &narrow);
+        let mut waits = vec![server.asking(server.address, "/slow/a.bin")];
+        slow.await_read("a.bin");
+        waits.push(server.asking(server.address, "/slow/b.bin"));
+        let mut asked = 0;
+        let is_refused = || {
+            asked += 1;
+            let mut wire = server.asking(server.address, &format!("/nothing-{asked}"));
+            match wire.reply(false).expect("a reply, whatever it says").0.status {
+                404 => false,
+                503 => true,
+                other => panic!("{combination}: status {other}"),
+            }
+        };
+        assert!(await_true(PATIENCE, is_refused), "{combination}: everyone may wait");
+        slow.release();
+        for (wire, name) in waits.iter_mut().zip(["a.bin", "b.bin"]) {
+            assert!(wire.reply(false).expect("answered").1 == content(name), "{combination}");
+        }
+        server.stop();
+    });
+}
+
+/// A helper has one in hand, another waits for it: whoever asks for something new then is refused,
+/// and who waits is answered.
+#[test]
+fn who_finds_the_queue_of_helpers_full_hears_so() {
+    let own: [&[&str]; 2] = [&["--pool-control", "off"], &[]];
+    let narrow = ["--helper-queue", "1", "--load-delay-ms", "3600000", "--admin", "127.0.0.1:0"];
+    on_pipelines(|combination| {
+        if !combination.takes(&narrow[..2]) {
+            return;
+        }
+        let site = Fixture::new();
+        let slow = SlowFiles::mount(&site.root().join("slow"));
+        let names = ["/new-1.txt", "/new-2.txt", "/new-3.txt"];
+        names.iter().for_each(|name| write(&site.root().join(&name[1..]), DIGITS));
+        let own = own.into_iter().find(|flags| combination.takes(flags)).expect("the last");
+        let mut server = combination.start(&site.root(), &[&narrow[..], own].concat());
+        let admin = server.await_admin();
+        let mut waits = server.asking(server.address, "/slow/small.txt");
+        slow.await_read("small.txt");
+        let mut new = names.map(|name| server.asking(server.address, name));
+        let are_counted = || counted(admin, "load_refusals") >= 2.0;
+        assert!(
+            await_true(PATIENCE, are_counted),
+            "{combination}: {}",
+            counted(admin, "load_refusals")
+        );
+        slow.release();
+        let mut statuses = new.each_mut().map(|wire| wire.reply(false).expect("answered").0.status);
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 503, 503], "{combination}");
+        assert!(waits.reply(false).expect("answered").1 == content("small.txt"), "{combination}");
+        server.stop();
     });
 }
 

@@ -59,19 +59,16 @@ impl Crew {
         }
     }
 
-    /// Whether another thread is to come while so many wait; it counts as one of them then.
+    /// Whether another thread is to come while so many wait.
     pub(super) fn grows(&self, now: Instant, waiting: usize) -> bool {
-        let Some(pool) = &self.pool else { return false };
-        let grows = locked(pool).observe(now, waiting, self.threads.load(Acquire));
-        if grows {
-            self.threads.fetch_add(1, AcqRel);
-        }
-        grows
+        let observes =
+            |pool: &Mutex<Pool>| locked(pool).observe(now, waiting, self.threads.load(Acquire));
+        self.pool.as_ref().is_some_and(observes)
     }
 
-    /// No thread could be made.
-    pub(super) fn has_not_come(&self) {
-        self.threads.fetch_sub(1, AcqRel);
+    /// It has come. Not before: one that may go would leave nobody if it could not be made.
+    pub(super) fn has_come(&self) {
+        self.threads.fetch_add(1, AcqRel);
     }
 
     /// Whether a thread that has waited in vain may go: it does then.

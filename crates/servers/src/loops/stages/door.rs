@@ -1,8 +1,8 @@
 //! The stage that accepts, and lets in no more than the others work on soon.
 //!
 //! Who waits in the kernel's queue is seen to wait there, and may be refused; who waits between
-//! stages is not. So no more are accepted while as many wait for a stage as one accept phase takes:
-//! where a stage falls behind, those before it fill up, and the first one stops.
+//! stages is not. So no more are accepted while as many newcomers wait for a stage as one accept
+//! phase takes: where a stage falls behind, those before it fill up, and the first one stops.
 
 use std::{io, mem};
 
@@ -171,8 +171,9 @@ impl<'s, 'p> Door<'s, 'p> {
     /// now on wakes.
     fn is_to_wait_for_others(&mut self) -> bool {
         self.look_for_room();
-        if self.accepting.gate.is_draining() || self.accepting.gate.is_full() || self.waits_for_room
-        {
+        let gate = &self.accepting.gate;
+        let is_refused = gate.due().is_some();
+        if is_refused || gate.is_draining() || gate.is_full() || self.waits_for_room {
             self.plant.door_waits(None);
             self.look_for_room();
         }

@@ -28,6 +28,8 @@ pub(super) struct Fetching<'l, 's> {
     out: &'l AtomicUsize,
     /// The path that is looked for, if others may wait for it.
     looks_for: Option<Lookup>,
+    /// It has asked the disk: how long that takes is to be known.
+    has_asked: bool,
 }
 
 /// Who waits for each path that is being looked for.
@@ -39,7 +41,12 @@ impl<'l, 's> Fetching<'l, 's> {
         askers: &'l Askers,
         (back, out): (&'l Belt<'l>, &'l AtomicUsize),
     ) -> Self {
-        Self { plant, askers, back, out, looks_for: None }
+        Self { plant, askers, back, out, looks_for: None, has_asked: false }
+    }
+
+    /// Whether the disk was asked. What another has found meanwhile tells nothing of it.
+    pub(super) const fn has_asked(&self) -> bool {
+        self.has_asked
     }
 
     /// The first one who asks for a path has it looked for; any other waits until it was.
@@ -84,7 +91,10 @@ impl Service for Fetching<'_, '_> {
             }
             Miss::More(_) => None,
         };
-        let loaded = known.unwrap_or_else(|| books.load_here(&miss));
+        let loaded = known.unwrap_or_else(|| {
+            self.has_asked = true;
+            books.load_here(&miss)
+        });
         self.plant.fetches(false);
         // The disk's time is nobody's fault: patience begins now.
         books.look_at_clock();

@@ -18,13 +18,13 @@ use measure::{Duration, Instant};
 use os::poller::Interest;
 use os::thread::Queue;
 
-use super::STACK_BYTES;
 use super::belt::{Batch, Belt, Took};
 use super::carried::{Carried, Does, Next};
 use super::crew::Crew;
 use super::fetching::{Askers, Fetching};
 use super::holding::{Holding, close};
 use super::plant::{Guard, Plant};
+use super::{STACK_BYTES, no_thread};
 use crate::connection::books::Books;
 use crate::connection::pending::Pending;
 use crate::connection::perform::InPlace;
@@ -128,9 +128,9 @@ impl<'s, 'p> Line<'s, 'p> {
     /// No thread can be made.
     pub(crate) fn hire<'e>(&'e self, scope: &'e Scope<'e, '_>) -> io::Result<()> {
         for number in (0..self.stages.len()).filter(|number| !self.is_shared(*number)) {
-            self.spawn(scope, Some(number))?;
+            self.spawn(scope, Some(number)).map_err(no_thread)?;
         }
-        if self.common.is_some() { self.spawn(scope, None) } else { Ok(()) }
+        if self.common.is_some() { self.spawn(scope, None).map_err(no_thread) } else { Ok(()) }
     }
 
     /// No thread waits any more for somebody to come.
@@ -179,10 +179,10 @@ impl<'s, 'p> Line<'s, 'p> {
                 }
             }
             holding.worked();
-            out.flush(holding.books.now.at);
+            out.flush(&mut holding.books);
             if number == FIRST {
                 (0..self.stages.len())
-                    .for_each(|of| self.look_at_pool(scope, of, holding.books.now.at));
+                    .for_each(|of| self.look_at_pool(scope, of, &mut holding.books));
             }
             holding.expire();
         }
@@ -234,11 +234,11 @@ impl<'s, 'p> Line<'s, 'p> {
     }
 
     /// Somebody has come to that stage: who does its work is told.
-    fn has_come<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, now: Instant) {
+    fn has_come<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, books: &mut Books<'_>) {
         if self.is_shared(number) {
             self.tell(number);
         }
-        self.look_at_pool(scope, number, now);
+        self.look_at_pool(scope, number, books);
     }
 
     /// Whether threads come and go.
@@ -246,8 +246,8 @@ impl<'s, 'p> Line<'s, 'p> {
         self.crews.iter().any(Crew::has_pool)
     }
 
-    /// Another thread comes where many wait for that stage.
-    fn look_at_pool<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, now: Instant) {
+    /// Another thread comes where many wait for that stage, or for all of those that share them.
+    fn look_at_pool<'e>(&'e self, scope: &'e Scope<'e, '_>, number: usize, books: &mut Books<'_>) {
         let shared = self.common.as_ref().filter(|_| self.is_shared(number));
         let (crew, of) = match shared {
             Some(common) => (&common.crew, None),
@@ -256,9 +256,19 @@ impl<'s, 'p> Line<'s, 'p> {
         if self.stages[number].is == Is::Holding || !crew.has_pool() {
             return;
         }
-        let waiting = self.belts[number].length();
-        if crew.grows(now, waiting) && self.spawn(scope, of).is_err() {
-            crew.has_not_come();
+        let is_of = |of: &usize| *of == number || shared.is_some() && self.is_shared(*of);
+        let waiting = (0..self.stages.len()).filter(is_of).map(|of| self.belts[of].length()).sum();
+        let now = books.now.at;
+        if !crew.grows(now, waiting) {
+            return;
+        }
+        match self.spawn(scope, of) {
+            Ok(()) => crew.has_come(),
+            Err(e) => {
+                books.tally.add(Counter::MachineFaults, 1);
+                let so = "those that wait for a stage go on waiting";
+                books.server.errors.no_thread(so, books.worker.number, &e, now);
+            }
         }
     }
 
@@ -276,17 +286,22 @@ impl<'s, 'p> Line<'s, 'p> {
         }
     }
 
-    /// Whether a path that is asked for now would be found soon, by helpers at that stage.
-    fn has_room(&self, number: usize, carried: &Carried, settings: &Settings) -> bool {
+    /// Whether what a path that is asked for now leads to would be sent soon: helpers look for it,
+    /// and perhaps others read it then, who cannot refuse it any more.
+    fn has_room(&self, carried: &Carried, settings: &Settings) -> bool {
         let has = |lookup| locked(&self.askers).has(&lookup);
         if carried.has_waited || carried.lookup().is_some_and(has) {
             // It comes with the first one who has asked for it, or has, if it can be kept.
             return true;
         }
-        let Disk { out, pace } = &self.disk[number];
-        let (out, threads) = (out.load(SeqCst), self.crews[number].threads());
-        let is_full = out >= settings.helper_queue as usize + threads;
-        !is_full && (out < threads || locked(pace).has_room(out, settings.load_delay))
+        let has_room = |number: usize| {
+            let Disk { out, pace } = &self.disk[number];
+            let (out, threads) = (out.load(SeqCst), self.crews[number].threads());
+            let is_full = out >= settings.helper_queue as usize + threads;
+            !is_full && (out < threads || locked(pace).has_room(out, settings.load_delay))
+        };
+        let is_helper = |number: &usize| self.stages[*number].is == Is::Helper;
+        (0..self.stages.len()).filter(is_helper).all(has_room)
     }
 
     /// What a thread of that stage loads by.
@@ -294,11 +309,13 @@ impl<'s, 'p> Line<'s, 'p> {
         Fetching::new(self.plant, &self.askers, (&self.belts[FIRST], &self.disk[number].out))
     }
 
-    /// A helper of that stage has done something.
-    fn has_helped(&self, number: usize, now: Instant) {
+    /// A helper of that stage has done something, perhaps by the disk.
+    fn has_helped(&self, number: usize, has_asked: bool, now: Instant) {
         let Disk { out, pace } = &self.disk[number];
         let left = out.fetch_sub(1, SeqCst) - 1;
-        locked(pace).done(now, 1, left, self.crews[number].threads());
+        if has_asked {
+            locked(pace).done(now, 1, left, self.crews[number].threads());
+        }
     }
 
     /// Who does that, behind that stage.
@@ -359,7 +376,7 @@ impl<'e, 's, 'p, 'x> Bench<'e, 's, 'p, 'x> {
         }
         books.publish();
         crew.worked(books.now.at, worked);
-        out.flush(books.now.at);
+        out.flush(books);
     }
 }
 
@@ -393,7 +410,7 @@ fn work_on(
     };
     service.found(books.now.at);
     if is == Is::Helper {
-        line.has_helped(number, books.now.at);
+        line.has_helped(number, service.has_asked(), books.now.at);
     }
     match next {
         Next::Again => unreachable!("it has gone on"),
@@ -430,9 +447,7 @@ impl<'e, 's, 'p, 'x> Out<'e, 's, 'p, 'x> {
             carried.ask_whether_admitted(line.plant, books);
         }
         let is_helped = |to: usize| line.stages[to].is == Is::Helper;
-        if is_helped(to)
-            && wants == Does::Path
-            && !line.has_room(to, &carried, &books.server.settings)
+        if is_helped(to) && wants == Does::Path && !line.has_room(&carried, &books.server.settings)
         {
             carried.refuse(books);
         }
@@ -444,11 +459,11 @@ impl<'e, 's, 'p, 'x> Out<'e, 's, 'p, 'x> {
         self.batches[to].push_back(carried);
     }
 
-    fn flush(&mut self, now: Instant) {
+    fn flush(&mut self, books: &mut Books<'_>) {
         for (number, batch) in self.batches.iter_mut().enumerate() {
             if !batch.is_empty() {
-                self.line.belts[number].put(batch, now);
-                self.line.has_come(self.scope, number, now);
+                self.line.belts[number].put(batch, books.now.at);
+                self.line.has_come(self.scope, number, books);
             }
         }
     }

@@ -16,7 +16,15 @@ pub(crate) mod plant;
 mod turn;
 pub(crate) mod turns;
 
+use std::io;
+
 use crate::connection::sync;
+use crate::shared::error_log::said_of_thread;
 
 /// Stack of a stage's thread: its receive buffer is on the heap.
 pub(crate) const STACK_BYTES: usize = 128 << 10;
+
+/// A pipeline that cannot begin for want of a thread says so.
+pub(crate) fn no_thread(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), said_of_thread(&error))
+}

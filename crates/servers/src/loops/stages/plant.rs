@@ -24,7 +24,8 @@ pub(crate) struct Plant<'s> {
     open: AtomicUsize,
     /// How often one was closed.
     closes: AtomicU64,
-    /// Of those that are open, those that nobody works on and that wait for no client and no disk.
+    /// Of those that have had no reply yet, those that nobody works on and that wait for no client
+    /// and no disk.
     queued: AtomicUsize,
     /// Of those that wait for their client, so many are to go for newcomers.
     to_go: AtomicUsize,
