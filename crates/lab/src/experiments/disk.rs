@@ -303,13 +303,7 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
     let think = design.load.flags.get("think-scale").map_or_else(String::new, |scale| {
         format!(" Users think {scale} times as long as the paper's.")
     });
-    let has_poll = design.subjects.iter().any(|of| of.knobs.contains_key("poller"));
-    let loops = match has_poll {
-        true => "Loops ask by poll, in one pass over what is ready, as the paper's do (7).",
-        false => {
-            "Loops ask for events as they do where nothing is said, and not as the paper's do."
-        }
-    };
+    let loops = loops(design);
     let mut lines = vec![
         format!(
             "Sessions of SPECweb99's files: {} MB in all, of which the server's memory holds {}. \
@@ -341,6 +335,25 @@ fn question(setup: &Setup, design: &Design, known: &Known<'_>) -> Vec<String> {
     lines.splice(1..1, search::told(setup, known));
     lines.extend(in_memory(design, known));
     lines
+}
+
+/// How they ask for events.
+fn loops(design: &Design) -> String {
+    let asks = |poller| {
+        let says = |of: &Subject| of.knobs.get("poller").is_some_and(|said| said == poller);
+        design.subjects.iter().any(says)
+    };
+    let mut told = Vec::new();
+    if asks("poll") {
+        told.push("Loops ask by poll, in one pass over what is ready, as the paper's do (7).");
+    }
+    if asks("select") {
+        told.push("WatPipe asks by select, as the paper's does (6).");
+    }
+    if told.is_empty() {
+        told.push("All ask for events as they do where nothing is said, not as the paper's do.");
+    }
+    told.join(" ")
 }
 
 /// Whether the files were on the disk before, and no more of them in memory than the limit lets in.

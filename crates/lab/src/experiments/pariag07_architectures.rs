@@ -181,8 +181,8 @@ fn sections(setup: &Setup, loops: Loops, known: &Known<'_>) -> Vec<Section> {
     vec![section]
 }
 
-/// Beside the best of SYMPED: helpers are to come close, and no other server is to have more. The
-/// best of fibers is to have of the best loops what the paper's had.
+/// Beside the best of SYMPED: helpers and WatPipe are to come close, and no other server is to have
+/// more. The best of fibers is to have of the best loops what the paper's had.
 fn promised<'s>(
     design: &Design,
     known: &'s Known<'_>,
@@ -192,7 +192,9 @@ fn promised<'s>(
     let Some(best) = disk::best(design, known, copies) else { return Vec::new() };
     let bound = |of: &Subject| match of.kind() {
         Ok(Kind::Peer(_)) => Some(Bound::AtMost(1.0)),
-        Ok(Kind::Weir(_)) if of.name == "amped" => Some(Bound::AtLeast(0.95)),
+        Ok(Kind::Weir(_)) if ["amped", "watpipe"].contains(&&*of.name) => {
+            Some(Bound::AtLeast(0.95))
+        }
         _ => None,
     };
     let target =
@@ -255,7 +257,7 @@ pub(super) const CLAIMS: [Claim; 14] = [
     },
     Claim {
         figure: "Pariag07 figure 7",
-        paper: "the best three, shared-SYMPED, SYMPED and WatPipe, are equal",
+        paper: "the best three are equal: SYMPED and WatPipe, too",
         of: "userver-nb",
         to: One("WatPipe"),
         says: Alike,

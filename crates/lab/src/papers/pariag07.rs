@@ -16,6 +16,11 @@ pub(super) const PAPER: Paper = Paper {
             Out("threads do the same work, and share the memory that the processes would map"),
         ),
         ("2", "SEDA, Haboob: stages, queues, controllers", Of("seda")),
+        (
+            "2",
+            "Haboob switches between threads more than 30,000 times a second",
+            Is("a column of `flood-stages`"),
+        ),
         ("2", "asynchronous input and output", Of("proactor")),
         (
             "2, 10",
