@@ -12,8 +12,8 @@
 //! and that send data wait for sockets with a poller of their own, each for those that it has. Who
 //! sends the header sends a small file with it. The kernel is asked by cachestat whether pages are
 //! in memory (the paper's mincore); where they are, nobody waits for the helper. Queues are
-//! bounded: where one is full the stage before it stops, and at last nobody is accepted. Whose path
-//! would wait for the helper for too long hears so (503).
+//! bounded: where one is full the stage before it stops, and at last nobody is accepted. Who would
+//! wait for too long for a helper, with a path or with what it leads to, hears so (503).
 
 use std::io;
 
