@@ -20,7 +20,8 @@ pub struct Loads {
 
 impl Loads {
     /// So many were done by now, and so many are still out, for so many helpers. If there are fewer
-    /// than helpers some of these have waited for work, and the next one tells nothing.
+    /// than helpers some of these have waited for work, and the next one tells nothing. None were
+    /// done where one had been found meanwhile: the next one takes its time from then on.
     pub fn done(&mut self, now: Instant, n: usize, out: usize, helpers: usize) {
         if let Some(since) = self.since
             && n > 0
@@ -73,6 +74,16 @@ mod tests {
     fn helpers_that_wait_for_work_tell_nothing() {
         assert!(Loads::default().has_room(1000, WITHIN), "nothing is known yet");
         assert!(known(10_000, HELPERS - 1).has_room(1000, WITHIN), "one an hour is not slow");
+    }
+
+    #[test]
+    fn what_others_have_found_meanwhile_is_no_time_of_the_disk() {
+        for out in [0, 50] {
+            let mut loads = known(1, 50);
+            loads.done(Instant::from_ms(60_000), 0, out, HELPERS);
+            loads.done(Instant::from_ms(60_001), 1, 50, HELPERS);
+            assert!(loads.has_room(100, WITHIN), "while {out} are out");
+        }
     }
 
     #[test]

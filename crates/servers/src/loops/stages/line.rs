@@ -313,9 +313,7 @@ impl<'s, 'p> Line<'s, 'p> {
     fn has_helped(&self, number: usize, has_asked: bool, now: Instant) {
         let Disk { out, pace } = &self.disk[number];
         let left = out.fetch_sub(1, SeqCst) - 1;
-        if has_asked {
-            locked(pace).done(now, 1, left, self.crews[number].threads());
-        }
+        locked(pace).done(now, usize::from(has_asked), left, self.crews[number].threads());
     }
 
     /// Who does that, behind that stage.
