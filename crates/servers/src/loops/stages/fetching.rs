@@ -3,8 +3,6 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use h1::{Lookup, Miss, Tag};
@@ -24,8 +22,6 @@ pub(super) struct Fetching<'l, 's> {
     askers: &'l Askers,
     /// To the first stage, which sees what is in memory.
     back: &'l Belt<'l>,
-    /// Connections that helpers have to do with.
-    out: &'l AtomicUsize,
     /// The path that is looked for, if others may wait for it.
     looks_for: Option<Lookup>,
     /// It has asked the disk: how long that takes is to be known.
@@ -36,12 +32,8 @@ pub(super) struct Fetching<'l, 's> {
 pub(super) type Askers = Mutex<Pending<Box<Carried>>>;
 
 impl<'l, 's> Fetching<'l, 's> {
-    pub(super) const fn new(
-        plant: &'l Plant<'s>,
-        askers: &'l Askers,
-        (back, out): (&'l Belt<'l>, &'l AtomicUsize),
-    ) -> Self {
-        Self { plant, askers, back, out, looks_for: None, has_asked: false }
+    pub(super) const fn new(plant: &'l Plant<'s>, askers: &'l Askers, back: &'l Belt<'l>) -> Self {
+        Self { plant, askers, back, looks_for: None, has_asked: false }
     }
 
     /// Whether the disk was asked. What another has found meanwhile tells nothing of it.
@@ -60,11 +52,7 @@ impl<'l, 's> Fetching<'l, 's> {
                 self.looks_for = Some(lookup);
                 Some(first)
             }
-            Joined::Waits => {
-                // No helper has to do with it for now.
-                self.out.fetch_sub(1, SeqCst);
-                None
-            }
+            Joined::Waits => None,
             Joined::Full(other) => Some(other),
         }
     }

@@ -304,9 +304,9 @@ impl<'s, 'p> Line<'s, 'p> {
         (0..self.stages.len()).filter(is_helper).all(has_room)
     }
 
-    /// What a thread of that stage loads by.
-    fn fetching(&self, number: usize) -> Fetching<'_, 's> {
-        Fetching::new(self.plant, &self.askers, (&self.belts[FIRST], &self.disk[number].out))
+    /// What a thread loads by.
+    fn fetching(&self) -> Fetching<'_, 's> {
+        Fetching::new(self.plant, &self.askers, &self.belts[FIRST])
     }
 
     /// A helper of that stage has done something, perhaps by the disk.
@@ -389,11 +389,12 @@ fn work_on(
     if line.plant.is_draining() {
         carried.hear_end(buffer, books);
     }
-    let mut service = line.fetching(number);
+    let mut service = line.fetching();
     if is == Is::Helper {
         match service.asks(carried) {
             Some(first) => carried = first,
-            None => return,
+            // No helper has to do with it for now.
+            None => return line.has_helped(number, false, books.now.at),
         }
     }
     let next = loop {
