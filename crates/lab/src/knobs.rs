@@ -253,8 +253,8 @@ pub const KNOBS: &[Knob<Setup>] = &[
         value: "PERCENT",
         reason: "of experiments with a disk: how much memory the server has, of the bytes of all \
                  files; by default five eighths, as in Pariag07 3.2, and with Choi05's traces what \
-                 that has for each. Where it is said, pariag07-* ask at the capacity alone, and \
-                 pariag07-architectures the paper's servers",
+                 that has for each. Where it is said, pariag07-architectures asks the paper's \
+                 servers, at the capacity alone",
         set: |setup, value| {
             let percent = value.parse().ok().filter(|percent| (10..=200).contains(percent));
             setup.memory_percent = Some(percent.ok_or("has to be a number from 10 to 200")?);

@@ -67,9 +67,6 @@ pub(super) fn thousand(setup: &Setup) -> u32 {
 /// Of the capacity: nearly idle, half of it, around the peak, and beyond.
 const MULTIPLES: &[f64] = &[0.1, 0.5, 0.9, 1.0, 2.0];
 
-/// The same where the operator says how much memory there is, which only shifts the peak.
-const PEAK: &[f64] = &[1.0];
-
 /// Of all subjects that take them. Files are sent from the page cache, as all of the paper's
 /// servers but one send them (7): what a server keeps in memory of its own is no part of the
 /// question. Send buffers are as large as Linux lets a server ask for: with those that it begins
@@ -138,7 +135,7 @@ pub(super) fn design(
     let load = load.with("verified", 0.05);
     let load = if setup.is_paper { load } else { load.with("think-scale", THINK_SCALE) };
     Design {
-        multiples: if setup.memory_percent.is_some() { PEAK } else { MULTIPLES },
+        multiples: MULTIPLES,
         ..Design::of(
             experiment,
             setup,
