@@ -14,7 +14,7 @@ use support::metrics::counted;
 use support::processes::{self, descriptors, server_end, workers_of};
 use support::server::{Program, Server, on_every_ring, send};
 use support::wire::Wire;
-use support::{PATIENCE, await_some, await_true};
+use support::{PATIENCE, await_lines, await_true};
 
 /// More than the server keeps in memory, and than it sends in one turn.
 const LARGE_BYTES: usize = 1 << 20;
@@ -38,11 +38,7 @@ fn a_large_file_leaves_as_the_knobs_say_and_the_trace_tells() {
             let (_, body) = wire.reply(false).expect("a reply");
             assert!(body == content, "{combination}: other bytes than those of the file");
         }
-        let lines = || {
-            let text = fs::read_to_string(&trace).ok()?;
-            (text.lines().count() == 2).then_some(text)
-        };
-        let text = await_some(PATIENCE, lines).expect("a line for each request");
+        let text = await_lines(&trace, 2);
         for line in text.lines() {
             let line: Value = serde_json::from_str(line).expect("JSON");
             let by = if combination.says("read") { "ring" } else { "loop" };

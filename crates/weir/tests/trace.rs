@@ -16,7 +16,7 @@ use support::processes::{descendants, threads, workers_of};
 use support::server::{Combination, Program, STEPS, Server, on_every, on_every_poller};
 use support::slow::SlowFiles;
 use support::wire::Wire;
-use support::{PATIENCE, await_some};
+use support::{PATIENCE, await_lines, await_some};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
@@ -208,11 +208,7 @@ fn named(pid: u32, name: &str) -> usize {
 
 /// The trace, once it has as many lines as there were requests.
 fn lines(file: &Path, count: usize) -> Vec<Value> {
-    let read = || {
-        let text = std::fs::read_to_string(file).ok()?;
-        (text.lines().count() >= count).then_some(text)
-    };
-    let text = await_some(PATIENCE, read).expect("a line for each request");
+    let text = await_lines(file, count);
     assert_eq!(text.lines().count(), count, "{text}");
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }

@@ -2,21 +2,20 @@
 //! holds no descriptor that is not its own.
 
 use std::collections::HashSet;
+use std::mem;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, mem};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::await_true;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, eventfds, listeners, stop, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some};
+use crate::support::{PATIENCE, await_lines, await_some, await_true};
 
 const TWO: &[&str] = &["--processes", "2"];
 const SIXTEEN: &[&str] = &["--processes", "16"];
@@ -72,11 +71,7 @@ fn asked_as(server: &Server, n: usize) -> Wire {
 /// The process that has answered each of so many numbered requests, by what the server itself
 /// tells: a reply may be there before its line.
 fn owners(trace: &Path, count: usize) -> Vec<u32> {
-    let lines = || {
-        let text = fs::read_to_string(trace).ok()?;
-        (text.lines().count() >= count).then_some(text)
-    };
-    let text = await_some(PATIENCE, lines).expect("a line for each request");
+    let text = await_lines(trace, count);
     let parsed = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
     let lines: Vec<Value> = parsed.collect();
     let owner = |n: usize| {

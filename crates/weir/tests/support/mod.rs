@@ -14,6 +14,8 @@ pub(crate) mod slow;
 pub(crate) mod users;
 pub(crate) mod wire;
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine. No test measures it: it turns a hang into a
@@ -37,4 +39,12 @@ pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>
 /// The same for a condition.
 pub(crate) fn await_true(bound: Duration, mut is: impl FnMut() -> bool) -> bool {
     await_some(bound, || is().then_some(())).is_some()
+}
+
+/// What stands in a file, once it has so many lines: the last of them may still be being written
+/// when it is read.
+pub(crate) fn await_lines(file: &Path, count: usize) -> String {
+    let has_them = |text: &String| text.ends_with('\n') && text.lines().count() >= count;
+    await_some(PATIENCE, || fs::read_to_string(file).ok().filter(has_them))
+        .unwrap_or_else(|| panic!("{count} lines in {}", file.display()))
 }
