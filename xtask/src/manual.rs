@@ -108,7 +108,9 @@ drawn by
 .BR \-\-seed ,
 which
 .B \-\-wsesslog
-writes to a file for httperf.
+writes to a file for httperf; of a log
+.B \-\-hints
+writes which paths were asked for most often, for a server's cache.
 .B weir load compare
 compares two results of
 .BR \-\-json .

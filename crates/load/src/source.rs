@@ -33,6 +33,12 @@ pub trait Workload {
         None
     }
 
+    /// How often each of its files was the answer to a GET or a HEAD, in their order, where it is a
+    /// record of such; by default nobody knows.
+    fn asked(&self) -> Option<Vec<u32>> {
+        None
+    }
+
     /// How many sessions it has before the first one comes again, or, where it is drawn to look
     /// like a trace, as many as that had; by default it has no end.
     fn pass(&self) -> Option<u64> {

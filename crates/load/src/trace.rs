@@ -16,6 +16,7 @@ mod choices;
 pub mod clf;
 mod collect;
 mod fault;
+pub mod hints;
 pub(crate) mod input;
 mod locality;
 mod made;

@@ -93,6 +93,14 @@ impl Workload for TraceWorkload {
         Some(Duration::from_secs_f64(lasts_us.max()? as f64 / 1e6 / self.speed))
     }
 
+    fn asked(&self) -> Option<Vec<u32>> {
+        let mut asked = vec![0; self.files.count()];
+        for kept in self.sessions.requests.iter().filter(|kept| kept.way.is_of_file()) {
+            asked[kept.file.0 as usize] += 1;
+        }
+        Some(asked)
+    }
+
     fn pass(&self) -> Option<u64> {
         Some(self.sessions() as u64)
     }

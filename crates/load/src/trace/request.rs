@@ -12,15 +12,20 @@ pub(crate) enum Way {
     /// The client had a copy, which was current.
     Conditional,
     Head,
+    /// A GET or a HEAD whose answer was well and no file, as 204 is that beacons get.
+    Fileless {
+        is_head: bool,
+    },
 }
 
 impl Way {
     /// Of a request that was answered so; `None` for one that says nothing of a file.
     pub(crate) fn of(method: &[u8], status: u16) -> Option<Self> {
         match (method, status) {
-            (b"GET", 200..=299) => Some(Self::Get),
+            (b"GET", 200 | 206) => Some(Self::Get),
             (b"GET", 304) => Some(Self::Conditional),
-            (b"HEAD", 200..=299 | 304) => Some(Self::Head),
+            (b"HEAD", 200 | 206 | 304) => Some(Self::Head),
+            (b"GET" | b"HEAD", 200..=299) => Some(Self::Fileless { is_head: method == b"HEAD" }),
             _ => None,
         }
     }
@@ -28,10 +33,17 @@ impl Way {
     pub(crate) fn request(self, file: FileId) -> Request {
         let plain = Request::get(file);
         match self {
-            Self::Get => plain,
+            Self::Get | Self::Fileless { is_head: false } => plain,
             Self::Conditional => Request { is_conditional: true, ..plain },
-            Self::Head => Request { method: Method::Head, ..plain },
+            Self::Head | Self::Fileless { is_head: true } => {
+                Request { method: Method::Head, ..plain }
+            }
         }
+    }
+
+    /// Whether a file was the answer, or its head.
+    pub(crate) const fn is_of_file(self) -> bool {
+        !matches!(self, Self::Fileless { .. })
     }
 }
 

@@ -120,6 +120,17 @@ impl Workload for Wsesslog {
         self.sessions[(number % self.sessions.len() as u64) as usize].clone()
     }
 
+    /// Nothing says how they were answered.
+    fn asked(&self) -> Option<Vec<u32>> {
+        let mut asked = vec![0; self.files.count()];
+        let bursts = self.sessions.iter().flat_map(|session| &session.bursts);
+        for request in bursts.flat_map(|burst| &burst.requests) {
+            let is_read = matches!(request.method, Method::Get | Method::Head);
+            asked[request.file.0 as usize] += u32::from(is_read);
+        }
+        Some(asked)
+    }
+
     fn pass(&self) -> Option<u64> {
         Some(self.sessions.len() as u64)
     }

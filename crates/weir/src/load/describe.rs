@@ -1,13 +1,14 @@
 //! `weir load describe`: what a workload asks for, beside what its model says.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use load::description;
 use load::engine::Failure;
+use load::trace::hints::Hints;
 use load::trace::wsesslog;
 use load::workload::{self, Workload};
 
@@ -26,12 +27,17 @@ pub(super) fn command() -> Command {
     let log = String::from(
         "also writes these sessions to FILE for httperf's --wsesslog, which reads 1,000 of them",
     );
+    let hints = String::from(
+        "also writes to FILE the paths that a trace asks for twice or more, most often first, for \
+         weir serve --cache-hints",
+    );
     Command::new("describe")
         .about("Shows a workload's own statistics beside its model's")
         .arg(flags::workload("Which [default: specweb99]"))
         .arg(flag("sessions", "N", sessions))
         .arg(flag("seed", "N", String::from("of all random numbers [default: 1]")))
         .arg(flag("wsesslog", "FILE", log))
+        .arg(flag("hints", "FILE", hints))
         .args(flags::of_workloads())
         .after_help("Examples:\n  weir load describe --workload surge --sessions 1000")
 }
@@ -46,10 +52,12 @@ pub(super) fn describe(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let settings = flags::settings(flags)?;
     let mut workload = workload::make(name, &settings).map_err(Failure::Operator)?;
     if let Some(path) = text("wsesslog") {
-        write(&mut *workload, (sessions, seed), Path::new(path))?;
+        write(Path::new(path), |to| wsesslog::write_of(&mut *workload, sessions, seed, to))?;
     }
+    let hints = text("hints").map(|path| hints(name, &*workload, path)).transpose()?;
     let described = description::describe(name, &mut *workload, sessions, seed);
-    Ok(shown(&described.to_string()))
+    let hints = hints.map(|told| format!("\n{told}\n")).unwrap_or_default();
+    Ok(shown(&format!("{described}{hints}")))
 }
 
 fn number(text: Option<&str>, name: &str, most: u64) -> Result<Option<u64>, Failure> {
@@ -59,14 +67,19 @@ fn number(text: Option<&str>, name: &str, most: u64) -> Result<Option<u64>, Fail
     number.map(Some).ok_or_else(|| Failure::Operator(wanted()))
 }
 
-/// Sessions for httperf.
+/// Writes what a server's cache is to be told, and says what that comes to.
+fn hints(name: &str, workload: &dyn Workload, file: &str) -> Result<String, Failure> {
+    let hints = Hints::of(workload)
+        .map_err(|missing| Failure::Operator(format!("--hints {file}: {name} {missing}")))?;
+    write(Path::new(file), |to| hints.write(name, to))?;
+    Ok(hints.told(file))
+}
+
 fn write(
-    workload: &mut dyn Workload,
-    (sessions, seed): (u32, u64),
     path: &Path,
+    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let failed = |error| Failure::Machine(format!("{}: {error}", path.display()));
     let mut to = BufWriter::new(File::create(path).map_err(failed)?);
-    let written = wsesslog::write_of(workload, sessions, seed, &mut to);
-    written.and_then(|()| to.flush()).map_err(failed)
+    content(&mut to).and_then(|()| to.flush()).map_err(failed)
 }

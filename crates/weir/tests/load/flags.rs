@@ -91,6 +91,10 @@ const IMPOSSIBLE: &[(&[&str], &str)] = &[
         "--sessions 0: has to be a whole number",
     ),
     (&["describe", "--workload", "surge", "--dirs", "3"], "--dirs: surge has no such knob"),
+    (
+        &["describe", "--hints", "/does/not/exist"],
+        "--hints /does/not/exist: specweb99 is no trace, and has no paths that were asked for: say",
+    ),
 ];
 
 #[test]
@@ -107,6 +111,9 @@ fn impossible_flags_are_told_in_one_line() {
 fn what_the_machine_refuses_is_told_before_the_run() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = &listener.local_addr().expect("an address").to_string();
+    let list = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(list.path(), "/a\n/a\n").expect("it can be written");
+    let trace = &format!("wsesslog:{}", list.path().display());
     let rows: &[(&[&str], &str)] = &[
         (&["http://does-not-exist.invalid/"], "does-not-exist.invalid: "),
         (&["does-not-exist.invalid"], "; check the name, or say an address"),
@@ -117,6 +124,10 @@ fn what_the_machine_refuses_is_told_before_the_run() {
         (
             &["describe", "--workload", "surge", "--wsesslog", "/does/not/exist"],
             "/does/not/exist: ",
+        ),
+        (
+            &["describe", "--workload", trace, "--hints", "/does/not/exist"],
+            "/does/not/exist: No such file",
         ),
     ];
     for (arguments, expected) in rows {

@@ -137,3 +137,42 @@ fn sessions_are_written_for_others_and_read_again() {
     assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{outcomes:?}");
     server.stop();
 }
+
+#[test]
+fn hints_are_what_a_log_asks_for_most() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (log, out) = (home.path().join("log"), home.path().join("out"));
+    let asked = [
+        ("GET", "/b?x=1", 200),
+        ("GET", "/beacon", 204),
+        ("GET", "/b", 304),
+        ("GET", "/a%20b", 206),
+        ("GET", "/once", 200),
+        ("GET", "/beacon", 204),
+        ("HEAD", "/b", 200),
+        ("POST", "/a%20b", 200),
+        ("GET", "/gone", 404),
+        ("GET", "/gone", 404),
+        ("GET", "/a%20b", 200),
+    ];
+    let line = |&(method, target, status): &(&str, &str, u16)| {
+        format!("a - - [01/Jul/1995:00:00:10 +0000] \"{method} {target} HTTP/1.1\" {status} 9\n")
+    };
+    fs::write(&log, asked.iter().map(line).collect::<String>()).expect("it can be written");
+    let (workload, file) = (format!("clf:{}", log.display()), out.display().to_string());
+    let (status, told, errors) = load(&["describe", "--workload", &workload, "--hints", &file]);
+    assert_eq!(status, Some(0), "{told}{errors}");
+    let expected = format!("hints: 2 paths in {file}, asked for in 83.33 % of the requests");
+    assert_eq!(told.lines().last(), Some(&*expected), "{told}");
+    let head = "by requests, most first; for weir serve --cache-hints";
+    let expected = format!("# paths of {workload} {head}\n/b\n/a%20b\n");
+    assert_eq!(fs::read_to_string(&out).expect("hints"), expected);
+
+    // Without hints what is there stays.
+    fs::write(&log, line(&("GET", "/once", 200))).expect("it can be written");
+    let (status, told, errors) = load(&["describe", "--workload", &workload, "--hints", &file]);
+    assert_eq!((status, &*told), (Some(2), ""), "{errors}");
+    let is_told = errors.contains("has no path that was asked for 2 times or more");
+    assert!(is_told && errors.lines().count() == 1, "{errors}");
+    assert_eq!(fs::read_to_string(&out).expect("hints"), expected);
+}
