@@ -1,69 +1,67 @@
-use core::ops::{Deref, DerefMut, Index, IndexMut};
+use crate::{Corrupt, State, Weight};
 
-use crate::Corrupt;
+/// Entries that are looked at for one that goes, at most. Who was asked for again and again is
+/// passed over; where that are all, the one who would be next goes. A thousand take some 10 µs,
+/// and so many in a row were asked for only where nearly all were.
+pub const STEPS_MAX: u32 = 1 << 10;
 
-/// Decides which entry goes when room is needed.
+/// An entry that comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arrival {
+    /// Of its name. Whoever comes again is known by it, so all of its bits are to be mixed well.
+    pub hash: u64,
+    /// What it takes.
+    pub weight: Weight,
+    /// What it is to a policy that makes differences: see [`crate::Class`].
+    pub class: u32,
+}
+
+/// Decides which entry goes when room is needed, and which may come.
 ///
-/// All that a policy remembers is in [`Nodes`], so there is no value of its type. With all of them
-/// zero no entry is in; the node of an entry is zero unless it is in, and is not while it is. The
+/// All that a policy remembers of entries is in the [`State`]: with all of it zero, none is in. The
 /// caller names only entries that are in, or in `insert` such as are not, and none that has no
-/// node.
+/// node. No function walks further than [`STEPS_MAX`] entries, but for `check`.
 pub trait Policy {
     /// How many nodes are the policy's own.
-    const HEAD: u32;
+    fn heads(&self) -> u32;
+
+    /// How many words it needs in each node besides the first.
+    fn words(&self) -> usize;
+
+    /// Whether it lets that entry come.
+    fn admits(&self, _arrival: &Arrival) -> bool {
+        true
+    }
 
     /// The entry at `index` comes in.
-    fn insert(nodes: &mut Nodes<&mut [u64]>, index: u32);
+    fn insert(&self, state: &mut State<&mut [u64]>, index: u32, arrival: &Arrival);
 
     /// The entry at `index` was asked for.
-    fn touch(nodes: &mut Nodes<&mut [u64]>, index: u32);
+    fn touch(&self, state: &mut State<&mut [u64]>, index: u32);
 
-    /// The entry at `index` goes, chosen or not.
-    fn remove(nodes: &mut Nodes<&mut [u64]>, index: u32);
+    /// The entry at `index` goes, because its user takes it out.
+    fn remove(&self, state: &mut State<&mut [u64]>, index: u32);
+
+    /// The entry at `index` goes, because it was chosen.
+    fn evict(&self, state: &mut State<&mut [u64]>, index: u32) {
+        self.remove(state, index);
+    }
 
     /// Chooses the entry that is to go. Nothing if there is none.
-    fn choose(nodes: &mut Nodes<&mut [u64]>) -> Option<u32>;
+    ///
+    /// `hear` tells how often an entry was asked for that the policy was not told of by `touch`,
+    /// since it was asked for that entry last: so that whoever finds an entry need not write where
+    /// others read. A policy makes use of it if its [`crate::PolicyKind::hits_are_local`].
+    fn choose(
+        &self,
+        state: &mut State<&mut [u64]>,
+        hear: &mut impl FnMut(u32) -> u32,
+    ) -> Option<u32>;
 
-    /// Whether the nodes are what the other functions leave behind with so many entries in. Does
-    /// not panic, whatever they hold.
+    /// Whether the state is what the other functions leave behind with so many entries in. Does
+    /// not panic, whatever it is.
     ///
     /// # Errors
     /// What is wrong first.
-    fn check(nodes: &Nodes<&[u64]>, count: u32) -> Result<(), Corrupt>;
-}
-
-/// The memory of a policy, in words: first [`Policy::HEAD`] of its own, then one for each entry in
-/// the order of their indices.
-#[derive(Debug)]
-pub struct Nodes<W> {
-    words: W,
-    stride: usize,
-}
-
-impl<W> Nodes<W> {
-    /// The first of these words and each that is a multiple of `stride` from it.
-    pub(crate) const fn new(words: W, stride: usize) -> Self {
-        Self { words, stride }
-    }
-}
-
-impl<W: Deref<Target = [u64]>> Nodes<W> {
-    /// The node of that number, if there is one.
-    pub fn get(&self, node: u32) -> Option<u64> {
-        self.words.get(node as usize * self.stride).copied()
-    }
-}
-
-impl<W: Deref<Target = [u64]>> Index<u32> for Nodes<W> {
-    type Output = u64;
-
-    fn index(&self, node: u32) -> &u64 {
-        &self.words[node as usize * self.stride]
-    }
-}
-
-impl<W: DerefMut<Target = [u64]>> IndexMut<u32> for Nodes<W> {
-    fn index_mut(&mut self, node: u32) -> &mut u64 {
-        &mut self.words[node as usize * self.stride]
-    }
+    fn check(&self, state: &State<&[u64]>, count: u32) -> Result<(), Corrupt>;
 }

@@ -1,6 +1,7 @@
-use core::{marker::PhantomData, mem};
+use core::mem;
 
-use crate::{Corrupt, Lru, Memory, Nodes, Policy, Weight};
+use crate::state::{BYTES, COUNT, DESCRIPTORS, HEAD, OWN, PLACES, VACANT};
+use crate::{Arrival, Corrupt, Lru, Memory, Policy, State, Weight};
 
 /// Entries under stable `u32` indices, weighed together, with a policy that says who goes.
 ///
@@ -9,39 +10,27 @@ use crate::{Corrupt, Lru, Memory, Nodes, Policy, Weight};
 /// entry panics if there is none at it: that is a mistake of the caller's.
 ///
 /// All that is remembered is in the memory, so that a slab over lent memory is made anew for each
-/// loan.
+/// loan. It is six words, of which the first three are a node that has the weight of all entries;
+/// then come the nodes of a [`State`].
 #[derive(Debug)]
 pub struct Slab<M, P = Lru> {
     memory: M,
     bounds: Weight,
-    policy: PhantomData<P>,
+    policy: P,
+    /// Words of a node.
+    stride: usize,
 }
 
 /// Entries there can be: half of what a `u32` numbers, so that a policy can number its own nodes
 /// with them.
 const ENTRIES_MAX: u32 = 1 << 31;
 
-// The memory is rows: two are the head, then come those of the policy's own nodes, then those of
-// the entries.
-
-/// Words of a row.
-const ROW: usize = 3;
-/// The policy's. It is zero in a vacant row, and only there.
-const NODE: usize = 0;
-const BYTES: usize = 1;
-const DESCRIPTORS: usize = 2;
-/// In a vacant row: the next of their chain, as its index + 1; 0 ends the chain.
-const NEXT: usize = 1;
-
-/// The first row is of all entries: its weight is the sum.
+/// The node that weighs all entries.
 const ALL: usize = 0;
-/// Entries in.
-const COUNT: usize = ROW;
-/// Rows of entries that are taken, or have been: all up to the last.
-const PLACES: usize = ROW + 1;
-/// The first of the chain of vacant rows, told as by them.
-const VACANT: usize = ROW + 2;
-const HEAD: usize = 2 * ROW;
+/// The policy's word of a node. It is zero in a vacant one, and only there.
+const NODE: usize = 0;
+/// In a vacant node: the next of their chain, as its index + 1; 0 ends the chain.
+const NEXT: usize = BYTES;
 
 impl<M: Memory, P: Policy> Slab<M, P> {
     /// The entries that these words hold, none if they are zero, which are to weigh no more than
@@ -50,61 +39,81 @@ impl<M: Memory, P: Policy> Slab<M, P> {
     /// # Panics
     /// If the memory has fewer words than no entries need and cannot grow.
     #[must_use]
-    pub fn new(mut memory: M, bounds: Weight) -> Self {
-        assert!(memory.make_room(Self::words_for(0)), "words for a slab");
-        Self { memory, bounds, policy: PhantomData }
+    pub fn new(mut memory: M, bounds: Weight, policy: P) -> Self {
+        assert!(memory.make_room(Self::words_for(&policy, 0)), "words for a slab");
+        let stride = OWN + policy.words();
+        Self { memory, bounds, policy, stride }
     }
 
-    /// The words that so many entries need.
+    /// The words that so many entries need with that policy.
     #[must_use]
-    pub const fn words_for(entries: u32) -> usize {
-        HEAD + (P::HEAD as usize + entries as usize) * ROW
+    pub fn words_for(policy: &P, entries: u32) -> usize {
+        HEAD + (policy.heads() as usize + entries as usize) * (OWN + policy.words())
     }
 
-    /// Whether an entry of that weight fits at all, were it alone.
+    /// Whether the policy lets an entry come, and it fits at all, were it alone.
     #[must_use]
-    pub const fn admits(&self, weight: Weight) -> bool {
-        weight.fits(self.bounds)
+    pub fn admits(&self, arrival: &Arrival) -> bool {
+        arrival.weight.fits(self.bounds) && self.policy.admits(arrival)
     }
 
-    /// Takes an entry in and says where. Others may have to go for it: see [`Self::evict`].
-    /// Nothing if there is no place for it, and the memory cannot grow: see [`Self::evict_one`].
-    pub fn insert(&mut self, weight: Weight) -> Option<u32> {
+    /// From now on all may weigh so much. If that is less, some may have to go: see
+    /// [`Self::evict`].
+    pub const fn set_bounds(&mut self, bounds: Weight) {
+        self.bounds = bounds;
+    }
+
+    /// Takes an entry in and says where. Others may have to go for it, or it for others: see
+    /// [`Self::evict`]. Nothing if there is no place for it, and the memory cannot grow: see
+    /// [`Self::evict_one`].
+    pub fn insert(&mut self, arrival: &Arrival) -> Option<u32> {
         let index = self.occupy()?;
         let mut used = self.used();
-        used += weight;
+        used += arrival.weight;
         self.set_weight(ALL, used);
-        self.set_weight(Self::row(index), weight);
+        self.set_weight(self.place(index), arrival.weight);
         self.memory.words_mut()[COUNT] += 1;
-        P::insert(&mut self.nodes(), index);
+        let (policy, mut state) = self.state();
+        policy.insert(&mut state, index, arrival);
         Some(index)
     }
 
     /// The entry was asked for.
     pub fn touch(&mut self, index: u32) {
         self.expect(index);
-        P::touch(&mut self.nodes(), index);
+        let (policy, mut state) = self.state();
+        policy.touch(&mut state, index);
     }
 
     /// Takes the entry out.
     pub fn remove(&mut self, index: u32) {
         self.expect(index);
-        P::remove(&mut self.nodes(), index);
+        let (policy, mut state) = self.state();
+        policy.remove(&mut state, index);
         self.vacate(index);
     }
 
     /// Takes out the entry that has to go next, and says which, while together they weigh more
     /// than the bounds. To be called after each `insert` until it gives nothing.
     pub fn evict(&mut self) -> Option<u32> {
-        if self.used().fits(self.bounds) { None } else { self.evict_one() }
+        self.evict_hearing(|_| 0)
+    }
+
+    /// The same, where some hits were not told by [`Self::touch`]: see [`Policy::choose`].
+    pub fn evict_hearing(&mut self, hear: impl FnMut(u32) -> u32) -> Option<u32> {
+        if self.used().fits(self.bounds) { None } else { self.evict_next(hear) }
     }
 
     /// Takes out the entry that has to go next whatever they weigh, and says which: for whoever
     /// lacks something else than weight. Nothing if none is in.
     pub fn evict_one(&mut self) -> Option<u32> {
-        let index = P::choose(&mut self.nodes())?;
-        self.remove(index);
-        Some(index)
+        self.evict_next(|_| 0)
+    }
+
+    /// The memory, for whoever goes on with it later.
+    #[must_use]
+    pub fn into_memory(self) -> M {
+        self.memory
     }
 
     /// What all entries weigh.
@@ -148,16 +157,16 @@ impl<M: Memory, P: Policy> Slab<M, P> {
             return Err(Corrupt::new("not the count of the entries", words[COUNT]));
         }
         for part in [BYTES, DESCRIPTORS] {
-            let weights = self.indices().map(|index| u128::from(words[Self::row(index) + part]));
+            let weights = self.indices().map(|index| u128::from(words[self.place(index) + part]));
             if weights.sum::<u128>() != u128::from(words[ALL + part]) {
                 return Err(Corrupt::new("not the sum of the weights", words[ALL + part]));
             }
         }
         self.check_vacant(places - count)?;
-        P::check(&Nodes::new(&words[HEAD + NODE..], ROW), count)
+        self.policy.check(&State::new(words, self.stride, self.bounds), count)
     }
 
-    /// Whether so many rows are in the chain of vacant ones.
+    /// Whether so many nodes are in the chain of vacant ones.
     fn check_vacant(&self, count: u32) -> Result<(), Corrupt> {
         let words = self.memory.words();
         let is_vacant = |index: &u32| *index < self.places() && !self.is_taken(*index);
@@ -167,49 +176,60 @@ impl<M: Memory, P: Policy> Slab<M, P> {
             let Some(index) = index.filter(is_vacant) else {
                 return Err(Corrupt::new("not vacant, but in that chain", next));
             };
-            next = words[Self::row(index) + NEXT];
+            next = words[self.place(index) + NEXT];
         }
         if next == 0 { Ok(()) } else { Err(Corrupt::new("more in the chain than vacant", next)) }
     }
 
-    /// Takes a row out of the chain of vacant ones, or one that never was taken.
+    fn evict_next(&mut self, mut hear: impl FnMut(u32) -> u32) -> Option<u32> {
+        let (policy, mut state) = self.state();
+        let index = policy.choose(&mut state, &mut hear)?;
+        self.expect(index);
+        let (policy, mut state) = self.state();
+        policy.evict(&mut state, index);
+        self.vacate(index);
+        Some(index)
+    }
+
+    /// Takes a node out of the chain of vacant ones, or one that never was taken.
     fn occupy(&mut self) -> Option<u32> {
         let words = self.memory.words();
         let vacant = words[VACANT].checked_sub(1);
         let index = u32::try_from(vacant.unwrap_or(words[PLACES])).ok();
         let index = index.filter(|index| *index < ENTRIES_MAX)?;
-        if !self.memory.make_room(Self::words_for(index + 1)) {
+        if !self.memory.make_room(Self::words_for(&self.policy, index + 1)) {
             return None;
         }
         assert!(!self.is_taken(index), "an entry at {index} already");
+        let place = self.place(index);
         let words = self.memory.words_mut();
         match vacant {
-            Some(_) => words[VACANT] = words[Self::row(index) + NEXT],
+            Some(_) => words[VACANT] = words[place + NEXT],
             None => words[PLACES] += 1,
         }
         Some(index)
     }
 
-    /// Puts a row, which the policy has forgotten, into that chain.
+    /// Puts a node, which the policy has forgotten, into that chain.
     fn vacate(&mut self, index: u32) {
-        let row = Self::row(index);
+        let place = self.place(index);
         let mut used = self.used();
-        used -= self.weight(row);
+        used -= self.weight(place);
         self.set_weight(ALL, used);
         let words = self.memory.words_mut();
-        words[row + NEXT] = mem::replace(&mut words[VACANT], u64::from(index) + 1);
+        words[place + NEXT] = mem::replace(&mut words[VACANT], u64::from(index) + 1);
         words[COUNT] -= 1;
     }
 
-    fn weight(&self, row: usize) -> Weight {
+    fn weight(&self, node: usize) -> Weight {
         let words = self.memory.words();
-        Weight { bytes: words[row + BYTES], descriptors: words[row + DESCRIPTORS] }
+        Weight { bytes: words[node + BYTES], descriptors: words[node + DESCRIPTORS] }
     }
 
-    fn set_weight(&mut self, row: usize, weight: Weight) {
+    fn set_weight(&mut self, node: usize, weight: Weight) {
         let words = self.memory.words_mut();
-        words[row + BYTES] = weight.bytes;
-        words[row + DESCRIPTORS] = weight.descriptors;
+        words[node + BYTES] = weight.bytes;
+        words[node + DESCRIPTORS] = weight.descriptors;
     }
 
     fn expect(&self, index: u32) {
@@ -217,26 +237,26 @@ impl<M: Memory, P: Policy> Slab<M, P> {
     }
 
     fn is_taken(&self, index: u32) -> bool {
-        self.memory.words().get(Self::row(index) + NODE).is_some_and(|node| *node != 0)
+        self.memory.words().get(self.place(index) + NODE).is_some_and(|node| *node != 0)
     }
 
-    /// Rows of entries that are taken or have been, of those that there are.
+    /// Nodes of entries that are taken or have been, of those that there are.
     fn places(&self) -> u32 {
         self.memory.words()[PLACES].min(u64::from(self.room())) as u32
     }
 
-    /// Rows that there are for entries.
+    /// Nodes that there are for entries.
     fn room(&self) -> u32 {
-        let rows = (self.memory.words().len() - Self::words_for(0)) / ROW;
-        rows.min(ENTRIES_MAX as usize) as u32
+        let nodes = (self.memory.words().len() - self.place(0)) / self.stride;
+        nodes.min(ENTRIES_MAX as usize) as u32
     }
 
-    fn nodes(&mut self) -> Nodes<&mut [u64]> {
-        Nodes::new(&mut self.memory.words_mut()[HEAD + NODE..], ROW)
+    fn state(&mut self) -> (&P, State<&mut [u64]>) {
+        (&self.policy, State::new(self.memory.words_mut(), self.stride, self.bounds))
     }
 
-    /// Where the row of an entry begins.
-    const fn row(index: u32) -> usize {
-        Self::words_for(index)
+    /// Where the node of an entry begins.
+    fn place(&self, index: u32) -> usize {
+        HEAD + (self.policy.heads() as usize + index as usize) * self.stride
     }
 }

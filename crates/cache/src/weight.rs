@@ -16,6 +16,15 @@ impl Weight {
     pub const fn fits(self, bounds: Self) -> bool {
         self.bytes <= bounds.bytes && self.descriptors <= bounds.descriptors
     }
+
+    /// So many thousandths of it, of each part.
+    #[must_use]
+    pub const fn thousandths(self, of: u64) -> Self {
+        const fn part(all: u64, of: u64) -> u64 {
+            (all as u128 * of as u128 / 1000) as u64
+        }
+        Self { bytes: part(self.bytes, of), descriptors: part(self.descriptors, of) }
+    }
 }
 
 impl AddAssign for Weight {

@@ -29,7 +29,7 @@ fn a_bad_value_is_told_what_would_do() {
     check("work-on-accepted", "1", "on or off");
     check("log-level", "all", "error, warn, info, debug");
     check("threads", "-1", "a number from 1 to 32768, or auto");
-    check("cache-locks", "0", "a number from 1 to 256");
+    check("cache-locks", "0", "a number from 1 to 256, or entry");
     check("gather", "yes", "on or off");
     check("pid-file", "stdout", "a file's name, as ./stdout is, or off");
     let error_log = "a file's name, as ./off is, stderr or stdout; --log-level says how much";

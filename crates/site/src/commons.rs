@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, mem};
 
-use cache::Weight;
+use cache::{PolicyKind, Weight};
 use h1::{Answer, Block, Chunk, Codings, Now, Representation, Shared, compose};
 use os::File;
 use os::sharing::{Dead, Shape, Store, UNIT};
@@ -39,6 +39,7 @@ pub(crate) struct Commons {
     /// Answers there can be, and what they may weigh.
     entries: u32,
     bounds: Weight,
+    policy: PolicyKind,
     head_cache: bool,
     age: Duration,
     /// Of this process.
@@ -70,6 +71,7 @@ impl Commons {
     /// There is not so much.
     pub(crate) fn new(
         bounds: Weight,
+        policy: PolicyKind,
         head_cache: bool,
         age: Duration,
         members: u16,
@@ -77,11 +79,13 @@ impl Commons {
         let bytes = bounds.bytes;
         let entries = u32::try_from(bytes / BYTES_OF_ROW).unwrap_or(u32::MAX).clamp(1, ROWS_MAX);
         let units = u32::try_from(bytes / UNIT as u64).unwrap_or(u32::MAX).clamp(1, UNITS_MAX);
-        let shape = Shape { members, words: Index::words_for(entries), blocks: entries, units };
+        let words = Index::words_for(policy, entries);
+        let shape = Shape { members, words, blocks: entries, units };
         Ok(Self {
             store: Store::new(&shape)?,
             entries,
             bounds,
+            policy,
             head_cache,
             age,
             hits: AtomicU64::new(0),
@@ -157,10 +161,12 @@ impl Commons {
         self.locked(|held| held.forget(key));
     }
 
-    /// Keeps what was loaded and answers with it; what does not fit is answered with as it is.
+    /// Keeps what was loaded, of that class, and answers with it; what does not fit, or is not let
+    /// in, is answered with as it is.
     pub(crate) fn keep<C: Fn() -> Codings>(
         &self,
         key: &Key<'_, C>,
+        class: u32,
         codings: Codings,
         loading: Loading,
         now: &Now,
@@ -181,8 +187,7 @@ impl Commons {
         };
         let kept = self.locked(|held| {
             held.forget(key);
-            let (at, row) = held.insert(row, &bytes, file)?;
-            Ok(held.answer(at, row, now))
+            held.insert(row, class, &bytes, file, now)
         });
         kept.unwrap_or_else(|file| {
             put_back(&mut representation, file, row.content);
@@ -222,7 +227,7 @@ impl Commons {
         let Some(mut locked) = self.store.try_lock() else { return Ok(false) };
         let (words, mut blocks) = locked.split();
         blocks.check().map_err(|e| e.to_string())?;
-        let mut index = Index::new(words, self.entries, self.bounds);
+        let mut index = Index::new(words, self.entries, self.bounds, self.policy);
         let of_block = |block| Some(blocks.bytes(block).ok()??.len());
         index.check(of_block).map_err(|e| format!("the index: {e}"))?;
         index.give_up(&mem::take(&mut *self.dead()));
@@ -239,7 +244,7 @@ impl Commons {
         let mut gone = Vec::new();
         let mut locked = self.store.lock();
         let (words, blocks) = locked.split();
-        let index = Index::new(words, self.entries, self.bounds);
+        let index = Index::new(words, self.entries, self.bounds, self.policy);
         let result = work(&mut Held { index, blocks, gone: &mut gone });
         drop(locked);
         drop(gone);

@@ -1,35 +1,50 @@
 use std::mem::{self, size_of};
 use std::time::Duration;
 
-use cache::{Slab, Weight};
+use cache::{Arrival, PolicyKind, Slab, Weight};
 use h1::{Codings, Shared};
 use hashbrown::HashTable;
 use measure::Instant;
+
+use crate::sync::{Mutex, MutexGuard};
 
 /// While somebody looks whether an entry still holds, the others get it until it is so many times
 /// as old as entries usually become. A disk that takes longer is out of order; who asks then waits
 /// for it, and hears so.
 const AGES_MAX: u32 = 10;
 
-/// Answers of one kind under their names, bounded by weight; the least recently used goes.
+/// Answers of one kind under their names, bounded by weight; a policy says who goes.
+///
+/// Whoever has all of them changes them as he likes. Where hits change nothing but their entry
+/// ([`PolicyKind::hits_are_local`]) several can find entries at the same time, each
+/// [beside](Self::beside) the others (JAWS97 3.2.4): the policy hears of them when it looks for
+/// who is to go.
 pub(crate) struct Entries<T> {
     /// Indices into the slab, by hash.
     table: HashTable<u32>,
-    slab: Slab<Vec<u64>>,
+    slab: Slab<Vec<u64>, PolicyKind>,
     /// What the slab has under each index.
     entries: Vec<Option<Entry<T>>>,
 }
 
+/// What an entry is found by, and what it is, with a lock of its own.
 pub(crate) struct Entry<T> {
     hash: u64,
     root: u32,
     pub(crate) path: Shared<[u8]>,
     /// The client's codings that it answers; nothing: it answers whatever they are.
     pub(crate) codings: Option<Codings>,
+    held: Mutex<Held<T>>,
+}
+
+/// What is known under a name, while nobody else has it.
+pub(crate) struct Held<T> {
     /// When the disk was last asked.
     checked: Instant,
     /// Whether somebody is asking it now.
     is_looked_for: bool,
+    /// How often it was asked for that the policy has not heard of.
+    unheard: u32,
     pub(crate) value: T,
 }
 
@@ -43,14 +58,14 @@ pub(crate) struct Key<'k, C: Fn() -> Codings> {
 }
 
 impl<T> Entries<T> {
-    pub(crate) fn new(bounds: Weight) -> Self {
-        let slab = Slab::new(Vec::new(), bounds);
+    pub(crate) fn new(bounds: Weight, policy: PolicyKind) -> Self {
+        let slab = Slab::new(Vec::new(), bounds, policy);
         Self { table: HashTable::new(), slab, entries: Vec::new() }
     }
 
     pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<u32> {
         let is_meant = |index: &u32| {
-            let entry = at(&self.entries, *index);
+            let entry = self.entry(*index);
             entry.path[..] == *key.path
                 && entry.root == key.root
                 && entry.codings.is_none_or(|codings| codings == (key.codings)())
@@ -58,8 +73,18 @@ impl<T> Entries<T> {
         self.table.find(key.hash, is_meant).copied()
     }
 
-    pub(crate) fn entry(&mut self, index: u32) -> &mut Entry<T> {
-        self.entries[index as usize].as_mut().expect(HELD)
+    pub(crate) fn entry(&self, index: u32) -> &Entry<T> {
+        at(&self.entries, index)
+    }
+
+    /// What an entry holds.
+    pub(crate) fn held(&mut self, index: u32) -> &mut Held<T> {
+        self.entries[index as usize].as_mut().expect(HELD).own()
+    }
+
+    /// The same beside others who find entries, until it is let go.
+    pub(crate) fn beside(&self, index: u32) -> MutexGuard<'_, Held<T>> {
+        self.entry(index).held.lock().expect(UNHARMED)
     }
 
     /// The entry was asked for.
@@ -67,22 +92,22 @@ impl<T> Entries<T> {
         self.slab.touch(index);
     }
 
-    /// Takes an entry in, if it fits at all, and lets go who must go for it. What has gone is
-    /// returned, so that the caller can drop it where no lock is held.
-    pub(crate) fn insert(&mut self, entry: Entry<T>, weight: Weight) -> Vec<Entry<T>> {
+    /// Takes an entry in, if it fits at all and the policy lets it come, and lets go who must go
+    /// for it. What has gone is returned, so that the caller can drop it where no lock is held.
+    pub(crate) fn insert(&mut self, entry: Entry<T>, weight: Weight, class: u32) -> Vec<Entry<T>> {
         let weight = Weight { bytes: weight.bytes + entry.bytes(), ..weight };
-        if !self.slab.admits(weight) {
+        let arrival = Arrival { hash: entry.hash, weight, class };
+        if !self.slab.admits(&arrival) {
             return vec![entry];
         }
-        let hash = entry.hash;
-        let index = self.slab.insert(weight).expect("memory that grows has room");
+        let index = self.slab.insert(&arrival).expect("memory that grows has room");
         match self.entries.get_mut(index as usize) {
             Some(vacant) => *vacant = Some(entry),
             None => self.entries.push(Some(entry)),
         }
-        self.table.insert_unique(hash, index, |index| at(&self.entries, *index).hash);
+        self.table.insert_unique(arrival.hash, index, |index| at(&self.entries, *index).hash);
         let mut gone = Vec::new();
-        while let Some(index) = self.slab.evict() {
+        while let Some(index) = self.evict() {
             gone.push(self.take(index));
         }
         gone
@@ -101,6 +126,15 @@ impl<T> Entries<T> {
         self.slab.used()
     }
 
+    /// Who has to go, if somebody has.
+    fn evict(&mut self) -> Option<u32> {
+        let Self { slab, entries, .. } = self;
+        slab.evict_hearing(|index| {
+            let entry = entries[index as usize].as_mut().expect(HELD);
+            mem::take(&mut entry.own().unheard)
+        })
+    }
+
     /// Takes out what the slab has let go.
     fn take(&mut self, index: u32) -> Entry<T> {
         let entry = self.entries[index as usize].take().expect(HELD);
@@ -111,12 +145,13 @@ impl<T> Entries<T> {
 }
 
 const HELD: &str = "what the slab holds is here";
+const UNHARMED: &str = "nobody panics while holding it";
 
 fn at<T>(entries: &[Option<Entry<T>>], index: u32) -> &Entry<T> {
     entries[index as usize].as_ref().expect(HELD)
 }
 
-/// See [`Entry::answers`], of one that was checked then.
+/// See [`Held::answers`], of one that was checked then.
 pub(crate) fn answers(
     checked: Instant,
     is_looked_for: &mut bool,
@@ -140,28 +175,40 @@ impl<T> Entry<T> {
         value: T,
     ) -> Self {
         let (hash, root) = (key.hash, key.root);
-        Self { hash, root, path, codings, checked, is_looked_for: false, value }
+        let held = Mutex::new(Held { checked, is_looked_for: false, unheard: 0, value });
+        Self { hash, root, path, codings, held }
     }
 
+    fn own(&mut self) -> &mut Held<T> {
+        self.held.get_mut().expect(UNHARMED)
+    }
+
+    /// Memory that its name takes.
+    fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.path.len()) as u64
+    }
+}
+
+impl<T> Held<T> {
     /// Whether it answers whoever asks now. Of those who come when it is of that age, the first is
     /// to look.
     pub(crate) fn answers(&mut self, age: Duration, now: Instant) -> bool {
         answers(self.checked, &mut self.is_looked_for, age, now)
     }
 
+    /// It was asked for, which the policy is to hear.
+    pub(crate) const fn touched(&mut self) {
+        self.unheard = self.unheard.saturating_add(1);
+    }
+
     /// The disk still says the same.
-    pub(crate) fn hold(&mut self, now: Instant) {
+    pub(crate) const fn hold(&mut self, now: Instant) {
         self.checked = now;
         self.is_looked_for = false;
     }
 
     /// Who was to look does not come back; the next one is to.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) const fn give_up(&mut self) {
         self.is_looked_for = false;
-    }
-
-    /// Memory that its name takes.
-    fn bytes(&self) -> u64 {
-        (size_of::<Self>() + self.path.len()) as u64
     }
 }

@@ -3,6 +3,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cache::PolicyKind;
+
+use crate::Hints;
 use crate::rules::{Origin, Rule, Rules};
 
 /// What the operator decides about a site.
@@ -18,6 +21,14 @@ pub struct Settings {
     /// Locks over which the cache is spread, rounded up to a power of two; the bounds are split
     /// among them. One where one thread asks; more than cores where many do (JAWS97 3.2.4).
     pub shards: usize,
+    /// Whether several threads may find answers in such a part at the same time, each with the lock
+    /// of its answer alone (JAWS97 3.2.4). Of no effect where a hit changes more than its answer;
+    /// see [`PolicyKind::hits_are_local`].
+    pub entry_locks: bool,
+    /// Which answers go when there is no room.
+    pub policy: PolicyKind,
+    /// Paths that will be asked for, to a policy that wants to be told.
+    pub hints: Hints,
     /// Whether a reply is kept with its head, ready to be sent (JAWS97 3.2.2 and 4).
     pub head_cache: bool,
     /// Bytes up to which a file is kept in memory instead of open. Copying so much costs about
@@ -42,6 +53,9 @@ impl Default for Settings {
             cache_bytes: 64 << 20,
             cache_files: 1024,
             shards: 1,
+            entry_locks: false,
+            policy: PolicyKind::Lru,
+            hints: Hints::default(),
             head_cache: true,
             small_bytes_max: 64 << 10,
             answer_age: Duration::from_millis(900),

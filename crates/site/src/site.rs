@@ -11,6 +11,7 @@ use os::sharing::Dead;
 use crate::answers::Answers;
 use crate::disk::{Disk, Reached, Unread};
 use crate::guard::{Verification, Worth};
+use crate::hints::Hints;
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::refused::{Hint, Refused, status_of};
@@ -190,6 +191,25 @@ impl Site {
     /// [`Self::open`] and [`Self::keep`] at once, for whoever may block in place.
     pub fn load(&self, lookup: &Lookup, now: &Now) -> Loaded<File> {
         self.keep(self.open(lookup), now)
+    }
+
+    /// How many of the first `most` hints lead to no file, and the line of the first that does not.
+    /// Asks the disk for each of them, at each root.
+    #[must_use]
+    pub fn missing(&self, hints: &Hints, most: usize) -> Option<(usize, u32)> {
+        let roots = 0..self.rulings.len() as u32;
+        let leads_nowhere = |(_, path): &(u32, &[u8])| {
+            let path = Shared::<[u8]>::from(*path);
+            !roots.clone().any(|root| {
+                let path = Shared::clone(&path);
+                let codings = Codings::default();
+                let opening = self.open(&Lookup { root, path, codings, credentials: None });
+                opening.outcome.is_ok() && opening.missing.is_none()
+            })
+        };
+        let first = hints.in_order().into_iter().take(most);
+        let missing: Vec<_> = first.filter(leads_nowhere).collect();
+        missing.first().map(|(line, _)| (missing.len(), *line))
     }
 
     /// What [`Self::load`] would answer, if what is kept under that name is still what the disk

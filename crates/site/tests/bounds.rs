@@ -2,6 +2,7 @@
 
 mod town;
 
+use cache::PolicyKind;
 use h1::{Content, Found, Status};
 use site::{Settings, Statistics};
 use town::{Got, Town};
@@ -138,15 +139,23 @@ fn locks_share_the_bounds() {
     }
 }
 
+/// With whatever policy, and where several find answers in one part at the same time.
 #[test]
 fn eight_threads_share_one_site() {
-    const ROUNDS: u64 = 30;
+    for policy in PolicyKind::ALL {
+        check_eight_threads(&Settings { policy: *policy, shards: 4, ..Settings::default() });
+        let entry_locks = policy.hits_are_local();
+        check_eight_threads(&Settings { policy: *policy, entry_locks, ..Settings::default() });
+    }
+}
+
+fn check_eight_threads(settings: &Settings) {
+    const ROUNDS: u64 = 10;
     let settings = Settings {
         cache_bytes: 128 << 10,
         cache_files: 8,
         small_bytes_max: 500,
-        shards: 4,
-        ..Settings::default()
+        ..settings.clone()
     };
     let mut files = many(16);
     files.extend((0..16).map(|n| (format!("s{n}"), format!("small {n}"))));
@@ -160,13 +169,16 @@ fn eight_threads_share_one_site() {
                     for step in 0..files.len() {
                         let (name, text) = &files[(step * 7 + thread) % files.len()];
                         assert_eq!(town.get(&format!("/{name}")).text(), *text);
+                        assert_eq!(town.get("/none"), Got::Status(Status::NOT_FOUND));
                     }
                 });
             }
         });
     }
     let statistics = town.site.statistics();
-    assert_eq!(statistics.hits + statistics.misses, ROUNDS * 8 * files.len() as u64);
+    let asked = ROUNDS * 8 * 2 * files.len() as u64;
+    assert_eq!(statistics.hits + statistics.misses, asked, "{:?}", settings.policy);
+    assert_eq!(statistics.hits > 0, settings.policy != PolicyKind::None);
     assert!(statistics.bytes <= 128 << 10);
     assert!(statistics.descriptors <= 8);
 }

@@ -14,12 +14,11 @@ use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getf
 
 use support::PATIENCE;
 use support::fixture::Fixture;
-use support::server::{Program, Server, on_every};
+use support::server::{Combination, Program, Server, on_every, on_every_architecture};
 
 /// Each by itself, because one may hide another: a head that is not kept is not given a new date.
 #[test]
 fn replies_are_the_same_without_one_of_them() {
-    const CLIENTS: usize = 4;
     let site = Fixture::new();
     let rows: [&[&str]; 8] = [
         &["--head-cache", "off"],
@@ -31,26 +30,54 @@ fn replies_are_the_same_without_one_of_them() {
         &["--cache-locks", "1"],
         &["--cache-locks", "256"],
     ];
-    let targets = ["/hundreds.bin", "/large.bin", "/empty.txt", "/types/style.css"];
-    on_every(Program::Weir, |combination| {
-        for flags in rows.iter().filter(|flags| combination.takes(flags)) {
-            let server = combination.start(&site.root(), flags);
-            let ask = || {
-                let mut wire = server.connect();
-                for target in targets.iter().cycle().take(3 * targets.len()) {
-                    wire.get(target, "").expect("sent");
-                    let (head, body) = wire.reply(false).expect("a reply");
-                    assert_eq!(head.status, 200, "{combination} {flags:?}: {target}");
-                    let same = body == site.content(target);
-                    assert!(same, "{combination} {flags:?}: content of {target}");
-                }
-            };
-            std::thread::scope(|scope| {
-                (0..CLIENTS).for_each(|_| drop(scope.spawn(ask)));
-            });
-            server.stop();
-        }
+    let targets = [&TARGETS[..]; 3].concat();
+    on_every(Program::Weir, |combination| check_replies(combination, &site, &rows, &targets));
+}
+
+/// Whatever the cache lets go, also where it is too small for the files; how a loop waits is all
+/// one to it.
+#[test]
+fn replies_are_the_same_with_every_policy() {
+    let site = Fixture::new();
+    let rows: [&[&str]; 9] = [
+        &["--cache-policy", "lru"],
+        &["--cache-policy", "lfu"],
+        &["--cache-policy", "hinted"],
+        &["--cache-policy", "structured"],
+        &["--cache-policy", "w-tinylfu", "--cache-files", "1"],
+        &["--cache-policy", "s3-fifo", "--cache-files", "1"],
+        &["--cache-policy", "none"],
+        &["--cache-policy", "s3-fifo", "--cache-locks", "entry"],
+        &["--cache-policy", "sieve", "--cache-locks", "entry", "--cache-files", "1"],
+    ];
+    let targets = [&TARGETS[..], &TARGETS[1..], &TARGETS[1..]].concat();
+    on_every_architecture(Program::Weir, |combination| {
+        check_replies(combination, &site, &rows, &targets);
     });
+}
+
+/// The first is large.
+const TARGETS: [&str; 4] = ["/large.bin", "/hundreds.bin", "/empty.txt", "/types/style.css"];
+
+fn check_replies(combination: &Combination, site: &Fixture, rows: &[&[&str]], targets: &[&str]) {
+    const CLIENTS: usize = 4;
+    for flags in rows.iter().filter(|flags| combination.takes(flags)) {
+        let server = combination.start(&site.root(), flags);
+        let ask = || {
+            let mut wire = server.connect();
+            for target in targets {
+                wire.get(target, "").expect("sent");
+                let (head, body) = wire.reply(false).expect("a reply");
+                assert_eq!(head.status, 200, "{combination} {flags:?}: {target}");
+                let same = body == site.content(target);
+                assert!(same, "{combination} {flags:?}: content of {target}");
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..CLIENTS).for_each(|_| drop(scope.spawn(ask)));
+        });
+        server.stop();
+    }
 }
 
 /// A reply in two segments is one where the second waits for word of the first (RFC 896), which a

@@ -116,7 +116,10 @@ const LISTS: &[(&str, Clear)] = &[
 pub fn words(value: &'static str) -> Vec<&'static str> {
     let words: Vec<_> = value.split('|').collect();
     let are = |is_of: fn(&u8) -> bool| {
-        words.iter().all(|word| word.bytes().all(|byte| is_of(&byte) || byte == b'-'))
+        let may_follow = |byte: u8| is_of(&byte) || byte == b'-' || byte.is_ascii_digit();
+        words.iter().all(|word| {
+            word.bytes().next().is_some_and(|first| is_of(&first)) && word.bytes().all(may_follow)
+        })
     };
     let is_list = words.len() > 1 && (are(u8::is_ascii_lowercase) || are(u8::is_ascii_uppercase));
     if is_list { words } else { Vec::new() }

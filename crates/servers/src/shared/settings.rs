@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use cache::PolicyKind;
 use h1::Limits;
 pub use h1::LogFormat;
 use measure::Duration;
@@ -92,11 +93,13 @@ pub struct Settings {
     /// How long an answer is given without asking the disk again.
     pub answer_age: Duration,
     /// Which entry leaves first.
-    pub cache_policy: String,
+    pub cache_policy: PolicyKind,
+    /// Where the paths stand that will be asked for.
+    pub cache_hints: Option<PathBuf>,
     /// Largest content kept in memory.
     pub small_file_kb: u32,
     /// Locks of a cache that threads share.
-    pub cache_locks: u32,
+    pub cache_locks: CacheLocks,
     /// Whether replies are kept with their heads.
     pub head_cache: bool,
     /// Whether connections send at once what they have.
@@ -288,6 +291,24 @@ choice! {
     }
 }
 
+/// What of a cache threads lock when they find something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheLocks {
+    /// One of so many parts.
+    Parts(u32),
+    /// The entry.
+    Entry,
+}
+
+impl fmt::Display for CacheLocks {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parts(parts) => parts.fmt(to),
+            Self::Entry => to.write_str("entry"),
+        }
+    }
+}
+
 choice! {
     /// How file parts leave.
     pub enum Sendfile {
@@ -434,9 +455,10 @@ impl Default for Settings {
             cache_mb: 64,
             cache_files: 0,
             answer_age: Duration::from_millis(900),
-            cache_policy: String::from("lru"),
+            cache_policy: PolicyKind::Lru,
+            cache_hints: None,
             small_file_kb: 32,
-            cache_locks: 16,
+            cache_locks: CacheLocks::Parts(16),
             head_cache: true,
             nodelay: true,
             send_buffer_kb: None,

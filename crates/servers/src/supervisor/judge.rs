@@ -5,7 +5,7 @@ use std::io;
 
 use os::{Listener, PidFile, output};
 
-use super::{confine, start};
+use super::{cache, confine, start};
 use crate::architectures::{self, Architecture};
 use crate::operator::admin;
 use crate::shared::architecture::LOOPS_MAX;
@@ -53,6 +53,7 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let said = settings.said("admit-percent", percent);
         mistakes.push(format!("{said}: --stage-admission response decides that; leave it out"));
     }
+    mistakes.extend(cache::contradictions(settings));
     mistakes.extend(row.into_iter().flat_map(|row| of_threads(settings, row)));
     mistakes.extend(confine::identity(settings).err().into_iter().flatten());
     mistakes
@@ -133,5 +134,5 @@ fn of_the_user(settings: &Settings) -> Refused {
         let error = output::probe(path).err()?;
         Some((error.kind(), start::unwritable(settings, knob, path.display(), &error)))
     });
-    refused.collect()
+    refused.chain(cache::hints(settings).err()).collect()
 }

@@ -5,6 +5,7 @@
 //! shares with the supervisor are the listening sockets, the counters and its orders.
 
 mod back_off;
+mod cache;
 mod confine;
 mod ending;
 mod generation;

@@ -32,10 +32,10 @@ use crate::shared::rota::Rota;
 use crate::shared::server::{Common, Server};
 use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::shared::stops::Stops;
-use crate::supervisor::confine;
 use crate::supervisor::split::Split;
 use crate::supervisor::upgrade::Inheritance;
 use crate::supervisor::voice::Voice;
+use crate::supervisor::{cache, confine};
 use crate::threads::life;
 
 /// At all addresses of the machine, of both families.
@@ -114,11 +114,11 @@ pub(crate) fn server(
     let listeners = Listening::new(bound, settings.listener_queues, workers as usize, bell);
     hand_on_patience(&settings, architecture, &listeners)?;
     let split = Split::new(&settings, architecture)?;
-    judge_cache(&settings, architecture, &split)?;
+    cache::judge(&settings, &split)?;
     if let Some(bytes) = architecture.window_bytes {
         settings.limits.window_bytes = bytes;
     }
-    let site = site(&settings, architecture, &split)?;
+    let site = cache::site(&settings, architecture, &split, voice)?;
     let limits = Shared::new(settings.limits.clone());
     let loops = architecture.loops(&settings) as usize;
     let counters = Counters::of_loops(workers as usize, loops).map_err(refused)?;
@@ -163,49 +163,6 @@ fn settle_admission(settings: &mut Settings, architecture: &Architecture) {
         settings.admit_percent.get_or_insert(100);
         settings.backlog.get_or_insert(BACKLOG_AUTO);
     }
-}
-
-/// What is shared has to be had from the start; other caches take what they fill.
-fn judge_cache(
-    settings: &Settings,
-    architecture: &Architecture,
-    split: &Split,
-) -> Result<(), Failure> {
-    let bytes = cache_bytes(settings, architecture);
-    match split.memory.filter(|memory| architecture.kept && bytes > memory.bytes) {
-        None => Ok(()),
-        Some(memory) => {
-            let said = settings.said("cache-mb", settings.cache_mb);
-            let mib = memory.bytes >> 20;
-            Err(Failure::Machine(format!("{said}: there are {mib} MiB of memory; give less")))
-        }
-    }
-}
-
-fn site(settings: &Settings, architecture: &Architecture, split: &Split) -> Result<Site, Failure> {
-    let site_settings = site::Settings {
-        cache_bytes: cache_bytes(settings, architecture),
-        cache_files: split.files as usize,
-        shards: match architecture.threads(settings) {
-            1 => 1,
-            _ => settings.cache_locks as usize,
-        },
-        head_cache: settings.head_cache,
-        small_bytes_max: u64::from(settings.small_file_kb) << 10,
-        answer_age: settings.answer_age,
-        rules: settings.rules.clone(),
-        ..site::Settings::default()
-    };
-    Site::new(&settings.root, &site_settings).map_err(|e| Failure::Operator(settings.refused(&e)))
-}
-
-/// Of one worker: hundreds of caches are to take no more memory than one.
-fn cache_bytes(settings: &Settings, architecture: &Architecture) -> u64 {
-    let caches = match architecture.holder {
-        Holder::Process => architecture.workers_max(settings),
-        _ => 1,
-    };
-    (u64::from(settings.cache_mb) << 20) / u64::from(caches)
 }
 
 fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
@@ -432,7 +389,7 @@ fn announce(
         split.bound,
         split.files,
         split.descriptors,
-        cache_bytes(settings, architecture) >> 20
+        cache::bytes(settings, architecture) >> 20
     ));
     let defaults = Settings::default();
     let changed = knobs::all().filter(|knob| (knob.show)(settings) != (knob.show)(&defaults));

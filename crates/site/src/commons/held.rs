@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cache::Weight;
+use cache::{Arrival, Weight};
 use h1::{Answer, Block, Chunk, Codings, Now, Representation, Shared, Words, compose};
 use os::File;
 use os::sharing::{Blocks, Descriptor, UNIT};
@@ -42,8 +42,12 @@ impl Held<'_> {
     }
 
     /// Answers with what is known there, and is asked for.
-    pub(super) fn answer(&mut self, at: u32, mut row: Row, now: &Now) -> Answer<File> {
+    pub(super) fn answer(&mut self, at: u32, row: Row, now: &Now) -> Answer<File> {
         self.index.touch(at);
+        self.reply(at, row, now)
+    }
+
+    fn reply(&mut self, at: u32, mut row: Row, now: &Now) -> Answer<File> {
         let end = self.redated(at, &mut row, now);
         let (representation, block) = self.represent(&row);
         let prebuilt = end.map(|end| Chunk { of: block, at: 0, end });
@@ -76,19 +80,22 @@ impl Held<'_> {
         (representation, block)
     }
 
-    /// Takes an answer in, and lets go who has to for it. Returns where.
+    /// Takes an answer in, answers with it, and lets go who has to for it; that may be itself.
     ///
     /// # Errors
     /// There is no room, or its file is not its own: that file, if it has one.
     pub(super) fn insert(
         &mut self,
         row: Row,
+        class: u32,
         bytes: &[u8],
         file: Option<File>,
-    ) -> Result<(u32, Row), Option<File>> {
+        now: &Now,
+    ) -> Result<Answer<File>, Option<File>> {
         let descriptors = u64::from(file.is_some());
         let weight = Weight { bytes: bytes.len().next_multiple_of(UNIT) as u64, descriptors };
-        if !self.index.admits(weight) {
+        let arrival = Arrival { hash: row.hash, weight, class };
+        if !self.index.admits(&arrival) {
             return Err(file);
         }
         // What is lent was kept before, and was evicted since.
@@ -99,12 +106,13 @@ impl Held<'_> {
         }
         let Some(block) = block else { return Err(descriptor.map(File::from)) };
         let row = Row { block, ..row };
-        let at = self.index.insert(row, weight).expect("a row for each block");
+        let at = self.index.insert(row, &arrival).expect("a row for each block");
         self.blocks.name(block, at).expect(WHOLE);
+        let answer = self.reply(at, row, now);
         while let Some(evicted) = self.index.evict() {
             self.retire(evicted.block);
         }
-        Ok((at, row))
+        Ok(answer)
     }
 
     /// Who has to go next goes, and with it all who lie where so many bytes would in its place, or

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use cache::{Corrupt, Slab, Table, Weight};
+use cache::{Arrival, Corrupt, PolicyKind, Slab, Table, Weight};
 
 use super::row::{Row, WORDS};
 
@@ -10,26 +10,31 @@ use super::row::{Row, WORDS};
 /// number in all three: its name's place, its weight and turn to go, what is known of it.
 pub(super) struct Index<'m> {
     names: Table<&'m mut [u64]>,
-    weights: Slab<&'m mut [u64]>,
+    weights: Slab<&'m mut [u64], PolicyKind>,
     rows: &'m mut [u64],
     bounds: Weight,
 }
 
 impl<'m> Index<'m> {
     /// Words for so many answers.
-    pub(super) const fn words_for(entries: u32) -> usize {
-        let (names, weights) = parts(entries);
+    pub(super) fn words_for(policy: PolicyKind, entries: u32) -> usize {
+        let (names, weights) = parts(policy, entries);
         names + weights + entries as usize * WORDS
     }
 
     /// The answers that these words hold, none if they are zero.
-    pub(super) fn new(words: &'m mut [u64], entries: u32, bounds: Weight) -> Self {
-        let (names, weights) = parts(entries);
+    pub(super) fn new(
+        words: &'m mut [u64],
+        entries: u32,
+        bounds: Weight,
+        policy: PolicyKind,
+    ) -> Self {
+        let (names, weights) = parts(policy, entries);
         let (names, rest) = words.split_at_mut(names);
         let (weights, rows) = rest.split_at_mut(weights);
         Self {
             names: Table::new(names, entries),
-            weights: Slab::new(weights, bounds),
+            weights: Slab::new(weights, bounds, policy),
             rows,
             bounds,
         }
@@ -74,14 +79,14 @@ impl<'m> Index<'m> {
         self.weights.touch(at);
     }
 
-    /// Whether one of that weight fits at all, were it alone.
-    pub(super) fn admits(&self, weight: Weight) -> bool {
-        self.weights.admits(weight)
+    /// Whether the policy lets one come, and it fits at all, were it alone.
+    pub(super) fn admits(&self, arrival: &Arrival) -> bool {
+        self.weights.admits(arrival)
     }
 
     /// Takes an answer in; nothing: there are as many as there can be.
-    pub(super) fn insert(&mut self, row: Row, weight: Weight) -> Option<u32> {
-        let at = self.weights.insert(weight)?;
+    pub(super) fn insert(&mut self, row: Row, arrival: &Arrival) -> Option<u32> {
+        let at = self.weights.insert(arrival)?;
         self.set_row(at, &row);
         self.names.insert(row.hash, at);
         Some(at)
@@ -159,6 +164,7 @@ impl<'m> Index<'m> {
     }
 }
 
-const fn parts(entries: u32) -> (usize, usize) {
-    (Table::<&mut [u64]>::words_for(entries), Slab::<&mut [u64]>::words_for(entries))
+fn parts(policy: PolicyKind, entries: u32) -> (usize, usize) {
+    let names = Table::<&mut [u64]>::words_for(entries);
+    (names, Slab::<&mut [u64], _>::words_for(&policy, entries))
 }

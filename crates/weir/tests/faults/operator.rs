@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server, run};
+use crate::support::server::{Program, Server, combinations_alone, run};
 use crate::support::users::as_nobody;
 
 /// Wrong usage or configuration.
@@ -73,6 +73,66 @@ fn slots_cannot_be_sent_to_by_calls() {
     for architecture in ["proactor", "tux"] {
         let flags = [&["serve", "--architecture", architecture], &flags[..]].concat();
         check(&flags, USAGE, &["--ring-files sendfile: takes --ring-sockets ordinary"]);
+    }
+}
+
+/// What of the cache cannot be: each in one line.
+#[test]
+fn caches_that_cannot_be_are_told() {
+    let site = Fixture::new();
+    let hints = site.beside("hints");
+    fs::write(&hints, "/digits.txt\n# nothing\nhttp://a/b\n").expect("written");
+    let hints = hints.to_str().expect("UTF-8");
+    let rows: [(&[&str], &[&str]); 6] = [
+        (&["--cache-policy", "siev"], &["--cache-policy siev", "lru", "did you mean `sieve`?"]),
+        (&["--cache-locks", "entry", "--cache-policy", "lru"], &["--cache-locks entry", "s3-fifo"]),
+        (&["--cache-locks", "entries"], &["--cache-locks entries", "1 to 256, or entry"]),
+        (&["--cache-hints", hints, "--cache-policy", "lru"], &["takes --cache-policy hinted"]),
+        (
+            &["--cache-hints", "/no/such/file", "--cache-policy", "hinted"],
+            &["--cache-hints /no/such/file: cannot be read: No such file"],
+        ),
+        (
+            &["--cache-hints", hints, "--cache-policy", "hinted"],
+            &["hints:3: \"http://a/b\" is no path that a request can have"],
+        ),
+    ];
+    let root = site.root();
+    let root = root.to_str().expect("UTF-8");
+    for (flags, words) in rows {
+        let serve = ["serve", root, "--listen", "127.0.0.1:0", "--architecture", "mt"];
+        check(&[&serve[..], flags].concat(), USAGE, words);
+    }
+}
+
+/// What is never kept, and what leads nowhere: each in one line, and the server serves.
+#[test]
+fn what_a_cache_does_not_hold_is_told() {
+    let site = Fixture::new();
+    let hints = site.beside("hints");
+    fs::write(&hints, "# two of three\n/digits.txt\n/none\n/gone.html\n").expect("written");
+    let hints = hints.to_str().expect("UTF-8");
+    let rows: [(&[&str], &str); 3] = [
+        (
+            &["--cache-mb", "0"],
+            "--cache-mb 0: nothing is kept, and each request opens its file anew",
+        ),
+        (
+            &["--cache-mb", "1", "--cache-locks", "8", "--small-file-kb", "1000"],
+            "--cache-mb 1: files above 128 KiB are not kept, as each of its 8 parts has no more",
+        ),
+        (
+            &["--cache-hints", hints, "--cache-policy", "hinted"],
+            "hints: 2 of 3 paths lead to no file, the first in line 3",
+        ),
+    ];
+    let combinations = combinations_alone(Program::Weir);
+    let threads = combinations.iter().find(|combination| combination.architecture == "mt");
+    for (flags, expected) in rows {
+        let server = threads.expect("mt").start(&site.root(), flags);
+        assert!(server.fetch("/digits.txt").is_ok(), "{flags:?}");
+        let told = format!("{}{}", server.said.clone(), server.stop());
+        assert_eq!(told.lines().filter(|line| line.contains(expected)).count(), 1, "{told}");
     }
 }
 

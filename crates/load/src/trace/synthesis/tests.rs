@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use cache::{Slab, Weight};
+use cache::{Arrival, Lru, Slab, Weight};
 
 use super::*;
 use crate::source::draws;
@@ -21,7 +21,7 @@ impl Cache {
         let files: Vec<u64> = of.files.iter().map(|(_, file)| file.bytes.unwrap()).collect();
         let bounds = Weight { bytes: of.model.cache_bytes, descriptors: u64::MAX };
         let (places, held) = (vec![None; files.len()], vec![0; files.len()]);
-        Self { files, places, held, slab: Slab::new(Vec::new(), bounds) }
+        Self { files, places, held, slab: Slab::new(Vec::new(), bounds, Lru) }
     }
 
     /// Whether it had the file; now it has.
@@ -31,7 +31,8 @@ impl Cache {
             self.slab.touch(index);
         } else {
             let weight = Weight { bytes: self.files[file as usize], descriptors: 0 };
-            let index = self.slab.insert(weight).expect("memory grows");
+            let arrival = Arrival { weight, ..Arrival::default() };
+            let index = self.slab.insert(&arrival).expect("memory grows");
             self.places[file as usize] = Some(index);
             self.held[index as usize] = file;
             while let Some(gone) = self.slab.evict() {

@@ -1,8 +1,10 @@
 //! Knobs of files: what is kept of them, and how they are sent.
 
-use super::values::{auto_or_named, millis, named, number, put, word_or_auto};
+use cache::PolicyKind;
+
+use super::values::{auto_or_named, file, millis, named, number, put, shown, word_or_auto};
 use super::{Knob, Takes};
-use crate::shared::settings::{RingFiles, Sendfile};
+use crate::shared::settings::{CacheLocks, RingFiles, Sendfile};
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -71,14 +73,21 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "cache-policy",
-        value: "lru",
-        reason: "which entry leaves first",
+        value: "lru|lfu|hinted|structured|w-tinylfu|s3-fifo|sieve|none",
+        reason: "which entry of the cache leaves first",
         takes: Takes::All,
-        set: |s, v| match v {
-            "lru" => put(&mut s.cache_policy, Ok(String::from(v))),
-            _ => Err(String::from("lru")),
-        },
-        show: |s| s.cache_policy.clone(),
+        set: |s, v| put(&mut s.cache_policy, named(v, PolicyKind::ALL, PolicyKind::name)),
+        show: |s| String::from(s.cache_policy.name()),
+    },
+    Knob {
+        name: "cache-hints",
+        value: "FILE|off",
+        reason: "paths that will be asked for, one in a line, for --cache-policy hinted; \
+                 weir load describe --hints makes such a file of a log. Read at the start and at a \
+                 reload",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.cache_hints, file(v)),
+        show: |s| shown(s.cache_hints.as_ref()),
     },
     Knob {
         name: "small-file-kb",
@@ -91,13 +100,22 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "cache-locks",
-        value: "1..256 locks",
+        value: "1..256 locks|entry",
         reason: "of the cache that threads share, where there are several, rounded up to a power \
                  of two; each guards its share of --cache-mb and --cache-files. 1: one for the \
-                 whole cache, as JAWS had at first (JAWS97 3.2.4); the default is so many that two \
-                 threads seldom meet",
+                 whole cache, as JAWS had at first; entry: one for each entry (JAWS97 3.2.4), with \
+                 sieve, s3-fifo or none, whose hits change nothing else; the default is so many \
+                 that two threads seldom meet",
         takes: Takes::Named,
-        set: |s, v| put(&mut s.cache_locks, number(v, 1, 256)),
+        set: |s, v| {
+            s.cache_locks = match v {
+                "entry" => CacheLocks::Entry,
+                _ => {
+                    CacheLocks::Parts(number(v, 1, 256).map_err(|why| format!("{why}, or entry"))?)
+                }
+            };
+            Ok(())
+        },
         show: |s| s.cache_locks.to_string(),
     },
 ];
