@@ -6,10 +6,10 @@ use crate::{Arrival, Corrupt, Policy, State};
 ///
 /// Idea: the operator names what will be asked for, or a log of the days before does. Entries stand
 /// in two rows, each as in [`crate::Lru`]: hinted ones (whose class is not zero), and the others.
-/// Of the others the last goes; of the hinted the last, once they alone take more than seven eighths
-/// of what all may weigh, or nobody else is there. Without hints it is LRU. Source: JAWS97 3.1 names
-/// a "Hinted" strategy and does not say what it does: this is our reading. Knobs: the hints. What it
-/// is bad at: hints that are no longer true.
+/// Of the others the last goes; of the hinted the last, once they alone take more than seven
+/// eighths of what all may weigh, or nobody else is there. Without hints it is LRU. Source: JAWS97
+/// 3.1 names a "Hinted" strategy and does not say what it does: this is our reading. Knobs: the
+/// hints. What it is bad at: hints that are no longer true.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hinted;
 

@@ -1,7 +1,8 @@
 use crate::state::OWN;
 use crate::{Arrival, Corrupt, Policy, State};
 
-/// Least frequently used, with ageing: who was asked for most often stays longest, but not for ever.
+/// Least frequently used, with ageing: who was asked for most often stays longest, but not for
+/// ever.
 ///
 /// Idea: an entry's priority is how often it was asked for since it came, plus an age; the lowest
 /// goes, of several the one asked for longest ago, and its priority becomes the age. So those that

@@ -2,9 +2,9 @@
 //!
 //! [`Slab`] gives entries their indices and weighs them; a [`Policy`] decides who goes when they
 //! weigh too much, and who may come. [`Table`] finds an index by a hash, and [`Extents`] shares out
-//! an arena for what is kept. Whatever they remember is in plain words of a [`Memory`] and is linked
-//! by `u32`, so the same code runs on the heap, in memory that processes share, and in a simulator
-//! that has no files. Zero words are empty structures.
+//! an arena for what is kept. Whatever they remember is in plain words of a [`Memory`] and is
+//! linked by `u32`, so the same code runs on the heap, in memory that processes share, and in a
+//! simulator that has no files. Zero words are empty structures.
 //!
 //! Whoever writes to shared memory can die halfway. So each has a `check`, which says whether words
 //! are [`Corrupt`]; and with whatever words, each operation ends, be it by a panic.

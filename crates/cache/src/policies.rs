@@ -12,7 +12,10 @@ use crate::{Arrival, Corrupt, Policy, State};
 
 /// Makes the enum of the policies, what is known of each, and the way from one to the other.
 macro_rules! policies {
-    ($($(#[$doc:meta])* $kind:ident: $policy:ident, $name:literal, $class:expr, $local:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $kind:ident: $policy:ident, $name:literal, $class:expr, $local:literal;
+    )*) => {
         /// A policy that is chosen when the program runs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum PolicyKind {

@@ -7,9 +7,9 @@ use crate::{Arrival, Corrupt, Policy, STEPS_MAX, State};
 /// Idea: entries stand in the order in which they came, and a hit only marks its entry. A hand goes
 /// from the eldest to the newest; it takes the mark from who has one, and who has none goes. New
 /// ones come in behind the hand's back, so one that nobody asks for again goes with its first pass.
-/// Source: Zhang, Yang, Yue, Vigfusson, Rashmi: *SIEVE is Simpler than LRU* (NSDI 2024),
-/// algorithm 1. Knobs: none; different is that the hand rests after [`STEPS_MAX`] entries. What it is bad at:
-/// a scan that is longer than the time between two requests for what is hot.
+/// Source: Zhang, Yang, Yue, Vigfusson, Rashmi: *SIEVE is Simpler than LRU* (NSDI 2024), its
+/// algorithm. Knobs: none; different is that the hand rests after [`STEPS_MAX`] entries. What it is
+/// bad at: it remembers nobody who has gone, so who comes back too late each time never stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sieve;
 

@@ -2,8 +2,8 @@
 //! of an entry.
 //!
 //! Source: Einziger, Friedman, Manes: *TinyLFU: A Highly Efficient Cache Admission Policy* (ACM
-//! Transactions on Storage 2017), 3.2 to 3.4, with counters of four bits. Different: they are halved
-//! one word after the other, not all at one time, so that no request pays for all.
+//! Transactions on Storage 2017), 3.2 to 3.4, with counters of four bits. Different: they are
+//! halved one word after the other, not all at one time, so that no request pays for all.
 
 use crate::State;
 

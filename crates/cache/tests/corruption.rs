@@ -179,8 +179,8 @@ proptest! {
     }
 }
 
-/// With another policy a wrong bit may be a wrong number of requests, which nobody can know. But what
-/// passes for sound stays sound, and everything ends.
+/// With another policy a wrong bit may be a wrong number of requests, which nobody can know. But
+/// what passes for sound stays sound, and everything ends.
 #[test]
 fn every_policy_ends_whatever_the_words() {
     let kinds = PolicyKind::ALL.iter().filter(|kind| **kind != PolicyKind::None);
@@ -189,7 +189,8 @@ fn every_policy_ends_whatever_the_words() {
         proptest!(ProptestConfig::with_cases(400), |(
             before in steps(),
             after in steps(),
-            differences in prop::collection::vec((any::<prop::sample::Index>(), difference()), 0..4),
+            differences in
+                prop::collection::vec((any::<prop::sample::Index>(), difference()), 0..4),
         )| {
             let mut words = words();
             for step in before {

@@ -6,7 +6,7 @@ use h1::{Codings, Shared};
 use hashbrown::HashTable;
 use measure::Instant;
 
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 
 /// While somebody looks whether an entry still holds, the others get it until it is so many times
 /// as old as entries usually become. A disk that takes longer is out of order; who asks then waits
@@ -16,9 +16,8 @@ const AGES_MAX: u32 = 10;
 /// Answers of one kind under their names, bounded by weight; a policy says who goes.
 ///
 /// Whoever has all of them changes them as he likes. Where hits change nothing but their entry
-/// ([`PolicyKind::hits_are_local`]) several can find entries at the same time, each
-/// [beside](Self::beside) the others (JAWS97 3.2.4): the policy hears of them when it looks for
-/// who is to go.
+/// ([`PolicyKind::hits_are_local`]) several can find entries beside each other (JAWS97 3.2.4; see
+/// [`Hits`]): the policy hears of them when it looks for who is to go.
 pub(crate) struct Entries<T> {
     /// Indices into the slab, by hash.
     table: HashTable<u32>,
@@ -46,6 +45,20 @@ pub(crate) struct Held<T> {
     /// How often it was asked for that the policy has not heard of.
     unheard: u32,
     pub(crate) value: T,
+}
+
+/// Entries as they may be had: alone, or beside others who find some.
+pub(crate) trait Hits<T> {
+    fn entries(&self) -> &Entries<T>;
+
+    /// What is made of an entry that [answers](Held::answers): then it was asked for.
+    fn hit<R>(
+        &mut self,
+        index: u32,
+        age: Duration,
+        now: Instant,
+        make: impl FnOnce(&mut T) -> R,
+    ) -> Option<R>;
 }
 
 /// What an entry is looked up by.
@@ -80,11 +93,6 @@ impl<T> Entries<T> {
     /// What an entry holds.
     pub(crate) fn held(&mut self, index: u32) -> &mut Held<T> {
         self.entries[index as usize].as_mut().expect(HELD).own()
-    }
-
-    /// The same beside others who find entries, until it is let go.
-    pub(crate) fn beside(&self, index: u32) -> MutexGuard<'_, Held<T>> {
-        self.entry(index).held.lock().expect(UNHARMED)
     }
 
     /// The entry was asked for.
@@ -144,6 +152,44 @@ impl<T> Entries<T> {
     }
 }
 
+impl<T> Hits<T> for &mut Entries<T> {
+    fn entries(&self) -> &Entries<T> {
+        self
+    }
+
+    fn hit<R>(
+        &mut self,
+        index: u32,
+        age: Duration,
+        now: Instant,
+        make: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
+        let held = self.held(index);
+        let made = held.answers(age, now).then(|| make(&mut held.value))?;
+        self.touch(index);
+        Some(made)
+    }
+}
+
+impl<T> Hits<T> for &Entries<T> {
+    fn entries(&self) -> &Entries<T> {
+        self
+    }
+
+    fn hit<R>(
+        &mut self,
+        index: u32,
+        age: Duration,
+        now: Instant,
+        make: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
+        let mut held = self.entry(index).held.lock().expect(UNHARMED);
+        let made = held.answers(age, now).then(|| make(&mut held.value))?;
+        held.unheard = held.unheard.saturating_add(1);
+        Some(made)
+    }
+}
+
 const HELD: &str = "what the slab holds is here";
 const UNHARMED: &str = "nobody panics while holding it";
 
@@ -192,13 +238,8 @@ impl<T> Entry<T> {
 impl<T> Held<T> {
     /// Whether it answers whoever asks now. Of those who come when it is of that age, the first is
     /// to look.
-    pub(crate) fn answers(&mut self, age: Duration, now: Instant) -> bool {
+    fn answers(&mut self, age: Duration, now: Instant) -> bool {
         answers(self.checked, &mut self.is_looked_for, age, now)
-    }
-
-    /// It was asked for, which the policy is to hear.
-    pub(crate) const fn touched(&mut self) {
-        self.unheard = self.unheard.saturating_add(1);
     }
 
     /// The disk still says the same.

@@ -10,7 +10,7 @@ use os::File;
 
 use crate::commons::Known;
 use crate::disk::{Loading, Source};
-use crate::entries::{Entries, Entry, Key};
+use crate::entries::{Entries, Entry, Hits, Key};
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
@@ -74,15 +74,8 @@ impl Shard {
         age: Duration,
         now: &Now,
     ) -> Said {
-        let said = match in_common.unwrap_or_else(|| self.find(key, age, now)) {
-            Known::Answer(answer) => Said::Answer(answer),
-            Known::Old(path) => Said::Missing(path),
-            Known::Nothing => match self.refusal(key, age, now) {
-                Some(status) => Said::Status(status),
-                None => Said::Missing(Shared::from(key.path)),
-            },
-        };
-        *self.misses.get_mut() += u64::from(matches!(said, Said::Missing(_)));
+        let said = said(in_common, &mut self.kept, &mut self.refused, key, age, now);
+        *said.counted(&mut self.hits, &mut self.misses).get_mut() += 1;
         said
     }
 
@@ -94,68 +87,9 @@ impl Shard {
         age: Duration,
         now: &Now,
     ) -> Said {
-        let said = match in_common.unwrap_or_else(|| self.find_beside(key, age, now)) {
-            Known::Answer(answer) => Said::Answer(answer),
-            Known::Old(path) => Said::Missing(path),
-            Known::Nothing => match self.refusal_beside(key, age, now) {
-                Some(status) => Said::Status(status),
-                None => Said::Missing(Shared::from(key.path)),
-            },
-        };
-        self.misses.fetch_add(matches!(said, Said::Missing(_)).into(), Relaxed);
+        let said = said(in_common, &self.kept, &self.refused, key, age, now);
+        said.counted(&self.hits, &self.misses).fetch_add(1, Relaxed);
         said
-    }
-
-    fn find<C: Fn() -> Codings>(&mut self, key: &Key<'_, C>, age: Duration, now: &Now) -> Known {
-        let Some(index) = self.kept.find(key) else { return Known::Nothing };
-        let held = self.kept.held(index);
-        if !held.answers(age, now.at) {
-            return Known::Old(Shared::clone(&self.kept.entry(index).path));
-        }
-        let answer = held.value.answer(now);
-        self.kept.touch(index);
-        *self.hits.get_mut() += 1;
-        Known::Answer(answer)
-    }
-
-    fn find_beside<C: Fn() -> Codings>(&self, key: &Key<'_, C>, age: Duration, now: &Now) -> Known {
-        let Some(index) = self.kept.find(key) else { return Known::Nothing };
-        let mut held = self.kept.beside(index);
-        if !held.answers(age, now.at) {
-            return Known::Old(Shared::clone(&self.kept.entry(index).path));
-        }
-        let answer = held.value.answer(now);
-        held.touched();
-        self.hits.fetch_add(1, Relaxed);
-        Known::Answer(answer)
-    }
-
-    fn refusal<C: Fn() -> Codings>(
-        &mut self,
-        key: &Key<'_, C>,
-        age: Duration,
-        now: &Now,
-    ) -> Option<Status> {
-        let index = self.refused.find(key)?;
-        let held = self.refused.held(index);
-        let status = held.answers(age, now.at).then_some(held.value)?;
-        self.refused.touch(index);
-        *self.hits.get_mut() += 1;
-        Some(status)
-    }
-
-    fn refusal_beside<C: Fn() -> Codings>(
-        &self,
-        key: &Key<'_, C>,
-        age: Duration,
-        now: &Now,
-    ) -> Option<Status> {
-        let index = self.refused.find(key)?;
-        let mut held = self.refused.beside(index);
-        let status = held.answers(age, now.at).then_some(held.value)?;
-        held.touched();
-        self.hits.fetch_add(1, Relaxed);
-        Some(status)
     }
 
     /// What is kept under this name, if it holds as long as it is made of that.
@@ -189,6 +123,44 @@ impl Shard {
         }
         old
     }
+}
+
+impl Said {
+    /// Where it counts: as a hit, or as a miss.
+    fn counted<T>(&self, hits: T, misses: T) -> T {
+        if matches!(self, Self::Missing(_)) { misses } else { hits }
+    }
+}
+
+fn said<C: Fn() -> Codings>(
+    in_common: Option<Known>,
+    kept: impl Hits<Kept>,
+    mut refused: impl Hits<Status>,
+    key: &Key<'_, C>,
+    age: Duration,
+    now: &Now,
+) -> Said {
+    match in_common.unwrap_or_else(|| known(kept, key, age, now)) {
+        Known::Answer(answer) => Said::Answer(answer),
+        Known::Old(path) => Said::Missing(path),
+        Known::Nothing => {
+            let index = refused.entries().find(key);
+            let status = index.and_then(|index| refused.hit(index, age, now.at, |status| *status));
+            status.map_or_else(|| Said::Missing(Shared::from(key.path)), Said::Status)
+        }
+    }
+}
+
+fn known<C: Fn() -> Codings>(
+    mut kept: impl Hits<Kept>,
+    key: &Key<'_, C>,
+    age: Duration,
+    now: &Now,
+) -> Known {
+    let Some(index) = kept.entries().find(key) else { return Known::Nothing };
+    let answer = kept.hit(index, age, now.at, |kept| kept.answer(now));
+    answer
+        .map_or_else(|| Known::Old(Shared::clone(&kept.entries().entry(index).path)), Known::Answer)
 }
 
 impl Kept {

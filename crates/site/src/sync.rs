@@ -1,3 +1,3 @@
-//! The locks of the cache: a model of it has others.
+//! The lock of an entry: a model of the cache has another.
 
-pub(crate) use std::sync::{Mutex, MutexGuard};
+pub(crate) use std::sync::Mutex;

@@ -7,7 +7,7 @@
 #[allow(dead_code, unreachable_pub, reason = "a module of a library, all alone")]
 mod entries;
 mod sync {
-    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    pub(crate) use loom::sync::Mutex;
 }
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use loom::sync::{Arc, RwLock};
 use loom::thread;
 use measure::Instant;
 
-use entries::{Entries, Entry, Key};
+use entries::{Entries, Entry, Hits, Key};
 
 /// Bugs that need more than so many interruptions are hardly known, and each more makes the orders
 /// many times as many.
@@ -38,16 +38,15 @@ fn come(entries: &mut Entries<u32>, name: &'static [u8]) -> usize {
     entries.insert(entry, Weight { bytes: 0, descriptors: 1 }, 0).len()
 }
 
-/// Finds it beside others; says whether it is in.
-fn hit(shard: &Shard, name: &'static [u8], looks: bool) -> bool {
+/// Finds it beside others; says whether it is in. Where all come late, the first of them is to look,
+/// and the others are answered.
+fn hit(shard: &Shard, name: &'static [u8], are_late: bool) -> bool {
     let entries = shard.read().unwrap();
     let Some(index) = entries.find(&key(name)) else { return false };
-    let mut held = entries.beside(index);
-    // The first of those who come late is to look, and the others are answered.
-    let age = Duration::from_secs(if looks { 1 } else { 100 });
-    let answers = held.answers(age, Instant::from_ms(5_000));
-    held.value += u32::from(!answers || !looks);
-    held.touched();
+    let age = Duration::from_secs(if are_late { 1 } else { 100 });
+    let now = Instant::from_ms(5_000);
+    let answered = (&*entries).hit(index, age, now, |times| *times += 1).is_some();
+    assert!(answered || are_late);
     true
 }
 

@@ -114,8 +114,8 @@ fn tell(settings: &Settings, site: &site::Settings, voice: &mut Voice<'_>) {
     if site.small_bytes_max > part {
         let (small, part) = (settings.small_file_kb, part >> 10);
         voice.warn(&format!(
-            "{said}: files above {part} KiB are not kept, as each of its {} parts has no more; give \
-             more, fewer --cache-locks, or less than --small-file-kb {small}",
+            "{said}: files above {part} KiB are not kept, as each of its {} parts has no more; \
+             give more, fewer --cache-locks, or less than --small-file-kb {small}",
             site.shards.next_power_of_two()
         ));
     }
