@@ -107,12 +107,20 @@ fn asked(state: &mut State<&mut [u64]>, node: u32, times: u32) -> u64 {
     all
 }
 
-/// The row that is to lose one, and who stands last in it.
+/// The row that is to lose one, and who stands last in it. Room is made for the newest, as if he
+/// were still to come.
 fn next(state: &State<&mut [u64]>) -> Option<(Ring, u32)> {
-    let is_large = !state.weight(NEW.end).fits(state.bounds().thousandths(SMALL));
+    let newest = NEW.first(state);
+    let mut others = state.weight(NEW.end);
+    if newest != NEW.end {
+        others -= state.weight(newest);
+    }
+    let is_large = !others.fits(state.bounds().thousandths(SMALL));
     let order = if is_large { [NEW, MAIN] } else { [MAIN, NEW] };
     let last = |row: &Ring| (*row, row.last(state));
-    order.iter().map(last).find(|(_, node)| *node >= HEADS)
+    let is_other = |(_, node): &(Ring, u32)| *node >= HEADS && *node != newest;
+    let other = order.iter().map(last).find(is_other);
+    other.or_else(|| Some((NEW, newest)).filter(|(_, node)| *node >= HEADS))
 }
 
 fn row_of(state: &State<&mut [u64]>, node: u32) -> Ring {

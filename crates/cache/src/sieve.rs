@@ -81,9 +81,10 @@ impl Policy for Sieve {
     }
 }
 
-/// Who the hand points to, which it then does. Nothing if none is in.
+/// Who the hand points to, which it then does. Nothing if none is in. The newest is never met
+/// before the eldest: room is made for him.
 fn pointed_to(state: &mut State<&mut [u64]>) -> Option<u32> {
-    if state[HAND] == 0 {
+    if state[HAND] == 0 || state[HAND] == u64::from(ROW.first(state)) {
         state[HAND] = ROW.last(state).into();
     }
     (state[HAND] as u32).checked_sub(HEADS)

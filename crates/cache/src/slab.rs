@@ -19,6 +19,8 @@ pub struct Slab<M, P = Lru> {
     policy: P,
     /// Words of a node.
     stride: usize,
+    /// Where the nodes of entries begin.
+    first: usize,
 }
 
 /// Entries there can be: half of what a `u32` numbers, so that a policy can number its own nodes
@@ -41,8 +43,9 @@ impl<M: Memory, P: Policy> Slab<M, P> {
     #[must_use]
     pub fn new(mut memory: M, bounds: Weight, policy: P) -> Self {
         assert!(memory.make_room(Self::words_for(&policy, 0)), "words for a slab");
+        let first = Self::words_for(&policy, 0);
         let stride = OWN + policy.words();
-        Self { memory, bounds, policy, stride }
+        Self { memory, bounds, policy, stride, first }
     }
 
     /// The words that so many entries need with that policy.
@@ -197,7 +200,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
         let vacant = words[VACANT].checked_sub(1);
         let index = u32::try_from(vacant.unwrap_or(words[PLACES])).ok();
         let index = index.filter(|index| *index < ENTRIES_MAX)?;
-        if !self.memory.make_room(Self::words_for(&self.policy, index + 1)) {
+        if !self.memory.make_room(self.place(index + 1)) {
             return None;
         }
         assert!(!self.is_taken(index), "an entry at {index} already");
@@ -247,7 +250,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
 
     /// Nodes that there are for entries.
     fn room(&self) -> u32 {
-        let nodes = (self.memory.words().len() - self.place(0)) / self.stride;
+        let nodes = (self.memory.words().len() - self.first) / self.stride;
         nodes.min(ENTRIES_MAX as usize) as u32
     }
 
@@ -257,6 +260,6 @@ impl<M: Memory, P: Policy> Slab<M, P> {
 
     /// Where the node of an entry begins.
     fn place(&self, index: u32) -> usize {
-        HEAD + (self.policy.heads() as usize + index as usize) * self.stride
+        self.first + index as usize * self.stride
     }
 }

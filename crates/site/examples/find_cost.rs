@@ -1,11 +1,12 @@
 //! What a lookup that hits costs: prints nanoseconds per `Site::find`, with one file asked for
-//! again and again, and with many in turn.
+//! again and again, and with many in turn; by a policy other than the default if one is named.
 //!
-//!     cargo run --release -p site --example find_cost
+//!     cargo run --release -p site --example find_cost [POLICY]
 
 use std::fs;
 use std::hint::black_box;
 
+use cache::PolicyKind;
 use h1::{Connection, Date, Found, Loaded, Now, Shared, Want};
 use os::File;
 use site::{Settings, Site};
@@ -21,9 +22,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = std::env::temp_dir().join(format!("find_cost-{}", std::process::id()));
     fs::create_dir_all(place.join("assets"))?;
     let now = Now { at: os::clock::monotonic(), date: Date::new(os::clock::wall_seconds()) };
+    let named = std::env::args().nth(1).unwrap_or(Settings::default().policy.name().into());
+    let policy = PolicyKind::ALL.iter().find(|policy| policy.name() == named);
+    let policy = *policy.ok_or("no such policy")?;
     for files in [1, 1_000, 10_000] {
         for (what, ending) in [("", ""), (", varying", ".br")] {
-            let site = Site::new(&place, &Settings::default())?;
+            let site = Site::new(&place, &Settings { policy, ..Settings::default() })?;
             let requests: Vec<_> = (0..files)
                 .map(|n| {
                     let name = format!("assets/page-{n}.html");

@@ -22,6 +22,9 @@ pub(crate) struct Entries<T> {
     /// Indices into the slab, by hash.
     table: HashTable<u32>,
     slab: Slab<Vec<u64>, PolicyKind>,
+    /// Whether the policy hears of hits when it looks for who is to go. So a hit that changes
+    /// nothing but its entry does not touch the slab.
+    hears_late: bool,
     /// What the slab has under each index.
     entries: Vec<Option<Entry<T>>>,
 }
@@ -73,7 +76,8 @@ pub(crate) struct Key<'k, C: Fn() -> Codings> {
 impl<T> Entries<T> {
     pub(crate) fn new(bounds: Weight, policy: PolicyKind) -> Self {
         let slab = Slab::new(Vec::new(), bounds, policy);
-        Self { table: HashTable::new(), slab, entries: Vec::new() }
+        let hears_late = policy.hits_are_local();
+        Self { table: HashTable::new(), slab, hears_late, entries: Vec::new() }
     }
 
     pub(crate) fn find<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> Option<u32> {
@@ -97,7 +101,11 @@ impl<T> Entries<T> {
 
     /// The entry was asked for.
     pub(crate) fn touch(&mut self, index: u32) {
-        self.slab.touch(index);
+        if self.hears_late {
+            self.held(index).touched();
+        } else {
+            self.slab.touch(index);
+        }
     }
 
     /// Takes an entry in, if it fits at all and the policy lets it come, and lets go who must go
@@ -164,9 +172,14 @@ impl<T> Hits<T> for &mut Entries<T> {
         now: Instant,
         make: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
+        let hears_late = self.hears_late;
         let held = self.held(index);
         let made = held.answers(age, now).then(|| make(&mut held.value))?;
-        self.touch(index);
+        if hears_late {
+            held.touched();
+        } else {
+            self.slab.touch(index);
+        }
         Some(made)
     }
 }
@@ -185,7 +198,7 @@ impl<T> Hits<T> for &Entries<T> {
     ) -> Option<R> {
         let mut held = self.entry(index).held.lock().expect(UNHARMED);
         let made = held.answers(age, now).then(|| make(&mut held.value))?;
-        held.unheard = held.unheard.saturating_add(1);
+        held.touched();
         Some(made)
     }
 }
@@ -240,6 +253,11 @@ impl<T> Held<T> {
     /// to look.
     fn answers(&mut self, age: Duration, now: Instant) -> bool {
         answers(self.checked, &mut self.is_looked_for, age, now)
+    }
+
+    /// It was asked for, which the policy is to hear.
+    const fn touched(&mut self) {
+        self.unheard = self.unheard.saturating_add(1);
     }
 
     /// The disk still says the same.

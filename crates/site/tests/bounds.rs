@@ -24,7 +24,8 @@ fn an_empty_cache_holds_nothing() {
 
 #[test]
 fn bytes_are_bounded_and_the_least_recently_used_go() {
-    let settings = Settings { cache_bytes: 32 << 10, ..Settings::default() };
+    let policy = PolicyKind::Lru;
+    let settings = Settings { cache_bytes: 32 << 10, policy, ..Settings::default() };
     let files = many(40);
     let town = town(&settings, &files);
     for (name, text) in &files {

@@ -38,8 +38,8 @@ fn come(entries: &mut Entries<u32>, name: &'static [u8]) -> usize {
     entries.insert(entry, Weight { bytes: 0, descriptors: 1 }, 0).len()
 }
 
-/// Finds it beside others; says whether it is in. Where all come late, the first of them is to look,
-/// and the others are answered.
+/// Finds it beside others; says whether it is in. Where all come late, the first of them is to
+/// look, and the others are answered.
 fn hit(shard: &Shard, name: &'static [u8], are_late: bool) -> bool {
     let entries = shard.read().unwrap();
     let Some(index) = entries.find(&key(name)) else { return false };

@@ -5,14 +5,17 @@ mod town;
 
 use std::time::Duration;
 
+use cache::PolicyKind;
 use h1::{Answer, Content, Found};
 use site::Settings;
 use town::Town;
 
-/// Answers hold for longer than any test: none is compared with the disk.
+/// Answers hold for longer than any test: none is compared with the disk. The least recently used
+/// goes, so that it is known who.
 fn shared(cache_bytes: u64, files: &[(&str, &str)]) -> Town {
-    let answer_age = Duration::from_secs(86_400);
-    let town = Town::with(&Settings { cache_bytes, answer_age, ..Settings::default() }, files);
+    let (answer_age, policy) = (Duration::from_secs(86_400), PolicyKind::Lru);
+    let settings = Settings { cache_bytes, answer_age, policy, ..Settings::default() };
+    let town = Town::with(&settings, files);
     town.site.share(2).unwrap();
     town
 }

@@ -212,9 +212,10 @@ struct Sieve {
 }
 
 impl Sieve {
+    /// Of several the newest is passed over.
     fn hand(&self) -> usize {
         let at = self.hand.and_then(|hand| self.entries.iter().position(|e| e.0 == hand));
-        at.unwrap_or(0)
+        at.filter(|at| at + 1 < self.entries.len()).unwrap_or(0)
     }
 
     fn after(&self, at: usize) -> Option<u32> {
@@ -314,8 +315,14 @@ impl Model for S3Fifo {
 
     fn choose(&mut self, world: &World) -> Option<u32> {
         loop {
-            let is_large = !self.small.weight().fits(world.bounds.thousandths(100));
-            let (small, main) = (self.small.last(), self.main.last());
+            // Whoever came last is not there yet.
+            let mut others = self.small.weight();
+            let newest = self.small.0.first();
+            newest.into_iter().for_each(|newest| others -= newest.arrival.weight);
+            let is_large = !others.fits(world.bounds.thousandths(100));
+            let newest = newest.map(|newest| newest.index);
+            let main = self.main.last();
+            let small = self.small.last().filter(|last| main.is_none() || Some(*last) != newest);
             match (small, main) {
                 (Some(index), _) if is_large || main.is_none() => {
                     if self.asked[&index] <= 1 {

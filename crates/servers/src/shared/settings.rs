@@ -455,7 +455,7 @@ impl Default for Settings {
             cache_mb: 64,
             cache_files: 0,
             answer_age: Duration::from_millis(900),
-            cache_policy: PolicyKind::Lru,
+            cache_policy: PolicyKind::Sieve,
             cache_hints: None,
             small_file_kb: 32,
             cache_locks: CacheLocks::Parts(16),
