@@ -26,6 +26,7 @@ use crate::Failure;
 use crate::design::is_flood;
 use crate::experiments::experiment;
 use crate::point::{CORRECT, InMemory, Point, is_of_client};
+use crate::policies::{self, Policies};
 use crate::profile::Profiler;
 use crate::room;
 use crate::spec::{Load, Spec};
@@ -43,6 +44,7 @@ pub struct Bench {
     sites: Sites,
     scratch: PathBuf,
     signals: Signals,
+    policies: Policies,
 }
 
 /// Where a server listens on machines that are all its own.
@@ -76,6 +78,7 @@ impl Bench {
             sites: Sites::new(sites),
             scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
+            policies: Policies::default(),
         })
     }
 
@@ -97,6 +100,22 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
+        match policies::is_asked(spec) {
+            true => self.count(spec, attempt),
+            false => self.measure_server(spec, attempt),
+        }
+    }
+
+    /// Of a policy by itself: there is no server.
+    fn count(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        let began = Instant::now();
+        let mut point = Point::begun(&self.run, spec, attempt);
+        point.counters = self.policies.counted(spec)?;
+        point.cost.whole_s = began.elapsed().as_secs_f64();
+        Ok(point)
+    }
+
+    fn measure_server(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         let site = self.sites.of(&spec.load, &mut || may_go_on(&self.signals))?;
         let scratch = Scratch::make(&self.scratch)?;
         let began = Instant::now();

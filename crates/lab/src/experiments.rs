@@ -32,6 +32,7 @@ mod pariag07_knot;
 mod pariag07_processes;
 mod pariag07_profile;
 mod pariag07_watpipe;
+mod policies;
 mod promised;
 mod refusal;
 mod refusal_costs;
@@ -98,6 +99,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     ablation::EXPERIMENT,
     tune::EXPERIMENT,
     parameters::EXPERIMENT,
+    policies::EXPERIMENT,
     brecht04_one_packet::EXPERIMENT,
     brecht04_specweb99::EXPERIMENT,
     brecht04_requests::experiment::<0>(),

@@ -34,6 +34,7 @@ pub mod metric;
 pub mod page;
 pub mod papers;
 pub mod point;
+pub mod policies;
 pub mod profile;
 mod program;
 pub mod report;

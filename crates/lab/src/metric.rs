@@ -30,7 +30,12 @@ impl Metric {
     }
 }
 
-const fn metric(label: &'static str, unit: &'static str, of: fn(&Point) -> Option<f64>) -> Metric {
+/// One that is drawn so that each step is as long.
+pub(crate) const fn metric(
+    label: &'static str,
+    unit: &'static str,
+    of: fn(&Point) -> Option<f64>,
+) -> Metric {
     Metric { label, unit, is_logarithmic: false, of }
 }
 

@@ -47,7 +47,8 @@ pub struct Point {
     /// What those of the load beside it saw for as long, which begins and ends up to 0.2 s later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Results>,
-    /// What the server counted meanwhile, by its own names; of Weir alone.
+    /// What the server counted meanwhile, by its own names; of Weir alone. Or what came of a policy
+    /// by itself ([`crate::policies`]).
     pub counters: BTreeMap<String, f64>,
     /// What the machines did meanwhile.
     pub vitals: Option<Vitals>,

@@ -44,9 +44,14 @@ pub(super) const PAPER: Paper = Paper {
             Out("a server of files changes none; a proxy in front of an application does"),
         ),
         ("3.1", "Cached Virtual Filesystem", Is("the cache of answers of crate `site`")),
-        ("3.1", "LRU", Is("crate `cache`")),
-        ("3.1", "LFU", NotYet),
-        ("3.1", "Hinted, Structured: the paper does not say what they are", NotYet),
+        ("3.1", "LRU", Is("`--cache-policy lru`; `policies` measures it")),
+        ("3.1", "LFU", Is("`--cache-policy lfu`, with ageing; `policies` measures it")),
+        (
+            "3.1",
+            "Hinted, Structured: the paper does not say what they are",
+            Is("`--cache-policy hinted` and `structured`, as we read their names; `policies` \
+                 measures them"),
+        ),
         ("3.1", "Tilde Expander", Is("`user-directories`")),
         (
             "3.1",

@@ -8,6 +8,7 @@ use lab::experiments::experiment;
 use lab::known::Known;
 use lab::page::{Agreement, Figure, Mark, Section};
 use lab::point::{Point, Verdict};
+use lab::policies::REPLAYS;
 use lab::profile::{Calls, Kind, Part, Profile, Seen, Shares, Task};
 use lab::schedule;
 use lab::setup::Setup;
@@ -29,7 +30,9 @@ fn sections(of: &Experiment) -> Vec<Section> {
         let server = |_: &Spec, rate: Option<f64>| rate.map_or(own, |rate| own.min(rate));
         let mut point = point(spec, attempt, &server);
         point.profile = spec.profile.map(|kind| Ok(profile(kind)));
-        if ![PROBE, TRIES].contains(&&*spec.stage) && spec.repeat + 1 == REPEATS {
+        // A replay is its own last repeat.
+        let is_last = spec.repeat + 1 == REPEATS || spec.stage == REPLAYS;
+        if ![PROBE, TRIES].contains(&&*spec.stage) && is_last {
             point.verdict = Verdict::Failed(vec![String::from("correct: wrong bytes")]);
         }
         Ok(point)

@@ -9,6 +9,7 @@ mod disk;
 mod failed;
 mod model;
 mod pages;
+mod policies;
 mod searches;
 mod targets;
 mod words;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use lab::point::{Cost, Point};
+use lab::policies::{
+    HIT_BYTES, HITS, INSERT_NS, JUDGED, JUDGED_BYTES, SHARES, TOUCH_NS, at_share, is_asked,
+};
 use lab::spec::Spec;
 use load::collector::results::Results;
 use load::collector::{Collector, Pace, Plan};
@@ -21,14 +24,24 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
     // Eight milliseconds of work to each read.
     let delay_us = spec.layout.disk.map_or(0.0, |disk| f64::from(disk.delay_us));
     let blocked_ns = 1e9 * delay_us / (delay_us + 8_000.0);
+    let blocked = BTreeMap::from([(String::from("blocked_ns"), blocked_ns)]);
     Point {
-        counters: BTreeMap::from([(String::from("blocked_ns"), blocked_ns)]),
+        counters: if is_asked(spec) { of_policy() } else { blocked },
         counted_s: 1.0,
         cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
         load: Some(results(rate.unwrap_or(good), good)),
         began: String::new(),
         ..Point::begun("of a test", spec, attempt)
     }
+}
+
+/// A policy by itself that has what fits.
+fn of_policy() -> BTreeMap<String, f64> {
+    let counts = [(JUDGED, 1_000.0), (JUDGED_BYTES, 1e6), (TOUCH_NS, 10.0), (INSERT_NS, 100.0)];
+    let hits = SHARES.iter().enumerate().flat_map(|(at, share)| {
+        [(at_share(HITS, at), 1_000.0 * share), (at_share(HIT_BYTES, at), 1e6 * share)]
+    });
+    counts.map(|(name, count)| (name.into(), count)).into_iter().chain(hits).collect()
 }
 
 /// A tenth of a second in which sessions come at a rate, and the first ones are answered.
