@@ -54,6 +54,14 @@ impl Ring {
         self.before(state, self.end)
     }
 
+    /// The node at the back, of all but that one; the end if there is none.
+    pub(crate) fn last_but(self, state: &Words<'_>, but: Option<u32>) -> u32 {
+        match self.last(state) {
+            last if Some(last) == but => self.before(state, last),
+            last => last,
+        }
+    }
+
     /// The node before that one, which is nearer to the front.
     pub(crate) fn before(self, state: &Words<'_>, node: u32) -> u32 {
         Link::of(node, state[(node, self.word)]).before

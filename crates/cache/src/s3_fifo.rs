@@ -57,7 +57,11 @@ impl Policy for S3Fifo {
         row_of(state, HEADS + index).exit(state, HEADS + index);
     }
 
+    /// Who has just come stands before those who went round for him.
     fn evict(&self, state: &mut State<&mut [u64]>, index: u32) {
+        if let Some(newest) = state.newest() {
+            row_of(state, newest).renew(state, newest);
+        }
         if state[(HEADS + index, ASKED)] & IN_MAIN == 0 {
             GHOSTS.add(state, state[(HEADS + index, HASH)]);
         }
@@ -107,20 +111,19 @@ fn asked(state: &mut State<&mut [u64]>, node: u32, times: u32) -> u64 {
     all
 }
 
-/// The row that is to lose one, and who stands last in it. Room is made for the newest, as if he
-/// were still to come.
+/// The row that is to lose one, and who stands last in it. Who has just come is not counted: he is
+/// chosen only where he is alone.
 fn next(state: &State<&mut [u64]>) -> Option<(Ring, u32)> {
-    let newest = NEW.first(state);
-    let mut others = state.weight(NEW.end);
-    if newest != NEW.end {
-        others -= state.weight(newest);
+    let newest = state.newest();
+    let mut small = state.weight(NEW.end);
+    if let Some(newest) = newest.filter(|newest| state[(*newest, ASKED)] & IN_MAIN == 0) {
+        small -= state.weight(newest);
     }
-    let is_large = !others.fits(state.bounds().thousandths(SMALL));
+    let is_large = !small.fits(state.bounds().thousandths(SMALL));
     let order = if is_large { [NEW, MAIN] } else { [MAIN, NEW] };
-    let last = |row: &Ring| (*row, row.last(state));
-    let is_other = |(_, node): &(Ring, u32)| *node >= HEADS && *node != newest;
-    let other = order.iter().map(last).find(is_other);
-    other.or_else(|| Some((NEW, newest)).filter(|(_, node)| *node >= HEADS))
+    let last = |row: &Ring| (*row, row.last_but(state, newest));
+    let other = order.iter().map(last).find(|(_, node)| *node >= HEADS);
+    other.or_else(|| newest.map(|newest| (row_of(state, newest), newest)))
 }
 
 fn row_of(state: &State<&mut [u64]>, node: u32) -> Ring {

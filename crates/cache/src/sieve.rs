@@ -46,6 +46,14 @@ impl Policy for Sieve {
         ROW.leave(state, node);
     }
 
+    /// The hand goes on to the next, and begins anew where that is who has just come.
+    fn evict(&self, state: &mut State<&mut [u64]>, index: u32) {
+        self.remove(state, index);
+        if state.newest().is_some_and(|newest| state[HAND] == u64::from(newest)) {
+            state[HAND] = 0;
+        }
+    }
+
     fn choose(
         &self,
         state: &mut State<&mut [u64]>,
@@ -81,11 +89,12 @@ impl Policy for Sieve {
     }
 }
 
-/// Who the hand points to, which it then does. Nothing if none is in. The newest is never met
-/// before the eldest: room is made for him.
+/// Who the hand points to, which it then does. Nothing if none is in.
 fn pointed_to(state: &mut State<&mut [u64]>) -> Option<u32> {
-    if state[HAND] == 0 || state[HAND] == u64::from(ROW.first(state)) {
-        state[HAND] = ROW.last(state).into();
+    let newest = state.newest();
+    if state[HAND] == 0 || newest.is_some_and(|newest| state[HAND] == u64::from(newest)) {
+        let eldest = ROW.last_but(state, newest);
+        state[HAND] = if eldest == ROW.end { ROW.last(state) } else { eldest }.into();
     }
     (state[HAND] as u32).checked_sub(HEADS)
 }

@@ -33,8 +33,8 @@ const SEEDS: [u64; 4] =
     [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63];
 
 impl Sketch {
-    /// There are more places: each new word begins as the one that was asked in its stead. So
-    /// nothing is forgotten when they are twice as many.
+    /// There are more places: each new word begins as the one that is asked in its stead until they
+    /// are twice as many. What that counts meanwhile it does not have.
     pub(crate) fn grow(&self, state: &mut Words<'_>) {
         let known = state[self.known] as u32;
         if known < state.places() {

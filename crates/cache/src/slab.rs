@@ -9,8 +9,8 @@ use crate::{Arrival, Corrupt, Lru, Memory, Policy, State, Weight};
 /// removed or evicted and is then given to a later one. Every method that is given the index of an
 /// entry panics if there is none at it: that is a mistake of the caller's.
 ///
-/// All that is remembered is in the memory, so that a slab over lent memory is made anew for each
-/// loan. It is six words, of which the first three are a node that has the weight of all entries;
+/// All that is remembered is in the memory, but for who came last: a slab over lent memory is made
+/// anew for each loan, in which whoever takes an entry in lets go who has to. The memory is six words, of which the first three are a node that has the weight of all entries;
 /// then come the nodes of a [`State`].
 #[derive(Debug)]
 pub struct Slab<M, P = Lru> {
@@ -21,6 +21,8 @@ pub struct Slab<M, P = Lru> {
     stride: usize,
     /// Where the nodes of entries begin.
     first: usize,
+    /// Who came last, while he is in: others go for him.
+    newest: Option<u32>,
 }
 
 /// Entries there can be: half of what a `u32` numbers, so that a policy can number its own nodes
@@ -45,7 +47,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
         assert!(memory.make_room(Self::words_for(&policy, 0)), "words for a slab");
         let first = Self::words_for(&policy, 0);
         let stride = OWN + policy.words();
-        Self { memory, bounds, policy, stride, first }
+        Self { memory, bounds, policy, stride, first, newest: None }
     }
 
     /// The words that so many entries need with that policy.
@@ -78,6 +80,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
         self.memory.words_mut()[COUNT] += 1;
         let (policy, mut state) = self.state();
         policy.insert(&mut state, index, arrival);
+        self.newest = Some(index);
         Some(index)
     }
 
@@ -104,7 +107,11 @@ impl<M: Memory, P: Policy> Slab<M, P> {
 
     /// The same, where some hits were not told by [`Self::touch`]: see [`Policy::choose`].
     pub fn evict_hearing(&mut self, hear: impl FnMut(u32) -> u32) -> Option<u32> {
-        if self.used().fits(self.bounds) { None } else { self.evict_next(hear) }
+        if self.used().fits(self.bounds) {
+            self.newest = None;
+            return None;
+        }
+        self.evict_next(hear)
     }
 
     /// Takes out the entry that has to go next whatever they weigh, and says which: for whoever
@@ -166,7 +173,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
             }
         }
         self.check_vacant(places - count)?;
-        self.policy.check(&State::new(words, self.stride, self.bounds), count)
+        self.policy.check(&State::new(words, self.stride, self.bounds, None), count)
     }
 
     /// Whether so many nodes are in the chain of vacant ones.
@@ -215,6 +222,7 @@ impl<M: Memory, P: Policy> Slab<M, P> {
 
     /// Puts a node, which the policy has forgotten, into that chain.
     fn vacate(&mut self, index: u32) {
+        self.newest.take_if(|newest| *newest == index);
         let place = self.place(index);
         let mut used = self.used();
         used -= self.weight(place);
@@ -255,7 +263,8 @@ impl<M: Memory, P: Policy> Slab<M, P> {
     }
 
     fn state(&mut self) -> (&P, State<&mut [u64]>) {
-        (&self.policy, State::new(self.memory.words_mut(), self.stride, self.bounds))
+        let newest = self.newest.map(|index| self.policy.heads() + index);
+        (&self.policy, State::new(self.memory.words_mut(), self.stride, self.bounds, newest))
     }
 
     /// Where the node of an entry begins.

@@ -14,6 +14,7 @@ pub struct State<W> {
     words: W,
     stride: usize,
     bounds: Weight,
+    newest: Option<u32>,
 }
 
 /// The first of a node's words that a policy asks for.
@@ -34,8 +35,14 @@ pub(crate) const VACANT: usize = 5;
 pub(crate) const HEAD: usize = 6;
 
 impl<W> State<W> {
-    pub(crate) const fn new(words: W, stride: usize, bounds: Weight) -> Self {
-        Self { words, stride, bounds }
+    pub(crate) const fn new(words: W, stride: usize, bounds: Weight, newest: Option<u32>) -> Self {
+        Self { words, stride, bounds, newest }
+    }
+
+    /// The node of who came last and has others go for him: to policies that make room before
+    /// somebody comes he is not in yet.
+    pub const fn newest(&self) -> Option<u32> {
+        self.newest
     }
 
     /// What all entries may weigh.

@@ -13,7 +13,7 @@ use crate::{Arrival, Corrupt, Policy, State};
 pub struct Structured;
 
 /// Directories that are told apart: those alike in that many of their number's values are one.
-/// 16 KiB for their rows, and few sites have more that are hot at one time.
+/// Their rows take 8 KiB, and few sites have more that are hot at one time.
 const DIRECTORIES: u32 = 256;
 
 /// The row of directories. Their nodes come first, and close the rows of their entries, too.

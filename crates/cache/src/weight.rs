@@ -17,11 +17,12 @@ impl Weight {
         self.bytes <= bounds.bytes && self.descriptors <= bounds.descriptors
     }
 
-    /// So many thousandths of it, of each part.
+    /// So many thousandths of it, of each part; rounded up, so that a small part of few descriptors
+    /// has room for one.
     #[must_use]
     pub const fn thousandths(self, of: u64) -> Self {
         const fn part(all: u64, of: u64) -> u64 {
-            (all as u128 * of as u128 / 1000) as u64
+            (all as u128 * of as u128).div_ceil(1000) as u64
         }
         Self { bytes: part(self.bytes, of), descriptors: part(self.descriptors, of) }
     }

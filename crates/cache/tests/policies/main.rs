@@ -96,6 +96,7 @@ impl Pair {
             assert!(!self.used().fits(self.world.bounds), "evicted without need");
             self.evicted(index);
         }
+        self.model.settle();
         self.compare(&slab);
         slab.into_memory()
     }

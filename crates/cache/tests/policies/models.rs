@@ -27,6 +27,8 @@ pub(crate) trait Model {
     fn evict(&mut self, index: u32, _world: &World) {
         self.remove(index);
     }
+    /// Whoever had to has gone: papers that make room first let a newcomer in then.
+    fn settle(&mut self) {}
 }
 
 pub(crate) fn model(kind: PolicyKind) -> Box<dyn Model> {
@@ -203,19 +205,19 @@ impl Model for Structured {
     }
 }
 
-/// The eldest is first.
+/// As its paper has it: the eldest is first.
 #[derive(Default)]
 struct Sieve {
     entries: Vec<(u32, bool)>,
     /// Whom the hand points to; the eldest if nobody.
     hand: Option<u32>,
+    comes: Option<u32>,
 }
 
 impl Sieve {
-    /// Of several the newest is passed over.
     fn hand(&self) -> usize {
         let at = self.hand.and_then(|hand| self.entries.iter().position(|e| e.0 == hand));
-        at.filter(|at| at + 1 < self.entries.len()).unwrap_or(0)
+        at.unwrap_or(0)
     }
 
     fn after(&self, at: usize) -> Option<u32> {
@@ -225,7 +227,7 @@ impl Sieve {
 
 impl Model for Sieve {
     fn insert(&mut self, entry: Entry, _world: &World) {
-        self.entries.push((entry.index, false));
+        self.comes = Some(entry.index);
     }
 
     fn touch(&mut self, index: u32, _world: &World) {
@@ -233,6 +235,9 @@ impl Model for Sieve {
     }
 
     fn remove(&mut self, index: u32) {
+        if self.comes.take_if(|comes| *comes == index).is_some() {
+            return;
+        }
         let at = self.entries.iter().position(|entry| entry.0 == index).unwrap();
         if self.hand == Some(index) {
             self.hand = self.after(at);
@@ -241,13 +246,20 @@ impl Model for Sieve {
     }
 
     fn choose(&mut self, _world: &World) -> Option<u32> {
-        while self.entries.get(self.hand())?.1 {
+        if self.entries.is_empty() {
+            return self.comes;
+        }
+        while self.entries[self.hand()].1 {
             let at = self.hand();
             self.entries[at].1 = false;
             self.hand = self.after(at);
         }
         self.hand = Some(self.entries[self.hand()].0);
         self.hand
+    }
+
+    fn settle(&mut self) {
+        self.entries.extend(self.comes.take().map(|index| (index, false)));
     }
 }
 
@@ -288,19 +300,21 @@ impl Ghosts {
     }
 }
 
+/// As its paper has it.
 #[derive(Default)]
 struct S3Fifo {
     small: Row,
     main: Row,
     asked: HashMap<u32, u32>,
     ghosts: Ghosts,
+    /// And whether he comes back.
+    comes: Option<(Entry, bool)>,
 }
 
 impl Model for S3Fifo {
     fn insert(&mut self, entry: Entry, world: &World) {
         self.asked.insert(entry.index, 0);
-        let comes_back = self.ghosts.take(entry.arrival.hash, world);
-        if comes_back { &mut self.main } else { &mut self.small }.push(entry);
+        self.comes = Some((entry, self.ghosts.take(entry.arrival.hash, world)));
     }
 
     fn touch(&mut self, index: u32, _world: &World) {
@@ -309,20 +323,15 @@ impl Model for S3Fifo {
     }
 
     fn remove(&mut self, index: u32) {
+        self.comes.take_if(|(entry, _)| entry.index == index);
         self.small.take(index);
         self.main.take(index);
     }
 
     fn choose(&mut self, world: &World) -> Option<u32> {
         loop {
-            // Whoever came last is not there yet.
-            let mut others = self.small.weight();
-            let newest = self.small.0.first();
-            newest.into_iter().for_each(|newest| others -= newest.arrival.weight);
-            let is_large = !others.fits(world.bounds.thousandths(100));
-            let newest = newest.map(|newest| newest.index);
-            let main = self.main.last();
-            let small = self.small.last().filter(|last| main.is_none() || Some(*last) != newest);
+            let is_large = !self.small.weight().fits(world.bounds.thousandths(100));
+            let (small, main) = (self.small.last(), self.main.last());
             match (small, main) {
                 (Some(index), _) if is_large || main.is_none() => {
                     if self.asked[&index] <= 1 {
@@ -338,16 +347,24 @@ impl Model for S3Fifo {
                     *self.asked.get_mut(&index).unwrap() -= 1;
                     self.main.renew(index);
                 }
-                _ => return None,
+                _ => return self.comes.map(|(entry, _)| entry.index),
             }
         }
     }
 
     fn evict(&mut self, index: u32, world: &World) {
-        if let Some(entry) = self.small.0.iter().find(|entry| entry.index == index) {
+        let comes = self.comes.filter(|(_, comes_back)| !comes_back).map(|(entry, _)| entry);
+        let small = self.small.0.iter().chain(&comes);
+        if let Some(entry) = { small }.find(|entry| entry.index == index) {
             self.ghosts.add(entry.arrival.hash, world);
         }
         self.remove(index);
+    }
+
+    fn settle(&mut self) {
+        if let Some((entry, comes_back)) = self.comes.take() {
+            if comes_back { &mut self.main } else { &mut self.small }.push(entry);
+        }
     }
 }
 

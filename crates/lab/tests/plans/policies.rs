@@ -49,9 +49,9 @@ fn the_default_has_most_hits_of_those_that_cost_little() {
     let told = first(&|_| 10.0);
     let name = told.strip_prefix("By the rule ").and_then(|rest| rest.split(' ').next());
     let name = name.expect("a name").to_string();
-    assert!(told.contains("it has most hits, and a hit costs 1.000 of"), "{told}");
-    // It costs a fifth of a hit.
-    let told = first(&|of| if of == name { 1_600.0 } else { 10.0 });
+    assert!(told.contains("it has most hits, and to tell it of a hit costs 1.00 of"), "{told}");
+    // Telling it costs a fifth more.
+    let told = first(&|of| if of == name { 12.1 } else { 10.0 });
     assert!(!told.starts_with(&format!("By the rule {name} ")), "{told}");
     assert!(told.contains(&format!("before it are {name} (a hit 1.21), which")), "{told}");
 }

@@ -86,7 +86,8 @@ fn chosen(known: &Known<'_>, standings: &[Standing]) -> Option<String> {
         dear => format!("before it are {}, which cost too much", dear.join(", ")),
     };
     Some(format!(
-        "By the rule {name} is the default: {before}, and a hit costs {cost:.2} of one of {LRU}'s."
+        "By the rule {name} is the default: {before}, and to tell it of a hit costs {cost:.2} of \
+         what {LRU} costs."
     ))
 }
 
@@ -131,7 +132,7 @@ pub(super) fn costs(known: &Known<'_>) -> Table {
         let told = [&TOUCH, &INSERT].map(|metric| curves::told(cell, metric));
         Some([[of.into()].as_slice(), &told, &[hit]].concat())
     };
-    let hit = format!("a hit, of one of {LRU}'s");
+    let hit = format!("a hit, of what {LRU} costs");
     Table {
         title: String::from("Cost of an access"),
         head: vec!["policy".into(), TOUCH.heading(), INSERT.heading(), hit],
