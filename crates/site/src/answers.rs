@@ -112,18 +112,19 @@ impl Answers {
         kept.settled.then(|| kept.loading.clone())
     }
 
-    /// Keeps what was loaded and answers with it.
-    pub(crate) fn keep(&self, lookup: &Lookup, loading: Loading, now: &Now) -> Loaded<File> {
+    /// Keeps what was loaded and answers with it; `at` stands before the path in requests.
+    pub(crate) fn keep(
+        &self,
+        at: &[u8],
+        lookup: &Lookup,
+        loading: Loading,
+        now: &Now,
+    ) -> Loaded<File> {
         let key = self.key_of(lookup);
+        let class = self.class(at, lookup);
         if let Some(commons) = self.commons.get() {
             self.shard(key.hash).forget(&key);
-            return Loaded::Answer(commons.keep(
-                &key,
-                self.class(&key),
-                lookup.codings,
-                loading,
-                now,
-            ));
+            return Loaded::Answer(commons.keep(&key, class, lookup.codings, loading, now));
         }
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.made_of(&key, loading.source) {
@@ -133,7 +134,7 @@ impl Answers {
         }
         let mut kept = Kept::new(loading, self.head_cache, now);
         let answer = kept.answer(now);
-        let (weight, class) = (kept.weight(), self.class(&key));
+        let weight = kept.weight();
         let codings = kept.loading.representation.varies.then_some(lookup.codings);
         let entry = Entry::new(&key, Shared::clone(&lookup.path), codings, now.at, kept);
         let old = shard.forget(&key);
@@ -187,7 +188,7 @@ impl Answers {
         if matches!(status, Status::NOT_FOUND | Status::FORBIDDEN) {
             let path = Shared::clone(&lookup.path);
             let entry = Entry::new(&key, path, None, now.at, status);
-            shard.refused.insert(entry, Weight::default(), self.class(&key));
+            shard.refused.insert(entry, Weight::default(), 0);
         }
         drop(shard);
         drop(old);
@@ -250,14 +251,14 @@ impl Answers {
         Key { hash: self.hash(root, path), root, path, codings }
     }
 
-    /// What an entry of that name is to the policy.
-    fn class<C: Fn() -> Codings>(&self, key: &Key<'_, C>) -> u32 {
+    /// What an answer is to the policy.
+    fn class(&self, at: &[u8], lookup: &Lookup) -> u32 {
         match self.policy.class() {
             Class::One => 0,
-            Class::Hint => self.hints.has(key.path).into(),
+            Class::Hint => self.hints.has(at, &lookup.path).into(),
             Class::Directory => {
-                let end = key.path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
-                self.hash(key.root, &key.path[..end]) as u32
+                let end = lookup.path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+                self.hash(lookup.root, &lookup.path[..end]) as u32
             }
         }
     }

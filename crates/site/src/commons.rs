@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, mem};
 
-use cache::{PolicyKind, Weight};
+use cache::{Arrival, Policy, PolicyKind, Weight};
 use h1::{Answer, Block, Chunk, Codings, Now, Representation, Shared, compose};
 use os::File;
 use os::sharing::{Dead, Shape, Store, UNIT};
@@ -180,6 +180,9 @@ impl Commons {
             return answer;
         }
         let loading = compared.expect("given up where something is held");
+        if !self.policy.admits(&Arrival::default()) {
+            return Answer { representation: loading.representation, prebuilt: None };
+        }
         let (bytes, row) = written(key, codings, &loading, self.head_cache, now);
         let mut representation = loading.representation;
         let Some(file) = take_file(&mut representation) else {

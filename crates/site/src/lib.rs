@@ -54,7 +54,7 @@ mod zones;
 pub use asked::Asked;
 pub use deploy::releases;
 pub use guard::{Verification, credentials};
-pub use hints::{HINTS_MAX, Hints};
+pub use hints::{HINTS_MAX, Hints, Missing};
 pub use judge::{at as judge_at, rule as judge};
 pub use plan::{Applied, Unreached};
 pub use refused::Hint;

@@ -7,6 +7,7 @@ use cache::PolicyKind;
 
 use crate::Hints;
 use crate::rules::{Origin, Rule, Rules};
+use crate::shard::REFUSALS_SHARE;
 
 /// What the operator decides about a site.
 #[derive(Debug, Clone)]
@@ -45,6 +46,16 @@ pub struct Settings {
     pub rules: Rules,
     /// The table of accounts that tells where users are at home (passwd(5)).
     pub accounts: PathBuf,
+}
+
+impl Settings {
+    /// Bytes of the largest file that can be kept in memory: one part has what others have not, less
+    /// what refusals may take, and a name and a head beside.
+    #[must_use]
+    pub const fn largest_bytes(&self) -> u64 {
+        let part = self.cache_bytes / self.shards.next_power_of_two() as u64;
+        (part - part / REFUSALS_SHARE).saturating_sub(1 << 10)
+    }
 }
 
 impl Default for Settings {

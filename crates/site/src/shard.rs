@@ -14,7 +14,7 @@ use crate::entries::{Entries, Entry, Hits, Key};
 
 /// The part of the bytes that refusals may take: names that do not exist are for clients to
 /// invent, and must not push files out.
-const REFUSALS_SHARE: u64 = 16;
+pub(crate) const REFUSALS_SHARE: u64 = 16;
 
 /// Bytes that a head takes, guessed: with the longest fields that files get.
 const HEAD_BYTES: usize = 350;

@@ -11,7 +11,7 @@ use os::sharing::Dead;
 use crate::answers::Answers;
 use crate::disk::{Disk, Reached, Unread};
 use crate::guard::{Verification, Worth};
-use crate::hints::Hints;
+use crate::hints::{Hints, Missing};
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::refused::{Hint, Refused, status_of};
@@ -173,7 +173,10 @@ impl Site {
             Reached::Unread(unread) => self.disk.read(unread),
         });
         match (loading, &ruling.outcome) {
-            (Ok(loading), _) => self.answers.keep(&lookup, loading, now),
+            (Ok(loading), outcome) => {
+                let at = if let Outcome::Files(place) = outcome { &place.at[..] } else { b"" };
+                self.answers.keep(at, &lookup, loading, now)
+            }
             (Err(status), Outcome::Redirect(redirect)) if status == redirect.status => {
                 // The path of such a lookup is where it leads.
                 Loaded::Answer(ruling.redirected(status, &lookup.path))
@@ -193,23 +196,35 @@ impl Site {
         self.keep(self.open(lookup), now)
     }
 
-    /// How many of the first `most` hints lead to no file, and the line of the first that does not.
-    /// Asks the disk for each of them, at each root.
+    /// How many hints lead to no file, and the line of the first of them. Asks the disk `most` times
+    /// at most, for one after the other at each root that can have it; says how many it knows of.
     #[must_use]
-    pub fn missing(&self, hints: &Hints, most: usize) -> Option<(usize, u32)> {
-        let roots = 0..self.rulings.len() as u32;
-        let leads_nowhere = |(_, path): &(u32, &[u8])| {
-            let path = Shared::<[u8]>::from(*path);
-            !roots.clone().any(|root| {
-                let path = Shared::clone(&path);
-                let codings = Codings::default();
-                let opening = self.open(&Lookup { root, path, codings, credentials: None });
-                opening.outcome.is_ok() && opening.missing.is_none()
-            })
-        };
-        let first = hints.in_order().into_iter().take(most);
-        let missing: Vec<_> = first.filter(leads_nowhere).collect();
-        missing.first().map(|(line, _)| (missing.len(), *line))
+    pub fn missing(&self, hints: &Hints, most: usize) -> Missing {
+        let mut missing = Missing { looked_up: 0, nowhere: 0, line: None };
+        let mut asked = 0;
+        for (line, path) in hints.in_order() {
+            let is_there = path.is_some_and(|path| {
+                let mut lookups = (0..).zip(&self.rulings).filter_map(|(root, ruling)| {
+                    let Outcome::Files(place) = &ruling.outcome else { return None };
+                    let path = Shared::from(path.strip_prefix(&place.at[..])?);
+                    Some(Lookup { root, path, codings: Codings::default(), credentials: None })
+                });
+                lookups.any(|lookup| {
+                    asked += 1;
+                    let opening = self.open(&lookup);
+                    opening.outcome.is_ok() && opening.missing.is_none()
+                })
+            });
+            missing.looked_up += 1;
+            if !is_there {
+                missing.nowhere += 1;
+                missing.line.get_or_insert(line);
+            }
+            if asked >= most {
+                break;
+            }
+        }
+        missing
     }
 
     /// What [`Self::load`] would answer, if what is kept under that name is still what the disk

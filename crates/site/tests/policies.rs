@@ -3,9 +3,13 @@
 
 mod town;
 
+use std::fs;
+
 use cache::PolicyKind;
 use h1::{Content, Loaded, Status};
-use site::{HINTS_MAX, Hints, Settings, Statistics};
+use site::rules::{Effect, Host, Origin, Rule, Rules};
+use site::{HINTS_MAX, Hints, Missing, Settings, Site, Statistics};
+use tempfile::TempDir;
 use town::{Got, Town};
 
 const FILES: usize = 120;
@@ -107,12 +111,9 @@ fn what_was_hinted_stays() {
 
 #[test]
 fn hints_are_paths_as_they_are_asked_for() {
-    let hints = Hints::parse("# of a log\n\n/a%20b\n /c//d/../e \n/a%20b\n").expect("hints");
-    assert_eq!(hints.len(), 2);
     let rows = [
-        ("a", "1: \"a\" is no path that a request can have"),
-        ("/a\n/b%", "2: \"/b%\" is no path that a request can have"),
-        ("#\n\n/../a", "3: \"/../a\" is no path that a request can have"),
+        ("a", "1: \"a\" is no path: it does not begin with a slash"),
+        ("/a\n\n#\nhttp://a/b", "4: \"http://a/b\" is no path: it does not begin with a slash"),
     ];
     for (text, expected) in rows {
         let (line, why) = Hints::parse(text).expect_err(text);
@@ -122,14 +123,40 @@ fn hints_are_paths_as_they_are_asked_for() {
     let (line, why) = Hints::parse(&too_many.concat()).expect_err("too many");
     assert!(line == HINTS_MAX + 1 && why.starts_with("more than 100000 paths"), "{line}: {why}");
     assert!(Hints::parse(&too_many[1..].concat()).is_ok());
+    assert!(Hints::parse("# of a log\n\n").expect("hints").is_empty());
 }
 
 #[test]
 fn hints_that_lead_nowhere_are_counted() {
     let town = town(PolicyKind::Hinted, false, "");
-    let text = "#\n/d1/f1\n/d1/f2\n/none\n/d1/\n/d2/f2\n";
-    let hints = Hints::parse(text).expect("hints");
-    assert_eq!(town.site.missing(&hints, 100), Some((3, 3)));
-    assert_eq!(town.site.missing(&hints, 1), None);
-    assert_eq!(town.site.missing(&Hints::default(), 100), None);
+    let told = |text: &str, most: usize| {
+        let Missing { looked_up, nowhere, line } =
+            town.site.missing(&Hints::parse(text).expect("hints"), most);
+        (looked_up, nowhere, line)
+    };
+    let text = "#\n/d1/f1\n/d1//f1?query\n/d1/f2\n/none\n/.git\n/b%\n/d2/./f2\n";
+    assert_eq!(told(text, 100), (6, 4, Some(4)));
+    // So often the disk is asked, if not more often.
+    assert_eq!(told(text, 1), (1, 0, None));
+    assert_eq!(told(text, 2), (2, 1, Some(4)));
+    assert_eq!(told("", 100), (0, 0, None));
+}
+
+/// A hint is what is asked for, wherever its root stands.
+#[test]
+fn hints_name_paths_and_not_files() {
+    let place = TempDir::new().expect("a directory");
+    fs::write(place.path().join("a"), "text").expect("written");
+    let rule = Rule {
+        at: "/docs".into(),
+        effect: Effect::Root(place.path().into()),
+        origin: Origin::flag("root"),
+    };
+    let host = Host { names: vec!["*".into()], rules: vec![rule] };
+    let rules = Rules { hosts: vec![host] };
+    let site = Site::new(place.path(), &Settings { rules, ..Settings::default() }).expect("a site");
+    for (text, nowhere) in [("/docs/a", 0), ("/a", 1), ("/docs/b", 1)] {
+        let hints = Hints::parse(text).expect("hints");
+        assert_eq!(site.missing(&hints, 100).nowhere, nowhere, "{text}");
+    }
 }

@@ -39,13 +39,14 @@ fn replies_are_the_same_without_one_of_them() {
 #[test]
 fn replies_are_the_same_with_every_policy() {
     let site = Fixture::new();
-    let rows: [&[&str]; 9] = [
+    let rows: [&[&str]; 10] = [
         &["--cache-policy", "lru"],
         &["--cache-policy", "lfu"],
         &["--cache-policy", "hinted"],
         &["--cache-policy", "structured"],
         &["--cache-policy", "w-tinylfu", "--cache-files", "1"],
         &["--cache-policy", "s3-fifo", "--cache-files", "1"],
+        &["--cache-policy", "s3-fifo", "--cache-files", "1", "--cache-locks", "1"],
         &["--cache-policy", "none"],
         &["--cache-policy", "s3-fifo", "--cache-locks", "entry"],
         &["--cache-policy", "sieve", "--cache-locks", "entry", "--cache-files", "1"],

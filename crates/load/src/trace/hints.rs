@@ -19,7 +19,7 @@ use crate::description::Unit;
 use crate::source::Workload;
 use crate::units;
 
-/// A server loads all of them before it can be of use. 100,000 files of 10 KB, the mean of Choi05's
+/// As many as a server takes (`site::HINTS_MAX`): 100,000 files of 10 KB, the mean of Choi05's
 /// smaller traces, are 1 GB, which is more than most caches hold.
 pub const PATHS_MAX: usize = 100_000;
 

@@ -1,9 +1,11 @@
 //! What of the site is kept in memory, and what the operator is told of it.
 
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
-use std::{fs, io};
 
-use site::{Hints, Site};
+use cache::PolicyKind;
+use site::{Hints, Missing, Site};
 
 use crate::architectures::{Architecture, Holder};
 use crate::shared::failure::Failure;
@@ -11,19 +13,24 @@ use crate::shared::settings::{CacheLocks, Settings};
 use crate::supervisor::split::Split;
 use crate::supervisor::voice::Voice;
 
-/// Hints that are looked up when the server starts: so many take some ten milliseconds from memory,
-/// and a second from a disk, and a list that is wrong is wrong at its beginning.
-const HINTS_LOOKED_UP: usize = 1_000;
+/// How often the disk is asked for hints when the server starts: that takes some ten milliseconds
+/// from memory, and seconds from a disk; and a list that is wrong is wrong at its beginning.
+const HINTS_ASKED_FOR: usize = 1_000;
+
+/// More than as many paths as there can be have.
+const HINTS_BYTES_MAX: u64 = 64 << 20;
 
 /// Knobs of the cache that contradict each other.
 pub(super) fn contradictions(settings: &Settings) -> Vec<String> {
     let (policy, mut mistakes) = (settings.cache_policy, Vec::new());
     if settings.cache_locks == CacheLocks::Entry && !policy.hits_are_local() {
         let said = settings.said("cache-locks", settings.cache_locks);
-        let name = policy.name();
+        let local = PolicyKind::ALL.iter().filter(|policy| policy.hits_are_local());
+        let local: Vec<_> = local.map(|policy| policy.name()).collect();
         mistakes.push(format!(
-            "{said}: a hit of --cache-policy {name} changes more than its entry; sieve, s3-fifo \
-             and none can have it"
+            "{said}: a hit of --cache-policy {} changes more than its entry; these can have it: {}",
+            policy.name(),
+            local.join(", ")
         ));
     }
     if let Some(file) = &settings.cache_hints
@@ -55,10 +62,18 @@ pub(super) fn judge(settings: &Settings, split: &Split) -> Result<(), Failure> {
 pub(super) fn hints(settings: &Settings) -> Result<Hints, (io::ErrorKind, String)> {
     let Some(file) = &settings.cache_hints else { return Ok(Hints::default()) };
     let said = settings.said("cache-hints", file.display());
-    let text =
-        fs::read_to_string(file).map_err(|e| (e.kind(), format!("{said}: cannot be read: {e}")))?;
+    let text = text_of(file).map_err(|e| (e.kind(), format!("{said}: cannot be read: {e}")))?;
     Hints::parse(&text)
         .map_err(|(line, why)| (io::ErrorKind::InvalidData, format!("{said}:{line}: {why}")))
+}
+
+fn text_of(file: &Path) -> io::Result<String> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is no file with lines"));
+    }
+    let mut text = String::new();
+    File::open(file)?.take(HINTS_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// What is served, with a cache as the settings say.
@@ -110,26 +125,30 @@ fn tell(settings: &Settings, site: &site::Settings, voice: &mut Voice<'_>) {
         voice.tell(&format!("{said}: nothing is kept, and each request opens its file anew"));
         return;
     }
-    let part = site.cache_bytes / site.shards.next_power_of_two() as u64;
-    if site.small_bytes_max > part {
-        let (small, part) = (settings.small_file_kb, part >> 10);
+    let parts = site.shards.next_power_of_two();
+    if settings.cache_files > 0 && site.cache_files < parts {
+        let said = settings.said("cache-files", settings.cache_files);
         voice.warn(&format!(
-            "{said}: files above {part} KiB are not kept, as each of its {} parts has no more; \
-             give more, fewer --cache-locks, or less than --small-file-kb {small}",
-            site.shards.next_power_of_two()
+            "{said}: no file is kept open, as {parts} parts share them; give more, or fewer \
+             --cache-locks"
+        ));
+    }
+    let largest = site.largest_bytes();
+    if site.small_bytes_max > largest {
+        let (small, largest) = (settings.small_file_kb, largest >> 10);
+        voice.warn(&format!(
+            "{said}: files above {largest} KiB are not kept, as each of its {parts} parts has no \
+             more; give more, fewer --cache-locks, or less than --small-file-kb {small}"
         ));
     }
 }
 
 /// A list of what is hot is soon wrong.
 fn tell_missing(settings: &Settings, site: &Site, hints: &Hints, voice: &mut Voice<'_>) {
-    if let Some((missing, line)) = site.missing(hints, HINTS_LOOKED_UP) {
-        let file = settings.cache_hints.as_deref().unwrap_or(Path::new("")).display();
-        let said = settings.said("cache-hints", file);
-        let of = hints.len().min(HINTS_LOOKED_UP);
-        let which = if hints.len() > HINTS_LOOKED_UP { "the first " } else { "" };
-        voice.warn(&format!(
-            "{said}: {missing} of {which}{of} paths lead to no file, the first in line {line}"
-        ));
-    }
+    let Missing { looked_up, nowhere, line } = site.missing(hints, HINTS_ASKED_FOR);
+    let (Some(file), Some(line)) = (&settings.cache_hints, line) else { return };
+    let said = settings.said("cache-hints", file.display());
+    voice.warn(&format!(
+        "{said}: of the first {looked_up} paths {nowhere} lead to no file, in line {line} and after"
+    ));
 }

@@ -15,6 +15,10 @@ pub(super) struct Index<'m> {
     bounds: Weight,
 }
 
+/// Of the memory so much is left for what does not fit together, so that it is mostly the policy
+/// that says who goes, and when: once somebody has come.
+const LEFT_OF: u64 = 16;
+
 impl<'m> Index<'m> {
     /// Words for so many answers.
     pub(super) fn words_for(policy: PolicyKind, entries: u32) -> usize {
@@ -32,15 +36,16 @@ impl<'m> Index<'m> {
         let (names, weights) = parts(policy, entries);
         let (names, rest) = words.split_at_mut(names);
         let (weights, rows) = rest.split_at_mut(weights);
+        let kept = Weight { bytes: bounds.bytes - bounds.bytes / LEFT_OF, ..bounds };
         Self {
             names: Table::new(names, entries),
-            weights: Slab::new(weights, bounds, policy),
+            weights: Slab::new(weights, kept, policy),
             rows,
             bounds,
         }
     }
 
-    /// What all may weigh.
+    /// What there is room for.
     pub(super) const fn bounds(&self) -> Weight {
         self.bounds
     }

@@ -83,18 +83,22 @@ fn caches_that_cannot_be_are_told() {
     let hints = site.beside("hints");
     fs::write(&hints, "/digits.txt\n# nothing\nhttp://a/b\n").expect("written");
     let hints = hints.to_str().expect("UTF-8");
-    let rows: [(&[&str], &[&str]); 6] = [
+    let rows: [(&[&str], &[&str]); 7] = [
         (&["--cache-policy", "siev"], &["--cache-policy siev", "lru", "did you mean `sieve`?"]),
         (&["--cache-locks", "entry", "--cache-policy", "lru"], &["--cache-locks entry", "s3-fifo"]),
         (&["--cache-locks", "entries"], &["--cache-locks entries", "1 to 256, or entry"]),
         (&["--cache-hints", hints, "--cache-policy", "lru"], &["takes --cache-policy hinted"]),
+        (
+            &["--cache-hints", "/dev/zero", "--cache-policy", "hinted"],
+            &["--cache-hints /dev/zero: cannot be read: it is no file with lines"],
+        ),
         (
             &["--cache-hints", "/no/such/file", "--cache-policy", "hinted"],
             &["--cache-hints /no/such/file: cannot be read: No such file"],
         ),
         (
             &["--cache-hints", hints, "--cache-policy", "hinted"],
-            &["hints:3: \"http://a/b\" is no path that a request can have"],
+            &["hints:3: \"http://a/b\" is no path: it does not begin with a slash"],
         ),
     ];
     let root = site.root();
@@ -112,18 +116,22 @@ fn what_a_cache_does_not_hold_is_told() {
     let hints = site.beside("hints");
     fs::write(&hints, "# two of three\n/digits.txt\n/none\n/gone.html\n").expect("written");
     let hints = hints.to_str().expect("UTF-8");
-    let rows: [(&[&str], &str); 3] = [
+    let rows: [(&[&str], &str); 4] = [
         (
             &["--cache-mb", "0"],
             "--cache-mb 0: nothing is kept, and each request opens its file anew",
         ),
         (
             &["--cache-mb", "1", "--cache-locks", "8", "--small-file-kb", "1000"],
-            "--cache-mb 1: files above 128 KiB are not kept, as each of its 8 parts has no more",
+            "--cache-mb 1: files above 119 KiB are not kept, as each of its 8 parts has no more",
         ),
         (
             &["--cache-hints", hints, "--cache-policy", "hinted"],
-            "hints: 2 of 3 paths lead to no file, the first in line 3",
+            "hints: of the first 3 paths 2 lead to no file, in line 3 and after",
+        ),
+        (
+            &["--cache-files", "8"],
+            "--cache-files 8: no file is kept open, as 16 parts share them; give more, or fewer",
         ),
     ];
     let combinations = combinations_alone(Program::Weir);
