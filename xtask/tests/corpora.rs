@@ -95,6 +95,11 @@ fn wsesslog() {
 }
 
 #[test]
+fn hints() {
+    replay("hints", fuzz::hints);
+}
+
+#[test]
 fn urls() {
     replay("urls", fuzz::urls);
 }

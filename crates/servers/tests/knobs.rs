@@ -1,5 +1,6 @@
 //! What knobs take, and which of them may be turned.
 
+use cache::PolicyKind;
 use servers::dials::Dials;
 use servers::knobs::{self, knob};
 use servers::settings::Settings;
@@ -10,6 +11,22 @@ fn every_default_is_a_value_its_knob_takes() {
         let shown = (knob.show)(&Settings::default());
         let set = (knob.set)(&mut Settings::default(), &shown);
         assert_eq!(set, Ok(()), "{} = {shown}", knob.name);
+    }
+}
+
+/// Whoever adds a policy says so where it is chosen, and for whom it is.
+#[test]
+fn every_policy_can_be_chosen_and_has_its_reason() {
+    let knob = knob("cache-policy").unwrap();
+    let names: Vec<_> = PolicyKind::ALL.iter().map(|policy| policy.name()).collect();
+    let mut words = knob.words();
+    words.sort_by_key(|word| names.iter().position(|name| name == word));
+    assert_eq!(words, names);
+    for name in names {
+        assert!(knob.reason.contains(name), "{name}");
+        let mut settings = Settings::default();
+        assert_eq!((knob.set)(&mut settings, name), Ok(()));
+        assert_eq!((knob.show)(&settings), name);
     }
 }
 

@@ -185,7 +185,7 @@ fn a_scan_costs_lru_more_than_those_who_count() {
         };
         let by_lru = lost("lru");
         assert!(by_lru > 0, "a scan that LRU does not mind");
-        for name in ["lfu", "s3-fifo", "w-tinylfu"] {
+        for name in ["lfu", "s3-fifo", "sieve", "w-tinylfu"] {
             assert!(lost(name) <= by_lru, "{name} loses {} hits, and lru {by_lru}", lost(name));
         }
     }

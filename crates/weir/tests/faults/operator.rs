@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use crate::support::fixture::Fixture;
 use crate::support::server::{Program, Server, combinations_alone, run};
 use crate::support::users::as_nobody;
@@ -142,6 +144,34 @@ fn what_a_cache_does_not_hold_is_told() {
         let told = format!("{}{}", server.said.clone(), server.stop());
         assert_eq!(told.lines().filter(|line| line.contains(expected)).count(), 1, "{told}");
     }
+}
+
+/// What a log tells of a site is taken as it is, odd paths and all, and read again at a reload.
+#[test]
+fn hints_of_a_log_are_heeded() {
+    let site = Fixture::new();
+    let [log, hints] = ["access.log", "hints"].map(|name| site.beside(name));
+    let line = |path: &str| {
+        format!("127.0.0.1 - - [26/Nov/2026:10:00:00 +0000] \"GET {path} HTTP/1.1\" 200 36\n")
+    };
+    let lines = [line("/digits.txt"), line("/.git/config")].concat().repeat(3);
+    fs::write(&log, lines).expect("written");
+    let workload = format!("clf:{}", log.display());
+    let mut describe = Command::new(Program::Weir.path());
+    describe.args(["load", "describe", "--workload", &workload, "--hints"]).arg(&hints);
+    let (code, output, errors) = run(&mut describe).expect("the binary runs");
+    assert_eq!(code, Some(0), "{output}{errors}");
+    let combinations = combinations_alone(Program::Weir);
+    let sped = combinations.iter().find(|combination| combination.architecture == "sped");
+    let file = hints.to_str().expect("UTF-8");
+    let flags = ["--cache-policy", "hinted", "--cache-hints", file];
+    let mut server = sped.expect("sped").start(&site.root(), &flags);
+    let told = "hints: of the first 2 paths 1 lead to no file, in line 2 and after";
+    assert!(server.said.contains(told), "{}", server.said);
+    fs::write(&hints, "/none\n").expect("written");
+    server.signal(Signal::HUP);
+    server.await_line("hints: of the first 1 paths 1 lead to no file, in line 1 and after");
+    server.stop();
 }
 
 #[test]
