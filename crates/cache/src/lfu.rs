@@ -8,9 +8,9 @@ use crate::{Arrival, Corrupt, Policy, State};
 /// goes, of several the one asked for longest ago, and its priority becomes the age. So those that
 /// were hot once are overtaken by those that are. Source: JAWS97 3.1 names LFU; the ageing is
 /// LFU-DA of Arlitt, Cherkasova, Dilley, Friedrich, Jin: *Evaluating Content Management Techniques
-/// for Web Proxy Caches* (1999). Knobs: none. Different: a newcomer may be the lowest, and goes again.
-/// What it is bad at: each hit moves entries in a heap,
-/// which takes time that grows with the logarithm of their number.
+/// for Web Proxy Caches* (1999). Knobs: none. Different: a newcomer may be the lowest, and goes
+/// again. What it is bad at: each hit moves entries in a heap, which takes time that grows with the
+/// logarithm of their number.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lfu;
 

@@ -1,8 +1,9 @@
 use crate::{Corrupt, State, Weight};
 
 /// Entries that are looked at for one that goes, at most. Who was asked for again and again is
-/// passed over; where that are all, the one who would be next goes. A thousand take some 10 µs,
-/// and so many in a row were asked for only where nearly all were.
+/// passed over; where that are all, the one who would be next goes. A thousand take 10 to 100 µs,
+/// by what the processor has of them, and so many in a row were asked for only where nearly all
+/// were.
 pub const STEPS_MAX: u32 = 1 << 10;
 
 /// An entry that comes.

@@ -10,8 +10,9 @@ use crate::{Arrival, Corrupt, Lru, Memory, Policy, State, Weight};
 /// entry panics if there is none at it: that is a mistake of the caller's.
 ///
 /// All that is remembered is in the memory, but for who came last: a slab over lent memory is made
-/// anew for each loan, in which whoever takes an entry in lets go who has to. The memory is six words, of which the first three are a node that has the weight of all entries;
-/// then come the nodes of a [`State`].
+/// anew for each loan, in which whoever takes an entry in lets go who has to. The memory is six
+/// words, of which the first three are a node that has the weight of all entries; then come the
+/// nodes of a [`State`].
 #[derive(Debug)]
 pub struct Slab<M, P = Lru> {
     memory: M,

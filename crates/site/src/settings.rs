@@ -49,8 +49,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Bytes of the largest file that can be kept in memory: one part has what others have not, less
-    /// what refusals may take, and a name and a head beside.
+    /// Bytes of the largest file that can be kept in memory: one part has what others have not,
+    /// less what refusals may take, and a name and a head beside.
     #[must_use]
     pub const fn largest_bytes(&self) -> u64 {
         let part = self.cache_bytes / self.shards.next_power_of_two() as u64;

@@ -196,8 +196,9 @@ impl Site {
         self.keep(self.open(lookup), now)
     }
 
-    /// How many hints lead to no file, and the line of the first of them. Asks the disk `most` times
-    /// at most, for one after the other at each root that can have it; says how many it knows of.
+    /// How many hints lead to no file, and the line of the first of them. Asks the disk `most`
+    /// times at most, for one after the other at each root that can have it; says how many it knows
+    /// of.
     #[must_use]
     pub fn missing(&self, hints: &Hints, most: usize) -> Missing {
         let mut missing = Missing { looked_up: 0, nowhere: 0, line: None };

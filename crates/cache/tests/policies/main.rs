@@ -292,6 +292,38 @@ fn a_look_for_who_is_to_go_ends() {
     }
 }
 
+/// A request changes few words, however many entries there are: a heap is a dozen levels deep, and
+/// who was asked for and is passed over had been asked for.
+#[test]
+fn requests_change_few_words() {
+    const COUNT: u64 = 4096;
+    const REQUESTS: u64 = 100;
+    const WORDS_MAX: usize = 100;
+    for kind in PolicyKind::ALL.iter().filter(|kind| **kind != PolicyKind::None) {
+        let weight = Weight { bytes: 1, descriptors: 0 };
+        let name = |name: u64| Arrival { weight, ..arrival(name) };
+        let bounds = Weight { bytes: COUNT, descriptors: 0 };
+        let mut memory = vec![0; Slab::<&mut [u64], _>::words_for(kind, COUNT as u32 + 1)];
+        let mut before = memory.clone();
+        let mut changed = 0;
+        for n in 0..COUNT + REQUESTS {
+            let mut slab = Slab::new(&mut memory[..], bounds, *kind);
+            slab.insert(&name(n)).expect("room");
+            while slab.evict().is_some() {}
+            let asked = slab.indices().nth((n * 31 % COUNT) as usize / 16);
+            asked.into_iter().for_each(|index| slab.touch(index));
+            if n >= COUNT {
+                let words = memory.iter().zip(&before);
+                changed += words.filter(|(now, before)| now != before).count();
+            }
+            if n >= COUNT - 1 {
+                before.clone_from(&memory);
+            }
+        }
+        assert!(changed <= WORDS_MAX * REQUESTS as usize, "{kind:?}: {changed} words");
+    }
+}
+
 #[test]
 fn words_are_told_before_they_are_needed() {
     let alike = |name| Arrival { weight: Weight { bytes: 1, descriptors: 0 }, ..arrival(name) };

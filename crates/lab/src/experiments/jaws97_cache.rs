@@ -18,9 +18,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         section.question.push(String::from(
             "JAWS locks single entries of its cache. Here each of up to 256 locks guards a part of \
              them, so that two threads seldom want the same; or each entry has a lock of its own, \
-             with a policy whose hits change nothing but their entry (`sieve`): then those who find \
-             something share the lock of the whole, which one has alone while something comes or \
-             goes.",
+             with a policy whose hits change nothing but their entry (`sieve`): then those who \
+             find something share the lock of the whole, which one has alone while something comes \
+             or goes.",
         ));
         section.question.push(String::from(
             "Locks cost time when threads run at the same time: the paper's machine had two \
