@@ -121,12 +121,6 @@ impl<M: Memory, P: Policy> Slab<M, P> {
         self.evict_next(|_| 0)
     }
 
-    /// The memory, for whoever goes on with it later.
-    #[must_use]
-    pub fn into_memory(self) -> M {
-        self.memory
-    }
-
     /// What all entries weigh.
     #[must_use]
     pub fn used(&self) -> Weight {

@@ -58,18 +58,13 @@ impl Pair {
     fn perform(&mut self, step: &Step) {
         let mut memory = std::mem::take(&mut self.memory);
         match self.place {
-            Where::Heap => {
-                let grows = Grows(memory);
-                memory = self.perform_on(grows, step).0;
-            }
-            Where::Lent { .. } => {
-                self.perform_on(&mut memory[..], step);
-            }
+            Where::Heap => self.perform_on(Grows(&mut memory), step),
+            Where::Lent { .. } => self.perform_on(&mut memory[..], step),
         }
         self.memory = memory;
     }
 
-    fn perform_on<M: Memory>(&mut self, memory: M, step: &Step) -> M {
+    fn perform_on(&mut self, memory: impl Memory, step: &Step) {
         let mut slab = Slab::new(memory, self.world.bounds, self.kind);
         let found = |name: u64| self.is_in.iter().position(|e| e.arrival == arrival(name));
         match *step {
@@ -98,7 +93,6 @@ impl Pair {
         }
         self.model.settle();
         self.compare(&slab);
-        slab.into_memory()
     }
 
     fn insert(&mut self, slab: &mut Slab<impl Memory, PolicyKind>, name: u64) {
@@ -145,15 +139,15 @@ impl Pair {
 }
 
 /// The heap, which grows.
-struct Grows(Vec<u64>);
+struct Grows<'m>(&'m mut Vec<u64>);
 
-impl Memory for Grows {
+impl Memory for Grows<'_> {
     fn words(&self) -> &[u64] {
-        &self.0
+        self.0
     }
 
     fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.0
+        self.0
     }
 
     fn make_room(&mut self, words: usize) -> bool {
