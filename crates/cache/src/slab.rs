@@ -13,7 +13,7 @@ use crate::{Arrival, Corrupt, Lru, Memory, Policy, State, Weight};
 /// anew for each loan, in which whoever takes an entry in lets go who has to. The memory is six
 /// words, of which the first three are a node that has the weight of all entries; then come the
 /// nodes of a [`State`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Slab<M, P = Lru> {
     memory: M,
     bounds: Weight,

@@ -29,6 +29,7 @@ use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::policies::{self, Policies};
 use crate::profile::Profiler;
 use crate::room;
+use crate::simulated::Simulations;
 use crate::spec::{Load, Spec};
 use crate::subject::weir::ADMITTED;
 use crate::subject::{Launch, Running, Start};
@@ -45,6 +46,7 @@ pub struct Bench {
     scratch: PathBuf,
     signals: Signals,
     policies: Policies,
+    simulations: Simulations,
 }
 
 /// Where a server listens on machines that are all its own.
@@ -79,6 +81,7 @@ impl Bench {
             scratch,
             signals: signals.map_err(|error| Failure::machine("signals", error))?,
             policies: Policies::default(),
+            simulations: Simulations::default(),
         })
     }
 
@@ -100,9 +103,12 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
-        match policies::is_asked(spec) {
-            true => self.count(spec, attempt),
-            false => self.measure_server(spec, attempt),
+        if policies::is_asked(spec) {
+            self.count(spec, attempt)
+        } else if spec.is_simulated() {
+            self.simulate(spec, attempt)
+        } else {
+            self.measure_server(spec, attempt)
         }
     }
 
@@ -111,6 +117,16 @@ impl Bench {
         let began = Instant::now();
         let mut point = Point::begun(&self.run, spec, attempt);
         point.counters = self.policies.counted(spec)?;
+        point.cost.whole_s = began.elapsed().as_secs_f64();
+        Ok(point)
+    }
+
+    /// Of a machine that is not there.
+    fn simulate(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        let began = Instant::now();
+        let mut point = Point::begun(&self.run, spec, attempt);
+        self.simulations.simulate(spec, &mut point)?;
+        point.load = point.load.map(kept);
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }

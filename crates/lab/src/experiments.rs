@@ -12,6 +12,7 @@ mod choi05_architectures;
 mod choi05_clients;
 mod choi05_memory;
 mod choi05_processes;
+mod choi05_simulated;
 mod disk;
 mod flood;
 mod floods;
@@ -123,7 +124,17 @@ pub const EXPERIMENTS: &[Experiment] = &[
     choi05_memory::EXPERIMENT,
     choi05_clients::EXPERIMENT,
     choi05_processes::EXPERIMENT,
+    choi05_simulated::EXPERIMENT,
 ];
+
+/// Those whose points are simulated: no server is asked.
+pub const SIMULATED: &[&str] = &[choi05_simulated::EXPERIMENT.name];
+
+/// Whether the operator may say of an experiment which servers are asked.
+#[must_use]
+pub fn asks_servers(name: &str) -> bool {
+    experiment(name).is_some_and(|of| !of.ignores.contains(&"subject"))
+}
 
 /// Finds one by its name.
 #[must_use]

@@ -42,6 +42,7 @@ pub mod results;
 mod room;
 pub mod schedule;
 pub mod setup;
+pub mod simulated;
 pub mod spec;
 pub mod subject;
 pub mod testbed;

@@ -100,7 +100,7 @@ pub fn left(specs: &[Spec], known: &Known<'_>) -> Vec<Spec> {
 /// About how long they take, in seconds.
 #[must_use]
 pub fn costs(specs: &[Spec]) -> f64 {
-    specs.iter().map(|spec| spec.load.costs_s()).sum()
+    specs.iter().map(|spec| spec.costs_s()).sum()
 }
 
 /// How much longer than expected things take on this machine.
@@ -136,7 +136,7 @@ impl Pace {
             let left_s = self.of(costs(left) + later_s);
             tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
             let point = measure(spec, attempt)?;
-            self.learn(spec.load.costs_s(), point.cost.whole_s);
+            self.learn(spec.costs_s(), point.cost.whole_s);
             tell(News::Ended(&point));
             points.push(point);
         }

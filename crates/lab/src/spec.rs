@@ -105,7 +105,27 @@ impl Load {
     }
 }
 
+/// The stage of one that is simulated: see [`crate::simulated`].
+pub const SIMULATED: &str = "simulated";
+
 impl Spec {
+    /// Whether no machine is measured.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.stage == SIMULATED
+    }
+
+    /// About how long it takes, in seconds.
+    #[must_use]
+    pub fn costs_s(&self) -> f64 {
+        /// A second of a simulated one, in which thousands of requests are answered.
+        const SIMULATED_SHARE: f64 = 0.01;
+        match self.is_simulated() {
+            true => self.load.costs_s() * SIMULATED_SHARE,
+            false => self.load.costs_s(),
+        }
+    }
+
     /// The same for all repeats, and different for all else.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 
 pub mod draw;
 mod instant;
+pub mod student;
 
 pub use core::time::Duration;
 pub use instant::Instant;

@@ -22,7 +22,7 @@ use crate::{machine, usage};
 const STOPPED: u8 = 130;
 
 pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
-    let done = match flags.subcommand() {
+    ended(match flags.subcommand() {
         Some(("again", flags)) => run::again(flags),
         Some(("cost", flags)) => cost::cost(flags),
         Some(("floor", flags)) => floor::floor(flags),
@@ -32,7 +32,10 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
         Some(("run", flags)) => run::named(flags),
         Some(("tune", flags)) => run::tune(flags),
         _ => run::canonical(flags),
-    };
+    })
+}
+
+fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
     done.unwrap_or_else(|failure| match failure {
         Failure::Operator(what) => usage(&what),
         Failure::Machine(what) | Failure::Full(what) => machine(&what),
@@ -41,6 +44,21 @@ pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
             ExitCode::from(STOPPED)
         }
     })
+}
+
+/// Those that are simulated: `weir sim sweep`.
+pub(crate) fn sweep(flags: &ArgMatches) -> ExitCode {
+    ended(run::sweep(flags))
+}
+
+/// See [`sweep`].
+pub(crate) fn of_sweep() -> impl Iterator<Item = Arg> {
+    const KEPT: [&str; 6] = ["repeats", "seconds", "warm-up", "attempts", "dir", DRY_RUN];
+    let hidden = |arg: Arg| {
+        let is_kept = KEPT.contains(&arg.get_id().as_str()) || arg.get_id() == OTHER_BUILD;
+        arg.hide(!is_kept)
+    };
+    of_run().map(hidden)
 }
 
 pub(crate) fn command() -> Command {

@@ -8,6 +8,7 @@ mod lab;
 mod listing;
 mod load;
 mod serve;
+mod sim;
 mod terminal;
 
 use std::io::{ErrorKind, Write};
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Some(("serve", flags)) => serve::serve(flags),
         Some(("load", flags)) => load::load(flags),
         Some(("lab", flags)) => lab::lab(flags),
+        Some(("sim", flags)) => sim::sim(flags),
         Some(("check", flags)) => check::check(flags),
         Some(("completions", flags)) => completions::completions(flags, command()),
         _ => usage(NOTHING),
@@ -60,6 +62,7 @@ fn command() -> Command {
         .subcommand(serve::command())
         .subcommand(load::command())
         .subcommand(lab::command())
+        .subcommand(sim::command())
         .subcommand(check::command())
         .subcommand(completions::command())
 }

@@ -23,7 +23,7 @@ pub(super) const PAPER: Paper = Paper {
     method: &[
         ("5.2", "six traces", Is("`--workload choi-*`, synthesised from tables 4 and 5")),
         ("5.1", "a client asks again as soon as it is answered", Is("`weir load --clients N`")),
-        ("5.1", "a simulator of five models", NotYet),
+        ("5.1", "a simulator of five models", Is("`weir sim`: docs/sim.md")),
         (
             "3",
             "memory for data, and for keeping it",
@@ -35,8 +35,16 @@ pub(super) const PAPER: Paper = Paper {
     figures: &[
         ("figure 1", "the four models of others", Is("a drawing: there is nothing to measure")),
         ("figure 2", "memory of 1 to 8 Flash servers", Asked),
-        ("table 1", "what a cache costs in each model", NotYet),
-        ("figure 3", "what is left for data, by processors and memory", NotYet),
+        (
+            "table 1",
+            "what a cache costs in each model",
+            Is("the memory of `weir sim`, and its tests"),
+        ),
+        (
+            "figure 3",
+            "what is left for data, by processors and memory",
+            Part("in the tables of `choi05-simulated`; not drawn"),
+        ),
         ("figure 4", "PIPELINED", Is("a drawing: there is nothing to measure")),
         (
             "table 2",
@@ -57,19 +65,19 @@ pub(super) const PAPER: Paper = Paper {
             "6.1",
             "the more processors, the greater PIPELINED's advantage; UC Berkeley's and Penn \
              State's traces tell it from others beyond 3 and 8",
-            Out("nothing is asked of more than two processors; a simulator may say it"),
+            Is("`choi05-simulated`"),
         ),
         ("6.1", "AMPED takes 8 times what PIPELINED does, with 16 processors", NotYet),
         (
             "6.2",
             "with 1 GB AMPED and SPED have most with 5 processors; with 3 GB the disk is their \
              limit beyond 12",
-            Out("nothing is asked of more than two processors; a simulator may say it"),
+            Is("`choi05-simulated`"),
         ),
         (
             "6.3",
             "with 2,500 clients MT's threads wait 20 % longer for locks than with 500",
-            Out("no server counts for how long its threads wait for locks"),
+            Is("`choi05-simulated`"),
         ),
         (
             "3.2",

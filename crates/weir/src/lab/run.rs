@@ -44,6 +44,18 @@ pub(super) fn named(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     answer(&names, flags)
 }
 
+/// Of [`named`] those that are simulated.
+pub(super) fn sweep(flags: &ArgMatches) -> Result<ExitCode, Failure> {
+    let names: Vec<&str> =
+        flags.get_many::<String>("name").into_iter().flatten().map(String::as_str).collect();
+    let unknown = names.iter().find(|name| !experiments::SIMULATED.contains(name));
+    if let Some(name) = unknown {
+        let known = experiments::SIMULATED.iter().copied();
+        return Err(Failure::Operator(lab::unknown("sweep", name, known)));
+    }
+    answer(&names, flags)
+}
+
 pub(super) fn tune(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     answer(&[TUNE], flags)
 }
@@ -248,7 +260,8 @@ fn begun(names: &[&str], mut setup: Setup) -> Result<Run, Failure> {
     versions.extend(profile::versions());
     versions.insert(EXECUTABLE.into(), executable::build()?);
     let mut missing = Vec::new();
-    for (name, kind) in subject::all() {
+    let asks_servers = names.iter().any(|name| experiments::asks_servers(name));
+    for (name, kind) in subject::all().filter(|_| asks_servers) {
         let Kind::Peer(_) = kind else { continue };
         let of = setup.with_program(Subject { name: name.into(), knobs: BTreeMap::new() });
         match of.version() {

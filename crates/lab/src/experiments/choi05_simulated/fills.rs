@@ -1,0 +1,123 @@
+//! What the paper leaves open, and what else it might have meant.
+
+use crate::page::Table;
+
+/// One thing that is another than by default.
+pub(super) struct Fill {
+    pub(super) name: &'static str,
+    /// By the parameters' names, in their units.
+    pub(super) parameters: &'static [(&'static str, &'static str)],
+    /// Of a model, a knob, and its value,
+    pub(super) knobs: &'static [(&'static str, &'static str, u32)],
+    /// for each processor.
+    pub(super) is_each: bool,
+    /// Why it may be so.
+    pub(super) why: &'static str,
+}
+
+impl Fill {
+    /// Whether it is the default: what the paper says, and what is filled in.
+    pub(super) const fn is_said(&self) -> bool {
+        self.parameters.is_empty() && self.knobs.is_empty()
+    }
+}
+
+pub(super) const AS_SAID: Fill = of("as by default", &[], "");
+
+const fn of(
+    name: &'static str,
+    parameters: &'static [(&'static str, &'static str)],
+    why: &'static str,
+) -> Fill {
+    Fill { name, parameters, knobs: &[], is_each: false, why }
+}
+
+const fn with(
+    name: &'static str,
+    knobs: &'static [(&'static str, &'static str, u32)],
+    is_each: bool,
+    why: &'static str,
+) -> Fill {
+    Fill { name, parameters: &[], knobs, is_each, why }
+}
+
+pub(super) const FILLS: &[Fill] = &[
+    of(
+        "contents private",
+        &[("contents", "private")],
+        "3.2 and 4 say that each process has a cache of its own; table 1 multiplies entries only",
+    ),
+    of(
+        "entries counted",
+        &[("entry-file", "0")],
+        "table 1 counts an entry for each 15 KB; Penn State CSE's files have 124 KB",
+    ),
+    of(
+        "slow disk",
+        &[("disk-latency", "5.35"), ("disk-rate", "594")],
+        "section 6 does not say which disk; 5.3 has the slow one",
+    ),
+    of(
+        "disk a pure delay",
+        &[("disk-channels", "1000")],
+        "how requests queue for the disk is not said",
+    ),
+    of(
+        "a look for each block",
+        &[("lookup-bytes", "512")],
+        "whether a large file is looked up again for each block is not said; MT's threads would \
+         compete for the lock far more",
+    ),
+    of("64 locks", &[("cache-locks", "64")], "how many locks the shared cache has is not said"),
+    of("locks spin 10 us", &[("lock-spin", "10")], "how threads wait for a lock is not said"),
+    of("slice of 1 ms", &[("slice", "1")], "the scheduler is not described"),
+    of("slice of 100 ms", &[("slice", "100")], "the same"),
+    of(
+        "switches of 50 us",
+        &[("thread-switch", "50")],
+        "what a switch does to caches is not in table 3: a switch may cost more than it takes",
+    ),
+    of("pools not pinned", &[("pinned", "no")], "4 says only that a pool can be launched on each"),
+    of(
+        "a path miss reads the disk",
+        &[("path-miss-reads", "4096")],
+        "table 3 has only what a look takes",
+    ),
+    of(
+        "16 MB for each process",
+        &[("process-bytes", "16")],
+        "the slope of figure 2 is 16 MB for each server, and table 1 comes to 8.7",
+    ),
+    with(
+        "MT: a thread for each client",
+        &[("mt", "threads", 2500)],
+        false,
+        "6.3: MT needs many active threads, and its memory grows with clients",
+    ),
+    with("MT: 32 threads for each processor", &[("mt", "threads", 32)], true, "3.2: 32 or 64"),
+    with("MP: 32 processes for each", &[("mp", "processes", 32)], true, "3.3: 16 or 32"),
+    with(
+        "SPED: 2 processes for each",
+        &[("sped", "processes", 2)],
+        true,
+        "3.3: Zeus advises two for each processor",
+    ),
+];
+
+/// All of them, with the reasons.
+pub(super) fn table() -> Table {
+    let row = |fill: &Fill| {
+        let parameters = fill.parameters.iter().map(|(name, value)| format!("{name} {value}"));
+        let each = if fill.is_each { " for each processor" } else { "" };
+        let knobs = fill.knobs.iter();
+        let knobs = knobs.map(|(model, knob, value)| format!("{model} {knob} {value}{each}"));
+        let is = parameters.chain(knobs).collect::<Vec<_>>().join(", ");
+        vec![fill.name.into(), is, fill.why.into()]
+    };
+    Table {
+        title: String::from("What is changed, one at a time"),
+        head: ["fill", "is", "as"].map(String::from).into(),
+        rows: FILLS.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}

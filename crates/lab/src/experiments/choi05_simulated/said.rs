@@ -1,0 +1,284 @@
+//! What the paper says of its figures, and what became of it.
+
+use super::fills::{AS_SAID, FILLS, Fill};
+use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Said};
+use crate::claim::{self, Beside, Says};
+use crate::curves::number;
+use crate::known::{Cell, Known};
+use crate::metric;
+use crate::page::{Agreement, Comparison, Table};
+use crate::setup::Setup;
+
+use Says::{Alike, Less, More};
+
+const MP: &str = "MP";
+const MT: &str = "MT";
+const SPED: &str = "SPED";
+const AMPED: &str = "AMPED";
+const PIPELINED: &str = "PIPELINED";
+
+/// All but MP, with 16.
+const BUT_MP: &[At] = &[(MT, 16), (SPED, 16), (AMPED, 16), (PIPELINED, 16)];
+
+const CLAIMS: &[Said] = &[
+    said("6a", "PIPELINED answers up to 30 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said(
+        "6a",
+        "PIPELINED answers more than SPED and AMPED",
+        (PIPELINED, 16),
+        More,
+        &[(SPED, 16), (AMPED, 16)],
+    ),
+    said("6a", "SPED answers less than AMPED", (SPED, 16), Less, &[(AMPED, 16)]),
+    said("6a", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "6b",
+        "up to 3 processors AMPED is the best: with one",
+        (AMPED, 1),
+        More,
+        &[(MP, 1), (MT, 1), (SPED, 1), (PIPELINED, 1)],
+    ),
+    said(
+        "6b",
+        "up to 3 processors AMPED is the best: with three",
+        (AMPED, 3),
+        More,
+        &[(MP, 3), (MT, 3), (SPED, 3), (PIPELINED, 3)],
+    ),
+    said(
+        "6b",
+        "beyond that PIPELINED is: with 16",
+        (PIPELINED, 16),
+        More,
+        &[(MP, 16), (MT, 16), (SPED, 16), (AMPED, 16)],
+    ),
+    said("6b", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "6c",
+        "up to 8 processors SPED is level with PIPELINED",
+        (SPED, 8),
+        Alike,
+        &[(PIPELINED, 8)],
+    ),
+    said(
+        "6c",
+        "up to 8 processors AMPED is level with PIPELINED",
+        (AMPED, 8),
+        Alike,
+        &[(PIPELINED, 8)],
+    ),
+    said("6c", "beyond 9 SPED drops", (SPED, 16), Less, &[(SPED, 9), (PIPELINED, 16)]),
+    said("6c", "beyond 9 AMPED drops", (AMPED, 16), Less, &[(AMPED, 9), (PIPELINED, 16)]),
+    said("6c", "MT answers less than PIPELINED", (MT, 16), Less, &[(PIPELINED, 16)]),
+    said("6c", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "6c-clarknet",
+        "Clarknet is like Penn State: MT answers less than PIPELINED",
+        (MT, 16),
+        Less,
+        &[(PIPELINED, 16)],
+    ),
+    said("6c-clarknet", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said("6d", "MT does as well as PIPELINED", (MT, 16), Alike, &[(PIPELINED, 16)]),
+    said(
+        "6d",
+        "PIPELINED answers more than SPED and AMPED",
+        (PIPELINED, 16),
+        More,
+        &[(SPED, 16), (AMPED, 16)],
+    ),
+    Said {
+        there: &["6a", "6b", "6c", "6c-clarknet", "6d-nasa"],
+        ..said(
+            "6d",
+            "most is answered with WorldCup98's trace",
+            (PIPELINED, 16),
+            More,
+            &[(PIPELINED, 16)],
+        )
+    },
+    said("6d", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "6d-nasa",
+        "NASA is like WorldCup98: MT does as well as PIPELINED",
+        (MT, 16),
+        Alike,
+        &[(PIPELINED, 16)],
+    ),
+    said("6d-nasa", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said("7a", "SPED has its peak at 5: 4 answer more than 16", (SPED, 4), More, &[(SPED, 16)]),
+    said("7a", "and more than 1", (SPED, 4), More, &[(SPED, 1)]),
+    said("7a", "AMPED has its peak at 5: 4 answer more than 16", (AMPED, 4), More, &[(AMPED, 16)]),
+    said("7a", "and more than 1", (AMPED, 4), More, &[(AMPED, 1)]),
+    said("7a", "MT is steady: 16 are as good as 6", (MT, 16), Alike, &[(MT, 6)]),
+    said("7a", "so is PIPELINED", (PIPELINED, 16), Alike, &[(PIPELINED, 6)]),
+    said(
+        "7a",
+        "PIPELINED is the best",
+        (PIPELINED, 16),
+        More,
+        &[(MP, 16), (MT, 16), (SPED, 16), (AMPED, 16)],
+    ),
+    said("7a", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "7b",
+        "PIPELINED answers more than SPED and AMPED",
+        (PIPELINED, 16),
+        More,
+        &[(SPED, 16), (AMPED, 16)],
+    ),
+    said("7b", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said(
+        "7c",
+        "beyond 12 the disk is the limit of SPED: 16 answer no more",
+        (SPED, 16),
+        Less,
+        &[(SPED, 12)],
+    ),
+    said(
+        "7c",
+        "beyond 12 the disk is the limit of AMPED: 16 answer no more",
+        (AMPED, 16),
+        Less,
+        &[(AMPED, 12)],
+    ),
+    said("7c", "MP is the worst", (MP, 16), Less, BUT_MP),
+    said("8a", "PIPELINED answers up to 12 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8b", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8c", "PIPELINED answers 18 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8d", "PIPELINED answers 26 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    Said {
+        metric: &LOCK_WAIT,
+        there: &["8a"],
+        ..said(
+            "8d",
+            "MT's threads wait 20 % longer for locks than with 500 clients",
+            (MT, 16),
+            More,
+            &[(MT, 16)],
+        )
+    },
+    said("8d", "MP is the worst", (MP, 16), Less, BUT_MP),
+];
+
+const fn said(
+    chart: &'static str,
+    paper: &'static str,
+    of: At,
+    says: Says,
+    beside: &'static [At],
+) -> Said {
+    Said { paper, chart, of, says, beside, metric: &metric::REPLIES, there: &[] }
+}
+
+/// Where in a chart something is said, each once.
+pub(super) fn places(chart: &Chart) -> Vec<At> {
+    let mut places = Vec::new();
+    for claim in CLAIMS {
+        let own = (claim.chart == chart.name).then_some(claim.of);
+        let there = match claim.there {
+            [] => claim.chart == chart.name,
+            there => there.contains(&chart.name),
+        };
+        let others = claim.beside.iter().copied().filter(|_| there);
+        for at in own.into_iter().chain(others) {
+            if !places.contains(&at) {
+                places.push(at);
+            }
+        }
+    }
+    places
+}
+
+fn chart(name: &str) -> &'static Chart {
+    CHARTS.iter().find(|chart| chart.name == name).expect("a chart that something is said of")
+}
+
+/// Each beside what was simulated with that fill.
+pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<Comparison> {
+    let side = |name: &str, at: At| {
+        let of = chart(name);
+        let cell = of.cell((setup, known), at, fill);
+        (format!("{} with {} ({})", at.0, at.1, of.title), cell)
+    };
+    let figures: Vec<String> =
+        CLAIMS.iter().map(|claim| format!("Choi05 figure {}", chart(claim.chart).figure)).collect();
+    let compared = CLAIMS.iter().zip(&figures).map(|(claim, figure)| {
+        let same = [claim.chart];
+        let there = if claim.there.is_empty() { &same[..] } else { claim.there };
+        let others = there.iter().flat_map(|name| claim.beside.iter().map(|at| side(name, *at)));
+        claim::Claim {
+            figure,
+            paper: claim.paper,
+            says: claim.says,
+            metric: claim.metric,
+            at: String::new(),
+            one: side(claim.chart, claim.of),
+            beside: Beside::Every,
+            others: others.collect(),
+        }
+    });
+    claim::judged(&compared.collect::<Vec<_>>())
+}
+
+/// What each claim comes to with each fill, and which of them decide.
+pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
+    let base = comparisons(setup, known, &AS_SAID);
+    let all: Vec<_> = FILLS.iter().map(|fill| comparisons(setup, known, fill)).collect();
+    let row = |(at, claim): (usize, &Comparison)| {
+        let differs = |is: Agreement| {
+            let fills = FILLS.iter().zip(&all).filter(|(_, of)| of[at].agrees == is);
+            fills.map(|(fill, _)| fill.name).collect::<Vec<_>>().join("; ")
+        };
+        let verdict =
+            |is: Agreement| if claim.agrees == is { "all others".into() } else { differs(is) };
+        vec![
+            claim.of.replace("Choi05 figure ", ""),
+            claim.paper.clone(),
+            decided(claim.agrees, &all.iter().map(|of| of[at].agrees).collect::<Vec<_>>()).into(),
+            verdict(Agreement::Yes),
+            verdict(Agreement::No),
+            verdict(Agreement::Open),
+        ]
+    };
+    Table {
+        title: String::from("Which fill decides"),
+        head: ["figure", "claim", "so", "yes with", "no with", "open with"]
+            .map(String::from)
+            .into(),
+        rows: base.iter().enumerate().map(row).collect(),
+        notes: vec![String::from(
+            "Yes, or no: whatever is changed, but where it is open. Only if: with some fills and \
+             not with others. By default is among \"all others\".",
+        )],
+    }
+}
+
+fn decided(base: Agreement, fills: &[Agreement]) -> &'static str {
+    let has = |is| base == is || fills.contains(&is);
+    match (has(Agreement::Yes), has(Agreement::No)) {
+        (true, false) => "yes",
+        (false, true) => "no",
+        (true, true) => "only if",
+        (false, false) => "open",
+    }
+}
+
+/// The most with 16 processors, in each chart.
+pub(super) fn answer(setup: &Setup, known: &Known<'_>) -> Vec<String> {
+    let place = |chart: &Chart| {
+        let cell = |model| chart.cell((setup, known), (model, 16), &AS_SAID);
+        let replies = |cell: &Cell<'_>| Some(cell.judged(&metric::REPLIES)?.median);
+        let told =
+            MODELS.iter().filter_map(|(model, _)| Some((*model, cell(*model).and_then(replies)?)));
+        let mut told: Vec<(&str, f64)> = told.collect();
+        told.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let all: Vec<_> =
+            told.iter().map(|(model, replies)| format!("{model} {}", number(*replies))).collect();
+        let all = all.join("; ");
+        (!told.is_empty()).then(|| {
+            format!("{}, 16 processors, simulated replies/s, the most first: {all}.", chart.title)
+        })
+    };
+    CHARTS.iter().filter_map(place).collect()
+}

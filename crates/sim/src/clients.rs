@@ -1,0 +1,333 @@
+//! Who asks: clients in a closed loop, each of which begins its next session when the one before is
+//! over (Choi05 5.1), with the sessions of `load`.
+//!
+//! A client costs an event only when it pauses. What becomes of its requests goes to the collector
+//! of `load`, so that a simulated run has the results of a measured one.
+
+use load::collector::Collector;
+use load::collector::results::Results;
+use load::files::FileId;
+use load::record::{Outcome, Record};
+use load::session::Session;
+use load::source::{Workload, draws};
+use measure::Instant;
+
+use crate::resources::queues::{Item, QueueId};
+use crate::world::{Whose, World};
+
+/// See the head of this file.
+pub struct Clients {
+    workload: Box<dyn Workload + Send>,
+    seed: u64,
+    all: Vec<Client>,
+    connections: Vec<Connection>,
+    /// Numbers of connections that nobody has.
+    free: Vec<Item>,
+    sessions: u64,
+    listening: QueueId,
+    /// Whether each request has a connection of its own.
+    one_request: bool,
+    collector: Collector,
+    tally: Tally,
+}
+
+/// What was counted from the start, warm-up included: connections are opened and closed once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Requests that were made.
+    pub asked: u64,
+    /// Those that were answered.
+    pub replied: u64,
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Those that the server has closed.
+    pub closed: u64,
+    /// The contents that were asked for, in bytes, of what was answered.
+    pub bytes: u64,
+}
+
+struct Client {
+    /// In the agenda.
+    place: u32,
+    number: u64,
+    session: Session,
+    burst: usize,
+    request: usize,
+    /// Requests of its session before this one.
+    before: u32,
+    connection: Option<Item>,
+    intended_ns: u64,
+    connected_ns: Option<u64>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Thinks,
+    /// Its SYN was dropped so often.
+    Connects(u32),
+    Waits,
+}
+
+struct Connection {
+    client: u32,
+    file: u32,
+    bytes: u64,
+    /// Whether a request has come that the server has not heard of.
+    asks: bool,
+    is_last: bool,
+    /// Where the server hears of it.
+    heard: Option<QueueId>,
+    first_byte_ns: Option<u64>,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The file.
+    pub file: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether the connection ends behind it.
+    pub is_last: bool,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Linux's clients ask again after 1, 2, 3 and 4 s, then less and less often.
+const RETRY_S_MAX: u32 = 4;
+
+impl Clients {
+    /// So many, who have not begun.
+    #[must_use]
+    pub fn new(
+        workload: Box<dyn Workload + Send>,
+        collector: Collector,
+        count: u32,
+        one_request: bool,
+        seed: u64,
+        world: &mut World,
+        listening: QueueId,
+    ) -> Self {
+        let client = |number| Client {
+            place: world.place(Whose::Outside(number)),
+            number: 0,
+            session: Session::default(),
+            burst: 0,
+            request: 0,
+            before: 0,
+            connection: None,
+            intended_ns: 0,
+            connected_ns: None,
+            state: State::Thinks,
+        };
+        Self {
+            workload,
+            seed,
+            all: (0..count).map(client).collect(),
+            connections: Vec::new(),
+            free: Vec::new(),
+            sessions: 0,
+            listening,
+            one_request,
+            collector,
+            tally: Tally::default(),
+        }
+    }
+
+    /// All of them begin.
+    pub fn begin(&mut self, world: &mut World) {
+        for client in 0..self.all.len() as u32 {
+            self.begin_session(client);
+            self.ask(world, client);
+        }
+    }
+
+    /// A client's alarm rings.
+    pub fn rung(&mut self, world: &mut World, client: u32) {
+        match self.all[client as usize].state {
+            State::Thinks => self.ask(world, client),
+            State::Connects(tries) => self.connect(world, client, tries),
+            State::Waits => unreachable!("who waits for the server has set no alarm"),
+        }
+    }
+
+    /// The server wants to hear of a connection there, also of what came before.
+    pub fn hear(&mut self, world: &mut World, connection: Item, queue: QueueId) {
+        let of = &mut self.connections[connection as usize];
+        of.heard = Some(queue);
+        if of.asks {
+            world.push(queue, connection);
+        }
+    }
+
+    /// The server takes the request of a connection.
+    pub fn taken(&mut self, connection: Item) {
+        self.connections[connection as usize].asks = false;
+    }
+
+    /// What a connection asks for.
+    #[must_use]
+    pub fn asked(&self, connection: Item) -> Asked {
+        let of = &self.connections[connection as usize];
+        Asked { file: of.file, bytes: of.bytes, is_last: of.is_last }
+    }
+
+    /// The first byte of the reply has come.
+    pub fn first_byte(&mut self, connection: Item, now_ns: u64) {
+        self.connections[connection as usize].first_byte_ns = Some(now_ns);
+    }
+
+    /// The last one has.
+    pub fn replied(&mut self, world: &mut World, connection: Item) {
+        let of = &mut self.connections[connection as usize];
+        let client = &mut self.all[of.client as usize];
+        let at = |ns| Instant { ns };
+        self.tally.replied += 1;
+        self.tally.bytes += of.bytes;
+        let is_last = is_last(client);
+        self.collector.record(&Record {
+            file: FileId(of.file),
+            session: client.number,
+            place: client.before,
+            is_last,
+            intended: at(client.intended_ns),
+            started: at(client.intended_ns),
+            connected: client.connected_ns.take().map(at),
+            first_byte: of.first_byte_ns.take().map(at),
+            ended: at(world.now_ns),
+            bytes: of.bytes,
+            outcome: Outcome::Good,
+        });
+        if of.is_last {
+            client.connection = None;
+        }
+        let client = of.client;
+        self.go_on(world, client, is_last);
+    }
+
+    /// The server has no more to do with a connection.
+    pub fn close(&mut self, connection: Item) {
+        self.tally.closed += 1;
+        self.free.push(connection);
+    }
+
+    /// Since the start.
+    #[must_use]
+    pub const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Connections that are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.connections.len() - self.free.len()
+    }
+
+    /// What came of it, and the workload.
+    #[must_use]
+    pub fn finish(self, now_ns: u64) -> (Results, Box<dyn Workload + Send>) {
+        (self.collector.finish(Instant { ns: now_ns }), self.workload)
+    }
+
+    fn go_on(&mut self, world: &mut World, client: u32, was_last: bool) {
+        let of = &mut self.all[client as usize];
+        let burst = &of.session.bursts[of.burst];
+        let pause = if of.request + 1 < burst.requests.len() {
+            of.request += 1;
+            burst.requests[of.request].pause
+        } else {
+            let think = burst.think;
+            (of.burst, of.request) = (of.burst + 1, 0);
+            think
+        };
+        of.before += 1;
+        if was_last {
+            self.begin_session(client);
+        }
+        match pause.as_nanos() as u64 {
+            0 => self.ask(world, client),
+            pause_ns => {
+                let of = &mut self.all[client as usize];
+                of.state = State::Thinks;
+                world.agenda.set(of.place, world.now_ns + pause_ns);
+            }
+        }
+    }
+
+    fn begin_session(&mut self, client: u32) {
+        let number = self.sessions;
+        self.sessions += 1;
+        let (mut sessions, mut thinking) = draws(self.seed, number);
+        let mut session = self.workload.session(number, &mut sessions, &mut thinking);
+        session.bursts.retain(|burst| !burst.requests.is_empty());
+        let of = &mut self.all[client as usize];
+        (of.number, of.session) = (number, session);
+        (of.burst, of.request, of.before) = (0, 0, 0);
+    }
+
+    fn ask(&mut self, world: &mut World, client: u32) {
+        self.tally.asked += 1;
+        let of = &mut self.all[client as usize];
+        (of.intended_ns, of.state) = (world.now_ns, State::Waits);
+        let Some(connection) = of.connection else { return self.connect(world, client, 0) };
+        self.request(client, connection);
+        if let Some(queue) = self.connections[connection as usize].heard {
+            world.push(queue, connection);
+        }
+    }
+
+    fn connect(&mut self, world: &mut World, client: u32, tries: u32) {
+        let connection = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(Connection::NONE);
+            self.connections.len() as Item - 1
+        });
+        let of = &mut self.all[client as usize];
+        of.state = State::Waits;
+        if !world.push(self.listening, connection) {
+            of.state = State::Connects(tries + 1);
+            let again_ns = u64::from((tries + 1).min(RETRY_S_MAX)) * SECOND_NS;
+            world.agenda.set(of.place, world.now_ns + again_ns);
+            self.free.push(connection);
+            return;
+        }
+        self.tally.opened += 1;
+        (of.connection, of.connected_ns) = (Some(connection), Some(world.now_ns));
+        self.connections[connection as usize] = Connection { client, ..Connection::NONE };
+        self.request(client, connection);
+    }
+
+    /// The request is on its way.
+    fn request(&mut self, client: u32, connection: Item) {
+        let of = &self.all[client as usize];
+        let file = of.session.bursts[of.burst].requests[of.request].file;
+        let connection = &mut self.connections[connection as usize];
+        connection.file = file.0;
+        connection.bytes = self.workload.files().file(file).bytes.unwrap_or_default();
+        connection.is_last = self.one_request || is_last(of);
+        connection.asks = true;
+    }
+}
+
+impl Connection {
+    const NONE: Self = Self {
+        client: 0,
+        file: 0,
+        bytes: 0,
+        asks: false,
+        is_last: false,
+        heard: None,
+        first_byte_ns: None,
+    };
+}
+
+/// Whether nothing of its session comes behind this request.
+fn is_last(client: &Client) -> bool {
+    let bursts = &client.session.bursts;
+    client.burst + 1 == bursts.len() && client.request + 1 == bursts[client.burst].requests.len()
+}
+
+impl std::fmt::Debug for Clients {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clients").field("tally", &self.tally).finish_non_exhaustive()
+    }
+}

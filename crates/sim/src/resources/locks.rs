@@ -1,0 +1,84 @@
+//! Locks: who asks for one that is taken waits in a row, at first with his core, then without.
+//!
+//! A lock that is released is free: who is first in the row is woken and tries again, and who runs
+//! already may come before him, as with the mutexes of today's systems. Were it given to the first,
+//! nobody else would have it until he got a core, and all would soon wait for that (Blasgen and
+//! others, The Convoy Phenomenon, 1979).
+
+use std::collections::VecDeque;
+
+use super::cores::{CoreId, TaskId};
+
+/// A lock, by its number.
+pub type LockId = u32;
+
+/// What locks cost, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Locking {
+    /// How long a waiting task keeps its core before it gives it up.
+    pub spin_ns: u64,
+    /// That what the lock protects is brought from the core that had it last.
+    pub transfer_ns: u64,
+}
+
+/// What was seen of a lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// How often it was asked for.
+    pub asked: u64,
+    /// How often it was taken then.
+    pub waited: u64,
+    /// How long those waited together, until they had it.
+    pub waited_ns: u64,
+    /// For how long it was held.
+    pub held_ns: u64,
+}
+
+/// One lock.
+#[derive(Debug, Default)]
+pub struct Lock {
+    holder: Option<TaskId>,
+    taken_ns: u64,
+    row: VecDeque<TaskId>,
+    last: Option<CoreId>,
+    waits: Waits,
+}
+
+impl Lock {
+    /// Whether the task has it now, which has wanted it since then. If not it waits in the row, as
+    /// the first if it was woken from there.
+    pub fn ask(&mut self, task: TaskId, since_ns: u64, now_ns: u64) -> bool {
+        let comes = since_ns == now_ns;
+        self.waits.asked += u64::from(comes);
+        if self.holder.is_none() {
+            (self.holder, self.taken_ns) = (Some(task), now_ns);
+            self.waits.waited_ns += now_ns - since_ns;
+            return true;
+        }
+        if comes {
+            self.waits.waited += 1;
+            self.row.push_back(task);
+        } else {
+            self.row.push_front(task);
+        }
+        false
+    }
+
+    /// It is free, and who is first in the row may try again.
+    pub fn release(&mut self, now_ns: u64) -> Option<TaskId> {
+        self.waits.held_ns += now_ns - self.taken_ns;
+        self.holder = None;
+        self.row.pop_front()
+    }
+
+    /// Whether another core had it last than that one, which has it from now on.
+    pub fn moves_to(&mut self, core: CoreId) -> bool {
+        self.last.replace(core).is_some_and(|last| last != core)
+    }
+
+    /// From the start.
+    #[must_use]
+    pub const fn waits(&self) -> Waits {
+        self.waits
+    }
+}

@@ -1,0 +1,97 @@
+//! Memory, as far as it holds what was read: the files, whole, and where their names lead.
+//!
+//! A replacement policy of `cache` says who goes, as in the server. What a process, a thread or an
+//! entry takes is not here: it is taken off what files may take; see [`crate::footprint`].
+
+use cache::{Arrival, PolicyKind, Slab, Weight};
+
+/// Numbers of files that are kept, bounded by what they weigh.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    slab: Slab<Vec<u64>, PolicyKind>,
+    /// Where each file is in the slab, as its index + 1; 0: it is not.
+    places: Vec<u32>,
+    /// Which file is there.
+    files: Vec<u32>,
+    seen: Seen,
+}
+
+/// What was seen of what is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Looks that found the file.
+    pub hits: u64,
+    /// Looks that did not.
+    pub misses: u64,
+}
+
+impl Kept {
+    /// Nothing is kept of so many files, and so much may be at once.
+    #[must_use]
+    pub fn new(files: usize, bytes: u64, policy: PolicyKind) -> Self {
+        let bounds = Weight { bytes, descriptors: u64::MAX };
+        let slab = Slab::new(Vec::new(), bounds, policy);
+        Self { slab, places: vec![0; files], files: Vec::new(), seen: Seen::default() }
+    }
+
+    /// Looks for a file: it was asked for.
+    pub fn look(&mut self, file: u32) -> bool {
+        let place = self.places[file as usize];
+        if place == 0 {
+            self.seen.misses += 1;
+            return false;
+        }
+        self.seen.hits += 1;
+        self.slab.touch(place - 1);
+        true
+    }
+
+    /// Whether it is here, which nobody asked for.
+    #[must_use]
+    pub fn has(&self, file: u32) -> bool {
+        self.places[file as usize] != 0
+    }
+
+    /// Takes a file in that is not here, if the policy lets it come.
+    pub fn keep(&mut self, file: u32, bytes: u64) {
+        let arrival =
+            Arrival { hash: mixed(file), weight: Weight { bytes, descriptors: 0 }, class: 0 };
+        if !self.slab.admits(&arrival) {
+            return;
+        }
+        let index = self.slab.insert(&arrival).expect("memory that grows has room");
+        match self.files.get_mut(index as usize) {
+            Some(vacant) => *vacant = file,
+            None => self.files.push(file),
+        }
+        self.places[file as usize] = index + 1;
+        while let Some(gone) = self.slab.evict() {
+            self.places[self.files[gone as usize] as usize] = 0;
+        }
+    }
+
+    /// What all of it weighs.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.slab.used().bytes
+    }
+
+    /// From now on counted anew: what was found so far was warm-up.
+    pub fn forget_seen(&mut self) {
+        self.seen = Seen::default();
+    }
+
+    /// Since then.
+    #[must_use]
+    pub const fn seen(&self) -> Seen {
+        self.seen
+    }
+}
+
+/// A hash of a number (the finalizer of SplitMix64), for policies that know who comes again by one.
+const fn mixed(file: u32) -> u64 {
+    let mut hash = (file as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    hash ^ hash >> 31
+}

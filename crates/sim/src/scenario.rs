@@ -1,0 +1,296 @@
+//! What is simulated: a model on a machine, with clients; and what comes of one run of it.
+
+use std::rc::Rc;
+
+use cache::PolicyKind;
+use load::behaviour::Keeps;
+use load::collector::results::Results;
+use load::collector::{Collector, Pace, Plan};
+use load::source::Workload;
+use load::stop::Stop;
+use load::workload::{self, settings::Settings};
+use measure::{Duration, Instant};
+
+use crate::clients::{Clients, Tally};
+use crate::crew::Crew;
+use crate::footprint::Footprint;
+use crate::models::Model;
+use crate::parameters::Parameters;
+use crate::resources::cores::{Busy, Sharing};
+use crate::resources::disk::{Reads, Speed};
+use crate::resources::locks::{Locking, Waits};
+use crate::resources::memory::{Kept, Seen};
+use crate::server::Server;
+use crate::simulation::Simulation;
+use crate::world::Hardware;
+
+/// See the head of this file.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The model.
+    pub model: &'static Model,
+    /// Its knobs that are set.
+    pub knobs: Vec<(String, String)>,
+    /// What everything costs.
+    pub parameters: Parameters,
+    /// Processors.
+    pub cores: u32,
+    /// Memory, without the kernel's.
+    pub memory_bytes: u64,
+    /// Clients in a closed loop.
+    pub clients: u32,
+    /// As `weir load --workload` takes it.
+    pub workload: String,
+    /// Its knobs.
+    pub settings: Settings,
+    /// Who goes when memory is full.
+    pub policy: PolicyKind,
+    /// Simulated time before anything counts, beside the pass that warms the caches.
+    pub warm_up: Duration,
+    /// Simulated time that counts.
+    pub measured: Duration,
+    /// Of all that is drawn.
+    pub seed: u64,
+}
+
+/// Where sessions come from.
+pub type Sessions = Box<dyn Workload + Send>;
+
+/// What is warm before a run: it can be the same for several.
+#[derive(Debug, Clone)]
+pub struct Warm {
+    files: Kept,
+    paths: Kept,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// As of a run of `weir load`.
+    pub results: Results,
+    /// Replies in a second, in the first and in the second half of what counts.
+    pub halves: [f64; 2],
+    /// Who worked.
+    pub crew: Crew,
+    /// What memory was taken by.
+    pub footprint: Footprint,
+    /// From the start on, warm-up included.
+    pub whole: Whole,
+}
+
+/// What resources did, from the start on.
+#[derive(Debug)]
+pub struct Whole {
+    /// Simulated time.
+    pub lasts_ns: u64,
+    /// Alarms that rang.
+    pub events: u64,
+    /// Each core.
+    pub busy: Vec<Busy>,
+    /// The disk.
+    pub reads: Reads,
+    /// Locks, all together.
+    pub locks: Waits,
+    /// What was looked for in memory.
+    pub seen: Seen,
+    /// What files took of it at the end.
+    pub files_bytes: u64,
+    /// What clients did.
+    pub tally: Tally,
+    /// Connections that are open at the end.
+    pub open: u64,
+}
+
+/// Half of a run may do so much more than the other before it is no steady state.
+const STEADY_SHARE: f64 = 0.05;
+
+impl Run {
+    /// Whether the second half of what counts is as the first one.
+    ///
+    /// # Errors
+    /// There is no steady state: one line.
+    pub fn judge(&self) -> Result<(), String> {
+        let [first, second] = self.halves;
+        if first + second == 0.0 {
+            return Err(String::from("nothing was answered: simulate longer"));
+        }
+        match (second - first).abs() / first.max(second) <= STEADY_SHARE {
+            true => Ok(()),
+            false => Err(format!(
+                "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
+                 second; let the warm-up be longer"
+            )),
+        }
+    }
+}
+
+impl Scenario {
+    /// The workload.
+    ///
+    /// # Errors
+    /// There is none of that name: one line.
+    pub fn workload(&self) -> Result<Sessions, String> {
+        workload::make(&self.workload, &self.settings)
+    }
+
+    /// Who works, and what that takes.
+    ///
+    /// # Errors
+    /// A knob is none of the model's, or memory is too small: one line.
+    pub fn sized(&self) -> Result<(Crew, Footprint), String> {
+        let crew = self.model.crew(self.cores, self.clients, &self.knobs)?;
+        let (parameters, memory) = (&self.parameters, self.memory_bytes);
+        let footprint = Footprint::new(parameters, &crew, memory, self.clients)
+            .map_err(|why| format!("{}: {why}", self.model.name))?;
+        Ok((crew, footprint))
+    }
+
+    /// What memory holds after one pass of the workload's requests.
+    ///
+    /// # Errors
+    /// See [`Self::sized`].
+    pub fn warm(&self, workload: &mut Sessions) -> Result<Warm, String> {
+        /// Of workloads that have no end.
+        const REQUESTS: u64 = 1_000_000;
+        /// No run that counts draws from it.
+        const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
+        let (_, footprint) = self.sized()?;
+        let mut warm = self.cold(&footprint, workload.files().count());
+        for number in 0..workload.pass().unwrap_or(REQUESTS) {
+            let (mut sessions, mut thinking) = load::source::draws(WARM_SEED, number);
+            let session = workload.session(number, &mut sessions, &mut thinking);
+            for request in session.bursts.iter().flat_map(|burst| &burst.requests) {
+                let file = request.file.0;
+                if !warm.files.look(file) {
+                    let bytes = workload.files().file(request.file).bytes.unwrap_or_default();
+                    warm.files.keep(file, footprint.weight(bytes));
+                }
+                if !warm.paths.look(file) {
+                    warm.paths.keep(file, 1);
+                }
+            }
+        }
+        warm.files.forget_seen();
+        warm.paths.forget_seen();
+        Ok(warm)
+    }
+
+    fn cold(&self, footprint: &Footprint, files: usize) -> Warm {
+        let paths = self.parameters.whole("path-entries");
+        Warm {
+            files: Kept::new(files, footprint.files_bytes(), self.policy),
+            paths: Kept::new(files, paths, PolicyKind::Lru),
+        }
+    }
+
+    /// One run, from warm caches on. The workload is given back: making one may take longer than
+    /// a run.
+    ///
+    /// # Errors
+    /// See [`Self::sized`].
+    pub fn run(&self, warm: Warm, workload: Sessions) -> Result<(Run, Sessions), String> {
+        let (crew, footprint) = self.sized()?;
+        let mut simulation = Simulation::new(&self.hardware());
+        let server = self.server(&simulation, crew, footprint, workload, warm);
+        self.model.spawn(&mut simulation, &server);
+        server.clients.borrow_mut().begin(&mut server.world.borrow_mut());
+        let lasts_ns = (self.warm_up + self.measured).as_nanos() as u64;
+        simulation.run(lasts_ns, |world, client| server.clients.borrow_mut().rung(world, client));
+        drop(simulation);
+        let world = server.world.borrow();
+        let clients = server.clients.borrow();
+        let whole = Whole {
+            lasts_ns,
+            events: world.events(),
+            busy: world.cores.busy().collect(),
+            reads: world.disk.reads(),
+            locks: world.all_locks(),
+            seen: server.files.borrow().seen(),
+            files_bytes: server.files.borrow().bytes(),
+            tally: clients.tally(),
+            open: clients.open() as u64,
+        };
+        drop((world, clients));
+        let server = Rc::into_inner(server).expect("no task is left that has it");
+        let (results, workload) = server.clients.into_inner().finish(lasts_ns);
+        let run = Run { halves: self.halves(&results), results, crew, footprint, whole };
+        Ok((run, workload))
+    }
+
+    fn hardware(&self) -> Hardware {
+        let of = &self.parameters;
+        Hardware {
+            cores: self.cores,
+            sharing: Sharing {
+                slice_ns: of.whole("slice").max(1),
+                thread_switch_ns: of.whole("thread-switch"),
+                process_switch_ns: of.whole("process-switch"),
+            },
+            locking: Locking {
+                spin_ns: of.whole("lock-spin"),
+                transfer_ns: of.whole("lock-transfer"),
+            },
+            disk: Speed {
+                latency_ns: of.whole("disk-latency"),
+                bytes_per_s: of.number("disk-rate").max(1.0),
+                channels: of.whole("disk-channels").max(1) as u32,
+            },
+        }
+    }
+
+    fn server(
+        &self,
+        simulation: &Simulation,
+        crew: Crew,
+        footprint: Footprint,
+        workload: Sessions,
+        warm: Warm,
+    ) -> Rc<Server> {
+        let world = &simulation.world;
+        let backlog = self.parameters.whole("backlog") as usize;
+        let listening = world.borrow_mut().queue(backlog);
+        let model = workload.model();
+        let one_request = model.keeps == Some(Keeps::Request);
+        let collector = Collector::new(&self.plan(), workload.files(), model.class_name);
+        let clients = Clients::new(
+            workload,
+            collector,
+            self.clients,
+            one_request,
+            self.seed,
+            &mut world.borrow_mut(),
+            listening,
+        );
+        let Warm { files, paths } = warm;
+        let parameters = &self.parameters;
+        let (clients, kept) = ((clients, listening), (files, paths));
+        Rc::new(Server::new(world, parameters, (crew, footprint), clients, kept))
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            start: Instant::ORIGIN,
+            stop: Stop {
+                after: self.warm_up + self.measured,
+                sessions_max: None,
+                warm_up: self.warm_up,
+                cool_down: Duration::ZERO,
+                interval: Duration::from_secs(1),
+            },
+            patience: None,
+            pace: Pace::Closed,
+            clients: 1,
+            verified: None,
+        }
+    }
+
+    fn halves(&self, results: &Results) -> [f64; 2] {
+        let half = self.measured / 2;
+        let replies = |from: Duration| {
+            let within = |begin: &Duration| *begin >= from && *begin < from + half;
+            let intervals = results.intervals.iter().filter(|(begin, _)| within(begin));
+            intervals.map(|(_, interval)| interval.flow.replies).sum::<u64>()
+        };
+        [self.warm_up, self.warm_up + half].map(|from| replies(from) as f64 / half.as_secs_f64())
+    }
+}

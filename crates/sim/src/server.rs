@@ -1,0 +1,274 @@
+//! What all models do with a connection: the verbs, each with its costs. Who performs which, and
+//! where, is the models' affair.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::clients::{Asked, Clients};
+use crate::crew::Crew;
+use crate::footprint::Footprint;
+use crate::parameters::Parameters;
+use crate::resources::cores::TaskId;
+use crate::resources::locks::LockId;
+use crate::resources::memory::Kept;
+use crate::resources::queues::{Item, QueueId};
+use crate::task::Task;
+use crate::world::World;
+
+/// A server, as far as its tasks share it.
+#[derive(Debug)]
+pub struct Server {
+    /// The machine.
+    pub world: Rc<RefCell<World>>,
+    /// Who works in it.
+    pub crew: Crew,
+    /// Connections that wait to be accepted.
+    pub listening: QueueId,
+    /// How many are taken before other work.
+    pub accept_limit: usize,
+    /// Whether what is one per core stays on it.
+    pub is_pinned: bool,
+    /// Who asks.
+    pub clients: RefCell<Clients>,
+    /// What is kept of files.
+    pub files: RefCell<Kept>,
+    /// What is kept of paths.
+    pub paths: RefCell<Kept>,
+    footprint: Footprint,
+    costs: Costs,
+    locks: Option<Locks>,
+    /// Files that are being read, and who waits for them too.
+    reading: RefCell<BTreeMap<u32, Vec<TaskId>>>,
+}
+
+/// Nanoseconds, but for what says bytes.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    accept: u64,
+    receive: u64,
+    header: u64,
+    transmit: u64,
+    transmit_block_bytes: u64,
+    events_call: u64,
+    event: u64,
+    hand_over: u64,
+    path_lookup: u64,
+    path_miss: u64,
+    path_miss_reads_bytes: u64,
+    cache_lookup: u64,
+    lookup_bytes: u64,
+    disk_read: u64,
+}
+
+/// Of what threads of one process share.
+#[derive(Debug)]
+struct Locks {
+    path: LockId,
+    cache: Vec<LockId>,
+}
+
+impl Server {
+    /// A server with these clients. `files` and `paths` may be warm.
+    #[must_use]
+    pub fn new(
+        world: &Rc<RefCell<World>>,
+        parameters: &Parameters,
+        (crew, footprint): (Crew, Footprint),
+        (clients, listening): (Clients, QueueId),
+        (files, paths): (Kept, Kept),
+    ) -> Self {
+        let mut machine = world.borrow_mut();
+        let locks = crew.shares_entries.then(|| Locks {
+            path: machine.lock(),
+            cache: (0..parameters.whole("cache-locks").max(1)).map(|_| machine.lock()).collect(),
+        });
+        drop(machine);
+        Self {
+            world: Rc::clone(world),
+            crew,
+            listening,
+            accept_limit: crew.accept_limit,
+            is_pinned: parameters.word("pinned") == "yes",
+            clients: RefCell::new(clients),
+            files: RefCell::new(files),
+            paths: RefCell::new(paths),
+            footprint,
+            costs: Costs::of(parameters),
+            locks,
+            reading: RefCell::default(),
+        }
+    }
+
+    /// A queue for as many as there are connections.
+    pub fn queue(&self) -> QueueId {
+        self.world.borrow_mut().queue(usize::MAX)
+    }
+
+    /// The core that belongs to a copy of something that is there once for each.
+    #[must_use]
+    pub fn core(&self, copy: u32) -> Option<u32> {
+        self.is_pinned.then_some(copy % self.crew.cores)
+    }
+
+    /// Waits until something comes, and says which connections want to be heard.
+    pub async fn events(&self, task: &Task, queues: &[QueueId], heard: QueueId) -> Vec<Item> {
+        if queues.iter().all(|queue| task.is_empty(*queue)) {
+            task.wait(queues).await;
+        }
+        let events: Vec<Item> = std::iter::from_fn(|| task.pop(heard)).collect();
+        let costs = &self.costs;
+        task.work(costs.events_call + costs.event * events.len() as u64).await;
+        events
+    }
+
+    /// Takes a connection that waits, if one does.
+    pub async fn accept(&self, task: &Task) -> Option<Item> {
+        let connection = task.pop(self.listening)?;
+        task.work(self.costs.accept).await;
+        Some(connection)
+    }
+
+    /// The same, and waits for one.
+    pub async fn accepted(&self, task: &Task) -> Item {
+        let connection = task.take(self.listening).await;
+        task.work(self.costs.accept).await;
+        connection
+    }
+
+    /// Whoever wants to hear of a connection hears of it there from now on.
+    pub fn hear(&self, connection: Item, queue: QueueId) {
+        self.clients.borrow_mut().hear(&mut self.world.borrow_mut(), connection, queue);
+    }
+
+    /// Reads the request of a connection of which was heard.
+    pub async fn receive(&self, task: &Task, connection: Item) -> Asked {
+        self.clients.borrow_mut().taken(connection);
+        task.work(self.costs.receive).await;
+        self.clients.borrow().asked(connection)
+    }
+
+    /// Looks the path up; says whether it was kept.
+    pub async fn find(&self, task: &Task, file: u32) -> bool {
+        let lock = self.locks.as_ref().map(|locks| locks.path);
+        self.look(task, lock, self.costs.path_lookup).await;
+        self.paths.borrow_mut().look(file)
+    }
+
+    /// Translates a path that was not.
+    pub async fn translate(&self, task: &Task, file: u32) {
+        task.work(self.costs.path_miss).await;
+        if self.costs.path_miss_reads_bytes > 0 {
+            task.work(self.costs.disk_read).await;
+            task.read(self.costs.path_miss_reads_bytes).await;
+        }
+        let mut paths = self.paths.borrow_mut();
+        if !paths.has(file) {
+            paths.keep(file, 1);
+        }
+    }
+
+    /// Looks whether the file is in memory.
+    pub async fn has(&self, task: &Task, file: u32) -> bool {
+        self.look(task, self.cache_lock(file), self.costs.cache_lookup).await;
+        self.files.borrow_mut().look(file)
+    }
+
+    /// Reads a file that is not. Who comes while somebody else reads it waits for him.
+    pub async fn load(&self, task: &Task, asked: Asked) {
+        let Asked { file, bytes, .. } = asked;
+        if self.files.borrow().has(file) {
+            return;
+        }
+        let waits = self.reading.borrow_mut().get_mut(&file).map(|row| row.push(task.id));
+        if waits.is_some() {
+            return task.sleep().await;
+        }
+        self.reading.borrow_mut().insert(file, Vec::new());
+        task.work(self.costs.disk_read).await;
+        task.read(bytes).await;
+        self.files.borrow_mut().keep(file, self.footprint.weight(bytes));
+        let row = self.reading.borrow_mut().remove(&file).expect("who reads takes it out");
+        row.into_iter().for_each(|task| self.world.borrow_mut().wake(task));
+    }
+
+    /// Makes and sends the head.
+    pub async fn send_header(&self, task: &Task, connection: Item) {
+        task.work(self.costs.header).await;
+        let now_ns = self.world.borrow().now_ns;
+        self.clients.borrow_mut().first_byte(connection, now_ns);
+    }
+
+    /// Sends the file, and ends the connection behind its last reply. Says whether it did.
+    pub async fn send(&self, task: &Task, connection: Item, asked: Asked) -> bool {
+        self.transmit(task, asked).await;
+        self.clients.borrow_mut().replied(&mut self.world.borrow_mut(), connection);
+        if asked.is_last {
+            self.clients.borrow_mut().close(connection);
+        }
+        asked.is_last
+    }
+
+    /// Puts a connection into another task's queue.
+    pub async fn hand_over(&self, task: &Task, queue: QueueId, connection: Item) {
+        task.work(self.costs.hand_over).await;
+        let has_room = task.push(queue, connection);
+        debug_assert!(has_room, "a queue for all connections");
+    }
+
+    /// What the connection asks for.
+    #[must_use]
+    pub fn asked(&self, connection: Item) -> Asked {
+        self.clients.borrow().asked(connection)
+    }
+
+    async fn transmit(&self, task: &Task, asked: Asked) {
+        let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
+        let work_ns = |bytes: u64| bytes.div_ceil(transmit_block_bytes) * transmit;
+        if lookup_bytes == 0 {
+            return task.work(work_ns(asked.bytes)).await;
+        }
+        let mut left = asked.bytes;
+        while left > 0 {
+            let piece = left.min(lookup_bytes);
+            task.work(work_ns(piece)).await;
+            left -= piece;
+            if left > 0 {
+                self.look(task, self.cache_lock(asked.file), cache_lookup).await;
+            }
+        }
+    }
+
+    async fn look(&self, task: &Task, lock: Option<LockId>, lasts_ns: u64) {
+        match lock {
+            Some(lock) => task.hold(lock, lasts_ns).await,
+            None => task.work(lasts_ns).await,
+        }
+    }
+
+    fn cache_lock(&self, file: u32) -> Option<LockId> {
+        let locks = self.locks.as_ref()?;
+        Some(locks.cache[file as usize % locks.cache.len()])
+    }
+}
+
+impl Costs {
+    fn of(parameters: &Parameters) -> Self {
+        Self {
+            accept: parameters.whole("accept"),
+            receive: parameters.whole("receive"),
+            header: parameters.whole("header"),
+            transmit: parameters.whole("transmit"),
+            transmit_block_bytes: parameters.whole("transmit-block").max(1),
+            events_call: parameters.whole("events-call"),
+            event: parameters.whole("event"),
+            hand_over: parameters.whole("hand-over"),
+            path_lookup: parameters.whole("path-lookup"),
+            path_miss: parameters.whole("path-miss"),
+            path_miss_reads_bytes: parameters.whole("path-miss-reads"),
+            cache_lookup: parameters.whole("cache-lookup"),
+            lookup_bytes: parameters.whole("lookup-bytes"),
+            disk_read: parameters.whole("disk-read"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Each model with few clients: what holds of every run, whatever is simulated.
+
+use load::workload::settings::Settings;
+use measure::Duration;
+use servers::architectures::ARCHITECTURES;
+use sim::PolicyKind;
+use sim::models::MODELS;
+use sim::parameters::{Parameters, SHIPPED, Value};
+use sim::scenario::{Run, Scenario};
+
+fn parameters() -> Parameters {
+    Parameters::read(SHIPPED[0].text, SHIPPED[0].name).expect("what is shipped can be read")
+}
+
+fn scenario(model: usize, cores: u32) -> Scenario {
+    let mut settings = Settings::default();
+    settings.set("trace-scale", "0.1").expect("a scale");
+    Scenario {
+        model: &MODELS[model],
+        knobs: Vec::new(),
+        parameters: parameters(),
+        cores,
+        memory_bytes: 20 << 20,
+        clients: 100,
+        workload: String::from("choi-clarknet"),
+        settings,
+        policy: PolicyKind::Lru,
+        warm_up: Duration::from_secs(1),
+        measured: Duration::from_secs(4),
+        seed: 1,
+    }
+}
+
+fn run(scenario: &Scenario) -> Run {
+    let mut workload = scenario.workload().expect("a trace");
+    let warm = scenario.warm(&mut workload).expect("it fits");
+    scenario.run(warm, workload).expect("it runs").0
+}
+
+#[test]
+fn nothing_is_lost() {
+    for model in 0..MODELS.len() {
+        for cores in [1, 3] {
+            let scenario = scenario(model, cores);
+            let Run { results, whole, .. } = run(&scenario);
+            let name = scenario.model.name;
+            let tally = whole.tally;
+            assert!(tally.replied > 1_000, "{name}: {tally:?}");
+            assert_eq!(tally.asked - tally.replied, 100, "{name}: each client waits for one");
+            assert_eq!(tally.opened - tally.closed, whole.open, "{name}");
+            assert_eq!(tally.closed, tally.replied, "{name}: a connection for each request");
+            assert!(results.flow.replies > 0 && results.flow.failed == 0, "{name}");
+            for busy in &whole.busy {
+                let busy_ns = busy.work_ns + busy.switching_ns + busy.spinning_ns;
+                // The last switch may not be over.
+                assert!(busy_ns <= whole.lasts_ns + 5_000, "{name}: {busy:?}");
+            }
+            assert!(whole.reads.busy_ns <= whole.lasts_ns + 10_000_000, "{name}: one arm");
+        }
+    }
+}
+
+/// Little's law of the whole server: of a closed loop without pauses all clients are in it. Whose
+/// reply has not come at the end is left out, which are few only of a long run: a thread that runs
+/// serves one client after the other within its slice, and others wait long.
+#[test]
+fn littles_law_holds() {
+    for model in 0..MODELS.len() {
+        let mut scenario = scenario(model, 2);
+        scenario.measured = Duration::from_secs(20);
+        let results = run(&scenario).results;
+        let rate = results.flow.replies as f64 / scenario.measured.as_secs_f64();
+        let inside = rate * results.requests.whole.mean().as_secs_f64();
+        let off = inside / f64::from(scenario.clients) - 1.0;
+        assert!(off.abs() < 0.03, "{}: {inside} of {}", scenario.model.name, scenario.clients);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same() {
+    for model in 0..MODELS.len() {
+        let scenario = scenario(model, 2);
+        let [one, other] = [0, 1].map(|_| run(&scenario));
+        assert_eq!(one.results, other.results, "{}", scenario.model.name);
+        let different = run(&Scenario { seed: 2, ..scenario.clone() });
+        assert_ne!(one.results, different.results, "{}", scenario.model.name);
+    }
+}
+
+/// Each time is a parameter here, so all of them doubled is all of time doubled.
+#[test]
+fn doubled_times_double_everything() {
+    for model in 0..MODELS.len() {
+        let mut scenario = scenario(model, 2);
+        // 8 ns for each byte: a rate that is a whole number of them.
+        scenario.parameters.set("disk-rate", "1000").expect("a rate");
+        let mut doubled = scenario.clone();
+        doubled.parameters.set("disk-rate", "500").expect("a rate");
+        for (definition, parameter) in scenario.parameters.all() {
+            let Value::Number(ns) = parameter.value else { continue };
+            let of_unit = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
+            let of_unit = of_unit.iter().find(|(unit, _)| *unit == parameter.unit);
+            if let Some((_, unit_ns)) = of_unit {
+                let twice = (2.0 * ns / unit_ns).to_string();
+                doubled.parameters.set(definition.name, &twice).expect("a time");
+            }
+        }
+        doubled.warm_up *= 2;
+        doubled.measured *= 2;
+        let [one, twice] = [&scenario, &doubled].map(run);
+        let name = scenario.model.name;
+        assert_eq!(one.whole.events, twice.whole.events, "{name}");
+        assert_eq!(one.whole.tally, twice.whole.tally, "{name}");
+        for (one, twice) in one.whole.busy.iter().zip(&twice.whole.busy) {
+            assert_eq!(2 * one.work_ns, twice.work_ns, "{name}");
+            assert_eq!(2 * one.switching_ns, twice.switching_ns, "{name}");
+        }
+        assert_eq!(2 * one.whole.reads.busy_ns, twice.whole.reads.busy_ns, "{name}");
+        assert_eq!(2 * one.whole.locks.waited_ns, twice.whole.locks.waited_ns, "{name}");
+    }
+}
+
+#[test]
+fn models_have_the_names_and_knobs_of_their_architectures() {
+    for model in MODELS {
+        let row = ARCHITECTURES.iter().find(|row| row.name == model.name).expect("a row");
+        for (name, _) in model.knobs {
+            let knob = servers::knobs::knob(name).expect("a knob of the server's");
+            assert!(knob.is_taken_by(row.name), "{name} of {}", row.name);
+        }
+    }
+}
