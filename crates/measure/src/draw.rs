@@ -133,6 +133,10 @@ impl Draw {
 pub struct Weighted {
     /// The sum up to and with each index, of all 1.
     sums: Box<[f64]>,
+    /// Where to begin to look: of so many equal parts of 0.0..1.0 as there are indices, the first
+    /// index that any number in it may draw, and at the end how many there are (Chen and Asau, On
+    /// Generating Random Variates from an Empirical Distribution, 1974).
+    guide: Box<[u32]>,
 }
 
 impl Weighted {
@@ -151,7 +155,13 @@ impl Weighted {
         let mut sums: Box<[f64]> = sums.collect();
         assert!(sum > 0.0, "no weight at all");
         sums.iter_mut().for_each(|upto| *upto /= sum);
-        Self { sums }
+        let parts = sums.len();
+        let begin = |part: usize| {
+            let from = part as f64 / parts as f64;
+            sums.partition_point(|&upto| upto <= from).min(parts - 1) as u32
+        };
+        let guide = (0..=parts).map(begin).collect();
+        Self { sums, guide }
     }
 
     /// Zipf: the weight of rank `n`, counted from 1, is n^-exponent.
@@ -166,8 +176,12 @@ impl Weighted {
     /// An index.
     pub fn draw(&self, from: &mut Stream) -> usize {
         let unit = from.unit();
+        let part = (unit * self.sums.len() as f64) as usize;
+        // Rounding may have it in the part before.
+        let begin = self.guide[part.saturating_sub(1)] as usize;
+        let end = self.guide[(part + 1).min(self.sums.len())] as usize;
         // The last one takes what rounding has left over.
-        self.sums.partition_point(|&upto| upto <= unit).min(self.sums.len() - 1)
+        begin + self.sums[begin..end].partition_point(|&upto| upto <= unit)
     }
 
     /// How likely an index is.
@@ -289,6 +303,29 @@ mod tests {
             let seen = f64::from(count) / f64::from(DRAWS);
             assert!((seen - expected).abs() < 0.005, "rank {rank}: {seen}, not {expected}");
             assert!((zipf.probability(rank) - expected).abs() < 1e-12, "rank {rank}");
+        }
+    }
+
+    /// Whatever the weights are, zeros among them: as by a search through all sums.
+    #[test]
+    fn the_guide_leads_to_what_a_search_finds() {
+        let rows: [&[f64]; 5] = [
+            &[1.0],
+            &[0.0, 1.0, 0.0],
+            &[1e-9, 1.0, 1e-9, 1e9],
+            &[1.0; 7],
+            &[0.0, 0.0, 3.0, 0.0, 1.0],
+        ];
+        let zipf: Vec<f64> = (1..=1000).map(|rank| f64::from(rank).powf(-1.3)).collect();
+        for weights in rows.into_iter().chain([&zipf[..]]) {
+            let weighted = Weighted::new(weights.iter().copied());
+            let mut stream = Stream::new(3, 0);
+            for _ in 0..20_000 {
+                let unit = stream.clone().unit();
+                let found = weighted.sums.partition_point(|&upto| upto <= unit);
+                let expected = found.min(weights.len() - 1);
+                assert_eq!(weighted.draw(&mut stream), expected, "{} weights", weights.len());
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use load::collector::{Collector, Pace, Plan};
 use load::source::Workload;
 use load::stop::Stop;
 use load::workload::{self, settings::Settings};
+use measure::student::reach;
 use measure::{Duration, Instant};
 
 use crate::clients::{Clients, Tally};
@@ -22,7 +23,7 @@ use crate::resources::locks::{Locking, Waits};
 use crate::resources::memory::{Kept, Seen};
 use crate::server::Server;
 use crate::simulation::Simulation;
-use crate::world::Hardware;
+use crate::world::{Hardware, World};
 
 /// See the head of this file.
 #[derive(Debug, Clone)]
@@ -68,8 +69,8 @@ pub struct Warm {
 pub struct Run {
     /// As of a run of `weir load`.
     pub results: Results,
-    /// Replies in a second, in the first and in the second half of what counts.
-    pub halves: [f64; 2],
+    /// Replies in a second, in each tenth of what counts.
+    pub batches: [f64; BATCHES],
     /// Who worked.
     pub crew: Crew,
     /// What memory was taken by.
@@ -101,20 +102,32 @@ pub struct Whole {
     pub open: u64,
 }
 
-/// Half of a run may do so much more than the other before it is no steady state.
+/// Pieces that a run is judged by.
+pub const BATCHES: usize = 10;
+
+/// Half of a run may do so much more than the other, whatever chance does, before it is no steady
+/// state;
 const STEADY_SHARE: f64 = 0.05;
 
+/// or by what chance alone does in one of so many runs.
+const CHANCE: f64 = 0.001;
+
 impl Run {
-    /// Whether the second half of what counts is as the first one.
+    /// Whether the second half of what counts is as the first one, as far as the spread of its
+    /// tenths tells.
     ///
     /// # Errors
     /// There is no steady state: one line.
     pub fn judge(&self) -> Result<(), String> {
-        let [first, second] = self.halves;
+        let [first, second] = [&self.batches[..BATCHES / 2], &self.batches[BATCHES / 2..]];
+        let ([first, of_first], [second, of_second]) = (moments(first), moments(second));
         if first + second == 0.0 {
             return Err(String::from("nothing was answered: simulate longer"));
         }
-        match (second - first).abs() / first.max(second) <= STEADY_SHARE {
+        let off = (second - first).abs();
+        let error = ((of_first + of_second) / (BATCHES / 2) as f64).sqrt();
+        let is_chance = off <= reach(BATCHES - 2, CHANCE) * error;
+        match is_chance || off <= STEADY_SHARE * first.max(second) {
             true => Ok(()),
             false => Err(format!(
                 "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
@@ -122,6 +135,13 @@ impl Run {
             )),
         }
     }
+}
+
+/// Mean and variance.
+fn moments(values: &[f64]) -> [f64; 2] {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    [mean, squares / (values.len() - 1) as f64]
 }
 
 impl Scenario {
@@ -194,8 +214,18 @@ impl Scenario {
         let server = self.server(&simulation, crew, footprint, workload, warm);
         self.model.spawn(&mut simulation, &server);
         server.clients.borrow_mut().begin(&mut server.world.borrow_mut());
-        let lasts_ns = (self.warm_up + self.measured).as_nanos() as u64;
-        simulation.run(lasts_ns, |world, client| server.clients.borrow_mut().rung(world, client));
+        let mut replied_within = |lasts: Duration| {
+            let before = server.clients.borrow().tally().replied;
+            let until_ns = server.world.borrow().now_ns + lasts.as_nanos() as u64;
+            let rung = |world: &mut World, client| server.clients.borrow_mut().rung(world, client);
+            simulation.run(until_ns, rung);
+            server.clients.borrow().tally().replied - before
+        };
+        replied_within(self.warm_up);
+        let batch = self.measured / BATCHES as u32;
+        let batches = [batch; BATCHES].map(replied_within);
+        let batches = batches.map(|replies| replies as f64 / batch.as_secs_f64());
+        let lasts_ns = server.world.borrow().now_ns;
         drop(simulation);
         let world = server.world.borrow();
         let clients = server.clients.borrow();
@@ -213,7 +243,7 @@ impl Scenario {
         drop((world, clients));
         let server = Rc::into_inner(server).expect("no task is left that has it");
         let (results, workload) = server.clients.into_inner().finish(lasts_ns);
-        let run = Run { halves: self.halves(&results), results, crew, footprint, whole };
+        let run = Run { batches, results, crew, footprint, whole };
         Ok((run, workload))
     }
 
@@ -275,22 +305,13 @@ impl Scenario {
                 sessions_max: None,
                 warm_up: self.warm_up,
                 cool_down: Duration::ZERO,
-                interval: Duration::from_secs(1),
+                // Nobody asks how it went meanwhile.
+                interval: self.warm_up + self.measured,
             },
             patience: None,
             pace: Pace::Closed,
             clients: 1,
             verified: None,
         }
-    }
-
-    fn halves(&self, results: &Results) -> [f64; 2] {
-        let half = self.measured / 2;
-        let replies = |from: Duration| {
-            let within = |begin: &Duration| *begin >= from && *begin < from + half;
-            let intervals = results.intervals.iter().filter(|(begin, _)| within(begin));
-            intervals.map(|(_, interval)| interval.flow.replies).sum::<u64>()
-        };
-        [self.warm_up, self.warm_up + half].map(|from| replies(from) as f64 / half.as_secs_f64())
     }
 }

@@ -278,8 +278,8 @@ fn question() -> Vec<String> {
         format!(
             "Traces are synthesised from tables 4 and 5. One pass of a trace fills the caches \
              before; {WARM_UP_S:.0} s follow that do not count, and {SECONDS:.0} s that do. \
-             Repeats draw other requests, the same for all models. A run whose halves differ by \
-             more than 5 % does not count."
+             Repeats draw other requests, the same for all models. A run whose second half \
+             does 5 % more or less than the first, beyond chance, does not count."
         ),
     ]
 }
