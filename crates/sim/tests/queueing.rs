@@ -103,3 +103,82 @@ fn a_bounded_queue_refuses_as_theory_says() {
         mean_customers(1, 4, 1.0, Draw::Exponential { mean: MEAN_NS }, seed)
     });
 }
+
+/// M/G/1 with processor sharing: ρ / (1 - ρ) whatever is drawn, here much that is short and little
+/// that is long. Shares are slices of a hundredth.
+#[test]
+fn a_shared_core_is_as_theory_says() {
+    const WORKERS: u32 = 60;
+    const ARRIVALS: u64 = 20_000;
+    let load = 0.6;
+    // The mean of a Weibull of shape 0.5 is twice its scale.
+    let service = Draw::Weibull { scale: MEAN_NS / 2.0, shape: 0.5 };
+    let gaps = Draw::Exponential { mean: MEAN_NS / load };
+    check("M/G/1-PS", load / (1.0 - load), |seed| {
+        let slice_ns = (MEAN_NS / 100.0) as u64;
+        let shared = Sharing { slice_ns, ..hardware(2).sharing };
+        let mut simulation = Simulation::new(&Hardware { sharing: shared, ..hardware(2) });
+        let queue = simulation.world.borrow_mut().queue(usize::MAX);
+        let spent = Rc::new(Cell::new((0_u64, 0_u64)));
+        for worker in 0..WORKERS {
+            let (spent, mut stream) = (Rc::clone(&spent), Stream::of(seed, 2, worker.into()));
+            simulation.spawn(0, Some(0), |task: Task| async move {
+                loop {
+                    let came_us = task.take(queue).await;
+                    task.work(service.draw(&mut stream).round() as u64).await;
+                    let (count, sum_us) = spent.get();
+                    let now_us = task.world.borrow().now_ns / 1000;
+                    spent.set((count + 1, sum_us + now_us - u64::from(came_us)));
+                }
+            });
+        }
+        simulation.spawn(0, Some(1), |task| {
+            let mut stream = Stream::of(seed, 1, 0);
+            async move {
+                loop {
+                    task.pause(gaps.draw(&mut stream).round() as u64).await;
+                    let now_us = task.world.borrow().now_ns / 1000;
+                    task.push(queue, now_us as u32);
+                }
+            }
+        });
+        let lasts_ns = ARRIVALS as f64 * MEAN_NS / load;
+        simulation.run(lasts_ns as u64, |_, _| ());
+        spent.get().1 as f64 * 1000.0 / lasts_ns
+    });
+}
+
+/// A closed network of two stations, by mean value analysis (Reiser and Lavenberg, 1980).
+#[test]
+fn a_closed_network_is_as_mean_values_say() {
+    const CUSTOMERS: u32 = 5;
+    let means = [MEAN_NS, 0.7 * MEAN_NS];
+    let (mut in_row, mut rate) = ([0.0; 2], 0.0);
+    for customers in 1..=CUSTOMERS {
+        let waits = [0, 1].map(|station| means[station] * (1.0 + in_row[station]));
+        rate = f64::from(customers) / (waits[0] + waits[1]);
+        in_row = waits.map(|wait| rate * wait);
+    }
+    check("closed network", rate * MEAN_NS, |seed| {
+        let mut simulation = Simulation::new(&hardware(2));
+        let queues = [0, 1].map(|_| simulation.world.borrow_mut().queue(usize::MAX));
+        let served = Rc::new(Cell::new(0_u64));
+        for station in 0..2 {
+            let service = Draw::Exponential { mean: means[station] };
+            let mut stream = Stream::of(seed, 3, station as u64);
+            let served = Rc::clone(&served);
+            simulation.spawn(0, Some(station as u32), |task: Task| async move {
+                loop {
+                    let customer = task.take(queues[station]).await;
+                    task.work(service.draw(&mut stream).round() as u64).await;
+                    served.set(served.get() + u64::from(station == 0));
+                    task.push(queues[1 - station], customer);
+                }
+            });
+        }
+        (0..CUSTOMERS).for_each(|of| drop(simulation.world.borrow_mut().push(queues[0], of)));
+        let lasts = 50_000;
+        simulation.run((f64::from(lasts) * MEAN_NS) as u64, |_, _| ());
+        served.get() as f64 / f64::from(lasts)
+    });
+}

@@ -1,0 +1,88 @@
+//! `weir sim` as a user meets it: what it lists and says, and what is said to who asks wrongly.
+
+use std::process::{Command, Output};
+
+fn weir(args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("sim").args(args.split_whitespace()).output().expect("weir runs")
+}
+
+/// One that takes no time.
+const SMALL: &str = "--workload choi-nasa --memory-mb 150 --clients 20 --warm-up 1 --measured 2 \
+    --replications 2";
+
+#[test]
+fn what_there_is_is_listed() {
+    let listed = weir("list");
+    let text = String::from_utf8(listed.stdout).expect("UTF-8");
+    for part in ["  mp ", "  pipelined ", "processes=16 for each", "choi05", "choi05-simulated"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn the_same_seed_says_the_same() {
+    let runs = ["", "", " --seed 9"].map(|more| weir(&format!("run sped {SMALL}{more}")));
+    let [one, again, other] = runs.map(|run| String::from_utf8(run.stdout).expect("UTF-8"));
+    assert!(one.contains("replies/s") && one.contains("Simulated: sped on 1 processor"), "{one}");
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+}
+
+/// What is asked, and how the one line begins that is said to that.
+#[test]
+fn who_asks_wrongly_is_told_in_one_line() {
+    let rows = [
+        ("run spd", "there is no model spd; there are: mp, mt, sped, amped, pipelined"),
+        ("run knot", "there is no model knot: it is an architecture that has no model yet"),
+        ("run sped:threads=2", "the model of sped has no knob threads; it has: processes"),
+        ("run mt:threads=0", "mt: threads=0: has to be from 1 to"),
+        ("run mt:threads", "threads: has to be NAME=VALUE"),
+        ("run mt --set slise=1", "--set there is no parameter slise; did you mean slice?"),
+        ("run mt --set slice=-1", "--set slice: has to be from 0 on and finite, and is -1"),
+        ("run mt --set slice=NaN", "--set slice: has to be from 0 on and finite, and is NaN"),
+        ("run mt --set contents=some", "--set contents: has to be shared or private"),
+        ("run mt --parameters no/such", "--parameters no/such: is no file, and none of choi05"),
+        ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
+        ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
+        ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),
+        ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),
+        ("sweep choi06", "there is no sweep choi06"),
+    ];
+    for (asked, expected) in rows {
+        let told = weir(asked);
+        let text = String::from_utf8(told.stderr).expect("UTF-8");
+        let line = text.strip_prefix("weir: ").unwrap_or(&text);
+        assert!(line.starts_with(expected), "{asked}: {text}");
+        assert_eq!(text.lines().count(), 1, "{asked}: {text}");
+        assert_eq!(told.status.code(), Some(2), "{asked}: {text}");
+    }
+}
+
+/// Sets of parameters that cannot be, beside the one that is shipped.
+#[test]
+fn parameters_have_units_ranges_and_sources() {
+    let shipped = include_str!("../../sim/src/parameters/choi05.toml");
+    // Of the slice: what stands there, what stands there then, and what is said to it.
+    let rows = [
+        ("unit = \"ms\"", "unit = \"MB\"", "[slice]: unit"),
+        ("value = 10", "value = 1000", "[slice]: value lies outside"),
+        ("source = \"assumed: ", "source = \"", "[slice]: source has to say where"),
+        ("value = 10", "value = \"x\"", "[slice]: has to be a number"),
+        ("[slice]", "[slise]", "[slice] is missing: how long"),
+        ("range =", "ranges =", "[slice]: unknown field"),
+    ];
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().display().to_string();
+    for (was, is, expected) in rows {
+        let (before, of_slice) = shipped.split_once("[slice]").expect("a slice");
+        let of_slice = format!("[slice]{of_slice}").replacen(was, is, 1);
+        let text = format!("{before}{of_slice}");
+        assert_ne!(text, shipped, "{expected}");
+        std::fs::write(&path, text).expect("written");
+        let told = weir(&format!("run sped --parameters {path} {SMALL}"));
+        let text = String::from_utf8(told.stderr).expect("UTF-8");
+        assert!(text.starts_with(&format!("weir: {path}: {expected}")), "{text}");
+        assert_eq!((text.lines().count(), told.status.code()), (1, Some(2)), "{text}");
+    }
+}
