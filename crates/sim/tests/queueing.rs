@@ -176,7 +176,9 @@ fn a_closed_network_is_as_mean_values_say() {
                 }
             });
         }
-        (0..CUSTOMERS).for_each(|of| drop(simulation.world.borrow_mut().push(queues[0], of)));
+        for customer in 0..CUSTOMERS {
+            assert!(simulation.world.borrow_mut().push(queues[0], customer));
+        }
         let lasts = 50_000;
         simulation.run((f64::from(lasts) * MEAN_NS) as u64, |_, _| ());
         served.get() as f64 / f64::from(lasts)
