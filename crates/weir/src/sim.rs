@@ -48,7 +48,11 @@ Examples:
 
 fn of_run() -> Command {
     let model = Arg::new("model").value_name("MODEL[:KNOB=VALUE,...]").required(true);
-    let set = flag("set", "NAME=VALUE", "Another value of a parameter, in its own unit".into());
+    let set = flag(
+        "set",
+        "NAME=VALUE",
+        "Another value of a parameter, in its unit, or of the workload".into(),
+    );
     Command::new("run")
         .about("Simulates one server, several times with other draws")
         .arg(model.help("Of weir sim list"))
@@ -123,15 +127,16 @@ fn scenario(flags: &ArgMatches) -> Result<Scenario, String> {
     let (name, knobs) = model.split_once(':').unwrap_or((model, ""));
     let policy = text("cache-policy").unwrap_or("lru");
     let policy = cache_policy(policy)?;
+    let (parameters, settings) = parameters(flags)?;
     Ok(Scenario {
         model: Model::named(name)?,
         knobs: pairs(knobs.split(',').filter(|knob| !knob.is_empty()))?,
-        parameters: parameters(flags)?,
+        parameters,
         cores: number(flags, "processors", 1, 1..=1024)? as u32,
         memory_bytes: number(flags, "memory-mb", 4096, 1..=1 << 30)? << 20,
         clients: number(flags, "clients", 1000, 1..=1_000_000)? as u32,
         workload: text("workload").unwrap_or(WORKLOAD).into(),
-        settings: Settings::default(),
+        settings,
         policy,
         warm_up: Duration::from_secs(number(flags, "warm-up", 20, 0..=1_000_000)?),
         measured: Duration::from_secs(number(flags, "measured", 60, 2..=1_000_000)?),
@@ -147,7 +152,8 @@ fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
     })
 }
 
-fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
+/// With those of the workload.
+fn parameters(flags: &ArgMatches) -> Result<(Parameters, Settings), String> {
     let asked = flags.get_one::<String>("parameters").map_or("choi05", String::as_str);
     let shipped = SHIPPED.iter().find(|shipped| shipped.name == asked);
     let mut parameters = match shipped {
@@ -162,11 +168,17 @@ fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
             Err(error) => Err(format!("--parameters {asked}: {error}")),
         },
     }?;
+    let mut settings = Settings::default();
     let set = flags.get_many::<String>("set").unwrap_or_default();
     for (name, value) in pairs(set.map(String::as_str))? {
-        parameters.set(&name, &value).map_err(|why| format!("--set {why}"))?;
+        let is_of_workload = load::workload::settings::KNOBS.iter().any(|knob| knob.name == name);
+        let done = match is_of_workload {
+            true => settings.set(&name, &value),
+            false => parameters.set(&name, &value),
+        };
+        done.map_err(|why| format!("--set {why}"))?;
     }
-    Ok(parameters)
+    Ok((parameters, settings))
 }
 
 fn pairs<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Vec<(String, String)>, String> {

@@ -8,8 +8,8 @@ fn weir(args: &str) -> Output {
 }
 
 /// One that takes no time.
-const SMALL: &str = "--workload choi-nasa --memory-mb 150 --clients 20 --warm-up 1 --measured 2 \
-    --replications 2";
+const SMALL: &str = "--workload choi-clarknet --set trace-scale=0.05 --memory-mb 10 --clients 20 \
+    --warm-up 1 --measured 2 --replications 2";
 
 #[test]
 fn what_there_is_is_listed() {
@@ -47,7 +47,7 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
         ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),
         ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),
-        ("sweep choi06", "there is no sweep choi06"),
+        ("sweep choi06", "choi06: no such sweep; there are choi05-simulated"),
     ];
     for (asked, expected) in rows {
         let told = weir(asked);

@@ -1,11 +1,12 @@
-//! Is PIPELINED the best of five architectures on machines of 1 to 16 processors? (Choi05 figures 6
-//! to 8, by the paper's own way: simulated.)
+//! Is PIPELINED the best of five architectures on machines of 1 to 16 processors? (Choi05 figures
+//! 2, 3 and 6 to 8, by the paper's own way: simulated.)
 //!
 //! Each trace with the memory that the paper has for it, by the parameters of its tables. Where it
 //! does not say something, or says two things, a *fill* stands for it; what the paper claims is
 //! judged with each fill changed, one at a time, so that it shows which of them decides.
 
 mod fills;
+mod memory;
 mod said;
 
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ use super::frame;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "choi05-simulated",
-    paper: "Choi05 figures 6 to 8",
+    paper: "Choi05 figures 2, 3 and 6 to 8",
     is_as_in_papers: true,
     question: "is PIPELINED the best of five architectures on 1 to 16 processors? (simulated)",
     ignores: &[
@@ -255,11 +256,12 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         rows,
         notes: vec![curves::MARKS.into()],
     };
+    let charts = CHARTS.iter().map(|chart| chart.drawn(setup, known));
     vec![Section {
         question: question(),
         answer: said::answer(setup, known),
-        comparisons: said::comparisons(setup, known, &AS_SAID),
-        figures: CHARTS.iter().map(|chart| chart.drawn(setup, known)).collect(),
+        comparisons: [memory::comparisons(), said::comparisons(setup, known, &AS_SAID)].concat(),
+        figures: memory::figures().into_iter().chain(charts).collect(),
         tables: vec![said::deciding(setup, known), fills::table(), all],
         ..frame::section(&EXPERIMENT, "Five models, simulated (Choi05)", known, &[])
     }]

@@ -40,11 +40,7 @@ pub(super) const PAPER: Paper = Paper {
             "what a cache costs in each model",
             Is("the memory of `weir sim`, and its tests"),
         ),
-        (
-            "figure 3",
-            "what is left for data, by processors and memory",
-            Part("in the tables of `choi05-simulated`; not drawn"),
-        ),
+        ("figure 3", "what is left for data, by processors and memory", Asked),
         ("figure 4", "PIPELINED", Is("a drawing: there is nothing to measure")),
         (
             "table 2",
@@ -67,7 +63,11 @@ pub(super) const PAPER: Paper = Paper {
              State's traces tell it from others beyond 3 and 8",
             Is("`choi05-simulated`"),
         ),
-        ("6.1", "AMPED takes 8 times what PIPELINED does, with 16 processors", NotYet),
+        (
+            "6.1",
+            "AMPED takes 8 times what PIPELINED does, with 16 processors",
+            Is("`choi05-simulated`, by table 1"),
+        ),
         (
             "6.2",
             "with 1 GB AMPED and SPED have most with 5 processors; with 3 GB the disk is their \
