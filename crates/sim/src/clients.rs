@@ -18,6 +18,8 @@ use crate::world::{Whose, World};
 /// See the head of this file.
 pub struct Clients {
     workload: Box<dyn Workload + Send>,
+    /// Of each file, in bytes.
+    sizes: Vec<u64>,
     seed: u64,
     all: Vec<Client>,
     connections: Vec<Connection>,
@@ -100,7 +102,7 @@ impl Clients {
     /// So many, who have not begun.
     #[must_use]
     pub fn new(
-        workload: Box<dyn Workload + Send>,
+        (workload, sizes): (Box<dyn Workload + Send>, Vec<u64>),
         collector: Collector,
         count: u32,
         one_request: bool,
@@ -122,6 +124,7 @@ impl Clients {
         };
         Self {
             workload,
+            sizes,
             seed,
             all: (0..count).map(client).collect(),
             connections: Vec::new(),
@@ -302,7 +305,7 @@ impl Clients {
         let file = of.session.bursts[of.burst].requests[of.request].file;
         let connection = &mut self.connections[connection as usize];
         connection.file = file.0;
-        connection.bytes = self.workload.files().file(file).bytes.unwrap_or_default();
+        connection.bytes = self.sizes[file.0 as usize];
         connection.is_last = self.one_request || is_last(of);
         connection.asks = true;
     }

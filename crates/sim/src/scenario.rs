@@ -175,15 +175,15 @@ impl Scenario {
         /// No run that counts draws from it.
         const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
         let (_, footprint) = self.sized()?;
-        let mut warm = self.cold(&footprint, workload.files().count());
+        let sizes = self.sizes(workload);
+        let mut warm = self.cold(&footprint, sizes.len());
         for number in 0..workload.pass().unwrap_or(REQUESTS) {
             let (mut sessions, mut thinking) = load::source::draws(WARM_SEED, number);
             let session = workload.session(number, &mut sessions, &mut thinking);
             for request in session.bursts.iter().flat_map(|burst| &burst.requests) {
                 let file = request.file.0;
                 if !warm.files.look(file) {
-                    let bytes = workload.files().file(request.file).bytes.unwrap_or_default();
-                    warm.files.keep(file, footprint.weight(bytes));
+                    warm.files.keep(file, footprint.weight(sizes[file as usize]));
                 }
                 if !warm.paths.look(file) {
                     warm.paths.keep(file, 1);
@@ -193,6 +193,17 @@ impl Scenario {
         warm.files.forget_seen();
         warm.paths.forget_seen();
         Ok(warm)
+    }
+
+    /// Of each file, in bytes.
+    fn sizes(&self, workload: &Sessions) -> Vec<u64> {
+        let sizes = workload.files().iter().map(|(_, file)| file.bytes.unwrap_or_default());
+        let mut sizes: Vec<u64> = sizes.collect();
+        if self.parameters.word("file-sizes") == "mean" {
+            let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
+            sizes.fill(mean);
+        }
+        sizes
     }
 
     fn cold(&self, footprint: &Footprint, files: usize) -> Warm {
@@ -282,8 +293,9 @@ impl Scenario {
         let model = workload.model();
         let one_request = model.keeps == Some(Keeps::Request);
         let collector = Collector::new(&self.plan(), workload.files(), model.class_name);
+        let sizes = self.sizes(&workload);
         let clients = Clients::new(
-            workload,
+            (workload, sizes),
             collector,
             self.clients,
             one_request,

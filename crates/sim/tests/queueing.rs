@@ -25,7 +25,7 @@ fn hardware(cores: u32) -> Hardware {
 /// What a queue with so many servers is like: customers in it on the average, over a simulation of
 /// so many arrivals, by Little's law from the time that they spent in it.
 fn mean_customers(servers: u32, room: usize, load: f64, service: Draw, seed: u64) -> f64 {
-    const ARRIVALS: u64 = 200_000;
+    const ARRIVALS: u64 = 100_000;
     // One core more: for who comes.
     let mut simulation = Simulation::new(&hardware(servers + 1));
     let queue = simulation.world.borrow_mut().queue(room);
@@ -67,9 +67,9 @@ fn mean_customers(servers: u32, room: usize, load: f64, service: Draw, seed: u64
 
 /// Judges the mean of some runs by its own interval of 99.9 %.
 fn check(what: &str, expected: f64, run: impl Fn(u64) -> f64) {
-    const RUNS: u64 = 20;
-    /// Student's t for that and 19 degrees of freedom.
-    const T: f64 = 3.883;
+    const RUNS: u64 = 12;
+    /// Student's t for that and eleven degrees of freedom.
+    const T: f64 = 4.437;
     let seen: Vec<f64> = (0..RUNS).map(run).collect();
     let mean = seen.iter().sum::<f64>() / RUNS as f64;
     let squares: f64 = seen.iter().map(|one| (one - mean).powi(2)).sum();

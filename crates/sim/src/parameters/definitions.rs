@@ -32,6 +32,11 @@ const fn is(name: &'static str, takes: Takes, about: &'static str) -> Definition
 
 /// In the order in which a request meets them.
 pub const DEFINITIONS: &[Definition] = &[
+    is(
+        "file-sizes",
+        Takes::Word(&["drawn", "mean"]),
+        "files of the workload's sizes, or all of the mean",
+    ),
     is("backlog", Takes::Count, "connections that wait to be accepted, at most"),
     is("accept", Takes::Time, "processor time of accepting a connection, and of ending it"),
     is("receive", Takes::Time, "processor time of reading and parsing a request"),

@@ -186,6 +186,10 @@ impl Cores {
                 }
             }
             let pinned = self.cores[core as usize].ready.pop_front();
+            if pinned.is_some() && !self.ready.is_empty() {
+                // It was called for who waits for any: another one has to look for him.
+                self.call_idle(now_ns, agenda);
+            }
             match pinned.or_else(|| self.ready.pop_front()) {
                 Some(task) => self.dispatch(core, task, now_ns),
                 None => {
@@ -268,11 +272,15 @@ impl Cores {
             return;
         }
         self.ready.push_back(task);
-        if let Some(core) = self.cores.iter().position(|core| core.is_idle) {
-            self.call(core as CoreId, now_ns, agenda);
-        } else if self.ready.len() == 1 {
+        if !self.call_idle(now_ns, agenda) && self.ready.len() == 1 {
             (0..self.cores.len()).for_each(|core| self.call(core as CoreId, now_ns, agenda));
         }
+    }
+
+    /// Whether a core is idle: then one looks for who waits for any.
+    fn call_idle(&mut self, now_ns: u64, agenda: &mut Agenda) -> bool {
+        let idle = self.cores.iter().position(|core| core.is_idle);
+        idle.map(|core| self.call(core as CoreId, now_ns, agenda)).is_some()
     }
 
     /// Somebody is ready for a core: an idle one looks, in a busy one the slice ends.

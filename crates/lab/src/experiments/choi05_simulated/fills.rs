@@ -48,6 +48,11 @@ pub(super) const FILLS: &[Fill] = &[
         "3.2 and 4 say that each process has a cache of its own; table 1 multiplies entries only",
     ),
     of(
+        "all files of the mean size",
+        &[("file-sizes", "mean")],
+        "table 4 has means alone; of a synthesised trace what is asked for most is smaller",
+    ),
+    of(
         "entries counted",
         &[("entry-file", "0")],
         "table 1 counts an entry for each 15 KB; Penn State CSE's files have 124 KB",
