@@ -9,6 +9,7 @@ use load::collector::{Collector, Pace, Plan};
 use load::source::Workload;
 use load::stop::Stop;
 use load::workload::{self, settings::Settings};
+use measure::draw::{Draw, Stream};
 use measure::student::reach;
 use measure::{Duration, Instant};
 
@@ -46,7 +47,7 @@ pub struct Scenario {
     pub settings: Settings,
     /// Who goes when memory is full.
     pub policy: PolicyKind,
-    /// Simulated time before anything counts, beside the pass that warms the caches.
+    /// Simulated time before anything counts; memory is warm before.
     pub warm_up: Duration,
     /// Simulated time that counts.
     pub measured: Duration,
@@ -60,8 +61,10 @@ pub type Sessions = Box<dyn Workload + Send>;
 /// What is warm before a run: it can be the same for several.
 #[derive(Debug, Clone)]
 pub struct Warm {
-    files: Kept,
-    paths: Kept,
+    /// Files.
+    pub files: Kept,
+    /// Translated paths.
+    pub paths: Kept,
 }
 
 /// What came of a run.
@@ -100,6 +103,21 @@ pub struct Whole {
     pub tally: Tally,
     /// Connections that are open at the end.
     pub open: u64,
+}
+
+/// No run that counts draws from it.
+const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
+
+/// Files from the one on that was asked for longest ago.
+fn by_age(shares: &[f64]) -> Vec<u32> {
+    let mut stream = Stream::new(WARM_SEED, 0);
+    let mut ages: Vec<(f64, u32)> = Vec::with_capacity(shares.len());
+    for (file, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        let age = Draw::Exponential { mean: 1.0 / share }.draw(&mut stream);
+        ages.push((age, file as u32));
+    }
+    ages.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
+    ages.into_iter().map(|(_, file)| file).collect()
 }
 
 /// Pieces that a run is judged by.
@@ -165,18 +183,36 @@ impl Scenario {
         Ok((crew, footprint))
     }
 
-    /// What memory holds after one pass of the workload's requests.
+    /// What memory holds long after the start.
+    ///
+    /// Where it is known how likely each file is, the time since somebody asked for it last is
+    /// drawn (it is exponential, as requests know nothing of each other), and files come in from
+    /// the oldest on: that is what LRU has kept after any number of requests. Other policies see a
+    /// pass of requests behind that, as do all where nothing is known.
     ///
     /// # Errors
     /// See [`Self::sized`].
     pub fn warm(&self, workload: &mut Sessions) -> Result<Warm, String> {
-        /// Of workloads that have no end.
-        const REQUESTS: u64 = 1_000_000;
-        /// No run that counts draws from it.
-        const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
         let (_, footprint) = self.sized()?;
         let sizes = self.sizes(workload);
         let mut warm = self.cold(&footprint, sizes.len());
+        let shares = workload.model().shares;
+        for file in by_age(&shares) {
+            warm.files.keep(file, footprint.weight(sizes[file as usize]));
+            warm.paths.keep(file, 1);
+        }
+        if self.policy != PolicyKind::Lru || shares.is_empty() {
+            self.pass(workload, &footprint, &sizes, &mut warm);
+        }
+        warm.files.forget_seen();
+        warm.paths.forget_seen();
+        Ok(warm)
+    }
+
+    /// One pass of the workload's requests through memory.
+    fn pass(&self, workload: &mut Sessions, footprint: &Footprint, sizes: &[u64], warm: &mut Warm) {
+        /// Of workloads that have no end.
+        const REQUESTS: u64 = 1_000_000;
         for number in 0..workload.pass().unwrap_or(REQUESTS) {
             let (mut sessions, mut thinking) = load::source::draws(WARM_SEED, number);
             let session = workload.session(number, &mut sessions, &mut thinking);
@@ -190,9 +226,6 @@ impl Scenario {
                 }
             }
         }
-        warm.files.forget_seen();
-        warm.paths.forget_seen();
-        Ok(warm)
     }
 
     /// Of each file, in bytes.

@@ -278,10 +278,10 @@ fn question() -> Vec<String> {
              for contents is what table 1 leaves of it.",
         ),
         format!(
-            "Traces are synthesised from tables 4 and 5. One pass of a trace fills the caches \
-             before; {WARM_UP_S:.0} s follow that do not count, and {SECONDS:.0} s that do. \
-             Repeats draw other requests, the same for all models. A run whose second half \
-             does 5 % more or less than the first, beyond chance, does not count."
+            "Traces are synthesised from tables 4 and 5. Memory is warm before: how long ago each \
+             file was asked for is drawn. {WARM_UP_S:.0} s follow that do not count, and \
+             {SECONDS:.0} s that do. Repeats draw other requests, the same for all models. A run \
+             whose second half does 5 % more or less than the first, beyond chance, does not count."
         ),
     ]
 }
