@@ -9,13 +9,15 @@ use std::thread;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use load::workload::settings::Settings;
 use measure::Duration;
+use serde_json::{Map, Value, json};
 use sim::models::{MODELS, Model};
 use sim::parameters::{Parameters, SHIPPED};
-use sim::point::Point;
-use sim::scenario::Scenario;
+use sim::point::{Estimate, Point};
+use sim::resources::cores::Busy;
+use sim::scenario::{Run, Scenario};
 
 use crate::flags::flag;
-use crate::{complain, shown, usage};
+use crate::{complain, machine, shown, usage};
 
 pub(crate) fn sim(flags: &ArgMatches) -> ExitCode {
     match flags.subcommand() {
@@ -67,6 +69,7 @@ fn of_run() -> Command {
         .arg(flag("measured", "S", "Simulated seconds that count [default: 60]".into()))
         .arg(flag("replications", "N", "Runs with draws of their own [default: 5]".into()))
         .arg(flag("seed", "N", "Of all draws [default: 1]".into()))
+        .arg(flag("json", "FILE", "All of it, with the results of each run as weir load's".into()))
 }
 
 const WORKLOAD: &str = "choi-penn-state-cse";
@@ -112,6 +115,12 @@ fn run(flags: &ArgMatches) -> ExitCode {
         Err(what) => return usage(&what),
     };
     let told = shown(&told(&point));
+    if let Some(file) = flags.get_one::<String>("json") {
+        let text = format!("{:#}\n", json(&point));
+        if let Err(error) = fs::write(file, text) {
+            return machine(&format!("--json {file}: {error}"));
+        }
+    }
     match point.judge() {
         Ok(()) => told,
         Err(what) => {
@@ -203,25 +212,28 @@ fn number(
     })
 }
 
-fn told(point: &Point) -> String {
-    let Scenario { model, cores, memory_bytes, clients, workload, .. } = &point.scenario;
+/// What is told of a point, each with its unit in the name.
+fn rows(point: &Point) -> [(&'static str, Estimate); 9] {
     let mib = |bytes: f64| bytes / f64::from(1 << 20);
-    let mut text = format!(
-        "Simulated: {} on {cores} processors with {:.0} MiB of memory, {clients} clients, \
-         {workload}, parameters {}.\n\n",
-        model.name,
-        mib(*memory_bytes as f64),
-        point.scenario.parameters.name
-    );
     let share = |part: f64, of: f64| if of > 0.0 { 100.0 * part / of } else { 0.0 };
-    let processors = f64::from(*cores);
-    let rows: [(&str, sim::point::Estimate); 9] = [
+    let processors = f64::from(point.scenario.cores);
+    let of_processors = |of: fn(&Busy) -> u64| {
+        point.estimate(move |run| {
+            let busy: u64 = run.whole.busy.iter().map(of).sum();
+            share(busy as f64, run.whole.lasts_ns as f64 * processors)
+        })
+    };
+    let each = |run: &Run, of: u64| of as f64 / run.whole.tally.replied.max(1) as f64;
+    [
         ("replies/s", point.replies_per_s()),
         (
             "response, ms (mean)",
             point.estimate(|run| run.results.requests.whole.mean().as_secs_f64() * 1e3),
         ),
-        ("data cache, MiB", point.estimate(|run| mib(run.footprint.data_cache_bytes() as f64))),
+        (
+            "memory for contents, MiB",
+            point.estimate(|run| mib(run.footprint.data_cache_bytes() as f64)),
+        ),
         (
             "hits, %",
             point.estimate(|run| {
@@ -229,37 +241,60 @@ fn told(point: &Point) -> String {
                 share(seen.hits as f64, (seen.hits + seen.misses) as f64)
             }),
         ),
-        (
-            "processors at work, %",
-            point.estimate(|run| {
-                let work: u64 = run.whole.busy.iter().map(|busy| busy.work_ns).sum();
-                share(work as f64, run.whole.lasts_ns as f64 * processors)
-            }),
-        ),
-        (
-            "switching, %",
-            point.estimate(|run| {
-                let switching: u64 = run.whole.busy.iter().map(|busy| busy.switching_ns).sum();
-                share(switching as f64, run.whole.lasts_ns as f64 * processors)
-            }),
-        ),
+        ("processors at work, %", of_processors(|busy| busy.work_ns)),
+        ("switching, %", of_processors(|busy| busy.switching_ns)),
         (
             "disk busy, %",
             point.estimate(|run| share(run.whole.reads.busy_ns as f64, run.whole.lasts_ns as f64)),
         ),
         (
             "wait for locks, us per request",
-            point.estimate(|run| {
-                run.whole.locks.waited_ns as f64 / 1e3 / run.whole.tally.replied.max(1) as f64
-            }),
+            point.estimate(|run| each(run, run.whole.locks.waited_ns) / 1e3),
         ),
-        (
-            "events per request",
-            point.estimate(|run| run.whole.events as f64 / run.whole.tally.replied.max(1) as f64),
-        ),
-    ];
-    for (name, of) in rows {
+        ("events per request", point.estimate(|run| each(run, run.whole.events))),
+    ]
+}
+
+fn told(point: &Point) -> String {
+    let Scenario { model, cores, memory_bytes, clients, workload, .. } = &point.scenario;
+    let mut text = format!(
+        "Simulated: {} on {cores} {} with {} MiB of memory, {clients} clients, {workload}, \
+         parameters {}.\n\n",
+        model.name,
+        if *cores == 1 { "processor" } else { "processors" },
+        memory_bytes >> 20,
+        point.scenario.parameters.name
+    );
+    for (name, of) in rows(point) {
         let _ = writeln!(text, "{name:31} {:10.2} ± {:.2}", of.mean, of.half);
     }
     text
+}
+
+fn json(point: &Point) -> Value {
+    let Scenario { model, knobs, cores, memory_bytes, clients, workload, seed, .. } =
+        &point.scenario;
+    let estimate = |of: Estimate| json!({"mean": of.mean, "half_of_95_percent": of.half});
+    let told = rows(point).map(|(name, of)| (String::from(name), estimate(of)));
+    let parameters = point.scenario.parameters.all().map(|(definition, of)| {
+        let value = match &of.value {
+            sim::parameters::Value::Number(number) => json!(number),
+            sim::parameters::Value::Word(word) => json!(word),
+        };
+        (String::from(definition.name), json!({"value": value, "source": of.source}))
+    });
+    json!({
+        "schema": 1,
+        "simulated": true,
+        "model": model.name,
+        "knobs": knobs,
+        "processors": cores,
+        "memory_bytes": memory_bytes,
+        "clients": clients,
+        "workload": workload,
+        "seed": seed,
+        "parameters": parameters.collect::<Map<_, _>>(),
+        "told": Map::from_iter(told),
+        "runs": point.runs.iter().map(|run| json!(run.results)).collect::<Vec<_>>(),
+    })
 }

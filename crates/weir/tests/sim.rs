@@ -29,6 +29,18 @@ fn the_same_seed_says_the_same() {
     assert_ne!(one, other);
 }
 
+#[test]
+fn all_of_it_can_be_read_by_programs() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    weir(&format!("run mt {SMALL} --json {}", file.path().display()));
+    let text = std::fs::read_to_string(file.path()).expect("UTF-8");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&json["simulated"], &json["model"]), (&true.into(), &"mt".into()));
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(2));
+    assert!(json["told"]["replies/s"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{text}");
+    assert_eq!(json["parameters"]["slice"]["value"], 1e7);
+}
+
 /// What is asked, and how the one line begins that is said to that.
 #[test]
 fn who_asks_wrongly_is_told_in_one_line() {
