@@ -16,14 +16,16 @@ use crate::support::{PATIENCE, await_true};
 fn requests_in_flight_are_finished_after_sigterm() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &[]);
+        // On a machine that has other work 150 MB take longer than a drain usually may.
+        let flags = ["--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
         let load = Load::start(server.address, "/large.bin", 2, false);
         let mut clients = in_flight(&server, 3);
         server.signal(Signal::TERM);
         for came in at_once(&mut clients, Wire::rest) {
             assert_eq!(came, Ok(HUGE_BYTES), "{combination}: a request in flight was lost");
         }
-        let status = server.ended(Duration::from_secs(30));
+        let status = server.ended(Duration::from_secs(120));
         let code = status.and_then(|status| status.code());
         assert_eq!(code, Some(0), "{combination}: after draining");
         let counts = load.stop();
