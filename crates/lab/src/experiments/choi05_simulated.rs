@@ -32,7 +32,7 @@ use self::fills::{AS_SAID, Fill};
 use super::frame;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "choi05-simulated",
+    name: "choi05",
     paper: "Choi05 figures 2, 3 and 6 to 8",
     is_as_in_papers: true,
     question: "is PIPELINED the best of five architectures on 1 to 16 processors? (simulated)",

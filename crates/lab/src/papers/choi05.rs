@@ -61,23 +61,23 @@ pub(super) const PAPER: Paper = Paper {
             "6.1",
             "the more processors, the greater PIPELINED's advantage; UC Berkeley's and Penn \
              State's traces tell it from others beyond 3 and 8",
-            Is("`choi05-simulated`"),
+            Is("`choi05`"),
         ),
         (
             "6.1",
             "AMPED takes 8 times what PIPELINED does, with 16 processors",
-            Is("`choi05-simulated`, by table 1"),
+            Is("`choi05`, by table 1"),
         ),
         (
             "6.2",
             "with 1 GB AMPED and SPED have most with 5 processors; with 3 GB the disk is their \
              limit beyond 12",
-            Is("`choi05-simulated`"),
+            Is("`choi05`"),
         ),
         (
             "6.3",
             "with 2,500 clients MT's threads wait 20 % longer for locks than with 500",
-            Is("`choi05-simulated`"),
+            Is("`choi05`"),
         ),
         (
             "3.2",
