@@ -129,8 +129,11 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
         true => format!("{began} on ({})", dir.display()),
         false => format!("{began} on"),
     };
+    let is_measured = |point: &Point| !point.spec.is_simulated();
+    let is_simulated = !results.points.is_empty() && !results.points.iter().any(is_measured);
+    let done = if is_simulated { "Simulated" } else { "Measured" };
     let mut lines = vec![format!(
-        "Measured from {began}, in {}: {} that {}, {failed} at which a server failed \
+        "{done} from {began}, in {}: {} that {}, {failed} at which a server failed \
          verification, {invalid} that {} not count{}.{}{}",
         lasting(took_s),
         counted(good, "point"),

@@ -391,8 +391,9 @@ pub const SITE_AFTER: Metric = metric("the site in memory at the end", "%", |poi
 
 /// What a point cost beside its warm-up and what was measured: the machines, the server's start and
 /// its end, the load's own, and replies that clients still waited for.
+/// A simulated one has none of them.
 pub const BESIDE: Metric = metric("spent beside what is measured", "s", |point| {
-    let load = point.load.as_ref()?;
+    let load = point.load.as_ref().filter(|_| !point.spec.is_simulated())?;
     let within_s = load.warm_up.as_secs_f64() + load.measured.as_secs_f64();
     Some(point.cost.whole_s - point.cost.warm_up_s - within_s)
 });
