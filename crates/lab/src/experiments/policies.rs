@@ -187,7 +187,8 @@ const INSERT: Metric = metric("one comes in, and another one goes", "ns", |point
 });
 
 fn sections(_: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let figures = TRACES.iter().flat_map(|row| [hits(row, known), misses(row, known)]);
+    let figures =
+        TRACES.iter().flat_map(|row| [hits(row, known), misses(row, known), of_bytes(row, known)]);
     let tables = [told::summary(known), told::costs(known)].into_iter();
     let own = TRACES.iter().map(|row| told::table(row, known));
     vec![Section {
@@ -201,9 +202,21 @@ fn sections(_: &Setup, known: &Known<'_>) -> Vec<Section> {
 
 /// Hits over sizes: a line for each policy, and one for who knows what comes.
 fn hits(row: &Row, known: &Known<'_>) -> Figure {
+    let figure = over_sizes(row, known, &REQUESTS_HIT);
+    Figure { title: format!("{}: hits over the size of the cache", row.title), ..figure }
+}
+
+/// The same of bytes.
+fn of_bytes(row: &Row, known: &Known<'_>) -> Figure {
+    let figure = over_sizes(row, known, &BYTES_HIT);
+    let title = format!("{}: hits, of bytes, over the size of the cache", row.title);
+    Figure { name: format!("{}-bytes", row.name), title, ..figure }
+}
+
+fn over_sizes(row: &Row, known: &Known<'_>, metrics: &[Metric; SHARES.len()]) -> Figure {
     let series = names().chain([BELADY]).filter_map(|of| {
         let cell = row.cell(known, of)?;
-        let dots = SHARES.iter().zip(&REQUESTS_HIT);
+        let dots = SHARES.iter().zip(metrics);
         let points = dots.filter_map(|(share, metric)| cell.dot(*share, metric)).collect();
         Some(Series { label: of.into(), points, is_reference: of == BELADY })
     });
@@ -212,8 +225,7 @@ fn hits(row: &Row, known: &Known<'_>) -> Figure {
         is_logarithmic: true,
         ..Axis::default()
     };
-    let figure = curves::figure(row.name, &REQUESTS_HIT[0], x, series.collect());
-    Figure { title: format!("{}: hits over the size of the cache", row.title), ..figure }
+    curves::figure(row.name, &metrics[0], x, series.collect())
 }
 
 /// What is left of all requests. Where nearly all are hits policies are told apart by that.

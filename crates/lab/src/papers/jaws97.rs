@@ -69,7 +69,7 @@ pub(super) const PAPER: Paper = Paper {
             "memory-mapped files",
             Out("a page fault blocks where nobody sees it; contents and descriptors are kept"),
         ),
-        ("3.2.4", "a lock for each entry", Part("`--cache-locks`: for each of up to 256 parts")),
+        ("3.2.4", "a lock for each entry", Is("`--cache-locks entry`; or of up to 256 parts")),
     ],
     method: &[
         ("2.1", "Apache, Zeus", Is("`apache-prefork`, `apache-event`; `nginx` for Zeus")),

@@ -136,9 +136,13 @@ fn tell(settings: &Settings, site: &site::Settings, voice: &mut Voice<'_>) {
     let largest = site.largest_bytes();
     if site.small_bytes_max > largest {
         let (small, largest) = (settings.small_file_kb, largest >> 10);
+        let (why, fewer) = match parts {
+            1 => (String::from("there is no more for answers"), ""),
+            parts => (format!("each of its {parts} parts has no more"), ", fewer --cache-locks"),
+        };
         voice.warn(&format!(
-            "{said}: files above {largest} KiB are not kept, as each of its {parts} parts has no \
-             more; give more, fewer --cache-locks, or less than --small-file-kb {small}"
+            "{said}: files above {largest} KiB are not kept, as {why}; give more{fewer}, or less \
+             than --small-file-kb {small}"
         ));
     }
 }

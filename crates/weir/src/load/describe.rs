@@ -33,18 +33,29 @@ pub(super) fn command() -> Command {
     );
     Command::new("describe")
         .about("Shows a workload's own statistics beside its model's")
+        .arg(
+            Arg::new("described")
+                .value_name("NAME")
+                .conflicts_with("workload")
+                .help("The same as --workload NAME"),
+        )
         .arg(flags::workload("Which [default: specweb99]"))
         .arg(flag("sessions", "N", sessions))
         .arg(flag("seed", "N", String::from("of all random numbers [default: 1]")))
         .arg(flag("wsesslog", "FILE", log))
         .arg(flag("hints", "FILE", hints))
         .args(flags::of_workloads())
-        .after_help("Examples:\n  weir load describe --workload surge --sessions 1000")
+        .after_help(EXAMPLES)
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  weir load describe surge --sessions 1000
+  weir load describe clf:access.log --hints hot.txt    for weir serve --cache-hints";
 
 pub(super) fn describe(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
-    let name = text("workload").unwrap_or(flags::WORKLOAD);
+    let name = text("described").or(text("workload")).unwrap_or(flags::WORKLOAD);
     flags::judge_workload(flags, name)?;
     let sessions = number(text("sessions"), "sessions", u64::from(SESSIONS_MAX))?;
     let sessions = sessions.map_or(SESSIONS, |sessions| sessions as u32);

@@ -160,7 +160,7 @@ fn hints_are_what_a_log_asks_for_most() {
     };
     fs::write(&log, asked.iter().map(line).collect::<String>()).expect("it can be written");
     let (workload, file) = (format!("clf:{}", log.display()), out.display().to_string());
-    let (status, told, errors) = load(&["describe", "--workload", &workload, "--hints", &file]);
+    let (status, told, errors) = load(&["describe", &workload, "--hints", &file]);
     assert_eq!(status, Some(0), "{told}{errors}");
     let expected = format!("hints: 2 paths in {file}, asked for in 83.33 % of the requests");
     assert_eq!(told.lines().last(), Some(&*expected), "{told}");

@@ -25,6 +25,11 @@ pub(super) fn question() -> Vec<String> {
              not come in."
         ),
         String::from(
+            "What a whole hit and an entry cost beside other caches, and what a policy brings a \
+             server in memory and beside a disk, is in docs/performance.md; what a lock for each \
+             entry brings is asked by `weir lab run jaws97-cache`.",
+        ),
+        String::from(
             "None of the traces is a log. Those of Choi05 are drawn so that they are as hard for \
              LRU as the paper's were, with a popularity that never changes, and one request in ten \
              that repeats a recent one: which is kind to whoever counts how often. In the one with \
