@@ -318,6 +318,44 @@ fn requests_change_few_words() {
     }
 }
 
+/// Steps are bounded also where nearly all have to go: entries of any weight, all asked for, in
+/// bounds that shrank to little. A step changes a few words.
+#[test]
+fn steps_are_bounded_however_much_has_to_go() {
+    const COUNT: u32 = 8 * STEPS_MAX;
+    const WORDS_OF_A_STEP: usize = 4;
+    for kind in PolicyKind::ALL.iter().filter(|kind| **kind != PolicyKind::None) {
+        let name = |name: u32| {
+            let weight = Weight { bytes: 1 + u64::from(name % 7), descriptors: 0 };
+            Arrival { weight, ..arrival(name.into()) }
+        };
+        let mut memory = vec![0; Slab::<&mut [u64], _>::words_for(kind, COUNT)];
+        let bytes = (0..COUNT).map(|n| name(n).weight.bytes).sum();
+        let all = Weight { bytes, descriptors: 0 };
+        let mut slab = Slab::new(&mut memory[..], all, *kind);
+        let indices: Vec<_> = (0..COUNT).filter_map(|n| slab.insert(&name(n))).collect();
+        for _ in 0..4 {
+            indices.iter().for_each(|index| slab.touch(*index));
+        }
+        let little = Weight { bytes: 8, descriptors: 0 };
+        let mut changed = |what: &dyn Fn(&mut Slab<&mut [u64], PolicyKind>)| {
+            let before = memory.clone();
+            what(&mut Slab::new(&mut memory[..], little, *kind));
+            let changed = memory.iter().zip(&before).filter(|(now, before)| now != before).count();
+            let most = WORDS_OF_A_STEP * STEPS_MAX as usize;
+            assert!(changed <= most, "{kind:?}: {changed} words");
+        };
+        for part in 0..40 {
+            changed(&|slab| {
+                let entries = slab.len();
+                let stays = slab.indices().nth(entries * part / 40).expect("some are in");
+                slab.touch(stays);
+            });
+            changed(&|slab| assert!(slab.evict().is_some(), "{kind:?}"));
+        }
+    }
+}
+
 #[test]
 fn words_are_told_before_they_are_needed() {
     let alike = |name| Arrival { weight: Weight { bytes: 1, descriptors: 0 }, ..arrival(name) };
