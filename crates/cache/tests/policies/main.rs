@@ -193,6 +193,17 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Nobody is announced: names of class 0.
+    #[test]
+    fn hinted_without_hints_is_lru(names in prop::collection::vec(0..NAMES, 0..300)) {
+        let names: Vec<_> = names.into_iter().filter(|name| arrival(*name).class == 0).collect();
+        let [hinted, lru] =
+            [PolicyKind::Hinted, PolicyKind::Lru].map(|kind| gone(kind, &names, false));
+        prop_assert_eq!(hinted, lru);
+    }
+}
+
 /// The names that went, in order, where they are asked for one after the other.
 fn gone(kind: PolicyKind, names: &[u64], late: bool) -> Vec<u64> {
     let mut slab = Slab::new(Vec::new(), Weight { bytes: 600, descriptors: 9 }, kind);
