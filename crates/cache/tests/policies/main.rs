@@ -335,6 +335,7 @@ fn requests_change_few_words() {
 fn steps_are_bounded_however_much_has_to_go() {
     const COUNT: u32 = 8 * STEPS_MAX;
     const WORDS_OF_A_STEP: usize = 4;
+    type Lent<'m> = Slab<&'m mut [u64], PolicyKind>;
     for kind in PolicyKind::ALL.iter().filter(|kind| **kind != PolicyKind::None) {
         let name = |name: u32| {
             let weight = Weight { bytes: 1 + u64::from(name % 7), descriptors: 0 };
@@ -349,7 +350,7 @@ fn steps_are_bounded_however_much_has_to_go() {
             indices.iter().for_each(|index| slab.touch(*index));
         }
         let little = Weight { bytes: 8, descriptors: 0 };
-        let mut changed = |what: &dyn Fn(&mut Slab<&mut [u64], PolicyKind>)| {
+        let mut changed = |what: &dyn Fn(&mut Lent<'_>)| {
             let before = memory.clone();
             what(&mut Slab::new(&mut memory[..], little, *kind));
             let changed = memory.iter().zip(&before).filter(|(now, before)| now != before).count();
