@@ -40,7 +40,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "subject",
         "workload",
         "tuning",
-        "paper",
         "loopback",
         "quota",
         "round-trip-ms",

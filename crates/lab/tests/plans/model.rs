@@ -28,7 +28,7 @@ pub(crate) fn point(spec: &Spec, attempt: u32, server: Server<'_>) -> Point {
     Point {
         counters: if is_asked(spec) { of_policy() } else { blocked },
         counted_s: 1.0,
-        cost: Cost { whole_s: spec.load.costs_s(), ..Cost::default() },
+        cost: Cost { whole_s: spec.costs_s(), ..Cost::default() },
         load: Some(results(rate.unwrap_or(good), good)),
         began: String::new(),
         ..Point::begun("of a test", spec, attempt)

@@ -37,7 +37,7 @@ fn a_page_has_every_policy_of_every_trace_and_the_same_twice() {
     let first = section("2000", &|_| 10.0);
     assert_eq!(first, section("2000", &|_| 10.0));
     let all = names().count();
-    assert_eq!((first.figures.len(), first.tables.len()), (18, 11));
+    assert_eq!((first.figures.len(), first.tables.len()), (27, 11));
     assert!(first.figures.iter().all(|figure| figure.series.len() == all + 1));
     let rows: Vec<usize> = first.tables.iter().map(|table| table.rows.len()).collect();
     assert_eq!(rows, [&[all + 1, all][..], &[all + 1; 9]].concat());
