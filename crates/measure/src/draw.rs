@@ -58,7 +58,10 @@ impl Stream {
     }
 }
 
-const fn mixed(bits: u64) -> u64 {
+/// Bits that look like nothing of what they are made of, each from all of them: the finalizer of
+/// SplitMix64. The same bits give the same.
+#[must_use]
+pub const fn mixed(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)

@@ -28,6 +28,14 @@ fn within(degrees: usize, angle: f64) -> f64 {
     if is_odd { (angle + sin * sum) * std::f64::consts::FRAC_2_PI } else { sin * sum }
 }
 
+/// Mean and variance of two values or more.
+#[must_use]
+pub fn moments(values: &[f64]) -> [f64; 2] {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    [mean, squares / (values.len() - 1) as f64]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use load::workload::settings::Settings;
 use sim::PolicyKind;
 use sim::models::Model;
-use sim::parameters::{Parameters, SHIPPED};
+use sim::parameters::Parameters;
 use sim::scenario::Scenario;
 
 /// Of each, and the best counts: what is slower was disturbed.
@@ -16,7 +16,7 @@ const RUNS: usize = 5;
 
 fn main() -> Result<(), String> {
     let asked = env::args().nth(1);
-    let parameters = Parameters::read(SHIPPED[0].text, SHIPPED[0].name)?;
+    let parameters = Parameters::shipped("choi05").expect("a set");
     for (name, knobs) in [("sped", ""), ("mt", "threads=1000"), ("pipelined", "")] {
         if asked.as_deref().is_some_and(|asked| asked != name) {
             continue;

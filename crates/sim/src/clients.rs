@@ -15,9 +15,12 @@ use measure::Instant;
 use crate::resources::queues::{Item, QueueId};
 use crate::world::{Whose, World};
 
+/// Where sessions come from.
+pub type Sessions = Box<dyn Workload + Send>;
+
 /// See the head of this file.
 pub struct Clients {
-    workload: Box<dyn Workload + Send>,
+    workload: Sessions,
     /// Of each file, in bytes.
     sizes: Vec<u64>,
     seed: u64,
@@ -44,8 +47,6 @@ pub struct Tally {
     pub opened: u64,
     /// Those that the server has closed.
     pub closed: u64,
-    /// The contents that were asked for, in bytes, of what was answered.
-    pub bytes: u64,
 }
 
 struct Client {
@@ -102,7 +103,7 @@ impl Clients {
     /// So many, who have not begun.
     #[must_use]
     pub fn new(
-        (workload, sizes): (Box<dyn Workload + Send>, Vec<u64>),
+        (workload, sizes): (Sessions, Vec<u64>),
         collector: Collector,
         count: u32,
         one_request: bool,
@@ -186,7 +187,6 @@ impl Clients {
         let client = &mut self.all[of.client as usize];
         let at = |ns| Instant { ns };
         self.tally.replied += 1;
-        self.tally.bytes += of.bytes;
         let is_last = is_last(client);
         self.collector.record(&Record {
             file: FileId(of.file),
@@ -228,7 +228,7 @@ impl Clients {
 
     /// What came of it, and the workload.
     #[must_use]
-    pub fn finish(self, now_ns: u64) -> (Results, Box<dyn Workload + Send>) {
+    pub fn finish(self, now_ns: u64) -> (Results, Sessions) {
         (self.collector.finish(Instant { ns: now_ns }), self.workload)
     }
 

@@ -13,6 +13,7 @@ pub mod models;
 pub mod parameters;
 pub mod point;
 pub mod resources;
+pub mod run;
 pub mod scenario;
 pub mod server;
 pub mod simulation;

@@ -73,6 +73,16 @@ struct Written {
 const SOURCES: [&str; 4] = ["paper: ", "command: ", "fitted: ", "assumed: "];
 
 impl Parameters {
+    /// A set that comes with the program; `None`: there is none of that name.
+    ///
+    /// # Panics
+    /// It cannot be read, which a test excludes.
+    #[must_use]
+    pub fn shipped(name: &str) -> Option<Self> {
+        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name)?;
+        Some(Self::read(shipped.text, name).expect("what is shipped can be read"))
+    }
+
     /// Reads a text; `file` is what it is called in complaints.
     ///
     /// # Errors

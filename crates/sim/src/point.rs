@@ -1,12 +1,14 @@
 //! A scenario, run several times with other draws, and what may be said of it then.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use measure::student::reach;
+use measure::student::{moments, reach};
 
-use crate::scenario::{Run, Scenario};
+use crate::clients::Sessions;
+use crate::run::{Figure, Run};
+use crate::scenario::{Scenario, Warm};
 
 /// Several runs of one scenario.
 #[derive(Debug)]
@@ -29,45 +31,61 @@ pub struct Estimate {
 /// Of all cases, in which an interval misses what is true.
 const MISSED_SHARE: f64 = 0.05;
 
+/// Runs a scenario so many times, by the numbers of the replications: each has its draws, of the
+/// scenario's seed and its number. A thread for each of the workloads, which are left as they were.
+/// The same comes out whatever their number is.
+///
+/// # Errors
+/// See [`Scenario::run`].
+pub fn replicate(
+    scenario: &Scenario,
+    warm: &Warm,
+    numbers: Range<u64>,
+    workloads: &mut Vec<Sessions>,
+) -> Result<Vec<Run>, String> {
+    let next = AtomicU64::new(numbers.start);
+    let work = |mut workload: Sessions| {
+        let mut runs = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if number >= numbers.end {
+                return Ok((runs, workload));
+            }
+            let scenario = Scenario { seed: scenario.seed + number, ..scenario.clone() };
+            let run;
+            (run, workload) = scenario.run(warm.clone(), workload)?;
+            runs.push((number, run));
+        }
+    };
+    let done: Vec<Result<_, String>> = thread::scope(|scope| {
+        let work = &work;
+        let one = |workload| scope.spawn(move || work(workload));
+        let threads: Vec<_> = workloads.drain(..).map(one).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a simulation ends")).collect()
+    });
+    let mut all = Vec::new();
+    for of_thread in done {
+        let (runs, workload) = of_thread?;
+        all.extend(runs);
+        workloads.push(workload);
+    }
+    all.sort_by_key(|(number, _)| *number);
+    Ok(all.into_iter().map(|(_, run)| run).collect())
+}
+
 impl Point {
-    /// Runs a scenario so many times, each with draws of its own, on as many threads. The same
-    /// whatever their number is.
+    /// See [`replicate`].
     ///
     /// # Errors
-    /// See [`Scenario::run`].
+    /// See [`Scenario::run`] and [`Scenario::workload`].
     pub fn new(scenario: &Scenario, replications: u64, threads: usize) -> Result<Self, String> {
-        let warm = scenario.warm(&mut scenario.workload()?)?;
-        let next = AtomicU64::new(0);
-        let runs = Mutex::new(Vec::new());
-        let work = || {
-            let mut workload = scenario.workload();
-            loop {
-                let number = next.fetch_add(1, Relaxed);
-                if number >= replications {
-                    return;
-                }
-                let scenario = Scenario { seed: scenario.seed + number, ..scenario.clone() };
-                let run = workload.and_then(|workload| scenario.run(warm.clone(), workload));
-                let run = match run {
-                    Ok((run, used)) => {
-                        workload = Ok(used);
-                        Ok(run)
-                    }
-                    Err(why) => {
-                        workload = Err(why.clone());
-                        Err(why)
-                    }
-                };
-                runs.lock().unwrap_or_else(PoisonError::into_inner).push((number, run));
-            }
-        };
-        thread::scope(|scope| {
-            (0..threads.max(1)).for_each(|_| drop(scope.spawn(work)));
-        });
-        let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        runs.sort_by_key(|(number, _)| *number);
-        let runs: Result<_, _> = runs.into_iter().map(|(_, run)| run).collect();
-        Ok(Self { scenario: scenario.clone(), runs: runs? })
+        let mut workloads = vec![scenario.workload()?];
+        let warm = scenario.warm(&mut workloads[0])?;
+        while workloads.len() < threads.min(replications as usize) {
+            workloads.push(scenario.workload()?);
+        }
+        let runs = replicate(scenario, &warm, 0..replications, &mut workloads)?;
+        Ok(Self { scenario: scenario.clone(), runs })
     }
 
     /// Replies in a second.
@@ -75,6 +93,12 @@ impl Point {
     pub fn replies_per_s(&self) -> Estimate {
         let measured_s = self.scenario.measured.as_secs_f64();
         self.estimate(|run| run.results.flow.replies as f64 / measured_s)
+    }
+
+    /// Of a figure.
+    #[must_use]
+    pub fn figure(&self, figure: &Figure) -> Estimate {
+        self.estimate(|run| figure.of(run))
     }
 
     /// Of something that each run tells.
@@ -95,13 +119,11 @@ impl Estimate {
     /// By Student's t.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        if values.len() < 2 {
-            return Self { mean, half: 0.0 };
+        if let [mean] = values {
+            return Self { mean: *mean, half: 0.0 };
         }
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let [mean, variance] = moments(values);
         let t = reach(values.len() - 1, MISSED_SHARE);
-        Self { mean, half: t * (squares / (count - 1.0) / count).sqrt() }
+        Self { mean, half: t * (variance / values.len() as f64).sqrt() }
     }
 }

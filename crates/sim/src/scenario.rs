@@ -2,26 +2,25 @@
 
 use std::rc::Rc;
 
-use cache::PolicyKind;
+use cache::{Class, PolicyKind};
 use load::behaviour::Keeps;
-use load::collector::results::Results;
 use load::collector::{Collector, Pace, Plan};
-use load::source::Workload;
 use load::stop::Stop;
-use load::workload::{self, settings::Settings};
+use load::workload;
+use load::workload::settings::{KNOBS, Settings};
 use measure::draw::{Draw, Stream};
-use measure::student::reach;
 use measure::{Duration, Instant};
 
-use crate::clients::{Clients, Tally};
+use crate::clients::{Clients, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::models::Model;
 use crate::parameters::Parameters;
-use crate::resources::cores::{Busy, Sharing};
-use crate::resources::disk::{Reads, Speed};
-use crate::resources::locks::{Locking, Waits};
-use crate::resources::memory::{Kept, Seen};
+use crate::resources::cores::Sharing;
+use crate::resources::disk::Speed;
+use crate::resources::locks::Locking;
+use crate::resources::memory::Kept;
+use crate::run::{BATCHES, Run, Whole};
 use crate::server::Server;
 use crate::simulation::Simulation;
 use crate::world::{Hardware, World};
@@ -55,9 +54,6 @@ pub struct Scenario {
     pub seed: u64,
 }
 
-/// Where sessions come from.
-pub type Sessions = Box<dyn Workload + Send>;
-
 /// What is warm before a run: it can be the same for several.
 #[derive(Debug, Clone)]
 pub struct Warm {
@@ -65,44 +61,6 @@ pub struct Warm {
     pub files: Kept,
     /// Translated paths.
     pub paths: Kept,
-}
-
-/// What came of a run.
-#[derive(Debug)]
-pub struct Run {
-    /// As of a run of `weir load`.
-    pub results: Results,
-    /// Replies in a second, in each tenth of what counts.
-    pub batches: [f64; BATCHES],
-    /// Who worked.
-    pub crew: Crew,
-    /// What memory was taken by.
-    pub footprint: Footprint,
-    /// From the start on, warm-up included.
-    pub whole: Whole,
-}
-
-/// What resources did, from the start on.
-#[derive(Debug)]
-pub struct Whole {
-    /// Simulated time.
-    pub lasts_ns: u64,
-    /// Alarms that rang.
-    pub events: u64,
-    /// Each core.
-    pub busy: Vec<Busy>,
-    /// The disk.
-    pub reads: Reads,
-    /// Locks, all together.
-    pub locks: Waits,
-    /// What was looked for in memory.
-    pub seen: Seen,
-    /// What files took of it at the end.
-    pub files_bytes: u64,
-    /// What clients did.
-    pub tally: Tally,
-    /// Connections that are open at the end.
-    pub open: u64,
 }
 
 /// No run that counts draws from it.
@@ -120,49 +78,18 @@ fn by_age(shares: &[f64]) -> Vec<u32> {
     ages.into_iter().map(|(_, file)| file).collect()
 }
 
-/// Pieces that a run is judged by.
-pub const BATCHES: usize = 10;
-
-/// Half of a run may do so much more than the other, whatever chance does, before it is no steady
-/// state;
-const STEADY_SHARE: f64 = 0.05;
-
-/// or by what chance alone does in one of so many runs.
-const CHANCE: f64 = 0.001;
-
-impl Run {
-    /// Whether the second half of what counts is as the first one, as far as the spread of its
-    /// tenths tells.
+impl Scenario {
+    /// Another value of a parameter, in its unit, or of a knob of the workload.
     ///
     /// # Errors
-    /// There is no steady state: one line.
-    pub fn judge(&self) -> Result<(), String> {
-        let [first, second] = [&self.batches[..BATCHES / 2], &self.batches[BATCHES / 2..]];
-        let ([first, of_first], [second, of_second]) = (moments(first), moments(second));
-        if first + second == 0.0 {
-            return Err(String::from("nothing was answered: simulate longer"));
-        }
-        let off = (second - first).abs();
-        let error = ((of_first + of_second) / (BATCHES / 2) as f64).sqrt();
-        let is_chance = off <= reach(BATCHES - 2, CHANCE) * error;
-        match is_chance || off <= STEADY_SHARE * first.max(second) {
-            true => Ok(()),
-            false => Err(format!(
-                "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
-                 second; let the warm-up be longer"
-            )),
+    /// There is neither of that name, or it cannot be that: one line.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match KNOBS.iter().any(|knob| knob.name == name) {
+            true => self.settings.set(name, value),
+            false => self.parameters.set(name, value),
         }
     }
-}
 
-/// Mean and variance.
-fn moments(values: &[f64]) -> [f64; 2] {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    [mean, squares / (values.len() - 1) as f64]
-}
-
-impl Scenario {
     /// The workload.
     ///
     /// # Errors
@@ -174,8 +101,13 @@ impl Scenario {
     /// Who works, and what that takes.
     ///
     /// # Errors
-    /// A knob is none of the model's, or memory is too small: one line.
+    /// A knob is none of the model's, memory is too small, or the policy one that has to be told
+    /// more than a simulation knows: one line.
     pub fn sized(&self) -> Result<(Crew, Footprint), String> {
+        if self.policy.class() != Class::One {
+            let name = self.policy.name();
+            return Err(format!("{name}: a simulation tells it nothing of directories and hints"));
+        }
         let crew = self.model.crew(self.cores, self.clients, &self.knobs)?;
         let (parameters, memory) = (&self.parameters, self.memory_bytes);
         let footprint = Footprint::new(parameters, &crew, memory, self.clients)
@@ -278,9 +210,9 @@ impl Scenario {
             events: world.events(),
             busy: world.cores.busy().collect(),
             reads: world.disk.reads(),
+            channels: world.disk.channels(),
             locks: world.all_locks(),
             seen: server.files.borrow().seen(),
-            files_bytes: server.files.borrow().bytes(),
             tally: clients.tally(),
             open: clients.open() as u64,
         };

@@ -25,10 +25,8 @@ pub struct Server {
     pub crew: Crew,
     /// Connections that wait to be accepted.
     pub listening: QueueId,
-    /// How many are taken before other work.
-    pub accept_limit: usize,
     /// Whether what is one per core stays on it.
-    pub is_pinned: bool,
+    is_pinned: bool,
     /// Who asks.
     pub clients: RefCell<Clients>,
     /// What is kept of files.
@@ -88,7 +86,6 @@ impl Server {
             world: Rc::clone(world),
             crew,
             listening,
-            accept_limit: crew.accept_limit,
             is_pinned: parameters.word("pinned") == "yes",
             clients: RefCell::new(clients),
             files: RefCell::new(files),

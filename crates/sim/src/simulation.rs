@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::resources::cores::{CoreId, TaskId};
 use crate::task::Task;
-use crate::world::{Hardware, World};
+use crate::world::{Hardware, Rung, World};
 
 /// A machine and the programs of its tasks.
 pub struct Simulation {
@@ -47,8 +47,8 @@ impl Simulation {
             let rung = self.world.borrow_mut().ring(until_ns);
             match rung {
                 None => break,
-                Some(Some(who)) => outside(&mut self.world.borrow_mut(), who),
-                Some(None) => {}
+                Some(Rung::Outside(who)) => outside(&mut self.world.borrow_mut(), who),
+                Some(Rung::Inside) => {}
             }
         }
         self.world.borrow_mut().now_ns = until_ns;

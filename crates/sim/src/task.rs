@@ -38,12 +38,14 @@ impl Task {
     /// Works for so long while it holds a lock.
     pub async fn hold(&self, lock: LockId, lasts_ns: u64) {
         let since_ns = self.world.borrow().now_ns;
+        let mut comes = true;
         loop {
-            let has_it = self.world.borrow_mut().ask(lock, self.id, since_ns);
+            let has_it = self.world.borrow_mut().ask(lock, self.id, (since_ns, comes));
             if has_it {
                 break;
             }
             parked().await;
+            comes = false;
         }
         let transfer_ns = self.world.borrow_mut().transfer_ns(lock, self.id);
         self.work(transfer_ns + lasts_ns).await;

@@ -57,6 +57,14 @@ pub enum Whose {
     Outside(u32),
 }
 
+/// Whose alarm has rung.
+pub(crate) enum Rung {
+    /// A part's of the machine.
+    Inside,
+    /// See [`Whose::Outside`].
+    Outside(u32),
+}
+
 impl World {
     /// Nothing has happened yet.
     #[must_use]
@@ -178,10 +186,10 @@ impl World {
         queues.iter().for_each(|queue| self.queues[*queue as usize].wait(task));
     }
 
-    /// The task that runs asks for a lock that it has wanted since then. If it does not have it now
-    /// it may try again when it is woken.
-    pub(crate) fn ask(&mut self, lock: LockId, task: TaskId, since_ns: u64) -> bool {
-        let has_it = self.locks[lock as usize].ask(task, since_ns, self.now_ns);
+    /// The task that runs asks for a lock, for the first time or again: see [`Lock::ask`]. If it
+    /// does not have it now it may try again when it is woken.
+    pub(crate) fn ask(&mut self, lock: LockId, task: TaskId, since: (u64, bool)) -> bool {
+        let has_it = self.locks[lock as usize].ask(task, since, self.now_ns);
         match self.locking.spin_ns {
             _ if has_it => {}
             0 => self.cores.wait(task),
@@ -220,9 +228,8 @@ impl World {
         self.agenda.set(self.task_places[task as usize], self.now_ns + lasts_ns);
     }
 
-    /// The next alarm up to that time. Those of the machine's own parts are seen to; who is outside
-    /// is told.
-    pub(crate) fn ring(&mut self, until_ns: u64) -> Option<Option<u32>> {
+    /// The next alarm up to that time. Those of the machine's own parts are seen to.
+    pub(crate) fn ring(&mut self, until_ns: u64) -> Option<Rung> {
         let (at_ns, place) = self.agenda.ring(until_ns)?;
         (self.now_ns, self.events) = (at_ns, self.events + 1);
         match self.whose[place as usize] {
@@ -233,9 +240,9 @@ impl World {
                 self.wake(task);
             }
             Whose::Task(task) => self.wake(task),
-            Whose::Outside(who) => return Some(Some(who)),
+            Whose::Outside(who) => return Some(Rung::Outside(who)),
         }
-        Some(None)
+        Some(Rung::Inside)
     }
 
     fn busy(&mut self, begun: Option<Begun>) {

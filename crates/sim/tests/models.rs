@@ -5,11 +5,12 @@ use measure::Duration;
 use servers::architectures::ARCHITECTURES;
 use sim::PolicyKind;
 use sim::models::MODELS;
-use sim::parameters::{Parameters, SHIPPED, Value};
-use sim::scenario::{Run, Scenario};
+use sim::parameters::{Parameters, Value};
+use sim::run::Run;
+use sim::scenario::Scenario;
 
 fn parameters() -> Parameters {
-    Parameters::read(SHIPPED[0].text, SHIPPED[0].name).expect("what is shipped can be read")
+    Parameters::shipped("choi05").expect("a set")
 }
 
 fn scenario(model: usize, cores: u32) -> Scenario {
@@ -124,9 +125,9 @@ fn doubled_times_double_everything() {
 fn models_have_the_names_and_knobs_of_their_architectures() {
     for model in MODELS {
         let row = ARCHITECTURES.iter().find(|row| row.name == model.name).expect("a row");
-        for (name, _) in model.knobs {
-            let knob = servers::knobs::knob(name).expect("a knob of the server's");
-            assert!(knob.is_taken_by(row.name), "{name} of {}", row.name);
+        for of in model.knobs {
+            let knob = servers::knobs::knob(of.name).expect("a knob of the server's");
+            assert!(knob.is_taken_by(row.name), "{} of {}", of.name, row.name);
         }
     }
 }

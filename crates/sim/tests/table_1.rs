@@ -4,7 +4,7 @@ use load::workload::settings::Settings;
 use measure::Duration;
 use sim::PolicyKind;
 use sim::models::Model;
-use sim::parameters::{Parameters, SHIPPED};
+use sim::parameters::Parameters;
 use sim::scenario::Scenario;
 
 /// Memory in MB, processors, model, knob, and the cache that its formula gives.
@@ -36,7 +36,7 @@ fn memory_is_left_for_files_as_by_table_1() {
         let scenario = Scenario {
             model: Model::named(name).expect("a model"),
             knobs: knob.into_iter().collect(),
-            parameters: Parameters::read(SHIPPED[0].text, "choi05").expect("parameters"),
+            parameters: Parameters::shipped("choi05").expect("a set"),
             cores,
             memory_bytes: memory_mb << 20,
             clients: 5000,

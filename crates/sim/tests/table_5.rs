@@ -6,13 +6,13 @@ use load::workload::settings::Settings;
 use measure::Duration;
 use sim::PolicyKind;
 use sim::models::Model;
-use sim::parameters::{Parameters, SHIPPED};
+use sim::parameters::Parameters;
 use sim::scenario::Scenario;
 
 #[test]
 fn localities_are_those_of_table_5() {
     const REQUESTS: u64 = 100_000;
-    let mut parameters = Parameters::read(SHIPPED[0].text, "choi05").expect("parameters");
+    let mut parameters = Parameters::shipped("choi05").expect("a set");
     for free in ["entry-bytes", "thread-bytes"] {
         parameters.set(free, "0").expect("nothing is taken off the cache");
     }

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use sim::models::{MODELS, Model};
 use sim::parameters::{Parameters, SHIPPED};
 use sim::point::{Estimate, Point};
-use sim::resources::cores::Busy;
-use sim::scenario::{Run, Scenario};
+use sim::run::{FIGURES, Run};
+use sim::scenario::Scenario;
 
 use crate::flags::flag;
 use crate::{complain, machine, shown, usage};
@@ -78,19 +78,14 @@ fn list() -> ExitCode {
     let width = MODELS.iter().map(|model| model.name.len()).max().unwrap_or_default();
     let mut text = String::from("Models:\n");
     for model in MODELS {
-        let knobs = model.knobs.iter().map(|(name, count)| format!("{name}={count}"));
+        let knobs = model.knobs.iter().map(|knob| format!("{}={}", knob.name, knob.default));
         let (name, is, knobs) = (model.name, model.architecture().is, knobs.collect::<Vec<_>>());
         let _ = writeln!(text, "  {name:width$}  {is}");
         let _ = writeln!(text, "  {:width$}  {}", "", knobs.join(", "));
     }
     text.push_str("\nParameters:\n");
-    for shipped in SHIPPED {
-        match Parameters::read(shipped.text, shipped.name) {
-            Ok(parameters) => {
-                let _ = writeln!(text, "  {:width$}  {}", parameters.name, parameters.machine);
-            }
-            Err(what) => return usage(&what),
-        }
+    for parameters in SHIPPED.iter().filter_map(|shipped| Parameters::shipped(shipped.name)) {
+        let _ = writeln!(text, "  {:width$}  {}", parameters.name, parameters.machine);
     }
     text.push_str("\nSweeps:\n");
     for name in lab::experiments::SIMULATED {
@@ -136,21 +131,25 @@ fn scenario(flags: &ArgMatches) -> Result<Scenario, String> {
     let (name, knobs) = model.split_once(':').unwrap_or((model, ""));
     let policy = text("cache-policy").unwrap_or("lru");
     let policy = cache_policy(policy)?;
-    let (parameters, settings) = parameters(flags)?;
-    Ok(Scenario {
+    let mut scenario = Scenario {
         model: Model::named(name)?,
         knobs: pairs(knobs.split(',').filter(|knob| !knob.is_empty()))?,
-        parameters,
+        parameters: parameters(flags)?,
         cores: number(flags, "processors", 1, 1..=1024)? as u32,
         memory_bytes: number(flags, "memory-mb", 4096, 1..=1 << 30)? << 20,
         clients: number(flags, "clients", 1000, 1..=1_000_000)? as u32,
         workload: text("workload").unwrap_or(WORKLOAD).into(),
-        settings,
+        settings: Settings::default(),
         policy,
         warm_up: Duration::from_secs(number(flags, "warm-up", 20, 0..=1_000_000)?),
         measured: Duration::from_secs(number(flags, "measured", 60, 2..=1_000_000)?),
         seed: number(flags, "seed", 1, 0..=u64::MAX / 2)?,
-    })
+    };
+    let set = flags.get_many::<String>("set").unwrap_or_default();
+    for (name, value) in pairs(set.map(String::as_str))? {
+        scenario.set(&name, &value).map_err(|why| format!("--set {why}"))?;
+    }
+    Ok(scenario)
 }
 
 fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
@@ -161,33 +160,20 @@ fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
     })
 }
 
-/// With those of the workload.
-fn parameters(flags: &ArgMatches) -> Result<(Parameters, Settings), String> {
+fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
     let asked = flags.get_one::<String>("parameters").map_or("choi05", String::as_str);
-    let shipped = SHIPPED.iter().find(|shipped| shipped.name == asked);
-    let mut parameters = match shipped {
-        Some(shipped) => Parameters::read(shipped.text, shipped.name),
-        None => match fs::read_to_string(asked) {
-            Ok(text) => Parameters::read(&text, asked),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
-                let names = names.join(", ");
-                Err(format!("--parameters {asked}: is no file, and none of {names}"))
-            }
-            Err(error) => Err(format!("--parameters {asked}: {error}")),
-        },
-    }?;
-    let mut settings = Settings::default();
-    let set = flags.get_many::<String>("set").unwrap_or_default();
-    for (name, value) in pairs(set.map(String::as_str))? {
-        let is_of_workload = load::workload::settings::KNOBS.iter().any(|knob| knob.name == name);
-        let done = match is_of_workload {
-            true => settings.set(&name, &value),
-            false => parameters.set(&name, &value),
-        };
-        done.map_err(|why| format!("--set {why}"))?;
+    if let Some(shipped) = Parameters::shipped(asked) {
+        return Ok(shipped);
     }
-    Ok((parameters, settings))
+    match fs::read_to_string(asked) {
+        Ok(text) => Parameters::read(&text, asked),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+            let names = names.join(", ");
+            Err(format!("--parameters {asked}: is no file, and none of {names}"))
+        }
+        Err(error) => Err(format!("--parameters {asked}: {error}")),
+    }
 }
 
 fn pairs<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Vec<(String, String)>, String> {
@@ -213,46 +199,17 @@ fn number(
 }
 
 /// What is told of a point, each with its unit in the name.
-fn rows(point: &Point) -> [(&'static str, Estimate); 9] {
-    let mib = |bytes: f64| bytes / f64::from(1 << 20);
-    let share = |part: f64, of: f64| if of > 0.0 { 100.0 * part / of } else { 0.0 };
-    let processors = f64::from(point.scenario.cores);
-    let of_processors = |of: fn(&Busy) -> u64| {
-        point.estimate(move |run| {
-            let busy: u64 = run.whole.busy.iter().map(of).sum();
-            share(busy as f64, run.whole.lasts_ns as f64 * processors)
-        })
-    };
-    let each = |run: &Run, of: u64| of as f64 / run.whole.tally.replied.max(1) as f64;
-    [
-        ("replies/s", point.replies_per_s()),
-        (
-            "response, ms (mean)",
-            point.estimate(|run| run.results.requests.whole.mean().as_secs_f64() * 1e3),
-        ),
-        (
-            "memory for contents, MiB",
-            point.estimate(|run| mib(run.footprint.data_cache_bytes() as f64)),
-        ),
-        (
-            "hits, %",
-            point.estimate(|run| {
-                let seen = run.whole.seen;
-                share(seen.hits as f64, (seen.hits + seen.misses) as f64)
-            }),
-        ),
-        ("processors at work, %", of_processors(|busy| busy.work_ns)),
-        ("switching, %", of_processors(|busy| busy.switching_ns)),
-        (
-            "disk busy, %",
-            point.estimate(|run| share(run.whole.reads.busy_ns as f64, run.whole.lasts_ns as f64)),
-        ),
-        (
-            "wait for locks, us per request",
-            point.estimate(|run| each(run, run.whole.locks.waited_ns) / 1e3),
-        ),
-        ("events per request", point.estimate(|run| each(run, run.whole.events))),
-    ]
+fn rows(point: &Point) -> Vec<(String, Estimate)> {
+    let response_ms = |run: &Run| run.results.requests.whole.mean().as_secs_f64() * 1e3;
+    let first = [
+        (String::from("replies/s"), point.replies_per_s()),
+        (String::from("response (mean), ms"), point.estimate(response_ms)),
+    ];
+    let figures = FIGURES.iter().map(|figure| {
+        let unit = if figure.unit.is_empty() { "" } else { ", " };
+        (format!("{}{unit}{}", figure.name, figure.unit), point.figure(figure))
+    });
+    first.into_iter().chain(figures).collect()
 }
 
 fn told(point: &Point) -> String {
@@ -266,7 +223,7 @@ fn told(point: &Point) -> String {
         point.scenario.parameters.name
     );
     for (name, of) in rows(point) {
-        let _ = writeln!(text, "{name:31} {:10.2} ± {:.2}", of.mean, of.half);
+        let _ = writeln!(text, "{name:36} {:10.2} ± {:.2}", of.mean, of.half);
     }
     text
 }
@@ -275,7 +232,7 @@ fn json(point: &Point) -> Value {
     let Scenario { model, knobs, cores, memory_bytes, clients, workload, seed, .. } =
         &point.scenario;
     let estimate = |of: Estimate| json!({"mean": of.mean, "half_of_95_percent": of.half});
-    let told = rows(point).map(|(name, of)| (String::from(name), estimate(of)));
+    let told = rows(point).into_iter().map(|(name, of)| (name, estimate(of)));
     let parameters = point.scenario.parameters.all().map(|(definition, of)| {
         let value = match &of.value {
             sim::parameters::Value::Number(number) => json!(number),

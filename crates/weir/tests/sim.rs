@@ -50,6 +50,8 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run sped:threads=2", "the model of sped has no knob threads; it has: processes"),
         ("run mt:threads=0", "mt: threads=0: has to be from 1 to"),
         ("run mt:threads", "threads: has to be NAME=VALUE"),
+        ("run amped:helpers=1", "amped: helpers=1: has to be from 2 to"),
+        ("run mt --cache-policy hinted", "hinted: a simulation tells it nothing of"),
         ("run mt --set slise=1", "--set there is no parameter slise; did you mean slice?"),
         ("run mt --set slice=-1", "--set slice: has to be from 0 on and finite, and is -1"),
         ("run mt --set slice=NaN", "--set slice: has to be from 0 on and finite, and is NaN"),

@@ -11,6 +11,8 @@ mod said;
 
 use std::collections::BTreeMap;
 
+use sim::run;
+
 use crate::claim::Says;
 use crate::curves;
 use crate::design::Plan;
@@ -20,10 +22,7 @@ use crate::metric::{self, Metric, metric};
 use crate::page::{Axis, Figure, Section, Series, Table};
 use crate::point::Point;
 use crate::setup::{Setup, WarmUp};
-use crate::simulated::{
-    CLIENTS, DATA_CACHE, DISK_NS, HITS, LASTS_NS, LOCK_WAITS_NS, LOOKS, MEMORY_MB, PROCESSORS,
-    REPLICATIONS, REPLIED, SWITCHING_NS, WORK_NS,
-};
+use crate::simulated::{CLIENTS, MEMORY_MB, PROCESSORS, REPLICATIONS};
 use crate::spec::{Load, SIMULATED, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -100,11 +99,6 @@ const CORES: [u32; 9] = [1, 2, 3, 4, 6, 8, 9, 12, 16];
 const MODELS: [(&str, &str); 5] =
     [("MP", "mp"), ("MT", "mt"), ("SPED", "sped"), ("AMPED", "amped"), ("PIPELINED", "pipelined")];
 
-/// Replications: those of one draw the same for all models.
-const REPEATS: u32 = 6;
-/// Of what is judged with a fill changed.
-const FILL_REPEATS: u32 = 4;
-
 /// Simulated. With one processor a round of all clients takes 6 s with Penn State CSE's files, and
 /// 15 s where they are 2,500.
 const WARM_UP_S: f64 = 20.0;
@@ -114,28 +108,19 @@ const SECONDS: f64 = 30.0;
 type At = (&'static str, u32);
 
 fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
-    let repeats = setup.repeats(REPEATS);
     let mut specs = Vec::new();
-    let mut all = |spec: Spec, repeats: u32| {
-        let load = spec.load.with(REPLICATIONS, repeats);
-        specs.extend((0..repeats).map(|repeat| Spec {
-            load: load.clone(),
-            repeat,
-            ..spec.clone()
-        }));
+    let mut all = |chart: &Chart, at: At, fill: &Fill| {
+        let spec = chart.spec(setup, at, fill);
+        specs.extend((0..fill.repeats(setup)).map(|repeat| Spec { repeat, ..spec.clone() }));
     };
     for chart in &CHARTS {
         for cores in CORES {
-            MODELS
-                .iter()
-                .for_each(|(name, _)| all(chart.spec(setup, (name, cores), &AS_SAID), repeats));
+            MODELS.iter().for_each(|(model, _)| all(chart, (model, cores), &AS_SAID));
         }
     }
     for fill in fills::FILLS {
         for chart in &CHARTS {
-            for at in said::places(chart) {
-                all(chart.spec(setup, at, fill), repeats.min(FILL_REPEATS));
-            }
+            said::places(chart).into_iter().for_each(|at| all(chart, at, fill));
         }
     }
     Plan { specs, later_s: 0.0 }
@@ -162,7 +147,7 @@ impl Chart {
             experiment: EXPERIMENT.name.into(),
             stage: SIMULATED.into(),
             subject: Subject { name: String::from(*name), knobs: of_fill.map(knob).collect() },
-            load: load.with(CLIENTS, self.clients),
+            load: load.with(CLIENTS, self.clients).with(REPLICATIONS, fill.repeats(setup)),
             layout: Layout { is_loopback: true, ..Layout::default() },
             factors: BTreeMap::from([
                 (PROCESSORS.into(), f64::from(cores)),
@@ -179,10 +164,7 @@ impl Chart {
         at: At,
         fill: &Fill,
     ) -> Option<&'s Cell<'k>> {
-        let repeats = setup.repeats(REPEATS);
-        let repeats = if fill.is_said() { repeats } else { repeats.min(FILL_REPEATS) };
-        let spec = self.spec(setup, at, fill);
-        known.cell(&Spec { load: spec.load.with(REPLICATIONS, repeats), ..spec })
+        known.cell(&self.spec(setup, at, fill))
     }
 
     fn drawn(&self, setup: &Setup, known: &Known<'_>) -> Figure {
@@ -217,32 +199,18 @@ impl Chart {
 const METRICS: [&Metric; 8] =
     [&metric::REPLIES, &metric::RESPONSE, &CACHE, &HIT_SHARE, &WORK, &SWITCHING, &DISK, &LOCK_WAIT];
 
-const CACHE: Metric = metric("memory for contents", "MB", |point| {
-    counted(point, DATA_CACHE).map(|bytes| bytes / f64::from(1 << 20))
-});
-const HIT_SHARE: Metric = metric("hits", "%", |point| share(point, HITS, LOOKS));
-const WORK: Metric = metric("processors at work", "%", |point| {
-    share(point, WORK_NS, LASTS_NS).map(|of| of / cores(point))
-});
-const SWITCHING: Metric = metric("switching", "%", |point| {
-    share(point, SWITCHING_NS, LASTS_NS).map(|of| of / cores(point))
-});
-const DISK: Metric = metric("disk busy", "%", |point| share(point, DISK_NS, LASTS_NS));
-const LOCK_WAIT: Metric = metric("wait for locks, for each request", "µs", |point| {
-    Some(counted(point, LOCK_WAITS_NS)? / 1e3 / counted(point, REPLIED)?)
-});
+const CACHE: Metric = metric(run::CACHE.name, run::CACHE.unit, |point| told(point, &run::CACHE));
+const HIT_SHARE: Metric = metric(run::HITS.name, run::HITS.unit, |point| told(point, &run::HITS));
+const WORK: Metric = metric(run::WORK.name, run::WORK.unit, |point| told(point, &run::WORK));
+const SWITCHING: Metric =
+    metric(run::SWITCHING.name, run::SWITCHING.unit, |point| told(point, &run::SWITCHING));
+const DISK: Metric = metric(run::DISK.name, run::DISK.unit, |point| told(point, &run::DISK));
+const LOCK_WAIT: Metric =
+    metric(run::LOCK_WAIT.name, run::LOCK_WAIT.unit, |point| told(point, &run::LOCK_WAIT));
 
-fn counted(point: &Point, name: &str) -> Option<f64> {
-    point.counters.get(name).copied()
-}
-
-fn share(point: &Point, part: &str, of: &str) -> Option<f64> {
-    let (part, of) = (counted(point, part)?, counted(point, of)?);
-    (of > 0.0).then(|| 100.0 * part / of)
-}
-
-fn cores(point: &Point) -> f64 {
-    point.spec.factors.get(PROCESSORS).copied().unwrap_or(1.0)
+/// Points have all figures of their runs.
+fn told(point: &Point, figure: &run::Figure) -> Option<f64> {
+    point.counters.get(figure.name).copied()
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {

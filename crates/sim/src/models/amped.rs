@@ -45,7 +45,7 @@ async fn event_loop(task: Task, server: Rc<Server>, orders: Orders) {
     let queues = [server.listening, heard, orders.translated, orders.loaded];
     loop {
         let ready = server.events(&task, &queues, heard).await;
-        for _ in 0..server.accept_limit {
+        for _ in 0..server.crew.accept_limit {
             let Some(connection) = server.accept(&task).await else { break };
             server.hear(connection, heard);
         }

@@ -21,9 +21,20 @@ pub struct Model {
     /// As in the registry of `servers`.
     pub name: &'static str,
     /// Knobs of the server's that change it, and what they are without being set.
-    pub knobs: &'static [(&'static str, PerCore)],
+    pub knobs: &'static [Knob],
     crew: fn(cores: u32, clients: u32, set: &Set<'_>) -> Crew,
     spawn: fn(&mut Simulation, &Rc<Server>),
+}
+
+/// One of a model's knobs.
+#[derive(Debug, Clone, Copy)]
+pub struct Knob {
+    /// As in the table of `servers`.
+    pub name: &'static str,
+    /// Where nobody sets it.
+    pub default: PerCore,
+    /// That it can be set to.
+    least: u32,
 }
 
 /// So many for each core, or so many in all.
@@ -39,13 +50,13 @@ pub enum PerCore {
 pub const MODELS: &[Model] = &[
     Model {
         name: "mp",
-        knobs: &[("processes", PerCore::Each(16))],
+        knobs: &[knob("processes", PerCore::Each(16))],
         crew: |cores, _, set| Crew { processes: set("processes"), ..Crew::of(cores) },
         spawn: mp::mp,
     },
     Model {
         name: "mt",
-        knobs: &[("threads", PerCore::Each(64))],
+        knobs: &[knob("threads", PerCore::Each(64))],
         crew: |cores, clients, set| Crew {
             threads: set("threads").min(clients),
             shares_entries: true,
@@ -55,7 +66,7 @@ pub const MODELS: &[Model] = &[
     },
     Model {
         name: "sped",
-        knobs: &[("processes", PerCore::Each(1)), ACCEPT_LIMIT],
+        knobs: &[knob("processes", PerCore::Each(1)), ACCEPT_LIMIT],
         crew: |cores, _, set| Crew {
             processes: set("processes"),
             accept_limit: set("accept-limit") as usize,
@@ -65,10 +76,10 @@ pub const MODELS: &[Model] = &[
     },
     Model {
         name: "amped",
-        knobs: &[("processes", PerCore::Each(1)), ("helpers", PerCore::All(2)), ACCEPT_LIMIT],
+        knobs: &[knob("processes", PerCore::Each(1)), HELPERS, ACCEPT_LIMIT],
         crew: |cores, _, set| Crew {
             processes: set("processes"),
-            helpers: set("processes") * set("helpers").max(2),
+            helpers: set("processes") * set("helpers"),
             accept_limit: set("accept-limit") as usize,
             ..Crew::of(cores)
         },
@@ -76,7 +87,7 @@ pub const MODELS: &[Model] = &[
     },
     Model {
         name: "pipelined",
-        knobs: &[("threads", PerCore::Each(1))],
+        knobs: &[knob("threads", PerCore::Each(1))],
         crew: |cores, _, set| Crew {
             threads: set("threads") * pipelined::THREADS,
             shares_entries: true,
@@ -86,7 +97,14 @@ pub const MODELS: &[Model] = &[
     },
 ];
 
-const ACCEPT_LIMIT: (&str, PerCore) = ("accept-limit", PerCore::All(10));
+const ACCEPT_LIMIT: Knob = knob("accept-limit", PerCore::All(10));
+
+/// One translates paths, the others read.
+const HELPERS: Knob = Knob { least: 2, ..knob("helpers", PerCore::All(2)) };
+
+const fn knob(name: &'static str, default: PerCore) -> Knob {
+    Knob { name, default, least: 1 }
+}
 
 /// What a knob is set to.
 type Set<'s> = dyn Fn(&str) -> u32 + 's;
@@ -120,25 +138,26 @@ impl Model {
     /// # Errors
     /// It has no such knob, or the value is none: one line.
     pub fn crew(&self, cores: u32, clients: u32, set: &[(String, String)]) -> Result<Crew, String> {
+        let named = |name: &str| self.knobs.iter().find(|knob| knob.name == name);
         let mut values = Vec::new();
-        for (knob, value) in set {
-            if !self.knobs.iter().any(|(name, _)| name == knob) {
-                let knobs: Vec<_> = self.knobs.iter().map(|(name, _)| *name).collect();
-                let (name, knobs) = (self.name, knobs.join(", "));
-                return Err(format!("the model of {name} has no knob {knob}; it has: {knobs}"));
-            }
-            let number = value.parse().ok().filter(|number| (1..=COUNT_MAX).contains(number));
-            let number = match (&**knob, &**value) {
-                ("accept-limit", "inf") => Some(COUNT_MAX),
-                _ => number,
+        for (name, value) in set {
+            let Some(Knob { least, .. }) = named(name) else {
+                let knobs: Vec<_> = self.knobs.iter().map(|knob| knob.name).collect();
+                let (model, knobs) = (self.name, knobs.join(", "));
+                return Err(format!("the model of {model} has no knob {name}; it has: {knobs}"));
             };
-            let why = || format!("{}: {knob}={value}: has to be from 1 to {COUNT_MAX}", self.name);
-            values.push((&**knob, number.ok_or_else(why)?));
+            let number = match (&**name, &**value) {
+                ("accept-limit", "inf") => Some(COUNT_MAX),
+                _ => value.parse().ok().filter(|number| (*least..=COUNT_MAX).contains(number)),
+            };
+            let model = self.name;
+            let why = || format!("{model}: {name}={value}: has to be from {least} to {COUNT_MAX}");
+            values.push((&**name, number.ok_or_else(why)?));
         }
-        let set = |knob: &str| {
-            let value = values.iter().rev().find(|(name, _)| *name == knob);
-            let default = || self.knobs.iter().find(|(name, _)| *name == knob);
-            value.map_or_else(|| default().map_or(1, |(_, count)| count.of(cores)), |of| of.1)
+        let set = |name: &str| {
+            let value = values.iter().rev().find(|(of, _)| *of == name);
+            let default = || named(name).map_or(1, |knob| knob.default.of(cores));
+            value.map_or_else(default, |(_, number)| *number)
         };
         Ok((self.crew)(cores, clients, &set))
     }

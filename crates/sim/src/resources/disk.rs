@@ -32,6 +32,7 @@ pub struct Disk {
     speed: Speed,
     /// Whom each channel serves.
     channels: Vec<Option<TaskId>>,
+    free: Vec<u32>,
     row: VecDeque<Request>,
     reads: Reads,
 }
@@ -51,7 +52,8 @@ impl Disk {
     #[must_use]
     pub fn new(speed: Speed) -> Self {
         let channels = vec![None; speed.channels as usize];
-        Self { speed, channels, row: VecDeque::new(), reads: Reads::default() }
+        let free = (0..speed.channels).rev().collect();
+        Self { speed, channels, free, row: VecDeque::new(), reads: Reads::default() }
     }
 
     /// A task asks for so many bytes.
@@ -63,7 +65,14 @@ impl Disk {
     /// A channel has served somebody, and begins with the next one.
     pub fn served(&mut self, channel: u32, now_ns: u64) -> (TaskId, Option<Begun>) {
         let task = self.channels[channel as usize].take().expect("a busy channel");
+        self.free.push(channel);
         (task, self.begin(now_ns))
+    }
+
+    /// Requests that it serves at a time.
+    #[must_use]
+    pub const fn channels(&self) -> u32 {
+        self.speed.channels
     }
 
     /// From the start.
@@ -73,14 +82,17 @@ impl Disk {
     }
 
     fn begin(&mut self, now_ns: u64) -> Option<Begun> {
-        let free = self.channels.iter().position(Option::is_none)?;
+        if self.row.is_empty() {
+            return None;
+        }
+        let free = self.free.pop()?;
         let Request { task, bytes, since_ns } = self.row.pop_front()?;
         let transfer_ns = (bytes as f64 * 1e9 / self.speed.bytes_per_s).round() as u64;
         let busy_ns = self.speed.latency_ns + transfer_ns;
-        self.channels[free] = Some(task);
+        self.channels[free as usize] = Some(task);
         self.reads.count += 1;
         self.reads.busy_ns += busy_ns;
         self.reads.waited_ns += now_ns - since_ns;
-        Some((free as u32, busy_ns))
+        Some((free, busy_ns))
     }
 }

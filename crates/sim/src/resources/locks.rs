@@ -45,10 +45,9 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Whether the task has it now, which has wanted it since then. If not it waits in the row, as
-    /// the first if it was woken from there.
-    pub fn ask(&mut self, task: TaskId, since_ns: u64, now_ns: u64) -> bool {
-        let comes = since_ns == now_ns;
+    /// Whether the task has it now, which has wanted it since then. If not it waits in the row: who
+    /// `comes` as the last, who was woken from there as the first.
+    pub fn ask(&mut self, task: TaskId, (since_ns, comes): (u64, bool), now_ns: u64) -> bool {
         self.waits.asked += u64::from(comes);
         if self.holder.is_none() {
             (self.holder, self.taken_ns) = (Some(task), now_ns);

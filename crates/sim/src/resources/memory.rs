@@ -4,6 +4,7 @@
 //! entry takes is not here: it is taken off what files may take; see [`crate::footprint`].
 
 use cache::{Arrival, PolicyKind, Slab, Weight};
+use measure::draw::mixed;
 
 /// Numbers of files that are kept, bounded by what they weigh.
 #[derive(Debug, Clone)]
@@ -54,8 +55,9 @@ impl Kept {
 
     /// Takes a file in that is not here, if the policy lets it come.
     pub fn keep(&mut self, file: u32, bytes: u64) {
-        let arrival =
-            Arrival { hash: mixed(file), weight: Weight { bytes, descriptors: 0 }, class: 0 };
+        // Not 0, which stays what it is.
+        let hash = mixed(u64::from(file) + 1);
+        let arrival = Arrival { hash, weight: Weight { bytes, descriptors: 0 }, class: 0 };
         if !self.slab.admits(&arrival) {
             return;
         }
@@ -70,12 +72,6 @@ impl Kept {
         }
     }
 
-    /// What all of it weighs.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.slab.used().bytes
-    }
-
     /// From now on counted anew: what was found so far was warm-up.
     pub fn forget_seen(&mut self) {
         self.seen = Seen::default();
@@ -86,12 +82,4 @@ impl Kept {
     pub const fn seen(&self) -> Seen {
         self.seen
     }
-}
-
-/// A hash of a number (the finalizer of SplitMix64), for policies that know who comes again by one.
-const fn mixed(file: u32) -> u64 {
-    let mut hash = (file as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    hash ^ hash >> 31
 }

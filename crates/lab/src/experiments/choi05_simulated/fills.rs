@@ -1,6 +1,7 @@
 //! What the paper leaves open, and what else it might have meant.
 
 use crate::page::Table;
+use crate::setup::Setup;
 
 /// One thing that is another than by default.
 pub(super) struct Fill {
@@ -15,13 +16,20 @@ pub(super) struct Fill {
     pub(super) why: &'static str,
 }
 
+/// Replications: those of one draw the same for all models.
+const REPEATS: u32 = 6;
+/// Of what is judged with a fill changed.
+const FILL_REPEATS: u32 = 4;
+
 impl Fill {
-    /// Whether it is the default: what the paper says, and what is filled in.
-    pub(super) const fn is_said(&self) -> bool {
-        self.parameters.is_empty() && self.knobs.is_empty()
+    pub(super) fn repeats(&self, setup: &Setup) -> u32 {
+        let is_said = self.parameters.is_empty() && self.knobs.is_empty();
+        let repeats = setup.repeats(REPEATS);
+        if is_said { repeats } else { repeats.min(FILL_REPEATS) }
     }
 }
 
+/// What the paper says, and what is filled in where it does not.
 pub(super) const AS_SAID: Fill = of("as by default", &[], "");
 
 const fn of(

@@ -3,7 +3,7 @@
 
 use sim::footprint::Footprint;
 use sim::models::Model;
-use sim::parameters::{Parameters, SHIPPED};
+use sim::parameters::Parameters;
 
 use super::{CORES, MODELS};
 use crate::curves::number;
@@ -129,7 +129,7 @@ fn amped_overhead(servers: u32, cache_bytes: f64) -> f64 {
 }
 
 fn footprint(model: &str, cores: u32, memory_bytes: u64) -> Footprint {
-    let parameters = Parameters::read(SHIPPED[0].text, SHIPPED[0].name).expect("what is shipped");
+    let parameters = Parameters::shipped("choi05").expect("a set");
     let model = Model::named(model).expect("one of the five");
     let crew = model.crew(cores, CLIENTS * cores, &[]).expect("knobs as they are");
     Footprint::new(&parameters, &crew, memory_bytes, CLIENTS).expect("it fits")

@@ -1,0 +1,145 @@
+//! What came of one run, and whether it may be believed.
+
+use load::collector::results::Results;
+use measure::student::{moments, reach};
+
+use crate::clients::Tally;
+use crate::crew::Crew;
+use crate::footprint::Footprint;
+use crate::resources::cores::Busy;
+use crate::resources::disk::Reads;
+use crate::resources::locks::Waits;
+use crate::resources::memory::Seen;
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// As of a run of `weir load`.
+    pub results: Results,
+    /// Replies in a second, in each tenth of what counts.
+    pub batches: [f64; BATCHES],
+    /// Who worked.
+    pub crew: Crew,
+    /// What memory was taken by.
+    pub footprint: Footprint,
+    /// From the start on, warm-up included.
+    pub whole: Whole,
+}
+
+/// What resources did, from the start on.
+#[derive(Debug)]
+pub struct Whole {
+    /// Simulated time.
+    pub lasts_ns: u64,
+    /// Alarms that rang.
+    pub events: u64,
+    /// Each core.
+    pub busy: Vec<Busy>,
+    /// The disk.
+    pub reads: Reads,
+    /// Requests that it serves at a time.
+    pub channels: u32,
+    /// Locks, all together.
+    pub locks: Waits,
+    /// What was looked for in memory.
+    pub seen: Seen,
+    /// What clients did.
+    pub tally: Tally,
+    /// Connections that are open at the end.
+    pub open: u64,
+}
+
+/// Something that each run tells, warm-up included.
+#[derive(Debug, Clone, Copy)]
+pub struct Figure {
+    /// In words.
+    pub name: &'static str,
+    /// Of its numbers; empty: pure ones.
+    pub unit: &'static str,
+    of: fn(&Run) -> f64,
+}
+
+/// See [`Footprint::data_cache_bytes`].
+pub const CACHE: Figure = figure("memory for contents", "MiB", |run| {
+    run.footprint.data_cache_bytes() as f64 / f64::from(1 << 20)
+});
+/// Of the looks for files in memory.
+pub const HITS: Figure = figure("hits", "%", |run| {
+    let Seen { hits, misses } = run.whole.seen;
+    100.0 * hits as f64 / (hits + misses).max(1) as f64
+});
+/// Of the time of all processors.
+pub const WORK: Figure = figure("processors at work", "%", |run| run.share(|busy| busy.work_ns));
+/// The same.
+pub const SWITCHING: Figure = figure("switching", "%", |run| run.share(|busy| busy.switching_ns));
+/// Of the time of all its channels.
+pub const DISK: Figure = figure("disk busy", "%", |run| {
+    let all_ns = run.whole.lasts_ns as f64 * f64::from(run.whole.channels);
+    100.0 * run.whole.reads.busy_ns as f64 / all_ns
+});
+/// Of all tasks together.
+pub const LOCK_WAIT: Figure = figure("wait for locks, for each request", "µs", |run| {
+    run.each(run.whole.locks.waited_ns) / 1e3
+});
+/// Alarms that rang.
+pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
+
+/// All of them.
+pub const FIGURES: [Figure; 7] = [CACHE, HITS, WORK, SWITCHING, DISK, LOCK_WAIT, EVENTS];
+
+const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> Figure {
+    Figure { name, unit, of }
+}
+
+impl Figure {
+    /// What a run tells of it.
+    #[must_use]
+    pub fn of(&self, run: &Run) -> f64 {
+        (self.of)(run)
+    }
+}
+
+/// Pieces that a run is judged by.
+pub const BATCHES: usize = 10;
+
+/// Half of a run may do so much more than the other, whatever chance does, before it is no steady
+/// state;
+const STEADY_SHARE: f64 = 0.05;
+
+/// or by what chance alone does in one of so many runs.
+const CHANCE: f64 = 0.001;
+
+impl Run {
+    /// Whether the second half of what counts is as the first one, as far as the spread of its
+    /// tenths tells.
+    ///
+    /// # Errors
+    /// There is no steady state: one line.
+    pub fn judge(&self) -> Result<(), String> {
+        let [first, second] = [&self.batches[..BATCHES / 2], &self.batches[BATCHES / 2..]];
+        let ([first, of_first], [second, of_second]) = (moments(first), moments(second));
+        if first + second == 0.0 {
+            return Err(String::from("nothing was answered: simulate longer"));
+        }
+        let off = (second - first).abs();
+        let error = ((of_first + of_second) / (BATCHES / 2) as f64).sqrt();
+        let is_chance = off <= reach(BATCHES - 2, CHANCE) * error;
+        match is_chance || off <= STEADY_SHARE * first.max(second) {
+            true => Ok(()),
+            false => Err(format!(
+                "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
+                 second; let the warm-up be longer"
+            )),
+        }
+    }
+
+    fn share(&self, of: fn(&Busy) -> u64) -> f64 {
+        let busy = &self.whole.busy;
+        let all_ns = self.whole.lasts_ns as f64 * busy.len() as f64;
+        100.0 * busy.iter().map(of).sum::<u64>() as f64 / all_ns
+    }
+
+    fn each(&self, of: u64) -> f64 {
+        of as f64 / self.whole.tally.replied.max(1) as f64
+    }
+}
