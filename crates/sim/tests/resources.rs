@@ -8,7 +8,7 @@ use sim::resources::disk::Speed;
 use sim::resources::locks::{Locking, Waits};
 use sim::simulation::Simulation;
 use sim::task::Task;
-use sim::world::{Hardware, Whose};
+use sim::world::{Hardware, Whose, World};
 
 const MS: u64 = 1_000_000;
 
@@ -19,6 +19,12 @@ fn hardware(cores: u32) -> Hardware {
         locking: Locking { spin_ns: 0, transfer_ns: 0 },
         disk: Speed { latency_ns: 4 * MS, bytes_per_s: 1e6, channels: 1 },
     }
+}
+
+/// Where who comes to run does so at once.
+fn without_switches(cores: u32) -> Hardware {
+    let sharing = Sharing { slice_ns: 10 * MS, thread_switch_ns: 0, process_switch_ns: 0 };
+    Hardware { sharing, ..hardware(cores) }
 }
 
 /// When each task had done what it wanted, in milliseconds.
@@ -62,6 +68,61 @@ fn tasks_share_a_core_by_slices() {
         };
         assert_eq!(busy(&simulation), [expected]);
     }
+}
+
+/// A task that comes to run does nothing before it does: it takes no lock, and looks at nothing.
+#[test]
+fn a_task_begins_behind_its_switch() {
+    // (processes, when each begins and is done)
+    for (processes, expected_ms) in [([0, 0], [0, 5, 6, 11]), ([0, 1], [0, 5, 7, 12])] {
+        let (mut simulation, done) = (Simulation::new(&hardware(1)), Done::default());
+        for process in processes {
+            let done = done.clone();
+            simulation.spawn(process, None, |task| async move {
+                done.now(&task);
+                task.work(5 * MS).await;
+                done.now(&task);
+            });
+        }
+        done.check(&mut simulation, &expected_ms);
+    }
+}
+
+/// For a core on which somebody comes to run, or spins for a lock: an interrupt goes first.
+#[test]
+fn an_interrupt_is_no_work_of_who_is_not_there_yet() {
+    let rung = |world: &mut World, _| {
+        world.cores.interrupt(0, world.now_ns, 3 * MS, &mut world.agenda);
+    };
+    let interrupted = |simulation: &mut Simulation, at_ms: u64| {
+        let place = simulation.world.borrow_mut().place(Whose::Outside(7));
+        simulation.world.borrow_mut().agenda.set(place, at_ms * MS);
+        simulation.run(100 * MS, rung);
+        busy(simulation)[0]
+    };
+    let (mut simulation, done) = (Simulation::new(&hardware(1)), Done::default());
+    for process in [0, 1] {
+        let done = done.clone();
+        simulation.spawn(process, None, |task| async move {
+            done.now(&task);
+            task.work(5 * MS).await;
+        });
+    }
+    let of = interrupted(&mut simulation, 6);
+    assert_eq!(*done.0.borrow(), [0, 10]);
+    assert_eq!([of.work_ns, of.interrupts_ns, of.switching_ns], [10 * MS, 3 * MS, 2 * MS]);
+
+    let locking = Locking { spin_ns: 20 * MS, transfer_ns: 0 };
+    let mut simulation = Simulation::new(&Hardware { locking, ..hardware(2) });
+    let lock = simulation.world.borrow_mut().lock();
+    for (core, after_ms) in [(0, 2), (1, 0)] {
+        simulation.spawn(core, Some(core), |task| async move {
+            task.work(after_ms * MS).await;
+            task.hold(lock, 10 * MS).await;
+        });
+    }
+    let of = interrupted(&mut simulation, 4);
+    assert_eq!([of.work_ns, of.interrupts_ns, of.spinning_ns], [12 * MS, 3 * MS, 5 * MS]);
 }
 
 #[test]
@@ -136,7 +197,7 @@ fn who_waits_for_a_lock_spins_and_then_blocks() {
 fn a_disk_serves_so_many_at_a_time() {
     for (channels, expected_ms) in [(1, [5, 11, 18]), (2, [5, 6, 12]), (9, [5, 6, 7])] {
         let disk = Speed { channels, ..hardware(1).disk };
-        let mut simulation = Simulation::new(&Hardware { disk, ..hardware(1) });
+        let mut simulation = Simulation::new(&Hardware { disk, ..without_switches(1) });
         let done = Done::default();
         for bytes in [1_000, 2_000, 3_000] {
             let done = done.clone();
@@ -152,7 +213,7 @@ fn a_disk_serves_so_many_at_a_time() {
 /// Whoever came first is woken first, and by one queue of those that he waits at.
 #[test]
 fn what_comes_into_a_queue_wakes_one() {
-    let (mut simulation, taken) = (Simulation::new(&hardware(1)), Done::default());
+    let (mut simulation, taken) = (Simulation::new(&without_switches(1)), Done::default());
     let [one, other] = [2, 2].map(|bound| simulation.world.borrow_mut().queue(bound));
     let also = taken.clone();
     simulation.spawn(0, None, |task| async move {

@@ -158,8 +158,12 @@ impl Cores {
         let done_ns = now_ns.saturating_sub(of.starts_ns);
         of.starts_ns = of.starts_ns.max(now_ns) + work_ns;
         if let Some(task) = of.runs {
-            self.tasks[task as usize].left_ns -= done_ns;
-            of.busy.work_ns += done_ns;
+            let task = &mut self.tasks[task as usize];
+            task.left_ns -= done_ns;
+            *match task.standing {
+                Standing::Spins(_) => &mut of.busy.spinning_ns,
+                _ => &mut of.busy.work_ns,
+            } += done_ns;
             self.set_alarm(core, now_ns, agenda);
         }
     }
@@ -172,10 +176,14 @@ impl Cores {
     /// The task that is to be asked what it wants next; `None`: the core is busy, or idle.
     pub fn next(&mut self, core: CoreId, now_ns: u64, agenda: &mut Agenda) -> Option<TaskId> {
         loop {
-            if let Some(task) = self.cores[core as usize].runs {
+            let Core { runs, starts_ns, .. } = self.cores[core as usize];
+            if let Some(task) = runs {
                 let of = &self.tasks[task as usize];
                 match of.standing {
-                    Standing::Runs(_) if of.left_ns == 0 => return Some(task),
+                    // Not before it has been switched to: it would take locks while it is away.
+                    Standing::Runs(_) if of.left_ns == 0 && starts_ns <= now_ns => {
+                        return Some(task);
+                    }
                     Standing::Runs(_) | Standing::Spins(_) => {
                         self.set_alarm(core, now_ns, agenda);
                         return None;

@@ -137,9 +137,12 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
     check(&server, "a reload");
     workers(combination, &server);
     home.configure(combination, &ALIKE.replace('[', "[\"127.0.0.1:0\", "));
+    // The old program stays for as long as it takes to find the new one.
+    let idle = asked(&server);
     server.signal(Signal::USR2);
     let new = new_child(&server);
     server.await_line("this one retires");
+    drop(idle);
     assert!(server.ended(PATIENCE).is_some(), "the old program stays");
     check(&server, "an upgrade");
     send(new, Signal::TERM);

@@ -231,7 +231,7 @@ fn guarded(combination: &Combination, site: &Fixture, flags: &[&str]) -> Server 
     let mut command = std::process::Command::new(combination.program.path());
     let arguments = combination.arguments(&site.root(), &[&config, flags].concat());
     command.args(arguments.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, it)| it));
-    Server::start(command, combination.program.key())
+    combination.serve(command, flags)
 }
 
 #[test]

@@ -286,7 +286,12 @@ impl Combination {
     }
 
     pub(crate) fn start(&self, root: &Path, flags: &[&str]) -> Server {
-        let server = Server::start(self.command(root, flags), self.program.key());
+        self.serve(self.command(root, flags), flags)
+    }
+
+    /// The same by a command of the caller's that has these flags.
+    pub(crate) fn serve(&self, command: Command, flags: &[&str]) -> Server {
+        let server = Server::start(command, self.program.key());
         if self.row["holder"] == "process" {
             self.await_all(&server, flags);
         }
