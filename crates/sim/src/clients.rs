@@ -1,12 +1,11 @@
 //! Who asks: clients in a closed loop, each of which begins its next session when the one before is
 //! over (Choi05 5.1), with the sessions of `load`.
 //!
-//! A client costs an event only when it pauses. What becomes of its requests goes to the collector
+//! A client costs an event only when it pauses, or when its SYN is dropped. What becomes of its requests goes to the collector
 //! of `load`, so that a simulated run has the results of a measured one.
 
 use load::collector::Collector;
 use load::collector::results::Results;
-use load::files::FileId;
 use load::record::{Outcome, Record};
 use load::session::Session;
 use load::source::{Workload, draws};
@@ -32,6 +31,7 @@ pub struct Clients {
     listening: QueueId,
     /// Whether each request has a connection of its own.
     one_request: bool,
+    interrupts: Interrupts,
     collector: Collector,
     tally: Tally,
 }
@@ -47,6 +47,10 @@ pub struct Tally {
     pub opened: u64,
     /// Those that the server has closed.
     pub closed: u64,
+    /// SYNs that found the queue for `accept` full.
+    pub syns_dropped: u64,
+    /// Requests given up, as no SYN of theirs came through.
+    pub given_up: u64,
 }
 
 struct Client {
@@ -67,7 +71,7 @@ struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Thinks,
-    /// Its SYN was dropped so often.
+    /// So many SYNs were sent, and dropped.
     Connects(u32),
     Waits,
 }
@@ -96,8 +100,27 @@ pub struct Asked {
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Linux's clients ask again after 1, 2, 3 and 4 s, then less and less often.
-const RETRY_S_MAX: u32 = 4;
+/// A SYN is sent so often again, for the last time after 67 s, and given up after 131 s:
+/// `tcp_syn_retries` of 6, beside those of [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
+const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
+/// These wait a second each, whoever comes behind them twice as long as the one before:
+/// `tcp_syn_linear_timeouts`.
+const LINEAR_RETRIES: u32 = 4;
+
+/// How long Linux waits for an answer to a SYN that was sent so often before.
+const fn syn_timeout_ns(before: u32) -> u64 {
+    SECOND_NS << before.saturating_sub(LINEAR_RETRIES)
+}
+
+/// Processor time that the network's soft interrupts take: for a SYN or a request that comes in,
+/// and for a SYN that is dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Interrupts {
+    /// Nanoseconds.
+    pub taken_ns: u64,
+    /// The same.
+    pub dropped_ns: u64,
+}
 
 impl Clients {
     /// So many, who have not begun.
@@ -107,6 +130,7 @@ impl Clients {
         collector: Collector,
         count: u32,
         one_request: bool,
+        interrupts: Interrupts,
         seed: u64,
         world: &mut World,
         listening: QueueId,
@@ -133,6 +157,7 @@ impl Clients {
             sessions: 0,
             listening,
             one_request,
+            interrupts,
             collector,
             tally: Tally::default(),
         }
@@ -150,7 +175,8 @@ impl Clients {
     pub fn rung(&mut self, world: &mut World, client: u32) {
         match self.all[client as usize].state {
             State::Thinks => self.ask(world, client),
-            State::Connects(tries) => self.connect(world, client, tries),
+            State::Connects(sent) if sent > SYN_RETRIES => self.give_up(world, client),
+            State::Connects(sent) => self.connect(world, client, sent),
             State::Waits => unreachable!("who waits for the server has set no alarm"),
         }
     }
@@ -185,21 +211,13 @@ impl Clients {
     pub fn replied(&mut self, world: &mut World, connection: Item) {
         let of = &mut self.connections[connection as usize];
         let client = &mut self.all[of.client as usize];
-        let at = |ns| Instant { ns };
         self.tally.replied += 1;
         let is_last = is_last(client);
         self.collector.record(&Record {
-            file: FileId(of.file),
-            session: client.number,
-            place: client.before,
-            is_last,
-            intended: at(client.intended_ns),
-            started: at(client.intended_ns),
             connected: client.connected_ns.take().map(at),
             first_byte: of.first_byte_ns.take().map(at),
-            ended: at(world.now_ns),
             bytes: of.bytes,
-            outcome: Outcome::Good,
+            ..client.record(world.now_ns, Outcome::Good)
         });
         if of.is_last {
             client.connection = None;
@@ -230,6 +248,16 @@ impl Clients {
     #[must_use]
     pub fn finish(self, now_ns: u64) -> (Results, Sessions) {
         (self.collector.finish(Instant { ns: now_ns }), self.workload)
+    }
+
+    /// No SYN of this client's came through: its session is over.
+    fn give_up(&mut self, world: &mut World, client: u32) {
+        let of = &self.all[client as usize];
+        self.tally.given_up += 1;
+        let record = of.record(world.now_ns, Outcome::TimedOut);
+        self.collector.record(&Record { is_last: true, ..record });
+        self.begin_session(client);
+        self.ask(world, client);
     }
 
     fn go_on(&mut self, world: &mut World, client: u32, was_last: bool) {
@@ -273,13 +301,13 @@ impl Clients {
         let of = &mut self.all[client as usize];
         (of.intended_ns, of.state) = (world.now_ns, State::Waits);
         let Some(connection) = of.connection else { return self.connect(world, client, 0) };
-        self.request(client, connection);
+        self.request(world, client, connection);
         if let Some(queue) = self.connections[connection as usize].heard {
             world.push(queue, connection);
         }
     }
 
-    fn connect(&mut self, world: &mut World, client: u32, tries: u32) {
+    fn connect(&mut self, world: &mut World, client: u32, sent: u32) {
         let connection = self.free.pop().unwrap_or_else(|| {
             self.connections.push(Connection::NONE);
             self.connections.len() as Item - 1
@@ -287,20 +315,23 @@ impl Clients {
         let of = &mut self.all[client as usize];
         of.state = State::Waits;
         if !world.push(self.listening, connection) {
-            of.state = State::Connects(tries + 1);
-            let again_ns = u64::from((tries + 1).min(RETRY_S_MAX)) * SECOND_NS;
-            world.agenda.set(of.place, world.now_ns + again_ns);
+            world.interrupt(connection, self.interrupts.dropped_ns);
+            self.tally.syns_dropped += 1;
+            of.state = State::Connects(sent + 1);
+            world.agenda.set(of.place, world.now_ns + syn_timeout_ns(sent));
             self.free.push(connection);
             return;
         }
+        world.interrupt(connection, self.interrupts.taken_ns);
         self.tally.opened += 1;
         (of.connection, of.connected_ns) = (Some(connection), Some(world.now_ns));
         self.connections[connection as usize] = Connection { client, ..Connection::NONE };
-        self.request(client, connection);
+        self.request(world, client, connection);
     }
 
     /// The request is on its way.
-    fn request(&mut self, client: u32, connection: Item) {
+    fn request(&mut self, world: &mut World, client: u32, connection: Item) {
+        world.interrupt(connection, self.interrupts.taken_ns);
         let of = &self.all[client as usize];
         let file = of.session.bursts[of.burst].requests[of.request].file;
         let connection = &mut self.connections[connection as usize];
@@ -323,6 +354,30 @@ impl Connection {
     };
 }
 
+impl Client {
+    /// Of the request that is over now, without what its connection knows.
+    fn record(&self, now_ns: u64, outcome: Outcome) -> Record {
+        let request = &self.session.bursts[self.burst].requests[self.request];
+        Record {
+            file: request.file,
+            session: self.number,
+            place: self.before,
+            is_last: is_last(self),
+            intended: at(self.intended_ns),
+            started: at(self.intended_ns),
+            connected: None,
+            first_byte: None,
+            ended: at(now_ns),
+            bytes: 0,
+            outcome,
+        }
+    }
+}
+
+const fn at(ns: u64) -> Instant {
+    Instant { ns }
+}
+
 /// Whether nothing of its session comes behind this request.
 fn is_last(client: &Client) -> bool {
     let bursts = &client.session.bursts;
@@ -332,5 +387,19 @@ fn is_last(client: &Client) -> bool {
 impl std::fmt::Debug for Clients {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Clients").field("tally", &self.tally).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's ip-sysctl.rst: the last one after 67 s, and the end after 131 s.
+    #[test]
+    fn syns_are_sent_again_as_linux_does() {
+        let sum = |sent: u32| (0..sent).map(syn_timeout_ns).sum::<u64>() / SECOND_NS;
+        let sent_s: Vec<u64> = (1..=SYN_RETRIES).map(sum).collect();
+        assert_eq!(sent_s, [1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
+        assert_eq!(sum(SYN_RETRIES + 1), 131);
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use measure::draw::Stream;
 use measure::student::{moments, reach};
 
 use crate::clients::Sessions;
@@ -31,6 +32,9 @@ pub struct Estimate {
 /// Of all cases, in which an interval misses what is true.
 const MISSED_SHARE: f64 = 0.05;
 
+/// What these seeds are drawn for: no two scenarios' seeds have a replication in common.
+const REPLICATIONS: u64 = 0x5EED;
+
 /// Runs a scenario so many times, by the numbers of the replications: each has its draws, of the
 /// scenario's seed and its number. A thread for each of the workloads, which are left as they were.
 /// The same comes out whatever their number is.
@@ -51,7 +55,8 @@ pub fn replicate(
             if number >= numbers.end {
                 return Ok((runs, workload));
             }
-            let scenario = Scenario { seed: scenario.seed + number, ..scenario.clone() };
+            let seed = Stream::of(scenario.seed, REPLICATIONS, number).bits();
+            let scenario = Scenario { seed, ..scenario.clone() };
             let run;
             (run, workload) = scenario.run(warm.clone(), workload)?;
             runs.push((number, run));

@@ -1,7 +1,7 @@
 //! What came of one run, and whether it may be believed.
 
 use load::collector::results::Results;
-use measure::student::{moments, reach};
+use measure::student::reach;
 
 use crate::clients::Tally;
 use crate::crew::Crew;
@@ -81,11 +81,14 @@ pub const DISK: Figure = figure("disk busy", "%", |run| {
 pub const LOCK_WAIT: Figure = figure("wait for locks, for each request", "µs", |run| {
     run.each(run.whole.locks.waited_ns) / 1e3
 });
+/// SYNs, of which each is sent again.
+pub const DROPPED: Figure =
+    figure("dropped SYNs, for each request", "", |run| run.each(run.whole.tally.syns_dropped));
 /// Alarms that rang.
 pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
 
 /// All of them.
-pub const FIGURES: [Figure; 7] = [CACHE, HITS, WORK, SWITCHING, DISK, LOCK_WAIT, EVENTS];
+pub const FIGURES: [Figure; 8] = [CACHE, HITS, WORK, SWITCHING, DISK, LOCK_WAIT, DROPPED, EVENTS];
 
 const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> Figure {
     Figure { name, unit, of }
@@ -109,28 +112,18 @@ const STEADY_SHARE: f64 = 0.05;
 /// or by what chance alone does in one of so many runs.
 const CHANCE: f64 = 0.001;
 
+/// Degrees of freedom of a variance by the differences of ten neighbours: 2 (n - 1)² / (3n - 4).
+const SPREAD_FREEDOM: usize = 6;
+
 impl Run {
-    /// Whether the second half of what counts is as the first one, as far as the spread of its
-    /// tenths tells.
+    /// Whether the second half of what counts is as the first one, as far as the differences of
+    /// neighbouring tenths tell: a trend is little of these, and all of the tenths' spread (von
+    /// Neumann and others, The Mean Square Successive Difference, 1941).
     ///
     /// # Errors
     /// There is no steady state: one line.
     pub fn judge(&self) -> Result<(), String> {
-        let [first, second] = [&self.batches[..BATCHES / 2], &self.batches[BATCHES / 2..]];
-        let ([first, of_first], [second, of_second]) = (moments(first), moments(second));
-        if first + second == 0.0 {
-            return Err(String::from("nothing was answered: simulate longer"));
-        }
-        let off = (second - first).abs();
-        let error = ((of_first + of_second) / (BATCHES / 2) as f64).sqrt();
-        let is_chance = off <= reach(BATCHES - 2, CHANCE) * error;
-        match is_chance || off <= STEADY_SHARE * first.max(second) {
-            true => Ok(()),
-            false => Err(format!(
-                "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
-                 second; let the warm-up be longer"
-            )),
-        }
+        steady(&self.batches)
     }
 
     fn share(&self, of: fn(&Busy) -> u64) -> f64 {
@@ -141,5 +134,60 @@ impl Run {
 
     fn each(&self, of: u64) -> f64 {
         of as f64 / self.whole.tally.replied.max(1) as f64
+    }
+}
+
+/// See [`Run::judge`].
+fn steady(batches: &[f64; BATCHES]) -> Result<(), String> {
+    let half = BATCHES / 2;
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / half as f64;
+    let (first, second) = (mean(&batches[..half]), mean(&batches[half..]));
+    if first + second == 0.0 {
+        return Err(String::from("nothing was answered: simulate longer"));
+    }
+    let off = (second - first).abs();
+    let squares = batches.windows(2).map(|two| (two[1] - two[0]).powi(2));
+    let variance = squares.sum::<f64>() / (2 * (BATCHES - 1)) as f64;
+    let error = (2.0 * variance / half as f64).sqrt();
+    let is_chance = off <= reach(SPREAD_FREEDOM, CHANCE) * error;
+    match is_chance || off <= STEADY_SHARE * first.max(second) {
+        true => Ok(()),
+        false => Err(format!(
+            "no steady state: {first:.1} replies/s in the first half and {second:.1} in the \
+             second; let the warm-up be longer"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::draw::Stream;
+
+    use super::*;
+
+    /// A trend is no spread, however large it is; and chance is no trend, however it falls.
+    #[test]
+    fn a_trend_is_told_from_chance() {
+        // (what a run gains from its first tenth to its last, how far chance moves each, steady)
+        for (trend, chance, expected) in [
+            (0.0, 0.0, true),
+            (0.0, 0.3, true),
+            (0.05, 0.0, true),
+            (0.2, 0.0, false),
+            (-0.2, 0.01, false),
+            (0.2, 0.03, false),
+        ] {
+            for seed in 0..20 {
+                let mut draws = Stream::new(seed, 0);
+                let batch = |at: usize| {
+                    let of_trend = trend * at as f64 / (BATCHES - 1) as f64;
+                    1000.0 * (1.0 + of_trend + chance * (draws.unit() - 0.5))
+                };
+                let batches: [f64; BATCHES] = std::array::from_fn(batch);
+                let told = steady(&batches);
+                assert_eq!(told.is_ok(), expected, "{trend} {chance} {seed}: {told:?}");
+            }
+        }
+        assert!(steady(&[0.0; BATCHES]).is_err(), "nothing was answered");
     }
 }

@@ -11,7 +11,7 @@ use load::workload::settings::{KNOBS, Settings};
 use measure::draw::{Draw, Stream};
 use measure::{Duration, Instant};
 
-use crate::clients::{Clients, Sessions};
+use crate::clients::{Clients, Interrupts, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::models::Model;
@@ -264,6 +264,10 @@ impl Scenario {
             collector,
             self.clients,
             one_request,
+            Interrupts {
+                taken_ns: self.parameters.whole("interrupt"),
+                dropped_ns: self.parameters.whole("interrupt-dropped"),
+            },
             self.seed,
             &mut world.borrow_mut(),
             listening,

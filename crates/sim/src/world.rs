@@ -168,6 +168,14 @@ impl World {
         })
     }
 
+    /// A soft interrupt for a connection, on the core that the network's card sends it to.
+    pub fn interrupt(&mut self, connection: Item, work_ns: u64) {
+        if work_ns > 0 {
+            let core = connection % self.cores.busy().len() as u32;
+            self.cores.interrupt(core, self.now_ns, work_ns, &mut self.agenda);
+        }
+    }
+
     /// Events that changed something: alarms that rang.
     #[must_use]
     pub const fn events(&self) -> u64 {

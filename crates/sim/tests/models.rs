@@ -6,6 +6,7 @@ use servers::architectures::ARCHITECTURES;
 use sim::PolicyKind;
 use sim::models::MODELS;
 use sim::parameters::{Parameters, Value};
+use sim::point::Point;
 use sim::run::Run;
 use sim::scenario::Scenario;
 
@@ -52,13 +53,35 @@ fn nothing_is_lost() {
             assert_eq!(tally.closed, tally.replied, "{name}: a connection for each request");
             assert!(results.flow.replies > 0 && results.flow.failed == 0, "{name}");
             for busy in &whole.busy {
-                let busy_ns = busy.work_ns + busy.switching_ns + busy.spinning_ns;
+                let busy_ns = busy.busy_ns();
                 // The last switch may not be over.
                 assert!(busy_ns <= whole.lasts_ns + 5_000, "{name}: {busy:?}");
             }
             assert!(whole.reads.busy_ns <= whole.lasts_ns + 10_000_000, "{name}: one arm");
         }
     }
+}
+
+/// A queue for few, and one process: who is dropped asks again, and gives up at last.
+#[test]
+fn who_is_dropped_asks_again_and_gives_up() {
+    let mut scenario = scenario(0, 1);
+    scenario.knobs = vec![(String::from("processes"), String::from("1"))];
+    for (name, value) in
+        [("backlog", "1"), ("accept", "3000000"), ("interrupt", "7"), ("interrupt-dropped", "3")]
+    {
+        scenario.parameters.set(name, value).expect("a number");
+    }
+    (scenario.warm_up, scenario.measured) = (Duration::ZERO, Duration::from_secs(300));
+    let Run { results, whole, .. } = run(&scenario);
+    let tally = whole.tally;
+    let waiting = u64::from(scenario.clients);
+    assert_eq!(tally.asked - tally.replied - tally.given_up, waiting, "{tally:?}");
+    assert!(tally.given_up > 0 && results.flow.failed == tally.given_up, "{tally:?}");
+    // Eleven SYNs for each who gave up, and no connection.
+    assert!(tally.syns_dropped >= 11 * tally.given_up, "{tally:?}");
+    let interrupts_ns = 7_000 * 2 * tally.opened + 3_000 * tally.syns_dropped;
+    assert_eq!(whole.busy[0].interrupts_ns, interrupts_ns, "{tally:?}");
 }
 
 /// Little's law of the whole server: of a closed loop without pauses all clients are in it. Whose
@@ -86,6 +109,21 @@ fn the_same_seed_gives_the_same() {
         let different = run(&Scenario { seed: 2, ..scenario.clone() });
         assert_ne!(one.results, different.results, "{}", scenario.model.name);
     }
+}
+
+/// By any number of threads, and no two seeds share a replication.
+#[test]
+fn replications_are_their_seeds_own() {
+    let scenario = Scenario { measured: Duration::from_secs(1), ..scenario(2, 2) };
+    let told = |seed: u64, threads: usize| {
+        let scenario = Scenario { seed, ..scenario.clone() };
+        let point = Point::new(&scenario, 4, threads).expect("it runs");
+        point.runs.into_iter().map(|run| format!("{:?}", run.results)).collect::<Vec<_>>()
+    };
+    let one = told(1, 1);
+    assert_eq!(one, told(1, 3));
+    let next = told(2, 1);
+    assert!(one.iter().all(|run| !next.contains(run)), "shared");
 }
 
 /// Each time is a parameter here, so all of them doubled is all of time doubled.

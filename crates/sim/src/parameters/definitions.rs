@@ -38,6 +38,8 @@ pub const DEFINITIONS: &[Definition] = &[
         "files of the workload's sizes, or all of the mean",
     ),
     is("backlog", Takes::Count, "connections that wait to be accepted, at most"),
+    is("interrupt", Takes::Time, "soft interrupt of a SYN that is taken, and of a request"),
+    is("interrupt-dropped", Takes::Time, "soft interrupt of a SYN that is dropped"),
     is("accept", Takes::Time, "processor time of accepting a connection, and of ending it"),
     is("receive", Takes::Time, "processor time of reading and parsing a request"),
     is("header", Takes::Time, "processor time of making and sending the head of a reply"),

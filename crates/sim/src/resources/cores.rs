@@ -40,6 +40,14 @@ pub struct Busy {
     pub switches: u64,
 }
 
+impl Busy {
+    /// All of it.
+    #[must_use]
+    pub const fn busy_ns(&self) -> u64 {
+        self.work_ns + self.switching_ns + self.spinning_ns + self.interrupts_ns
+    }
+}
+
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Cores {
