@@ -51,6 +51,8 @@ pub struct Tally {
     pub syns_dropped: u64,
     /// Requests given up, as no SYN of theirs came through.
     pub given_up: u64,
+    /// Bytes of all replies that came whole.
+    pub bytes: u64,
 }
 
 struct Client {
@@ -129,8 +131,7 @@ impl Clients {
         (workload, sizes): (Sessions, Vec<u64>),
         collector: Collector,
         count: u32,
-        one_request: bool,
-        interrupts: Interrupts,
+        (one_request, interrupts): (bool, Interrupts),
         seed: u64,
         world: &mut World,
         listening: QueueId,
@@ -212,6 +213,7 @@ impl Clients {
         let of = &mut self.connections[connection as usize];
         let client = &mut self.all[of.client as usize];
         self.tally.replied += 1;
+        self.tally.bytes += of.bytes;
         let is_last = is_last(client);
         self.collector.record(&Record {
             connected: client.connected_ns.take().map(at),
@@ -242,6 +244,35 @@ impl Clients {
     #[must_use]
     pub fn open(&self) -> usize {
         self.connections.len() - self.free.len()
+    }
+
+    /// What was lost on the way, a line each: requests, connections, bytes. The server has sent so
+    /// many.
+    #[must_use]
+    pub fn faults(&self, sent_bytes: u64) -> Vec<String> {
+        let Tally { asked, replied, opened, closed, given_up, bytes, .. } = self.tally;
+        let asking = self.all.iter().filter(|client| client.state != State::Thinks).count() as u64;
+        let on_their_way = self.connections.iter().map(|of| of.bytes).sum::<u64>();
+        let open = self.open() as u64;
+        let checks = [
+            (
+                asked == replied + given_up + asking,
+                format!(
+                    "{asked} requests, {replied} replies, {given_up} given up, and {asking} wait"
+                ),
+            ),
+            (
+                opened == closed + open,
+                format!("{opened} connections opened, {closed} closed, and {open} are open"),
+            ),
+            (
+                (bytes..=bytes + on_their_way).contains(&sent_bytes),
+                format!(
+                    "{sent_bytes} bytes sent, {bytes} of them in whole replies, and {on_their_way} asked for"
+                ),
+            ),
+        ];
+        checks.into_iter().filter(|(holds, _)| !holds).map(|(_, what)| what).collect()
     }
 
     /// What came of it, and the workload.

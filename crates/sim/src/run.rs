@@ -33,6 +33,8 @@ pub struct Whole {
     pub lasts_ns: u64,
     /// Alarms that rang.
     pub events: u64,
+    /// Of all of them: see [`World::digest`](crate::world::World::digest).
+    pub digest: u64,
     /// Each core.
     pub busy: Vec<Busy>,
     /// The disk.
@@ -47,6 +49,8 @@ pub struct Whole {
     pub tally: Tally,
     /// Connections that are open at the end.
     pub open: u64,
+    /// What was lost on the way, which would be a mistake of the simulator: a line each.
+    pub faults: Vec<String>,
 }
 
 /// Something that each run tells, warm-up included.
@@ -121,8 +125,11 @@ impl Run {
     /// Neumann and others, The Mean Square Successive Difference, 1941).
     ///
     /// # Errors
-    /// There is no steady state: one line.
+    /// There is no steady state, or something was lost on the way: one line.
     pub fn judge(&self) -> Result<(), String> {
+        if let Some(fault) = self.whole.faults.first() {
+            return Err(format!("a mistake of the simulator, please report it: {fault}"));
+        }
         steady(&self.batches)
     }
 

@@ -208,6 +208,7 @@ impl Scenario {
         let whole = Whole {
             lasts_ns,
             events: world.events(),
+            digest: world.digest(),
             busy: world.cores.busy().collect(),
             reads: world.disk.reads(),
             channels: world.disk.channels(),
@@ -215,6 +216,7 @@ impl Scenario {
             seen: server.files.borrow().seen(),
             tally: clients.tally(),
             open: clients.open() as u64,
+            faults: [world.faults(), clients.faults(server.sent_bytes())].concat(),
         };
         drop((world, clients));
         let server = Rc::into_inner(server).expect("no task is left that has it");
@@ -257,17 +259,17 @@ impl Scenario {
         let listening = world.borrow_mut().queue(backlog);
         let model = workload.model();
         let one_request = model.keeps == Some(Keeps::Request);
+        let interrupts = Interrupts {
+            taken_ns: self.parameters.whole("interrupt"),
+            dropped_ns: self.parameters.whole("interrupt-dropped"),
+        };
         let collector = Collector::new(&self.plan(), workload.files(), model.class_name);
         let sizes = self.sizes(&workload);
         let clients = Clients::new(
             (workload, sizes),
             collector,
             self.clients,
-            one_request,
-            Interrupts {
-                taken_ns: self.parameters.whole("interrupt"),
-                dropped_ns: self.parameters.whole("interrupt-dropped"),
-            },
+            (one_request, interrupts),
             self.seed,
             &mut world.borrow_mut(),
             listening,

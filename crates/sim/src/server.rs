@@ -1,7 +1,7 @@
 //! What all models do with a connection: the verbs, each with its costs. Who performs which, and
 //! where, is the models' affair.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -36,6 +36,8 @@ pub struct Server {
     footprint: Footprint,
     costs: Costs,
     locks: Option<Locks>,
+    /// Of files, with what was sent of those that are on their way.
+    sent_bytes: Cell<u64>,
     /// Files that are being read, and who waits for them too.
     reading: RefCell<BTreeMap<u32, Vec<TaskId>>>,
 }
@@ -93,6 +95,7 @@ impl Server {
             footprint,
             costs: Costs::of(parameters),
             locks,
+            sent_bytes: Cell::new(0),
             reading: RefCell::default(),
         }
     }
@@ -213,6 +216,12 @@ impl Server {
         debug_assert!(has_room, "a queue for all connections");
     }
 
+    /// Of files, from the start.
+    #[must_use]
+    pub const fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.get()
+    }
+
     /// What the connection asks for.
     #[must_use]
     pub fn asked(&self, connection: Item) -> Asked {
@@ -221,14 +230,12 @@ impl Server {
 
     async fn transmit(&self, task: &Task, asked: Asked) {
         let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
-        let work_ns = |bytes: u64| bytes.div_ceil(transmit_block_bytes) * transmit;
-        if lookup_bytes == 0 {
-            return task.work(work_ns(asked.bytes)).await;
-        }
+        let piece_bytes = if lookup_bytes == 0 { asked.bytes } else { lookup_bytes };
         let mut left = asked.bytes;
         while left > 0 {
-            let piece = left.min(lookup_bytes);
-            task.work(work_ns(piece)).await;
+            let piece = left.min(piece_bytes);
+            task.work(piece.div_ceil(transmit_block_bytes) * transmit).await;
+            self.sent_bytes.set(self.sent_bytes.get() + piece);
             left -= piece;
             if left > 0 {
                 self.look(task, self.cache_lock(asked.file), cache_lookup).await;

@@ -72,7 +72,9 @@ impl Simulation {
             let asked = program.as_mut().expect("a task that runs has a program");
             if asked.as_mut().poll(context) == Poll::Ready(()) {
                 *program = None;
-                self.world.borrow_mut().cores.end(task);
+                let mut world = self.world.borrow_mut();
+                let now_ns = world.now_ns;
+                world.cores.end(task, now_ns);
             }
         }
     }

@@ -60,7 +60,7 @@ impl Task {
 
     /// Waits until another task wakes it.
     pub async fn sleep(&self) {
-        self.world.borrow_mut().cores.wait(self.id);
+        self.world.borrow_mut().wait(self.id, &[]);
         parked().await;
     }
 

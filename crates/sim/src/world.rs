@@ -5,6 +5,7 @@ use crate::resources::cores::{CoreId, Cores, Sharing, TaskId};
 use crate::resources::disk::{Begun, Disk, Speed};
 use crate::resources::locks::{Lock, LockId, Locking, Waits};
 use crate::resources::queues::{Item, Queue, QueueId};
+use crate::resources::row::Little;
 
 /// What a machine is like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +43,7 @@ pub struct World {
     channel_places: Vec<u32>,
     /// Events that changed something.
     events: u64,
+    digest: u64,
 }
 
 /// Whose an alarm is.
@@ -90,6 +92,7 @@ impl World {
             task_waits: Vec::new(),
             channel_places,
             events: 0,
+            digest: 0,
         }
     }
 
@@ -127,7 +130,7 @@ impl World {
 
     /// Puts something into a queue, and wakes who waits for it; says whether there was room.
     pub fn push(&mut self, queue: QueueId, item: Item) -> bool {
-        let has_room = self.queues[queue as usize].push(item);
+        let has_room = self.queues[queue as usize].push(item, self.now_ns);
         if has_room && let Some(task) = self.queues[queue as usize].waiting() {
             for queue in self.task_waits[task as usize].drain(..) {
                 self.queues[queue as usize].leave(task);
@@ -139,7 +142,7 @@ impl World {
 
     /// What stands first in a queue.
     pub fn pop(&mut self, queue: QueueId) -> Option<Item> {
-        self.queues[queue as usize].pop()
+        self.queues[queue as usize].pop(self.now_ns)
     }
 
     /// A queue.
@@ -176,10 +179,40 @@ impl World {
         }
     }
 
+    /// What was lost on the way, a line each: Little's law per resource, and the time of each core.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let now_ns = self.now_ns;
+        let rows =
+            |rows: &mut dyn Iterator<Item = Little>| rows.fold(Little::default(), Little::and);
+        let all = [
+            ("processors", self.cores.little(now_ns)),
+            ("the disk", self.disk.little(now_ns)),
+            ("locks", rows(&mut self.locks.iter().map(|lock| lock.little(now_ns)))),
+            ("queues", rows(&mut self.queues.iter().map(|queue| queue.little(now_ns)))),
+        ];
+        let rows = all.iter().filter(|(_, little)| !little.holds());
+        let rows =
+            rows.map(|(name, little)| format!("Little's law does not hold of {name}: {little}"));
+        let cores = self.cores.accounted_ns(now_ns).enumerate();
+        let cores = cores.filter(|(_, accounted_ns)| *accounted_ns != now_ns);
+        let cores = cores.map(|(core, accounted_ns)| {
+            format!("{accounted_ns} of {now_ns} ns of processor {core} are accounted for")
+        });
+        rows.chain(cores).collect()
+    }
+
     /// Events that changed something: alarms that rang.
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Of when each event was, and whose. It is linear in the times: the same events at twice their
+    /// times have twice the digest (modulo 2^64), and no others do but by chance.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The task on this core that is to be asked what it wants next; see [`Cores::next`].
@@ -189,7 +222,7 @@ impl World {
 
     /// The task waits until something comes into one of these.
     pub(crate) fn wait(&mut self, task: TaskId, queues: &[QueueId]) {
-        self.cores.wait(task);
+        self.cores.wait(task, self.now_ns);
         self.task_waits[task as usize].extend_from_slice(queues);
         queues.iter().for_each(|queue| self.queues[*queue as usize].wait(task));
     }
@@ -200,7 +233,7 @@ impl World {
         let has_it = self.locks[lock as usize].ask(task, since, self.now_ns);
         match self.locking.spin_ns {
             _ if has_it => {}
-            0 => self.cores.wait(task),
+            0 => self.cores.wait(task, self.now_ns),
             spin_ns => self.cores.spin(task, self.now_ns, spin_ns),
         }
         has_it
@@ -225,14 +258,14 @@ impl World {
 
     /// The task that runs waits for so many bytes of the disk.
     pub(crate) fn read(&mut self, task: TaskId, bytes: u64) {
-        self.cores.wait(task);
+        self.cores.wait(task, self.now_ns);
         let begun = self.disk.ask(task, bytes, self.now_ns);
         self.busy(begun);
     }
 
     /// The task that runs waits for so long.
     pub(crate) fn pause(&mut self, task: TaskId, lasts_ns: u64) {
-        self.cores.wait(task);
+        self.cores.wait(task, self.now_ns);
         self.agenda.set(self.task_places[task as usize], self.now_ns + lasts_ns);
     }
 
@@ -240,6 +273,8 @@ impl World {
     pub(crate) fn ring(&mut self, until_ns: u64) -> Option<Rung> {
         let (at_ns, place) = self.agenda.ring(until_ns)?;
         (self.now_ns, self.events) = (at_ns, self.events + 1);
+        let weight = (self.events << 32 ^ u64::from(place)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.digest = self.digest.wrapping_add((weight ^ weight >> 32).wrapping_mul(at_ns));
         match self.whose[place as usize] {
             Whose::Core(core) => self.cores.ring(core, at_ns, &mut self.agenda),
             Whose::Channel(channel) => {

@@ -46,17 +46,13 @@ fn nothing_is_lost() {
             let scenario = scenario(model, cores);
             let Run { results, whole, .. } = run(&scenario);
             let name = scenario.model.name;
+            assert_eq!(whole.faults, [""; 0], "{name}");
             let tally = whole.tally;
             assert!(tally.replied > 1_000, "{name}: {tally:?}");
             assert_eq!(tally.asked - tally.replied, 100, "{name}: each client waits for one");
             assert_eq!(tally.opened - tally.closed, whole.open, "{name}");
             assert_eq!(tally.closed, tally.replied, "{name}: a connection for each request");
             assert!(results.flow.replies > 0 && results.flow.failed == 0, "{name}");
-            for busy in &whole.busy {
-                let busy_ns = busy.busy_ns();
-                // The last switch may not be over.
-                assert!(busy_ns <= whole.lasts_ns + 5_000, "{name}: {busy:?}");
-            }
             assert!(whole.reads.busy_ns <= whole.lasts_ns + 10_000_000, "{name}: one arm");
         }
     }
@@ -74,6 +70,7 @@ fn who_is_dropped_asks_again_and_gives_up() {
     }
     (scenario.warm_up, scenario.measured) = (Duration::ZERO, Duration::from_secs(300));
     let Run { results, whole, .. } = run(&scenario);
+    assert_eq!(whole.faults, [""; 0]);
     let tally = whole.tally;
     let waiting = u64::from(scenario.clients);
     assert_eq!(tally.asked - tally.replied - tally.given_up, waiting, "{tally:?}");
@@ -106,6 +103,7 @@ fn the_same_seed_gives_the_same() {
         let scenario = scenario(model, 2);
         let [one, other] = [0, 1].map(|_| run(&scenario));
         assert_eq!(one.results, other.results, "{}", scenario.model.name);
+        assert_eq!(one.whole.digest, other.whole.digest, "{}", scenario.model.name);
         let different = run(&Scenario { seed: 2, ..scenario.clone() });
         assert_ne!(one.results, different.results, "{}", scenario.model.name);
     }
@@ -149,6 +147,8 @@ fn doubled_times_double_everything() {
         let [one, twice] = [&scenario, &doubled].map(run);
         let name = scenario.model.name;
         assert_eq!(one.whole.events, twice.whole.events, "{name}");
+        // Each event, not their sums alone.
+        assert_eq!(one.whole.digest.wrapping_mul(2), twice.whole.digest, "{name}");
         assert_eq!(one.whole.tally, twice.whole.tally, "{name}");
         for (one, twice) in one.whole.busy.iter().zip(&twice.whole.busy) {
             assert_eq!(2 * one.work_ns, twice.work_ns, "{name}");

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::row::{Little, Row};
 use crate::agenda::Agenda;
 
 /// A task, by its number.
@@ -58,6 +59,8 @@ pub struct Cores {
     ready: VecDeque<TaskId>,
     /// Cores whose task is to go on, or who are to look for one.
     turns: VecDeque<CoreId>,
+    /// Tasks that are ready, and those that have a core.
+    able: Row,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,9 @@ struct Core {
     starts_ns: u64,
     slice_ends_ns: u64,
     busy: Busy,
+    /// While it was idle, up to then, and since when it is.
+    idle_ns: u64,
+    idle_since_ns: u64,
 }
 
 #[derive(Debug)]
@@ -84,6 +90,8 @@ struct Task {
     /// What is left of its segment.
     left_ns: u64,
     standing: Standing,
+    /// When it was ready after it had waited.
+    able_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,14 +119,18 @@ impl Cores {
             starts_ns: 0,
             slice_ends_ns: 0,
             busy: Busy::default(),
+            idle_ns: 0,
+            idle_since_ns: 0,
         };
         let cores = (0..count).map(core).collect();
-        Self { sharing, cores, tasks: Vec::new(), ready: VecDeque::new(), turns: VecDeque::new() }
+        let (tasks, ready, turns, able) = Default::default();
+        Self { sharing, cores, tasks, ready, turns, able }
     }
 
     /// A task that waits, of that process. Pinned: it runs on that core only.
     pub fn hire(&mut self, process: u32, pinned: Option<CoreId>) -> TaskId {
-        self.tasks.push(Task { process, pinned, left_ns: 0, standing: Standing::Waits });
+        let standing = Standing::Waits;
+        self.tasks.push(Task { process, pinned, left_ns: 0, standing, able_ns: 0 });
         self.tasks.len() as TaskId - 1
     }
 
@@ -131,8 +143,8 @@ impl Cores {
     }
 
     /// The task that runs waits for something else than a core.
-    pub fn wait(&mut self, task: TaskId) {
-        self.tasks[task as usize].standing = Standing::Waits;
+    pub fn wait(&mut self, task: TaskId, now_ns: u64) {
+        self.leave(task, Standing::Waits, now_ns);
     }
 
     /// The task that runs waits for a lock, and keeps its core for so long.
@@ -142,14 +154,18 @@ impl Cores {
     }
 
     /// The task that runs is done for ever.
-    pub fn end(&mut self, task: TaskId) {
-        self.tasks[task as usize].standing = Standing::Over;
+    pub fn end(&mut self, task: TaskId, now_ns: u64) {
+        self.leave(task, Standing::Over, now_ns);
     }
 
     /// What the task waited for is there.
     pub fn wake(&mut self, task: TaskId, now_ns: u64, agenda: &mut Agenda) {
         match self.tasks[task as usize].standing {
-            Standing::Waits => self.enqueue(task, now_ns, agenda),
+            Standing::Waits => {
+                self.able.come(now_ns);
+                self.tasks[task as usize].able_ns = now_ns;
+                self.enqueue(task, now_ns, agenda);
+            }
             Standing::Spins(core) => {
                 self.stop_spinning(core, task, now_ns);
                 self.tasks[task as usize].standing = Standing::Runs(core);
@@ -165,6 +181,10 @@ impl Cores {
         of.busy.interrupts_ns += work_ns;
         let done_ns = now_ns.saturating_sub(of.starts_ns);
         of.starts_ns = of.starts_ns.max(now_ns) + work_ns;
+        if of.is_idle {
+            of.idle_ns += now_ns.saturating_sub(of.idle_since_ns);
+            of.idle_since_ns = of.starts_ns;
+        }
         if let Some(task) = of.runs {
             let task = &mut self.tasks[task as usize];
             task.left_ns -= done_ns;
@@ -209,8 +229,11 @@ impl Cores {
             match pinned.or_else(|| self.ready.pop_front()) {
                 Some(task) => self.dispatch(core, task, now_ns),
                 None => {
-                    self.cores[core as usize].is_idle = true;
-                    agenda.clear(self.cores[core as usize].place);
+                    let of = &mut self.cores[core as usize];
+                    of.is_idle = true;
+                    // An interrupt may not be over.
+                    of.idle_since_ns = of.starts_ns.max(now_ns);
+                    agenda.clear(of.place);
                     return None;
                 }
             }
@@ -222,7 +245,7 @@ impl Cores {
         let task = self.cores[core as usize].runs.expect("only a busy core has an alarm");
         if let Standing::Spins(_) = self.tasks[task as usize].standing {
             self.stop_spinning(core, task, now_ns);
-            self.wait(task);
+            self.wait(task, now_ns);
         } else {
             let of = &mut self.cores[core as usize];
             let done_ns = now_ns.saturating_sub(of.starts_ns);
@@ -250,6 +273,34 @@ impl Cores {
     /// What each core was busy with, from the start.
     pub fn busy(&self) -> impl ExactSizeIterator<Item = Busy> {
         self.cores.iter().map(|core| core.busy)
+    }
+
+    /// Of the tasks that are ready, or have a core.
+    #[must_use]
+    pub fn little(&self, now_ns: u64) -> Little {
+        let is_able = |task: &&Task| !matches!(task.standing, Standing::Waits | Standing::Over);
+        self.able.little(now_ns, self.tasks.iter().filter(is_able).map(|task| task.able_ns))
+    }
+
+    /// What each core was busy with and idle, together, with what it has begun with: the time that
+    /// it is, or somebody's work was lost or done twice.
+    pub fn accounted_ns(&self, now_ns: u64) -> impl Iterator<Item = u64> {
+        self.cores.iter().map(move |core| {
+            let all_ns = core.busy.busy_ns() + core.idle_ns;
+            match core.is_idle {
+                true if core.idle_since_ns > now_ns => all_ns - (core.idle_since_ns - now_ns),
+                true => all_ns + (now_ns - core.idle_since_ns),
+                // Switches and interrupts are counted when they begin, work when it is done.
+                false if core.starts_ns > now_ns => all_ns - (core.starts_ns - now_ns),
+                false => all_ns + (now_ns - core.starts_ns),
+            }
+        })
+    }
+
+    fn leave(&mut self, task: TaskId, standing: Standing, now_ns: u64) {
+        let of = &mut self.tasks[task as usize];
+        of.standing = standing;
+        self.able.go(now_ns, of.able_ns);
     }
 
     fn stop_spinning(&mut self, core: CoreId, task: TaskId, now_ns: u64) {
@@ -304,6 +355,7 @@ impl Cores {
         let of = &mut self.cores[core as usize];
         if of.is_idle {
             of.is_idle = false;
+            of.idle_ns += now_ns.saturating_sub(of.idle_since_ns);
             self.turns.push_back(core);
         } else if let Some(task) = of.runs
             && self.tasks[task as usize].standing == Standing::Runs(core)

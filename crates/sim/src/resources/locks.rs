@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use super::cores::{CoreId, TaskId};
+use super::row::{Little, Row};
 
 /// A lock, by its number.
 pub type LockId = u32;
@@ -39,7 +40,12 @@ pub struct Waits {
 pub struct Lock {
     holder: Option<TaskId>,
     taken_ns: u64,
-    row: VecDeque<TaskId>,
+    /// Who wait, and since when.
+    row: VecDeque<(TaskId, u64)>,
+    /// Who were woken from there, and have not tried again yet.
+    woken: Vec<(TaskId, u64)>,
+    /// Of these and those.
+    waiting: Row,
     last: Option<CoreId>,
     waits: Waits,
 }
@@ -49,16 +55,23 @@ impl Lock {
     /// `comes` as the last, who was woken from there as the first.
     pub fn ask(&mut self, task: TaskId, (since_ns, comes): (u64, bool), now_ns: u64) -> bool {
         self.waits.asked += u64::from(comes);
+        if !comes {
+            self.woken.retain(|(woken, _)| *woken != task);
+        }
         if self.holder.is_none() {
             (self.holder, self.taken_ns) = (Some(task), now_ns);
             self.waits.waited_ns += now_ns - since_ns;
+            if !comes {
+                self.waiting.go(now_ns, since_ns);
+            }
             return true;
         }
         if comes {
             self.waits.waited += 1;
-            self.row.push_back(task);
+            self.waiting.come(now_ns);
+            self.row.push_back((task, since_ns));
         } else {
-            self.row.push_front(task);
+            self.row.push_front((task, since_ns));
         }
         false
     }
@@ -67,12 +80,21 @@ impl Lock {
     pub fn release(&mut self, now_ns: u64) -> Option<TaskId> {
         self.waits.held_ns += now_ns - self.taken_ns;
         self.holder = None;
-        self.row.pop_front()
+        let (task, since_ns) = self.row.pop_front()?;
+        self.woken.push((task, since_ns));
+        Some(task)
     }
 
     /// Whether another core had it last than that one, which has it from now on.
     pub fn moves_to(&mut self, core: CoreId) -> bool {
         self.last.replace(core).is_some_and(|last| last != core)
+    }
+
+    /// Of who waits for it.
+    #[must_use]
+    pub fn little(&self, now_ns: u64) -> Little {
+        let present = self.row.iter().chain(&self.woken);
+        self.waiting.little(now_ns, present.map(|(_, since_ns)| *since_ns))
     }
 
     /// From the start.

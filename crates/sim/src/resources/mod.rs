@@ -5,3 +5,4 @@ pub mod disk;
 pub mod locks;
 pub mod memory;
 pub mod queues;
+pub mod row;

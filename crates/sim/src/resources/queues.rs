@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::cores::TaskId;
+use super::row::{Little, Row};
 
 /// A queue, by its number.
 pub type QueueId = u32;
@@ -25,7 +26,9 @@ pub struct Passed {
 /// One queue.
 #[derive(Debug)]
 pub struct Queue {
-    items: VecDeque<Item>,
+    /// Each with the time at which it came.
+    items: VecDeque<(Item, u64)>,
+    row: Row,
     bound: usize,
     /// Who came first is woken first.
     waiting: VecDeque<TaskId>,
@@ -35,26 +38,40 @@ pub struct Queue {
 impl Queue {
     /// One for so many.
     #[must_use]
-    pub const fn new(bound: usize) -> Self {
-        let passed = Passed { items: 0, refused: 0, longest: 0 };
-        Self { items: VecDeque::new(), bound, waiting: VecDeque::new(), passed }
+    pub fn new(bound: usize) -> Self {
+        Self {
+            items: VecDeque::new(),
+            row: Row::default(),
+            bound,
+            waiting: VecDeque::new(),
+            passed: Passed::default(),
+        }
     }
 
     /// Whether there was room.
-    pub fn push(&mut self, item: Item) -> bool {
+    pub fn push(&mut self, item: Item, now_ns: u64) -> bool {
         if self.items.len() == self.bound {
             self.passed.refused += 1;
             return false;
         }
-        self.items.push_back(item);
+        self.items.push_back((item, now_ns));
+        self.row.come(now_ns);
         self.passed.items += 1;
         self.passed.longest = self.passed.longest.max(self.items.len());
         true
     }
 
     /// What stands first.
-    pub fn pop(&mut self) -> Option<Item> {
-        self.items.pop_front()
+    pub fn pop(&mut self, now_ns: u64) -> Option<Item> {
+        let (item, came_ns) = self.items.pop_front()?;
+        self.row.go(now_ns, came_ns);
+        Some(item)
+    }
+
+    /// Of what stands in it.
+    #[must_use]
+    pub fn little(&self, now_ns: u64) -> Little {
+        self.row.little(now_ns, self.items.iter().map(|(_, came_ns)| *came_ns))
     }
 
     /// How many stand in it.
