@@ -13,8 +13,12 @@ pub enum Says {
     More,
     /// It has less.
     Less,
+    /// It has no more: as much, or less.
+    NoMore,
     /// About as much.
     Alike,
+    /// About so many percent of what the other has.
+    About(u32),
 }
 
 /// Beyond it, two are not alike: less than any difference that the papers speak of as one.
@@ -25,9 +29,9 @@ pub const HOW_SURE: &str = "\
     A ratio is that of the medians, and its 95 % interval stands in brackets. Repeats of the same \
     number are a pair; one repeat says nothing. A yes or a no takes three pairs, medians that are \
     more than 5 % apart, and an interval on one side of 1; to be alike takes an interval within \
-    10 %. The more rows there are, the more of them would be wrong by chance: so the intervals \
-    that decide are wider than those shown (Holm's correction), and in 19 of 20 tables no verdict \
-    is one of chance. All else is open.";
+    10 %, and to be so many times as much one within 10 % of that. The more rows there are, the \
+    more of them would be wrong by chance: so the intervals that decide are wider than those shown \
+    (Holm's correction), and in 19 of 20 tables no verdict is one of chance. All else is open.";
 
 /// One of those that are compared: what it is called, and what was measured.
 pub type Side<'k> = (String, Option<&'k Cell<'k>>);
@@ -89,11 +93,20 @@ impl Says {
             (_, true) => Some(Agreement::No),
             _ => None,
         };
-        let is_off = ratio.high < 1.0 - ALIKE_SHARE || ratio.low * (1.0 - ALIKE_SHARE) > 1.0;
+        let apart =
+            |ratio: &Ratio| ratio.high < 1.0 - ALIKE_SHARE || ratio.low * (1.0 - ALIKE_SHARE) > 1.0;
         match self {
             Self::More => settled(ratio.is_more(), ratio.is_less()),
             Self::Less => settled(ratio.is_less(), ratio.is_more()),
-            Self::Alike => settled(ratio.is_within(ALIKE_SHARE), is_off),
+            Self::NoMore => {
+                let is_more = ratio.is_more();
+                settled(!is_more && ratio.high * (1.0 - ALIKE_SHARE) <= 1.0, is_more)
+            }
+            Self::Alike => settled(ratio.is_within(ALIKE_SHARE), apart(ratio)),
+            Self::About(percent) => {
+                let ratio = ratio.beside(f64::from(percent) / 100.0);
+                settled(ratio.is_within(ALIKE_SHARE), apart(&ratio))
+            }
         }
     }
 }
@@ -205,7 +218,7 @@ mod tests {
     fn a_claim_is_judged_by_what_pairs_tell() {
         use {Agreement as A, Says as S};
         type Row<'r> = (S, &'r [f64], &'r [f64], A);
-        let rows: [Row<'_>; 24] = [
+        let rows: [Row<'_>; 32] = [
             (S::More, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::Yes),
             (S::More, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::No),
             (S::Less, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::Yes),
@@ -239,6 +252,14 @@ mod tests {
             (S::Alike, &[60.0, 100.0, 140.0], &[60.0, 101.0, 140.0], A::Yes),
             // Near each other, and wholly apart.
             (S::Alike, &[96.0, 100.0, 100.0], &[104.0, 109.0, 112.0], A::Open),
+            (S::NoMore, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::Yes),
+            (S::NoMore, &[107.0, 108.0, 109.0], &[100.0, 101.0, 102.0], A::No),
+            (S::NoMore, &[103.0, 104.0, 105.0], &[100.0, 101.0, 102.0], A::Yes),
+            (S::NoMore, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::No),
+            (S::About(140), &[141.0, 142.0, 143.0], &[100.0, 101.0, 102.0], A::Yes),
+            (S::About(140), &[100.0, 101.0, 102.0], &[100.0, 101.0, 102.0], A::No),
+            (S::About(140), &[180.0, 182.0, 184.0], &[100.0, 101.0, 102.0], A::No),
+            (S::About(140), &[110.0, 142.0, 160.0], &[100.0, 101.0, 102.0], A::Open),
         ];
         for (says, a, b, expected) in rows {
             let pairs: Vec<Pair> = a.iter().copied().zip(b.iter().copied()).collect();

@@ -80,6 +80,12 @@ impl Ratio {
         self.high < 1.0 && self.middle < 1.0 - NEAR_SHARE
     }
 
+    /// How it is to another ratio.
+    #[must_use]
+    pub fn beside(&self, other: f64) -> Self {
+        Self { middle: self.middle / other, low: self.low / other, high: self.high / other }
+    }
+
     /// Whether the two are within a share of the greater one of each other, for all that is known.
     #[must_use]
     pub fn is_within(&self, share: f64) -> bool {

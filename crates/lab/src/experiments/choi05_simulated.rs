@@ -1,10 +1,11 @@
 //! Is PIPELINED the best of five architectures on machines of 1 to 16 processors? (Choi05 figures
-//! 2, 3 and 6 to 8, by the paper's own way: simulated.)
+//! 2, 3 and 5 to 8, by the paper's own way: simulated.)
 //!
 //! Each trace with the memory that the paper has for it, by the parameters of its tables. Where it
 //! does not say something, or says two things, a *fill* stands for it; what the paper claims is
 //! judged with each fill changed, one at a time, so that it shows which of them decides.
 
+mod advantage;
 mod fills;
 mod memory;
 mod said;
@@ -27,12 +28,13 @@ use crate::spec::{Load, SIMULATED, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
+use self::advantage::Advantage;
 use self::fills::{AS_SAID, Fill};
 use super::frame;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "choi05",
-    paper: "Choi05 figures 2, 3 and 6 to 8",
+    paper: "Choi05 figures 2, 3 and 5 to 8",
     is_as_in_papers: true,
     question: "is PIPELINED the best of five architectures on 1 to 16 processors? (simulated)",
     ignores: &[
@@ -51,7 +53,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     sections,
 };
 
-/// One figure of the paper's: five models over processors.
+/// One figure of the paper's: five models over something.
 struct Chart {
     /// As in the paper.
     figure: &'static str,
@@ -61,13 +63,32 @@ struct Chart {
     trace: &'static str,
     memory_mb: u32,
     clients: u32,
+    over: Over,
 }
 
-const CHARTS: [Chart; 13] = [
+/// What varies in a chart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Processors,
+    /// The data set, in MB, with one processor and the slow disk.
+    Set,
+    /// The same machine, with a set of 90 MB.
+    Clients,
+}
+
+const CHARTS: [Chart; 15] = [
+    Chart {
+        over: Over::Set,
+        ..chart("5a", "5a", "Clarknet, 100 MB, by data set", CLARKNET, 100, 64)
+    },
+    Chart {
+        over: Over::Clients,
+        ..chart("5b", "5b", "Clarknet, 100 MB, 90 MB set", CLARKNET, 100, 64)
+    },
     chart("6a", "6a", "Penn State CSE, 4 GB", CSE, 4096, 1000),
     chart("6b", "6b", "UC Berkeley, 3.5 GB", "choi-ucb", 3584, 1000),
     chart("6c", "6c", "Penn State, 1.5 GB", "choi-penn-state", 1536, 1000),
-    chart("6c", "6c-clarknet", "Clarknet, 220 MB", "choi-clarknet", 220, 1000),
+    chart("6c", "6c-clarknet", "Clarknet, 220 MB", CLARKNET, 220, 1000),
     chart("6d", "6d", "WorldCup98, 110 MB", "choi-worldcup98", 110, 1000),
     chart("6d", "6d-nasa", "NASA, 150 MB", "choi-nasa", 150, 1000),
     chart("7a", "7a", "Penn State CSE, 1 GB", CSE, 1024, 1000),
@@ -80,6 +101,7 @@ const CHARTS: [Chart; 13] = [
 ];
 
 const CSE: &str = "choi-penn-state-cse";
+const CLARKNET: &str = "choi-clarknet";
 
 const fn chart(
     figure: &'static str,
@@ -89,11 +111,22 @@ const fn chart(
     memory_mb: u32,
     clients: u32,
 ) -> Chart {
-    Chart { figure, name, title, trace, memory_mb, clients }
+    Chart { figure, name, title, trace, memory_mb, clients, over: Over::Processors }
 }
 
 /// The paper's 1 to 16.
 const CORES: [u32; 9] = [1, 2, 3, 4, 6, 8, 9, 12, 16];
+/// The paper's 20 to 150 MB.
+const SETS_MB: [u32; 7] = [20, 50, 80, 100, 110, 130, 150];
+/// Its ends are not said; those of the study that it is set beside are 16 and 500 (5.3).
+const CLIENT_COUNTS: [u32; 5] = [16, 64, 200, 350, 500];
+
+/// Of table 4, for Clarknet.
+const CLARKNET_MB: f64 = 320.0;
+/// As the paper has it in its second experiment (5.3).
+const SET_MB: u32 = 90;
+/// Of table 2, as table 3 names it (5.3).
+const SLOW_DISK: [(&str, &str); 2] = [("disk-latency", "5.35"), ("disk-rate", "594")];
 
 /// By the paper's names, with those of the registry.
 const MODELS: [(&str, &str); 5] =
@@ -105,7 +138,7 @@ const MODELS: [(&str, &str); 5] =
 const WARM_UP_S: f64 = 8.0;
 const SECONDS: f64 = 15.0;
 
-/// A place in a chart: the model by the paper's name, and processors.
+/// A place in a chart: the model by the paper's name, and where over that which varies.
 type At = (&'static str, u32);
 
 fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
@@ -115,8 +148,8 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
         specs.extend((0..fill.repeats(setup)).map(|repeat| Spec { repeat, ..spec.clone() }));
     };
     for chart in &CHARTS {
-        for cores in CORES {
-            MODELS.iter().for_each(|(model, _)| all(chart, (model, cores), &AS_SAID));
+        for x in chart.over.places() {
+            MODELS.iter().for_each(|(model, _)| all(chart, (model, *x), &AS_SAID));
         }
     }
     for fill in fills::FILLS {
@@ -127,20 +160,49 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     Plan { specs, later_s: 0.0 }
 }
 
+impl Over {
+    const fn places(self) -> &'static [u32] {
+        match self {
+            Self::Processors => &CORES,
+            Self::Set => &SETS_MB,
+            Self::Clients => &CLIENT_COUNTS,
+        }
+    }
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Processors => "processors",
+            Self::Set => "data set, MB",
+            Self::Clients => "clients",
+        }
+    }
+
+    /// What the paper shows of it.
+    const fn metric(self) -> &'static Metric {
+        match self {
+            Self::Processors => &metric::REPLIES,
+            Self::Set | Self::Clients => &metric::SERVER_MBIT,
+        }
+    }
+}
+
 impl Chart {
-    fn spec(&self, setup: &Setup, (model, cores): At, fill: &Fill) -> Spec {
+    fn spec(&self, setup: &Setup, (model, x): At, fill: &Fill) -> Spec {
         let (_, name) = MODELS.iter().find(|(of, _)| *of == model).expect("one of the five");
+        let (cores, clients) = match self.over {
+            Over::Processors => (x, self.clients),
+            Over::Set => (1, self.clients),
+            Over::Clients => (1, x),
+        };
         let of_fill = fill.knobs.iter().filter(|(of, ..)| of == name);
         let knob = |(_, knob, each): &(&str, &str, u32)| {
             (String::from(*knob), (each * if fill.is_each { cores } else { 1 }).to_string())
         };
-        let flags =
-            fill.parameters.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         let load = Load {
             workload: self.trace.into(),
             seconds: setup.seconds(SECONDS),
             warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
-            flags: flags.collect(),
+            flags: self.flags(x, fill),
             idle_connections: 0,
             beside: None,
         };
@@ -148,7 +210,7 @@ impl Chart {
             experiment: EXPERIMENT.name.into(),
             stage: SIMULATED.into(),
             subject: Subject { name: String::from(*name), knobs: of_fill.map(knob).collect() },
-            load: load.with(CLIENTS, self.clients).with(REPLICATIONS, fill.repeats(setup)),
+            load: load.with(CLIENTS, clients).with(REPLICATIONS, fill.repeats(setup)),
             layout: Layout { is_loopback: true, ..Layout::default() },
             factors: BTreeMap::from([
                 (PROCESSORS.into(), f64::from(cores)),
@@ -157,6 +219,22 @@ impl Chart {
             repeat: 0,
             profile: None,
         }
+    }
+
+    /// What is not as shipped: what the chart is of, and above it what the fill changes.
+    fn flags(&self, x: u32, fill: &Fill) -> BTreeMap<String, String> {
+        let mut flags = BTreeMap::new();
+        let set_mb = match self.over {
+            Over::Processors => None,
+            Over::Set => Some(x),
+            Over::Clients => Some(SET_MB),
+        };
+        if let Some(set_mb) = set_mb {
+            flags.insert(SCALE.into(), (f64::from(set_mb) / CLARKNET_MB).to_string());
+            flags.extend(SLOW_DISK.map(|(name, value)| (name.into(), value.into())));
+        }
+        flags.extend(fill.parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+        flags
     }
 
     fn cell<'s, 'k>(
@@ -169,33 +247,39 @@ impl Chart {
     }
 
     fn drawn(&self, setup: &Setup, known: &Known<'_>) -> Figure {
-        let series = MODELS.iter().map(|(model, _)| {
-            let cells = CORES
-                .iter()
-                .filter_map(|cores| self.cell((setup, known), (model, *cores), &AS_SAID));
-            let cells: Vec<_> = cells.collect();
-            let cores = |cell: &Cell<'_>| cell.factor(PROCESSORS);
-            curves::series(String::from(*model), &cells, &metric::REPLIES, cores, false)
+        let metric = self.over.metric();
+        let drawn = MODELS.iter().map(|(model, _)| {
+            let places = self.over.places().iter();
+            let dots = places.filter_map(|x| {
+                let cell = self.cell((setup, known), (model, *x), &AS_SAID)?;
+                let one = |_: &Cell<'_>| Some(f64::from(*x));
+                curves::series(String::new(), &[cell], metric, one, false).points.pop()
+            });
+            let label = String::from(*model);
+            Series { label, points: dots.collect(), is_reference: false }
         });
-        let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
-        let x = Axis { label: String::from("processors"), ..Axis::default() };
-        let figure = curves::figure(self.name, &metric::REPLIES, x, series);
+        let series: Vec<Series> = drawn.filter(|series| !series.points.is_empty()).collect();
+        let x = Axis { label: self.over.label().into(), ..Axis::default() };
+        let figure = curves::figure(self.name, metric, x, series);
         let title = format!("Figure {}: {} (simulated)", self.figure, self.title);
         Figure { title, ..figure }
     }
 
     fn rows(&self, setup: &Setup, known: &Known<'_>, rows: &mut Vec<Vec<String>>) {
-        for cores in CORES {
+        for x in self.over.places() {
             for (model, _) in MODELS {
-                let cell = self.cell((setup, known), (model, cores), &AS_SAID);
+                let cell = self.cell((setup, known), (model, *x), &AS_SAID);
                 let Some(cell) = cell.filter(|cell| curves::is_known(cell)) else { continue };
-                let own = [self.name.into(), cores.to_string(), model.into()];
+                let own = [self.name.into(), x.to_string(), model.into()];
                 let told = METRICS.iter().map(|metric| curves::told(cell, metric));
                 rows.push(own.into_iter().chain(told).collect());
             }
         }
     }
 }
+
+/// A knob of the workload: so many times its files and its requests.
+const SCALE: &str = "trace-scale";
 
 const METRICS: [&Metric; 8] =
     [&metric::REPLIES, &metric::RESPONSE, &CACHE, &HIT_SHARE, &WORK, &SWITCHING, &DISK, &LOCK_WAIT];
@@ -230,7 +314,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer: said::answer(setup, known),
         comparisons: [memory::comparisons(), said::comparisons(setup, known, &AS_SAID)].concat(),
         figures: memory::figures().into_iter().chain(charts).collect(),
-        tables: vec![said::deciding(setup, known), fills::table(), all],
+        tables: vec![said::deciding(setup, known), fills::table(setup, known), all],
         ..frame::section(&EXPERIMENT, "Five models, simulated (Choi05)", known, &[])
     }]
 }
@@ -244,6 +328,12 @@ fn question() -> Vec<String> {
              MP has 16 processes, MT 64 threads but no more than clients, SPED and AMPED one \
              process, AMPED's with two helpers, and PIPELINED one pool of seven threads. Memory \
              for contents is what table 1 leaves of it.",
+        ),
+        String::from(
+            "In figure 5 one processor has 100 MB beside the kernel's and the slow disk, and all \
+             64 clients ask of Clarknet's files, so many of them as come to the set: the trace is \
+             made anew for each set, with the same share of its files, requests and locality, so \
+             that sizes of files differ by chance from one set to the next.",
         ),
         format!(
             "Traces are synthesised from tables 4 and 5. Memory is warm before: how long ago each \
@@ -264,4 +354,6 @@ struct Said {
     metric: &'static Metric,
     /// Charts that the others are of; empty: the same one.
     there: &'static [&'static str],
+    /// It is of what this one has more than another, beside the same there.
+    over: Option<Advantage>,
 }

@@ -2,7 +2,7 @@
 
 use super::frame::Rival::One;
 use super::jaws97::{At, Claim, SAVING, Variants};
-use crate::claim::Says::More;
+use crate::claim::Says::{About, More};
 use crate::experiment::Experiment;
 use crate::metric;
 
@@ -45,10 +45,18 @@ pub(super) const VARIANTS: Variants = Variants {
     claims: &[
         Claim {
             figure: "JAWS97 figure 15",
-            paper: "locks of single entries give up to 40 % more throughput than one of the whole",
+            paper: "locks of single entries give more throughput than one of the whole",
             of: (ENTRY_LOCKS, At::Most),
             to: (One(SAVING), At::Most),
             says: More,
+            metric: &metric::SERVER_MBIT,
+        },
+        Claim {
+            figure: "JAWS97 figure 15",
+            paper: "up to 40 % more",
+            of: (ENTRY_LOCKS, At::Most),
+            to: (One(SAVING), At::Most),
+            says: About(140),
             metric: &metric::SERVER_MBIT,
         },
         Claim {

@@ -301,3 +301,29 @@ fn what_was_not_measured_is_open_and_says_so() {
     // A formula has no kernel that counts drops.
     assert_eq!((agrees, &*here), (Agreement::Open, "not measured"));
 }
+
+/// Replies by processors are made up: PIPELINED's advantage over MT is so many times as great with
+/// 16 as with 4, whatever either has.
+#[test]
+fn an_advantage_that_grows_is_told_from_one_that_is_great() {
+    let of = experiment("choi05").expect("an experiment of this name");
+    let setup = Setup { repeats: Some(4), ..Setup::default() };
+    for (with_4, with_16, expected) in
+        [(1.0, 1.5, Agreement::Yes), (1.5, 1.5, Agreement::Open), (2.0, 1.5, Agreement::No)]
+    {
+        let points = performed(of, &setup, &|spec, _| {
+            let processors = spec.factors["processors"];
+            let times = match (&*spec.subject.name, processors) {
+                ("pipelined", 4.0) => with_4,
+                ("pipelined", 16.0) => with_16,
+                _ => 1.0,
+            };
+            1_000.0 * processors * times * (1.0 + 0.01 * f64::from(spec.repeat))
+        });
+        let sections = (of.sections)(&setup, &Known::of(&points));
+        let mut rows = sections.iter().flat_map(|section| &section.comparisons);
+        let grows = rows.find(|row| row.paper.contains("over MT grows with processors"));
+        let grows = grows.expect("it is judged");
+        assert_eq!(grows.agrees, expected, "{with_4} {with_16}: {}", grows.here);
+    }
+}

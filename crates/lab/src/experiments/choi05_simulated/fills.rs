@@ -1,5 +1,7 @@
 //! What the paper leaves open, and what else it might have meant.
 
+use super::said;
+use crate::known::Known;
 use crate::page::Table;
 use crate::setup::Setup;
 
@@ -118,18 +120,19 @@ pub(super) const FILLS: &[Fill] = &[
 ];
 
 /// All of them, with the reasons.
-pub(super) fn table() -> Table {
+pub(super) fn table(setup: &Setup, known: &Known<'_>) -> Table {
     let row = |fill: &Fill| {
         let parameters = fill.parameters.iter().map(|(name, value)| format!("{name} {value}"));
         let each = if fill.is_each { " for each processor" } else { "" };
         let knobs = fill.knobs.iter();
         let knobs = knobs.map(|(model, knob, value)| format!("{model} {knob} {value}{each}"));
         let is = parameters.chain(knobs).collect::<Vec<_>>().join(", ");
-        vec![fill.name.into(), is, fill.why.into()]
+        let whole = if said::is_whole(setup, known, fill) { "yes" } else { "no" };
+        vec![fill.name.into(), is, fill.why.into(), whole.into()]
     };
     Table {
         title: String::from("What is changed, one at a time"),
-        head: ["fill", "is", "as"].map(String::from).into(),
+        head: ["fill", "is", "as", "simulated whole"].map(String::from).into(),
         rows: FILLS.iter().map(row).collect(),
         notes: Vec::new(),
     }

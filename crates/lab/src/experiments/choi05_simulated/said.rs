@@ -1,7 +1,8 @@
 //! What the paper says of its figures, and what became of it.
 
+use super::advantage::{self, ADVANTAGE, Advantage};
 use super::fills::{AS_SAID, FILLS, Fill};
-use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Said};
+use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Over, Said};
 use crate::claim::{self, Beside, Says};
 use crate::curves::number;
 use crate::known::{Cell, Known};
@@ -9,7 +10,7 @@ use crate::metric;
 use crate::page::{Agreement, Comparison, Table};
 use crate::setup::Setup;
 
-use Says::{Alike, Less, More};
+use Says::{About, Alike, Less, More, NoMore};
 
 const MP: &str = "MP";
 const MT: &str = "MT";
@@ -21,7 +22,30 @@ const PIPELINED: &str = "PIPELINED";
 const BUT_MP: &[At] = &[(MT, 16), (SPED, 16), (AMPED, 16), (PIPELINED, 16)];
 
 const CLAIMS: &[Said] = &[
-    said("6a", "PIPELINED answers up to 30 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    mbit("5a", "beyond 100 MB MP's bandwidth drops", (MP, 150), Less, &[(MP, 80)]),
+    mbit("5a", "MT's too", (MT, 150), Less, &[(MT, 80)]),
+    mbit("5a", "SPED's too", (SPED, 150), Less, &[(SPED, 80)]),
+    mbit("5a", "AMPED's too", (AMPED, 150), Less, &[(AMPED, 80)]),
+    mbit(
+        "5a",
+        "MP has less than the others",
+        (MP, 150),
+        Less,
+        &[(MT, 150), (SPED, 150), (AMPED, 150)],
+    ),
+    mbit("5b", "MP's bandwidth drops slowly beyond 200 clients", (MP, 500), Less, &[(MP, 200)]),
+    mbit(
+        "5b",
+        "MP has less than the others",
+        (MP, 500),
+        Less,
+        &[(MT, 500), (SPED, 500), (AMPED, 500)],
+    ),
+    said("6a", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("6a", "up to 30 % more", (PIPELINED, 16), About(130), &[(MT, 16)]),
+    grows("6a", "its advantage over MT grows with processors", MT, 16, ("6a", 4)),
+    grows("6a", "so does that over SPED", SPED, 16, ("6a", 4)),
+    grows("6a", "so does that over AMPED", AMPED, 16, ("6a", 4)),
     said(
         "6a",
         "PIPELINED answers more than SPED and AMPED",
@@ -132,31 +156,60 @@ const CLAIMS: &[Said] = &[
         "7c",
         "beyond 12 the disk is the limit of SPED: 16 answer no more",
         (SPED, 16),
-        Less,
+        NoMore,
         &[(SPED, 12)],
     ),
     said(
         "7c",
         "beyond 12 the disk is the limit of AMPED: 16 answer no more",
         (AMPED, 16),
-        Less,
+        NoMore,
         &[(AMPED, 12)],
     ),
     said("7c", "MP is the worst", (MP, 16), Less, BUT_MP),
-    said("8a", "PIPELINED answers up to 12 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    grows(
+        "7b",
+        "PIPELINED's advantage over SPED grows with memory, from 1 GB",
+        SPED,
+        16,
+        ("7a", 16),
+    ),
+    grows("7b", "that over AMPED too", AMPED, 16, ("7a", 16)),
+    grows(
+        "7c",
+        "PIPELINED's advantage over SPED grows with memory, from 2 GB",
+        SPED,
+        16,
+        ("7b", 16),
+    ),
+    grows("7c", "that over AMPED too", AMPED, 16, ("7b", 16)),
+    // Figure 7d is figure 6a.
+    said("6a", "7d: with 4 GB the disk is the limit of MP alone", (MP, 16), NoMore, &[(MP, 12)]),
+    said("6a", "7d: PIPELINED answers 32 % more than MT", (PIPELINED, 16), About(132), &[(MT, 16)]),
+    said("8a", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8a", "up to 12 % more", (PIPELINED, 16), About(112), &[(MT, 16)]),
     said("8b", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
-    said("8c", "PIPELINED answers 18 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
-    said("8d", "PIPELINED answers 26 % more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    grows("8b", "its advantage grows with clients, from 500", MT, 16, ("8a", 16)),
+    said("8c", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8c", "by 18 %", (PIPELINED, 16), About(118), &[(MT, 16)]),
+    said("8d", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
+    said("8d", "by 26 %", (PIPELINED, 16), About(126), &[(MT, 16)]),
+    grows("8d", "its advantage grows with clients, from 500", MT, 16, ("8a", 16)),
     Said {
         metric: &LOCK_WAIT,
         there: &["8a"],
         ..said(
             "8d",
-            "MT's threads wait 20 % longer for locks than with 500 clients",
+            "MT's threads wait longer for locks than with 500 clients",
             (MT, 16),
             More,
             &[(MT, 16)],
         )
+    },
+    Said {
+        metric: &LOCK_WAIT,
+        there: &["8a"],
+        ..said("8d", "20 % longer", (MT, 16), About(120), &[(MT, 16)])
     },
     said("8d", "MP is the worst", (MP, 16), Less, BUT_MP),
 ];
@@ -168,20 +221,42 @@ const fn said(
     says: Says,
     beside: &'static [At],
 ) -> Said {
-    Said { paper, chart, of, says, beside, metric: &metric::REPLIES, there: &[] }
+    Said { paper, chart, of, says, beside, metric: &metric::REPLIES, there: &[], over: None }
+}
+
+/// In what the validation of the paper is measured (5.3).
+const fn mbit(
+    chart: &'static str,
+    paper: &'static str,
+    of: At,
+    says: Says,
+    beside: &'static [At],
+) -> Said {
+    Said { metric: &metric::SERVER_MBIT, ..said(chart, paper, of, says, beside) }
+}
+
+/// PIPELINED has a greater part of what that model has than there.
+const fn grows(
+    chart: &'static str,
+    paper: &'static str,
+    over: &'static str,
+    x: u32,
+    there: (&'static str, u32),
+) -> Said {
+    let claim = said(chart, paper, (PIPELINED, x), More, &[]);
+    Said { metric: &ADVANTAGE, over: Some(Advantage { over, there }), ..claim }
 }
 
 /// Where in a chart something is said, each once.
 pub(super) fn places(chart: &Chart) -> Vec<At> {
     let mut places = Vec::new();
     for claim in CLAIMS {
+        let theirs = if claim.there.is_empty() { &[claim.chart][..] } else { claim.there };
         let own = (claim.chart == chart.name).then_some(claim.of);
-        let there = match claim.there {
-            [] => claim.chart == chart.name,
-            there => there.contains(&chart.name),
-        };
-        let others = claim.beside.iter().copied().filter(|_| there);
-        for at in own.into_iter().chain(others) {
+        let others = claim.beside.iter().copied().filter(|_| theirs.contains(&chart.name));
+        let of_advantage = claim.over.iter().flat_map(|of| of.cells(claim));
+        let of_advantage = of_advantage.filter(|(name, _)| *name == chart.name).map(|(_, at)| at);
+        for at in own.into_iter().chain(others).chain(of_advantage) {
             if !places.contains(&at) {
                 places.push(at);
             }
@@ -190,32 +265,40 @@ pub(super) fn places(chart: &Chart) -> Vec<At> {
     places
 }
 
-fn chart(name: &str) -> &'static Chart {
+pub(super) fn chart(name: &str) -> &'static Chart {
     CHARTS.iter().find(|chart| chart.name == name).expect("a chart that something is said of")
 }
 
 /// Each beside what was simulated with that fill.
 pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<Comparison> {
+    let of = |name: &str, at: At| chart(name).cell((setup, known), at, fill);
+    let advantages = advantage::points(CLAIMS, of);
+    let advantages = Known::of(&advantages);
     let side = |name: &str, at: At| {
-        let of = chart(name);
-        let cell = of.cell((setup, known), at, fill);
-        (format!("{} with {} ({})", at.0, at.1, of.title), cell)
+        let title = chart(name).title;
+        (format!("{} with {} ({title})", at.0, at.1), of(name, at))
     };
     let figures: Vec<String> =
         CLAIMS.iter().map(|claim| format!("Choi05 figure {}", chart(claim.chart).figure)).collect();
     let compared = CLAIMS.iter().zip(&figures).map(|(claim, figure)| {
-        let same = [claim.chart];
-        let there = if claim.there.is_empty() { &same[..] } else { claim.there };
-        let others = there.iter().flat_map(|name| claim.beside.iter().map(|at| side(name, *at)));
+        let [one, others] = match &claim.over {
+            Some(advantage) => advantage.sides(claim, &advantages).map(|side| vec![side]),
+            None => {
+                let there = if claim.there.is_empty() { &[claim.chart][..] } else { claim.there };
+                let others =
+                    there.iter().flat_map(|name| claim.beside.iter().map(|at| side(name, *at)));
+                [vec![side(claim.chart, claim.of)], others.collect()]
+            }
+        };
         claim::Claim {
             figure,
             paper: claim.paper,
             says: claim.says,
             metric: claim.metric,
             at: String::new(),
-            one: side(claim.chart, claim.of),
+            one: one.into_iter().next().expect("of whom it is said"),
             beside: Beside::Every,
-            others: others.collect(),
+            others,
         }
     });
     claim::judged(&compared.collect::<Vec<_>>())
@@ -224,10 +307,11 @@ pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<
 /// What each claim comes to with each fill, and which of them decide.
 pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
     let base = comparisons(setup, known, &AS_SAID);
-    let all: Vec<_> = FILLS.iter().map(|fill| comparisons(setup, known, fill)).collect();
+    let fills: Vec<&Fill> = FILLS.iter().filter(|fill| is_whole(setup, known, fill)).collect();
+    let all: Vec<_> = fills.iter().map(|fill| comparisons(setup, known, fill)).collect();
     let row = |(at, claim): (usize, &Comparison)| {
         let differs = |is: Agreement| {
-            let fills = FILLS.iter().zip(&all).filter(|(_, of)| of[at].agrees == is);
+            let fills = fills.iter().zip(&all).filter(|(_, of)| of[at].agrees == is);
             fills.map(|(fill, _)| fill.name).collect::<Vec<_>>().join("; ")
         };
         let verdict =
@@ -249,9 +333,21 @@ pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
         rows: base.iter().enumerate().map(row).collect(),
         notes: vec![String::from(
             "Yes, or no: whatever is changed, but where it is open. Only if: with some fills and \
-             not with others. By default is among \"all others\".",
+             not with others. By default is among \"all others\". A fill that was not simulated \
+             whole is left out.",
         )],
     }
+}
+
+/// Whether all that is judged was simulated with that fill: otherwise it decides nothing.
+pub(super) fn is_whole(setup: &Setup, known: &Known<'_>, fill: &Fill) -> bool {
+    let has_all = |cell: &Cell<'_>| {
+        cell.points().count() + cell.in_vain().len() >= fill.repeats(setup) as usize
+    };
+    CHARTS.iter().all(|chart| {
+        let cells = places(chart).into_iter().map(|at| chart.cell((setup, known), at, fill));
+        cells.into_iter().all(|cell| cell.is_some_and(has_all))
+    })
 }
 
 fn decided(base: Agreement, fills: &[Agreement]) -> &'static str {
@@ -280,5 +376,6 @@ pub(super) fn answer(setup: &Setup, known: &Known<'_>) -> Vec<String> {
             format!("{}, 16 processors, simulated replies/s, the most first: {all}.", chart.title)
         })
     };
-    CHARTS.iter().filter_map(place).collect()
+    let over_processors = |chart: &&Chart| chart.over == Over::Processors;
+    CHARTS.iter().filter(over_processors).filter_map(place).collect()
 }
