@@ -131,12 +131,14 @@ impl Pace {
             let known = Known::of(points);
             batch.iter().map(|spec| known.attempts(spec).unwrap_or_default()).collect()
         };
+        let mut left_s = costs(batch);
         for (at, (spec, attempt)) in batch.iter().zip(attempts).enumerate() {
-            let left = &batch[at..];
-            let left_s = self.of(costs(left) + later_s);
-            tell(News::Begins { spec, done: points.len(), left: left.len(), left_s });
+            let (done, left) = (points.len(), batch.len() - at);
+            tell(News::Begins { spec, done, left, left_s: self.of(left_s + later_s) });
             let point = measure(spec, attempt)?;
-            self.learn(spec.costs_s(), point.cost.whole_s);
+            let costs_s = spec.costs_s();
+            left_s -= costs_s;
+            self.learn(costs_s, point.cost.whole_s);
             tell(News::Ended(&point));
             points.push(point);
         }
