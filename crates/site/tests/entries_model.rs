@@ -87,6 +87,31 @@ fn a_hit_is_heard_by_who_makes_room() {
     });
 }
 
+/// The same where once is not enough: two have to find it before room is made. It goes to those who
+/// stay then, and the next one goes.
+#[test]
+fn hits_are_heard_by_who_makes_room_where_two_are_needed() {
+    explore(PolicyKind::S3Fifo, |shard| {
+        let finders = [(); 2].map(|()| {
+            let shard = Arc::clone(shard);
+            thread::spawn(move || hit(&shard, b"a", false))
+        });
+        let gone = come(&mut shard.write().unwrap(), b"d");
+        assert_eq!(gone, 1);
+        let found = finders.map(|finder| finder.join().unwrap());
+        let mut entries = shard.write().unwrap();
+        let times = found.iter().filter(|found| **found).count() as u32;
+        match entries.find(&key(b"a")) {
+            Some(index) => assert_eq!((times, entries.held(index).value), (2, 2)),
+            None => assert!(times < 2, "both were heard of, and it has gone"),
+        }
+        let others = [&b"b"[..], b"c", b"d"].map(|name| entries.find(&key(name)).is_some());
+        let inside = others.iter().filter(|is_in| **is_in).count();
+        let expected = if entries.find(&key(b"a")).is_some() { 2 } else { 3 };
+        assert_eq!(inside, expected);
+    });
+}
+
 /// Of several who come when an entry is old, one looks.
 #[test]
 fn one_of_those_who_come_late_looks() {

@@ -10,10 +10,14 @@ use h1::{Answer, Content, Found};
 use site::Settings;
 use town::Town;
 
-/// Answers hold for longer than any test: none is compared with the disk. The least recently used
-/// goes, so that it is known who.
+/// The least recently used goes, so that it is known who.
 fn shared(cache_bytes: u64, files: &[(&str, &str)]) -> Town {
-    let (answer_age, policy) = (Duration::from_secs(86_400), PolicyKind::Lru);
+    shared_by(PolicyKind::Lru, cache_bytes, files)
+}
+
+/// Answers hold for longer than any test: none is compared with the disk.
+fn shared_by(policy: PolicyKind, cache_bytes: u64, files: &[(&str, &str)]) -> Town {
+    let answer_age = Duration::from_secs(86_400);
     let settings = Settings { cache_bytes, answer_age, policy, ..Settings::default() };
     let town = Town::with(&settings, files);
     town.site.share(2).unwrap();
@@ -165,4 +169,54 @@ fn the_least_recently_used_goes_and_what_is_sent_stays() {
     assert!(town.site.statistics().bytes <= 1 << 20);
     drop(sent);
     assert_eq!(town.site.check(), Ok(true));
+}
+
+/// Whoever goes by whatever policy, and whatever comes into his place.
+#[test]
+fn what_is_sent_stays_whole_by_every_policy() {
+    let text = |n: usize| format!("{n:05}").repeat(6_000);
+    let files: Vec<(String, String)> = (0..100).map(|n| (format!("f{n}"), text(n))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    for policy in PolicyKind::ALL {
+        let town = shared_by(*policy, 1 << 20, &files);
+        let mut sent = Vec::new();
+        for n in 0..100 {
+            let path = format!("/f{n}");
+            // Ever more often, so that they take the others' places by any policy.
+            (0..=n / 5).for_each(|_| drop(town.get(&path)));
+            if n % 7 == 0 && town.hear(&path).is_some() {
+                sent.push((n, hit(&town, &path)));
+            }
+        }
+        assert_eq!(sent.is_empty(), *policy == PolicyKind::None, "{policy:?}: nobody was kept");
+        let gone = sent.iter().filter(|(n, _)| town.hear(&format!("/f{n}")).is_none()).count();
+        assert!(gone > 0 || sent.is_empty(), "{policy:?}: nobody has gone");
+        for (n, answer) in &sent {
+            assert_eq!(content(answer), text(*n).as_bytes(), "{policy:?}: {n}");
+        }
+        drop(sent);
+        assert_eq!(town.site.check(), Ok(true), "{policy:?}");
+    }
+}
+
+/// One pass over all files takes nothing from those that are asked for again and again, where the
+/// policy promises it; LRU forgets them.
+#[test]
+fn a_scan_does_in_common_memory_what_it_does_elsewhere() {
+    const HOT: usize = 20;
+    let text = "x".repeat(4_000);
+    let names: Vec<String> = (0..1_000).map(|n| format!("f{n}")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*text)).collect();
+    use PolicyKind::{Lfu, Lru, S3Fifo, Sieve, WTinyLfu};
+    for policy in [Lru, Lfu, WTinyLfu, S3Fifo, Sieve] {
+        let town = shared_by(policy, 1 << 20, &files);
+        for _ in 0..20 {
+            names[..HOT].iter().for_each(|name| drop(town.get(&format!("/{name}"))));
+        }
+        names[HOT..].iter().for_each(|name| drop(town.get(&format!("/{name}"))));
+        let hot = names[..HOT].iter();
+        let kept = hot.filter(|name| town.hear(&format!("/{name}")).is_some()).count();
+        let promises = policy != Lru;
+        assert_eq!(kept > HOT / 2, promises, "{policy:?}: {kept} of {HOT}");
+    }
 }
