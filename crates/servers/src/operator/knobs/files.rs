@@ -46,8 +46,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "cache-mb",
         value: "0..65536 MiB",
-        reason: "memory for heads and small files; the page cache holds the large ones. 0: nothing \
-                 is kept, and each request opens its file anew (JAWS97 3.2.4)",
+        reason: "memory for heads and small files; the page cache holds the large ones. mp's \
+                 processes have an equal part of it each. 0: nothing is kept, and each request \
+                 opens its file anew (JAWS97 3.2.4)",
         takes: Takes::All,
         set: |s, v| put(&mut s.cache_mb, number(v, 0, 65_536)),
         show: |s| s.cache_mb.to_string(),
