@@ -123,6 +123,8 @@ pub(super) struct Variants {
     /// Each with its name in the paper's terms.
     pub(super) subjects: &'static [(&'static str, &'static str)],
     pub(super) claims: &'static [Claim],
+    /// As many as tell what is claimed.
+    pub(super) repeats: u32,
 }
 
 impl Variants {
@@ -132,7 +134,10 @@ impl Variants {
 
     fn closed(&self, setup: &Setup) -> Closed {
         let own: Vec<&str> = self.subjects.iter().map(|row| row.0).collect();
-        let closed = closed(self.experiment.name, setup, setup.subjects(&own));
+        let closed = Closed {
+            repeats: setup.repeats(self.repeats),
+            ..closed(self.experiment.name, setup, setup.subjects(&own))
+        };
         let Some(percent) = self.largest_percent else { return closed };
         Closed { load: closed.load.clone().with("largest-percent", percent), ..closed }
     }

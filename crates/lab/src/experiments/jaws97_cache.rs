@@ -33,6 +33,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
+    repeats: 10,
     title: "Locks of the file cache",
     number: "figure 15",
     largest_percent: None,

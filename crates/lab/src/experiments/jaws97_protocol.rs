@@ -20,6 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
+    repeats: 3,
     title: "Savings in protocol processing",
     number: "figure 12",
     largest_percent: None,

@@ -32,6 +32,7 @@ pub(super) const LARGE: Experiment = Experiment {
 
 pub(super) const VARIANTS: Variants = Variants {
     experiment: &EXPERIMENT,
+    repeats: 3,
     title: "Sizes of a thread pool",
     number: "figure 13",
     largest_percent: None,
@@ -75,6 +76,7 @@ pub(super) const VARIANTS: Variants = Variants {
 /// 84 % of all bytes are the 5 MB of one reply in a hundred; of one in ten it is nearly all.
 pub(super) const WITH_LARGE: Variants = Variants {
     experiment: &LARGE,
+    repeats: 3,
     title: "Sizes of a thread pool where one request in ten is for 5 MB",
     number: "figure 13",
     largest_percent: Some(10),
