@@ -120,7 +120,8 @@ impl Scenario {
     /// Where it is known how likely each file is, the time since somebody asked for it last is
     /// drawn (it is exponential, as requests know nothing of each other), and files come in from
     /// the oldest on: that is what LRU has kept after any number of requests. Other policies see a
-    /// pass of requests behind that, as do all where nothing is known.
+    /// pass of requests behind that. One pass through empty memory is all where nothing is known,
+    /// or the parameter `warmth` says so.
     ///
     /// # Errors
     /// See [`Self::sized`].
@@ -128,7 +129,8 @@ impl Scenario {
         let (_, footprint) = self.sized()?;
         let sizes = self.sizes(workload);
         let mut warm = self.cold(&footprint, sizes.len());
-        let shares = workload.model().shares;
+        let is_drawn = self.parameters.word("warmth") == "drawn";
+        let shares = if is_drawn { workload.model().shares } else { Vec::new() };
         for file in by_age(&shares) {
             warm.files.keep(file, footprint.weight(sizes[file as usize]));
             warm.paths.keep(file, 1);

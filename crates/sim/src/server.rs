@@ -42,7 +42,7 @@ pub struct Server {
     reading: RefCell<BTreeMap<u32, Vec<TaskId>>>,
 }
 
-/// Nanoseconds, but for what says bytes.
+/// Nanoseconds, but for what says bytes, and a count of events.
 #[derive(Debug, Clone, Copy)]
 struct Costs {
     accept: u64,
@@ -52,6 +52,7 @@ struct Costs {
     transmit_block_bytes: u64,
     events_call: u64,
     event: u64,
+    events_batch: usize,
     hand_over: u64,
     path_lookup: u64,
     path_miss: u64,
@@ -116,8 +117,9 @@ impl Server {
         if queues.iter().all(|queue| task.is_empty(*queue)) {
             task.wait(queues).await;
         }
-        let events: Vec<Item> = std::iter::from_fn(|| task.pop(heard)).collect();
         let costs = &self.costs;
+        let ready = std::iter::from_fn(|| task.pop(heard));
+        let events: Vec<Item> = ready.take(costs.events_batch).collect();
         task.work(costs.events_call + costs.event * events.len() as u64).await;
         events
     }
@@ -266,6 +268,10 @@ impl Costs {
             transmit_block_bytes: parameters.whole("transmit-block").max(1),
             events_call: parameters.whole("events-call"),
             event: parameters.whole("event"),
+            events_batch: match parameters.whole("events-batch") {
+                0 => usize::MAX,
+                most => most as usize,
+            },
             hand_over: parameters.whole("hand-over"),
             path_lookup: parameters.whole("path-lookup"),
             path_miss: parameters.whole("path-miss"),

@@ -109,6 +109,38 @@ fn the_same_seed_gives_the_same() {
     }
 }
 
+/// What memory holds at the start: after any time all that fits, after one pass what was asked for
+/// in it.
+#[test]
+fn memory_is_warm_by_its_parameter() {
+    for (warmth, holds_all) in [("drawn", true), ("pass", false)] {
+        let mut scenario = Scenario { memory_bytes: 200 << 20, ..scenario(1, 1) };
+        scenario.settings.set("trace-scale", "0.01").expect("a scale");
+        scenario.parameters.set("warmth", warmth).expect("a word");
+        let mut workload = scenario.workload().expect("a trace");
+        let mut few = scenario.warm(&mut workload).expect("it fits").files;
+        let count = workload.files().count() as u32;
+        let held = (0..count).filter(|file| few.has(*file)).count() as u32;
+        assert_eq!(held == count, holds_all, "{warmth}: {held} of {count}");
+        assert!(held > count / 2, "{warmth}: {held} of {count}");
+        assert!(few.look(0), "{warmth}: what is asked for most");
+    }
+}
+
+/// A loop that takes few events at a time asks for them as often.
+#[test]
+fn a_loop_takes_so_many_events_at_a_time() {
+    let replies = |batch: &str| {
+        let mut scenario = scenario(2, 1);
+        scenario.parameters.set("events-call", "1000").expect("a time");
+        scenario.parameters.set("events-batch", batch).expect("a count");
+        run(&scenario).whole.tally.replied
+    };
+    let [all, many, one] = ["0", "100000", "1"].map(replies);
+    assert_eq!(all, many);
+    assert!(one > 0 && one * 11 < all * 10, "{one} of {all}");
+}
+
 /// By any number of threads, and no two seeds share a replication.
 #[test]
 fn replications_are_their_seeds_own() {

@@ -29,7 +29,7 @@ use crate::subject::Subject;
 use crate::testbed::Layout;
 
 use self::advantage::Advantage;
-use self::fills::{AS_SAID, Fill};
+use self::fills::{AS_SAID, Each, Fill};
 use super::frame;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -195,9 +195,12 @@ impl Chart {
             Over::Clients => (1, x),
         };
         let of_fill = fill.knobs.iter().filter(|(of, ..)| of == name);
-        let knob = |(_, knob, each): &(&str, &str, u32)| {
-            (String::from(*knob), (each * if fill.is_each { cores } else { 1 }).to_string())
+        let times = match fill.each {
+            Each::Processor => cores,
+            Each::Client => clients,
         };
+        let knob =
+            |(_, knob, each): &(&str, &str, u32)| (String::from(*knob), (each * times).to_string());
         let load = Load {
             workload: self.trace.into(),
             seconds: setup.seconds(SECONDS),
