@@ -87,7 +87,7 @@ pub fn judged(claims: &[Claim<'_>]) -> Vec<Comparison> {
 
 impl Says {
     /// Whether a ratio settles it.
-    fn of(self, ratio: &Ratio) -> Option<Agreement> {
+    pub(crate) fn of(self, ratio: &Ratio) -> Option<Agreement> {
         let settled = |is_so, is_not| match (is_so, is_not) {
             (true, _) => Some(Agreement::Yes),
             (_, true) => Some(Agreement::No),

@@ -68,6 +68,12 @@ impl Ratio {
         Some(Self { middle, low: low.min(middle), high: high.max(middle) })
     }
 
+    /// One that is worked out, and not measured.
+    #[must_use]
+    pub fn exact(middle: f64) -> Self {
+        Self { middle, low: middle, high: middle }
+    }
+
     /// Whether the first has more, for all that is known, and by enough to speak of.
     #[must_use]
     pub fn is_more(&self) -> bool {

@@ -51,7 +51,7 @@ pub(super) const PAPER: Paper = Paper {
         ("table 3", "what steps cost in Flash", Asked),
         ("table 4", "six traces: files, sizes, requests", Is("`choi-*`, in docs/workloads.md")),
         ("table 5", "their locality", Is("`choi-*`, in docs/workloads.md")),
-        ("figure 5", "the simulator beside Flash", NotYet),
+        ("figure 5", "the simulator beside Flash", Asked),
         ("figure 6", "five models by traces and processors", Asked),
         ("figure 7", "the same by memory", Asked),
         ("figure 8", "the same by clients", Asked),

@@ -185,6 +185,14 @@ const CLAIMS: &[Said] = &[
     grows("7c", "that over AMPED too", AMPED, 16, ("7b", 16)),
     // Figure 7d is figure 6a.
     said("6a", "7d: with 4 GB the disk is the limit of MP alone", (MP, 16), NoMore, &[(MP, 12)]),
+    grows(
+        "6a",
+        "7d: PIPELINED's advantage over SPED grows with memory, from 3 GB",
+        SPED,
+        16,
+        ("7c", 16),
+    ),
+    grows("6a", "7d: that over AMPED too", AMPED, 16, ("7c", 16)),
     said("6a", "7d: PIPELINED answers 32 % more than MT", (PIPELINED, 16), About(132), &[(MT, 16)]),
     said("8a", "PIPELINED answers more than MT", (PIPELINED, 16), More, &[(MT, 16)]),
     said("8a", "up to 12 % more", (PIPELINED, 16), About(112), &[(MT, 16)]),
