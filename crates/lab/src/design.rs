@@ -384,8 +384,15 @@ pub fn are_over(known: &Known<'_>, specs: &[Spec]) -> bool {
 /// Whether nothing more will come of it.
 #[must_use]
 pub fn is_over(known: &Known<'_>, spec: &Spec) -> bool {
+    is_over_in(known, known.cell(spec), spec)
+}
+
+/// The same where its cell was found already.
+pub(crate) fn is_over_in(known: &Known<'_>, cell: Option<&Cell<'_>>, spec: &Spec) -> bool {
+    let Some(cell) = cell else { return known.attempts_max() == 0 };
     // The client is the limit of a closed loop at full speed, and may be: a probe is but a hint.
-    let mut in_vain = known.cell(spec).into_iter().flat_map(|cell| cell.in_vain_of(spec.repeat));
-    let is_hint = spec.stage == PROBE && in_vain.any(|point| point.verdict.is_by_client());
-    is_hint || known.attempts(spec).is_none_or(|attempts| attempts >= known.attempts_max())
+    let is_hint = spec.stage == PROBE
+        && cell.in_vain_of(spec.repeat).any(|point| point.verdict.is_by_client());
+    let attempts = cell.attempts(spec.repeat);
+    is_hint || attempts.is_none_or(|attempts| attempts >= known.attempts_max())
 }

@@ -1,6 +1,6 @@
 //! Points put together: repeats of one measurement, their median and their spread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::compare::{self, NEAR_SHARE, Pair};
 use crate::metric::{ANSWERED, Metric};
@@ -14,7 +14,7 @@ use crate::subject::Subject;
 pub struct Known<'k> {
     cells: Vec<Cell<'k>>,
     /// By [`Spec::key`].
-    places: BTreeMap<String, usize>,
+    places: HashMap<String, usize>,
     /// See [`Setup::attempts`](crate::setup::Setup::attempts); none: [`ATTEMPTS_MAX`].
     attempts_max: Option<u32>,
 }
@@ -78,7 +78,13 @@ impl<'k> Known<'k> {
     /// The repeats of one measurement, whichever repeat `spec` is of.
     #[must_use]
     pub fn cell(&self, spec: &Spec) -> Option<&Cell<'k>> {
-        self.places.get(&spec.key()).map(|&place| &self.cells[place])
+        self.cell_of(&spec.key())
+    }
+
+    /// The same by its [`Spec::key`], which takes longer to make than to look up.
+    #[must_use]
+    pub fn cell_of(&self, key: &str) -> Option<&Cell<'k>> {
+        self.places.get(key).map(|&place| &self.cells[place])
     }
 
     /// All cells of a part of an experiment.
@@ -100,11 +106,7 @@ impl<'k> Known<'k> {
     /// How often a repeat was measured in vain, or `None` if it is known.
     #[must_use]
     pub fn attempts(&self, spec: &Spec) -> Option<u32> {
-        let Some(cell) = self.cell(spec) else { return Some(0) };
-        if cell.points.contains_key(&spec.repeat) {
-            return None;
-        }
-        Some(cell.in_vain_of(spec.repeat).count() as u32)
+        self.cell(spec).map_or(Some(0), |cell| cell.attempts(spec.repeat))
     }
 }
 
@@ -116,6 +118,12 @@ impl<'k> Cell<'k> {
                 self.points.insert(point.spec.repeat, point);
             }
         }
+    }
+
+    /// See [`Known::attempts`].
+    pub(crate) fn attempts(&self, repeat: u32) -> Option<u32> {
+        let is_known = self.points.contains_key(&repeat);
+        (!is_known).then(|| self.in_vain_of(repeat).count() as u32)
     }
 
     /// Those of one repeat that do not count.

@@ -1,9 +1,9 @@
 //! Who is measured when, and how long that will take.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use crate::Failure;
-use crate::design::is_over;
+use crate::design::is_over_in;
 use crate::experiment::Experiment;
 use crate::known::Known;
 use crate::point::Point;
@@ -92,9 +92,13 @@ pub fn missing(experiment: &Experiment, setup: &Setup, points: &[Point]) -> (Vec
 /// Those of which something is still to come, each once.
 #[must_use]
 pub fn left(specs: &[Spec], known: &Known<'_>) -> Vec<Spec> {
-    let mut asked = BTreeSet::new();
-    let is_left = |spec: &&Spec| !is_over(known, spec) && asked.insert((spec.key(), spec.repeat));
-    specs.iter().filter(is_left).cloned().collect()
+    let mut asked = HashSet::new();
+    let mut is_left = |spec: &&Spec| {
+        let key = spec.key();
+        let is_over = is_over_in(known, known.cell_of(&key), spec);
+        !is_over && asked.insert((key, spec.repeat))
+    };
+    specs.iter().filter(|spec| is_left(spec)).cloned().collect()
 }
 
 /// About how long they take, in seconds.
