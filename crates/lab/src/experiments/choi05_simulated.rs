@@ -132,14 +132,18 @@ const SLOW_DISK: [(&str, &str); 2] = [("disk-latency", "5.35"), ("disk-rate", "5
 const MODELS: [(&str, &str); 5] =
     [("MP", "mp"), ("MT", "mt"), ("SPED", "sped"), ("AMPED", "amped"), ("PIPELINED", "pipelined")];
 
-/// Simulated. Memory is warm from the start, so this is for queues alone: with one processor a round
-/// of all clients takes 6 s with Penn State CSE's files. What is not steady then does not count, and
-/// is simulated again with three times as much.
+/// Simulated. Memory is warm from the start, so this is for queues alone: with one processor a
+/// round of all clients takes 6 s with Penn State CSE's files. What is not steady then does not
+/// count, and is simulated again with three times as much.
 const WARM_UP_S: f64 = 8.0;
 const SECONDS: f64 = 15.0;
 
 /// A place in a chart: the model by the paper's name, and where over that which varies.
 type At = (&'static str, u32);
+
+fn chart_named(name: &str) -> &'static Chart {
+    CHARTS.iter().find(|chart| chart.name == name).expect("a chart that something is said of")
+}
 
 fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     let mut specs = Vec::new();
@@ -317,7 +321,11 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         answer: said::answer(setup, known),
         comparisons: [memory::comparisons(), said::comparisons(setup, known, &AS_SAID)].concat(),
         figures: memory::figures().into_iter().chain(charts).collect(),
-        tables: vec![said::deciding(setup, known), fills::table(setup, known), all],
+        tables: vec![
+            said::deciding(setup, known),
+            fills::table(|fill| said::is_whole(setup, known, fill)),
+            all,
+        ],
         ..frame::section(&EXPERIMENT, "Five models, simulated (Choi05)", known, &[])
     }]
 }

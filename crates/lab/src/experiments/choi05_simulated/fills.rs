@@ -1,7 +1,5 @@
 //! What the paper leaves open, and what else it might have meant.
 
-use super::said;
-use crate::known::Known;
 use crate::page::Table;
 use crate::setup::Setup;
 
@@ -163,8 +161,8 @@ pub(super) const FILLS: &[Fill] = &[
     ),
 ];
 
-/// All of them, with the reasons.
-pub(super) fn table(setup: &Setup, known: &Known<'_>) -> Table {
+/// All of them, with the reasons, and whether all was simulated that is judged with them.
+pub(super) fn table(is_whole: impl Fn(&Fill) -> bool) -> Table {
     let row = |fill: &Fill| {
         let parameters = fill.parameters.iter().map(|(name, value)| format!("{name} {value}"));
         let each = match fill.each {
@@ -175,7 +173,7 @@ pub(super) fn table(setup: &Setup, known: &Known<'_>) -> Table {
         let knobs =
             knobs.map(|(model, knob, value)| format!("{model} {knob} {value} for each {each}"));
         let is = parameters.chain(knobs).collect::<Vec<_>>().join(", ");
-        let whole = if said::is_whole(setup, known, fill) { "yes" } else { "no" };
+        let whole = if is_whole(fill) { "yes" } else { "no" };
         vec![fill.name.into(), is, fill.why.into(), whole.into()]
     };
     Table {

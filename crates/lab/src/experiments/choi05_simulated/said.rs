@@ -2,7 +2,7 @@
 
 use super::advantage::{self, ADVANTAGE, Advantage};
 use super::fills::{AS_SAID, FILLS, Fill};
-use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Over, Said};
+use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Over, Said, chart_named};
 use crate::claim::{self, Beside, Says};
 use crate::curves::number;
 use crate::known::{Cell, Known};
@@ -273,21 +273,19 @@ pub(super) fn places(chart: &Chart) -> Vec<At> {
     places
 }
 
-pub(super) fn chart(name: &str) -> &'static Chart {
-    CHARTS.iter().find(|chart| chart.name == name).expect("a chart that something is said of")
-}
-
 /// Each beside what was simulated with that fill.
 pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<Comparison> {
-    let of = |name: &str, at: At| chart(name).cell((setup, known), at, fill);
+    let of = |name: &str, at: At| chart_named(name).cell((setup, known), at, fill);
     let advantages = advantage::points(CLAIMS, of);
     let advantages = Known::of(&advantages);
     let side = |name: &str, at: At| {
-        let title = chart(name).title;
+        let title = chart_named(name).title;
         (format!("{} with {} ({title})", at.0, at.1), of(name, at))
     };
-    let figures: Vec<String> =
-        CLAIMS.iter().map(|claim| format!("Choi05 figure {}", chart(claim.chart).figure)).collect();
+    let figures: Vec<String> = CLAIMS
+        .iter()
+        .map(|claim| format!("Choi05 figure {}", chart_named(claim.chart).figure))
+        .collect();
     let compared = CLAIMS.iter().zip(&figures).map(|(claim, figure)| {
         let [one, others] = match &claim.over {
             Some(advantage) => advantage.sides(claim, &advantages).map(|side| vec![side]),
