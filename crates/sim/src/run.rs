@@ -10,6 +10,7 @@ use crate::resources::cores::Busy;
 use crate::resources::disk::Reads;
 use crate::resources::locks::Waits;
 use crate::resources::memory::Seen;
+use crate::server::Done;
 
 /// What came of a run.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub struct Whole {
     pub tally: Tally,
     /// Connections that are open at the end.
     pub open: u64,
+    /// Who has done the first steps.
+    pub done: Vec<Done>,
     /// What was lost on the way, which would be a mistake of the simulator: a line each.
     pub faults: Vec<String>,
 }

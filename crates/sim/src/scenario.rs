@@ -218,6 +218,7 @@ impl Scenario {
             seen: server.files.borrow().seen(),
             tally: clients.tally(),
             open: clients.open() as u64,
+            done: server.done(),
             faults: [world.faults(), clients.faults(server.sent_bytes())].concat(),
         };
         drop((world, clients));

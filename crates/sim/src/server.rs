@@ -38,9 +38,34 @@ pub struct Server {
     locks: Option<Locks>,
     /// Of files, with what was sent of those that are on their way.
     sent_bytes: Cell<u64>,
+    /// Who has done what, at first.
+    done: RefCell<Vec<Done>>,
     /// Files that are being read, and who waits for them too.
     reading: RefCell<BTreeMap<u32, Vec<TaskId>>>,
 }
+
+/// A step of a request, as the registry of `servers` has them, and the task that has done it.
+pub type Done = (Step, TaskId);
+
+/// See [`Done`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The connection is accepted.
+    Accept,
+    /// The request is read.
+    Receive,
+    /// A path that is not kept is translated.
+    Path,
+    /// The head of the reply is sent.
+    Send,
+    /// A file that is not in memory is read.
+    Pages,
+    /// The file is sent.
+    Files,
+}
+
+/// So many steps are remembered: enough to see who does what.
+const DONE_MAX: usize = 1_000;
 
 /// Nanoseconds, but for what says bytes, and a count of events.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +122,7 @@ impl Server {
             costs: Costs::of(parameters),
             locks,
             sent_bytes: Cell::new(0),
+            done: RefCell::default(),
             reading: RefCell::default(),
         }
     }
@@ -127,6 +153,7 @@ impl Server {
     /// Takes a connection that waits, if one does.
     pub async fn accept(&self, task: &Task) -> Option<Item> {
         let connection = task.pop(self.listening)?;
+        self.has_done(task, Step::Accept);
         task.work(self.costs.accept).await;
         Some(connection)
     }
@@ -134,6 +161,7 @@ impl Server {
     /// The same, and waits for one.
     pub async fn accepted(&self, task: &Task) -> Item {
         let connection = task.take(self.listening).await;
+        self.has_done(task, Step::Accept);
         task.work(self.costs.accept).await;
         connection
     }
@@ -145,6 +173,7 @@ impl Server {
 
     /// Reads the request of a connection of which was heard.
     pub async fn receive(&self, task: &Task, connection: Item) -> Asked {
+        self.has_done(task, Step::Receive);
         self.clients.borrow_mut().taken(connection);
         task.work(self.costs.receive).await;
         self.clients.borrow().asked(connection)
@@ -159,6 +188,7 @@ impl Server {
 
     /// Translates a path that was not.
     pub async fn translate(&self, task: &Task, file: u32) {
+        self.has_done(task, Step::Path);
         task.work(self.costs.path_miss).await;
         if self.costs.path_miss_reads_bytes > 0 {
             task.work(self.costs.disk_read).await;
@@ -179,6 +209,7 @@ impl Server {
     /// Reads a file that is not. Who comes while somebody else reads it waits for him.
     pub async fn load(&self, task: &Task, asked: Asked) {
         let Asked { file, bytes, .. } = asked;
+        self.has_done(task, Step::Pages);
         if self.files.borrow().has(file) {
             return;
         }
@@ -196,6 +227,7 @@ impl Server {
 
     /// Makes and sends the head.
     pub async fn send_header(&self, task: &Task, connection: Item) {
+        self.has_done(task, Step::Send);
         task.work(self.costs.header).await;
         let now_ns = self.world.borrow().now_ns;
         self.clients.borrow_mut().first_byte(connection, now_ns);
@@ -203,6 +235,7 @@ impl Server {
 
     /// Sends the file, and ends the connection behind its last reply. Says whether it did.
     pub async fn send(&self, task: &Task, connection: Item, asked: Asked) -> bool {
+        self.has_done(task, Step::Files);
         self.transmit(task, asked).await;
         self.clients.borrow_mut().replied(&mut self.world.borrow_mut(), connection);
         if asked.is_last {
@@ -216,6 +249,19 @@ impl Server {
         task.work(self.costs.hand_over).await;
         let has_room = task.push(queue, connection);
         debug_assert!(has_room, "a queue for all connections");
+    }
+
+    /// The first steps, in the order in which they were begun.
+    #[must_use]
+    pub fn done(&self) -> Vec<Done> {
+        self.done.borrow().clone()
+    }
+
+    fn has_done(&self, task: &Task, step: Step) {
+        let mut done = self.done.borrow_mut();
+        if done.len() < DONE_MAX {
+            done.push((step, task.id));
+        }
     }
 
     /// Of files, from the start.

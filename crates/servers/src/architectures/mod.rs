@@ -16,7 +16,7 @@ mod watpipe;
 
 use crate::rings::{completions, ways};
 pub use crate::shared::architecture::{Holder, Requests, Row, Stalls};
-use crate::shared::performer::Performer;
+pub use crate::shared::performer::Performer;
 pub use crate::shared::server::Architecture;
 use crate::shared::server::Run;
 use crate::shared::settings::{ACCEPT_INF, Sendfile};
