@@ -9,7 +9,6 @@ use std::thread;
 use load::collector::results::Results;
 use load::workload::settings::Settings;
 use measure::Duration;
-use sim::PolicyKind;
 use sim::clients::Sessions;
 use sim::models::Model;
 use sim::parameters::Parameters;
@@ -118,18 +117,15 @@ fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
     let knobs = spec.subject.knobs.iter();
     let factor = |name| spec.factors.get(name).copied().unwrap_or(1.0);
     let mut scenario = Scenario {
-        model: Model::named(&spec.subject.name)?,
         knobs: knobs.map(|(knob, value)| (knob.clone(), value.clone())).collect(),
-        parameters,
         cores: factor(PROCESSORS) as u32,
         memory_bytes: (factor(MEMORY_MB) * f64::from(1 << 20)) as u64,
         clients: whole(spec, CLIENTS).unwrap_or(1) as u32,
         workload: load.workload.clone(),
-        settings: Settings::default(),
-        policy: PolicyKind::Lru,
         warm_up: Duration::from_secs_f64(warm_up_s) * LONGER.pow(attempt),
         measured: Duration::from_secs_f64(load.seconds),
         seed: FIRST_SEED,
+        ..Scenario::new(Model::named(&spec.subject.name)?, &parameters)
     };
     for (flag, value) in &load.flags {
         if ![CLIENTS, REPLICATIONS, PARAMETERS].contains(&flag.as_str()) {

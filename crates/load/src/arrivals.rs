@@ -1,5 +1,7 @@
 //! When sessions begin.
 
+use std::borrow::Borrow;
+
 use measure::Duration;
 use measure::draw::{Draw, Stream};
 
@@ -64,8 +66,8 @@ pub struct Stage {
 }
 
 /// The arrivals of an open loop, as times from the start.
-pub struct Schedule<'g> {
-    gaps: &'g Gaps,
+pub struct Schedule<G> {
+    gaps: G,
     stream: Stream,
     /// Arrivals so far.
     count: u64,
@@ -73,20 +75,20 @@ pub struct Schedule<'g> {
     drawn: f64,
 }
 
-impl<'g> Schedule<'g> {
+impl<G: Borrow<Gaps>> Schedule<G> {
     /// Begins anew; `stream` is used where gaps are drawn.
     #[must_use]
-    pub const fn new(gaps: &'g Gaps, stream: Stream) -> Self {
+    pub const fn new(gaps: G, stream: Stream) -> Self {
         Self { gaps, stream, count: 0, drawn: 0.0 }
     }
 }
 
-impl Iterator for Schedule<'_> {
+impl<G: Borrow<Gaps>> Iterator for Schedule<G> {
     type Item = Duration;
 
     /// Without end, but for times that were given and a rate that ends at 0.
     fn next(&mut self) -> Option<Duration> {
-        let at = match self.gaps {
+        let at = match self.gaps.borrow() {
             Gaps::Poisson(mean) => mean.reach(self.drawn),
             // Not summed up, so that no error of rounding grows.
             even => even.reach(self.count as f64),

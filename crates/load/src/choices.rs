@@ -167,25 +167,34 @@ impl Choices {
     }
 
     fn arrivals(&self, workload: &dyn Workload) -> Result<Arrivals, String> {
-        let pace = match (&self.pace, workload.times()) {
-            (None, Some(times)) if !self.is_poisson => return Ok(Arrivals::Open(times)),
-            (None, _) => &Pace::DEFAULT,
-            (Some(pace), _) => pace,
-        };
-        if self.is_poisson && matches!(pace, Pace::Clients(_)) {
-            let what = "--gaps poisson: gaps are those of a --rate, of --steps or of a --ramp";
-            return Err(String::from(what));
+        if let (None, false, Some(times)) = (&self.pace, self.is_poisson, workload.times()) {
+            return Ok(Arrivals::Open(times));
         }
-        if self.rest != Draw::Constant(0.0) && !matches!(pace, Pace::Clients(_)) {
-            return Err(String::from("--rest: it is --clients that rest between two sessions"));
+        match (self.gaps()?, self.pace.as_ref().unwrap_or(&Pace::DEFAULT)) {
+            (None, Pace::Clients(clients)) => {
+                Ok(Arrivals::Closed { clients: *clients, think: self.rest })
+            }
+            (Some(gaps), _) if self.rest == Draw::Constant(0.0) => Ok(Arrivals::Open(gaps)),
+            _ => Err(String::from("--rest: it is --clients that rest between two sessions")),
         }
-        let gaps = match pace.clone() {
+    }
+
+    /// Those of the open loop that was chosen; `None`: a closed one.
+    ///
+    /// # Errors
+    /// They are to be drawn, and there is no rate: one line.
+    pub fn gaps(&self) -> Result<Option<Gaps>, String> {
+        let gaps = match self.pace.as_ref().unwrap_or(&Pace::DEFAULT).clone() {
             Pace::Rate(rate) => Gaps::Fixed { rate },
             Pace::Steps(stages) => Gaps::Steps(stages),
             Pace::Ramp { from, to, over } => Gaps::Ramp { from, to, over },
-            Pace::Clients(clients) => return Ok(Arrivals::Closed { clients, think: self.rest }),
+            Pace::Clients(_) if self.is_poisson => {
+                let what = "--gaps poisson: gaps are those of a --rate, of --steps or of a --ramp";
+                return Err(String::from(what));
+            }
+            Pace::Clients(_) => return Ok(None),
         };
-        Ok(Arrivals::Open(if self.is_poisson { Gaps::Poisson(Box::new(gaps)) } else { gaps }))
+        Ok(Some(if self.is_poisson { Gaps::Poisson(Box::new(gaps)) } else { gaps }))
     }
 
     /// How long connections are kept: as was said, or as the workload's source has it, or else for

@@ -44,7 +44,7 @@ use self::talk::{Manner, Validators};
 pub(crate) use self::talk::{header, is_target};
 use self::visit::{Draws, Visit};
 use crate::Purpose;
-use crate::arrivals::{Arrivals, Schedule};
+use crate::arrivals::{Arrivals, Gaps, Schedule};
 use crate::behaviour::Behaviour;
 use crate::files::FileId;
 use crate::stop::Stop;
@@ -179,7 +179,7 @@ pub fn run(
 }
 
 /// The sessions of an open loop that have not begun.
-type Arriving<'g> = Option<Peekable<StepBy<Skip<Schedule<'g>>>>>;
+type Arriving<'g> = Option<Peekable<StepBy<Skip<Schedule<&'g Gaps>>>>>;
 
 struct Engine<'r> {
     plan: &'r Plan,

@@ -5,8 +5,6 @@
 use std::env;
 use std::time::{Duration, Instant};
 
-use load::workload::settings::Settings;
-use sim::PolicyKind;
 use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::scenario::Scenario;
@@ -23,18 +21,13 @@ fn main() -> Result<(), String> {
         }
         let knobs = knobs.split_once('=').map(|(knob, value)| (knob.into(), value.into()));
         let scenario = Scenario {
-            model: Model::named(name)?,
             knobs: knobs.into_iter().collect(),
-            parameters: parameters.clone(),
             cores: 16,
             memory_bytes: 110 << 20,
-            clients: 1000,
             workload: String::from("choi-worldcup98"),
-            settings: Settings::default(),
-            policy: PolicyKind::Lru,
             warm_up: Duration::from_secs(1),
             measured: Duration::from_secs(20),
-            seed: 1,
+            ..Scenario::new(Model::named(name)?, &parameters)
         };
         let mut workload = scenario.workload()?;
         let warm = scenario.warm(&mut workload)?;

@@ -1,9 +1,14 @@
-//! Who asks: clients in a closed loop, each of which begins its next session when the one before is
-//! over (Choi05 5.1), with the sessions of `load`.
+//! Who asks, with the sessions of `load`: clients in a closed loop, each of which begins its next
+//! session when the one before is over (Choi05 5.1), or in an open one ([`open`]).
 //!
-//! A client costs an event only when it pauses, or when its SYN is dropped. What becomes of its requests goes to the collector
-//! of `load`, so that a simulated run has the results of a measured one.
+//! A client costs an event only when it pauses, when its SYN is dropped, and where what it sends is
+//! on its way for a while. What becomes of its requests goes to the collector of `load`, so that a
+//! simulated run has the results of a measured one.
 
+mod manner;
+mod open;
+
+use load::behaviour::Keeps;
 use load::collector::Collector;
 use load::collector::results::Results;
 use load::record::{Outcome, Record};
@@ -13,6 +18,8 @@ use measure::Instant;
 
 use crate::resources::queues::{Item, QueueId};
 use crate::world::{Whose, World};
+pub use manner::{Interrupts, Manner};
+use open::Open;
 
 /// Where sessions come from.
 pub type Sessions = Box<dyn Workload + Send>;
@@ -22,16 +29,15 @@ pub struct Clients {
     workload: Sessions,
     /// Of each file, in bytes.
     sizes: Vec<u64>,
-    seed: u64,
+    manner: Manner,
     all: Vec<Client>,
+    /// `None`: closed loop.
+    open: Option<Open>,
     connections: Vec<Connection>,
     /// Numbers of connections that nobody has.
     free: Vec<Item>,
     sessions: u64,
     listening: QueueId,
-    /// Whether each request has a connection of its own.
-    one_request: bool,
-    interrupts: Interrupts,
     collector: Collector,
     tally: Tally,
 }
@@ -53,6 +59,10 @@ pub struct Tally {
     pub given_up: u64,
     /// Bytes of all replies that came whole.
     pub bytes: u64,
+    /// Sessions that began.
+    pub begun: u64,
+    /// Sessions of an open loop that did not, as all clients were busy.
+    pub missed: u64,
 }
 
 struct Client {
@@ -73,6 +83,8 @@ struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Thinks,
+    /// A request is on its way, or what a connection begins with.
+    Sends,
     /// So many SYNs were sent, and dropped.
     Connects(u32),
     Waits,
@@ -114,58 +126,39 @@ const fn syn_timeout_ns(before: u32) -> u64 {
     SECOND_NS << before.saturating_sub(LINEAR_RETRIES)
 }
 
-/// Processor time that the network's soft interrupts take: for a SYN or a request that comes in,
-/// and for a SYN that is dropped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Interrupts {
-    /// Nanoseconds.
-    pub taken_ns: u64,
-    /// The same.
-    pub dropped_ns: u64,
-}
-
 impl Clients {
     /// So many, who have not begun.
     #[must_use]
     pub fn new(
         (workload, sizes): (Sessions, Vec<u64>),
         collector: Collector,
-        count: u32,
-        (one_request, interrupts): (bool, Interrupts),
-        seed: u64,
+        manner: Manner,
         world: &mut World,
         listening: QueueId,
     ) -> Self {
-        let client = |number| Client {
-            place: world.place(Whose::Outside(number)),
-            number: 0,
-            session: Session::default(),
-            burst: 0,
-            request: 0,
-            before: 0,
-            connection: None,
-            intended_ns: 0,
-            connected_ns: None,
-            state: State::Thinks,
-        };
+        let open = manner.gaps.clone().map(|gaps| Open::new(gaps, manner.seed, world));
+        // Of an open loop they come one by one.
+        let first = if open.is_some() { 0 } else { manner.count };
         Self {
             workload,
             sizes,
-            seed,
-            all: (0..count).map(client).collect(),
+            manner,
+            all: (0..first).map(|number| Client::new(world, number)).collect(),
+            open,
             connections: Vec::new(),
             free: Vec::new(),
             sessions: 0,
             listening,
-            one_request,
-            interrupts,
             collector,
             tally: Tally::default(),
         }
     }
 
-    /// All of them begin.
+    /// All of them begin, or the first one comes.
     pub fn begin(&mut self, world: &mut World) {
+        if let Some(open) = &mut self.open {
+            return open.wait(world);
+        }
         for client in 0..self.all.len() as u32 {
             self.begin_session(client);
             self.ask(world, client);
@@ -174,8 +167,12 @@ impl Clients {
 
     /// A client's alarm rings.
     pub fn rung(&mut self, world: &mut World, client: u32) {
+        if client == open::ARRIVAL {
+            return self.arrive(world);
+        }
         match self.all[client as usize].state {
             State::Thinks => self.ask(world, client),
+            State::Sends => self.reach(world, client),
             State::Connects(sent) if sent > SYN_RETRIES => self.give_up(world, client),
             State::Connects(sent) => self.connect(world, client, sent),
             State::Waits => unreachable!("who waits for the server has set no alarm"),
@@ -210,6 +207,7 @@ impl Clients {
 
     /// The last one has.
     pub fn replied(&mut self, world: &mut World, connection: Item) {
+        let way_ns = self.way_ns();
         let of = &mut self.connections[connection as usize];
         let client = &mut self.all[of.client as usize];
         self.tally.replied += 1;
@@ -217,9 +215,9 @@ impl Clients {
         let is_last = is_last(client);
         self.collector.record(&Record {
             connected: client.connected_ns.take().map(at),
-            first_byte: of.first_byte_ns.take().map(at),
+            first_byte: of.first_byte_ns.take().map(|ns| at(ns + way_ns)),
             bytes: of.bytes,
-            ..client.record(world.now_ns, Outcome::Good)
+            ..client.record(world.now_ns + way_ns, Outcome::Good)
         });
         if of.is_last {
             client.connection = None;
@@ -268,7 +266,8 @@ impl Clients {
             (
                 (bytes..=bytes + on_their_way).contains(&sent_bytes),
                 format!(
-                    "{sent_bytes} bytes sent, {bytes} of them in whole replies, and {on_their_way} asked for"
+                    "{sent_bytes} bytes sent, {bytes} of them in whole replies, and {on_their_way} \
+                     asked for"
                 ),
             ),
         ];
@@ -287,6 +286,9 @@ impl Clients {
         self.tally.given_up += 1;
         let record = of.record(world.now_ns, Outcome::TimedOut);
         self.collector.record(&Record { is_last: true, ..record });
+        if self.open.is_some() {
+            return self.leave(client);
+        }
         self.begin_session(client);
         self.ask(world, client);
     }
@@ -304,9 +306,12 @@ impl Clients {
         };
         of.before += 1;
         if was_last {
+            if self.open.is_some() {
+                return self.leave(client);
+            }
             self.begin_session(client);
         }
-        match pause.as_nanos() as u64 {
+        match pause.as_nanos() as u64 + self.way_ns() {
             0 => self.ask(world, client),
             pause_ns => {
                 let of = &mut self.all[client as usize];
@@ -319,7 +324,8 @@ impl Clients {
     fn begin_session(&mut self, client: u32) {
         let number = self.sessions;
         self.sessions += 1;
-        let (mut sessions, mut thinking) = draws(self.seed, number);
+        self.tally.begun += 1;
+        let (mut sessions, mut thinking) = draws(self.manner.seed, number);
         let mut session = self.workload.session(number, &mut sessions, &mut thinking);
         session.bursts.retain(|burst| !burst.requests.is_empty());
         let of = &mut self.all[client as usize];
@@ -330,7 +336,29 @@ impl Clients {
     fn ask(&mut self, world: &mut World, client: u32) {
         self.tally.asked += 1;
         let of = &mut self.all[client as usize];
-        (of.intended_ns, of.state) = (world.now_ns, State::Waits);
+        of.intended_ns = world.now_ns;
+        if of.connection.is_none()
+            && let Some(kept) = self.open.as_mut().and_then(|open| open.kept.pop())
+        {
+            of.connection = Some(kept);
+            self.connections[kept as usize].client = client;
+        }
+        match self.manner.round_trip_ns {
+            0 => self.reach(world, client),
+            round_trip_ns => {
+                // What a connection begins with goes there, back, and there again.
+                let handshake_ns = if of.connection.is_none() { round_trip_ns } else { 0 };
+                of.state = State::Sends;
+                let place = of.place;
+                world.agenda.set(place, world.now_ns + handshake_ns + self.way_ns());
+            }
+        }
+    }
+
+    /// What a client has sent is there.
+    fn reach(&mut self, world: &mut World, client: u32) {
+        let of = &mut self.all[client as usize];
+        of.state = State::Waits;
         let Some(connection) = of.connection else { return self.connect(world, client, 0) };
         self.request(world, client, connection);
         if let Some(queue) = self.connections[connection as usize].heard {
@@ -343,33 +371,43 @@ impl Clients {
             self.connections.push(Connection::NONE);
             self.connections.len() as Item - 1
         });
+        let way_ns = self.way_ns();
         let of = &mut self.all[client as usize];
         of.state = State::Waits;
         if !world.push(self.listening, connection) {
-            world.interrupt(connection, self.interrupts.dropped_ns);
+            world.interrupt(connection, self.manner.interrupts.dropped_ns);
             self.tally.syns_dropped += 1;
             of.state = State::Connects(sent + 1);
             world.agenda.set(of.place, world.now_ns + syn_timeout_ns(sent));
             self.free.push(connection);
             return;
         }
-        world.interrupt(connection, self.interrupts.taken_ns);
+        world.interrupt(connection, self.manner.interrupts.taken_ns);
         self.tally.opened += 1;
-        (of.connection, of.connected_ns) = (Some(connection), Some(world.now_ns));
+        (of.connection, of.connected_ns) = (Some(connection), Some(world.now_ns - way_ns));
         self.connections[connection as usize] = Connection { client, ..Connection::NONE };
         self.request(world, client, connection);
     }
 
     /// The request is on its way.
     fn request(&mut self, world: &mut World, client: u32, connection: Item) {
-        world.interrupt(connection, self.interrupts.taken_ns);
+        world.interrupt(connection, self.manner.interrupts.taken_ns);
         let of = &self.all[client as usize];
         let file = of.session.bursts[of.burst].requests[of.request].file;
         let connection = &mut self.connections[connection as usize];
         connection.file = file.0;
         connection.bytes = self.sizes[file.0 as usize];
-        connection.is_last = self.one_request || is_last(of);
+        connection.is_last = match self.manner.keeps {
+            Keeps::Request => true,
+            Keeps::Session => is_last(of),
+            Keeps::Client => false,
+        };
         connection.asks = true;
+    }
+
+    /// To the server, or back.
+    const fn way_ns(&self) -> u64 {
+        self.manner.round_trip_ns / 2
     }
 }
 
@@ -386,6 +424,21 @@ impl Connection {
 }
 
 impl Client {
+    fn new(world: &mut World, number: u32) -> Self {
+        Self {
+            place: world.place(Whose::Outside(number)),
+            number: 0,
+            session: Session::default(),
+            burst: 0,
+            request: 0,
+            before: 0,
+            connection: None,
+            intended_ns: 0,
+            connected_ns: None,
+            state: State::Thinks,
+        }
+    }
+
     /// Of the request that is over now, without what its connection knows.
     fn record(&self, now_ns: u64, outcome: Outcome) -> Record {
         let request = &self.session.bursts[self.burst].requests[self.request];

@@ -14,6 +14,9 @@
 //! A source says first what kind it is: of a paper, of a command that measures it, fitted to
 //! something, or assumed. The range is what it might be: whoever wants to know how far a result
 //! depends on it looks at both ends.
+//!
+//! What costs one model's server something else than the others' is in a table of that model's,
+//! `[mt.receive]`. A set that is of one processor alone says so: `processor = "AMD EPYC"`.
 
 mod definitions;
 mod shipped;
@@ -21,6 +24,7 @@ mod shipped;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use servers::architectures::ARCHITECTURES;
 
 pub use definitions::{DEFINITIONS, Definition, Takes};
 pub use shipped::{SHIPPED, Shipped};
@@ -32,8 +36,13 @@ pub struct Parameters {
     pub name: String,
     /// Of which machine they are.
     pub machine: String,
+    /// The processor that they were measured on, as Linux calls it; `None`: they are of no machine
+    /// that anybody has.
+    pub processor: Option<String>,
     /// In the order of [`DEFINITIONS`].
     values: Vec<Parameter>,
+    /// Of single models, by their names: the definition's place, and what it is there.
+    of_models: BTreeMap<String, Vec<(usize, Parameter)>>,
 }
 
 /// One of them.
@@ -90,28 +99,44 @@ impl Parameters {
     /// that nothing can be: one line.
     pub fn read(text: &str, file: &str) -> Result<Self, String> {
         let says = |what: String| format!("{file}: {what}");
-        let mut tables: BTreeMap<String, toml::Value> =
+        let mut tables: Tables =
             toml::from_str(text).map_err(|error| says(one_line(&error.to_string())))?;
         let mut word = |key: &str| match tables.remove(key) {
-            Some(toml::Value::String(word)) => Ok(word),
+            Some(toml::Value::String(word)) => Ok(Some(word)),
             Some(_) => Err(says(format!("{key} has to be a text"))),
-            None => Err(says(format!("{key} is missing: a text"))),
+            None => Ok(None),
         };
-        let (name, machine) = (word("name")?, word("machine")?);
+        let processor = word("processor")?;
+        let mut needed =
+            |key: &str| word(key)?.ok_or_else(|| says(format!("{key} is missing: a text")));
+        let (name, machine) = (needed("name")?, needed("machine")?);
         let mut values = Vec::with_capacity(DEFINITIONS.len());
         for definition in DEFINITIONS {
             let key = definition.name;
             let table = tables
                 .remove(key)
                 .ok_or_else(|| says(format!("[{key}] is missing: {}", definition.about)))?;
-            let read = table.try_into().map_err(|error: toml::de::Error| error.to_string());
-            let read = read.and_then(|written| definition.read(written));
-            values.push(read.map_err(|why| says(format!("[{key}]: {}", one_line(&why))))?);
+            values.push(definition.parameter(table, key).map_err(says)?);
         }
-        match tables.keys().next() {
-            None => Ok(Self { name, machine, values }),
-            Some(key) => Err(says(unknown(key))),
+        let mut of_models = BTreeMap::new();
+        for (key, table) in tables {
+            if !ARCHITECTURES.iter().any(|of| of.name == key) {
+                return Err(says(unknown(&key)));
+            }
+            let of_model = of_model(&key, table).map_err(says)?;
+            of_models.insert(key, of_model);
         }
+        Ok(Self { name, machine, processor, values, of_models })
+    }
+
+    /// Those of a model's server: its own where it has some.
+    #[must_use]
+    pub fn of_model(&self, name: &str) -> Self {
+        let mut own = Self { of_models: BTreeMap::new(), ..self.clone() };
+        for (at, parameter) in self.of_models.get(name).into_iter().flatten() {
+            own.values[*at] = parameter.clone();
+        }
+        own
     }
 
     /// The same with other values: `NAME=VALUE`, in the unit that it has.
@@ -119,8 +144,7 @@ impl Parameters {
     /// # Errors
     /// There is no such parameter, or it cannot be that.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let at = DEFINITIONS.iter().position(|definition| definition.name == name);
-        let at = at.ok_or_else(|| unknown(name))?;
+        let at = place(name)?;
         let number = value.parse().map(toml::Value::Float).ok();
         let value = number.unwrap_or_else(|| toml::Value::String(value.into()));
         let unit = self.values[at].unit.clone();
@@ -173,7 +197,33 @@ impl Parameters {
     }
 }
 
+type Tables = BTreeMap<String, toml::Value>;
+
+/// Of a model's own table.
+fn of_model(model: &str, table: toml::Value) -> Result<Vec<(usize, Parameter)>, String> {
+    let tables: Tables = table
+        .try_into()
+        .map_err(|_| format!("{model} has to hold tables, as [{model}.receive]"))?;
+    let read = |(key, table): (String, toml::Value)| {
+        let at = place(&key).map_err(|why| format!("[{model}.{key}]: {why}"))?;
+        let parameter = DEFINITIONS[at].parameter(table, &format!("{model}.{key}"))?;
+        Ok((at, parameter))
+    };
+    tables.into_iter().map(read).collect()
+}
+
+fn place(name: &str) -> Result<usize, String> {
+    let at = DEFINITIONS.iter().position(|definition| definition.name == name);
+    at.ok_or_else(|| unknown(name))
+}
+
 impl Definition {
+    fn parameter(&self, table: toml::Value, key: &str) -> Result<Parameter, String> {
+        let read = table.try_into().map_err(|error: toml::de::Error| error.to_string());
+        let read = read.and_then(|written| self.read(written));
+        read.map_err(|why| format!("[{key}]: {}", one_line(&why)))
+    }
+
     fn read(&self, written: Written) -> Result<Parameter, String> {
         let Written { value, unit, range, source } = written;
         let kind = SOURCES.iter().find(|kind| source.starts_with(**kind));

@@ -91,11 +91,16 @@ pub const LOCK_WAIT: Figure = figure("wait for locks, for each request", "µs", 
 /// SYNs, of which each is sent again.
 pub const DROPPED: Figure =
     figure("dropped SYNs, for each request", "", |run| run.each(run.whole.tally.syns_dropped));
+/// All that processors were busy with: what Linux counts of them.
+pub const CPU: Figure = figure("processor time, for each request", "µs", |run| {
+    run.each(run.whole.busy.iter().map(Busy::busy_ns).sum()) / 1e3
+});
 /// Alarms that rang.
 pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
 
 /// All of them.
-pub const FIGURES: [Figure; 8] = [CACHE, HITS, WORK, SWITCHING, DISK, LOCK_WAIT, DROPPED, EVENTS];
+pub const FIGURES: [Figure; 9] =
+    [CACHE, HITS, WORK, SWITCHING, CPU, DISK, LOCK_WAIT, DROPPED, EVENTS];
 
 const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> Figure {
     Figure { name, unit, of }
@@ -133,7 +138,14 @@ impl Run {
         if let Some(fault) = self.whole.faults.first() {
             return Err(format!("a mistake of the simulator, please report it: {fault}"));
         }
-        steady(&self.batches)
+        match self.whole.tally.missed {
+            0 => steady(&self.batches),
+            missed => Err(format!(
+                "{missed} of {} sessions could not begin, as all clients were busy: let there be \
+                 more of them, or ask at a lower rate",
+                missed + self.whole.tally.begun
+            )),
+        }
     }
 
     fn share(&self, of: fn(&Busy) -> u64) -> f64 {

@@ -3,15 +3,18 @@
 use std::rc::Rc;
 
 use cache::{Class, PolicyKind};
+use load::arrivals::{Arrivals, Gaps};
 use load::behaviour::Keeps;
+use load::choices::Choices;
 use load::collector::{Collector, Pace, Plan};
+use load::source::Workload;
 use load::stop::Stop;
 use load::workload;
 use load::workload::settings::{KNOBS, Settings};
 use measure::draw::{Draw, Stream};
 use measure::{Duration, Instant};
 
-use crate::clients::{Clients, Interrupts, Sessions};
+use crate::clients::{Clients, Interrupts, Manner, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::models::Model;
@@ -38,8 +41,13 @@ pub struct Scenario {
     pub cores: u32,
     /// Memory, without the kernel's.
     pub memory_bytes: u64,
-    /// Clients in a closed loop.
+    /// Clients in a closed loop; of an open one, at most so many at a time.
     pub clients: u32,
+    /// When sessions begin, as of `weir load`; `None`: closed loop.
+    pub gaps: Option<Gaps>,
+    /// How long connections are kept; `None`: as `weir load` has it, see
+    /// [`Choices::keeps`](load::choices::Choices::keeps).
+    pub keeps: Option<Keeps>,
     /// As `weir load --workload` takes it.
     pub workload: String,
     /// Its knobs.
@@ -79,6 +87,28 @@ fn by_age(shares: &[f64]) -> Vec<u32> {
 }
 
 impl Scenario {
+    /// One server as it is simulated where nothing else is said: on one processor, under what the
+    /// paper asked most of its servers. The model's own values of parameters are taken.
+    #[must_use]
+    pub fn new(model: &'static Model, parameters: &Parameters) -> Self {
+        Self {
+            model,
+            knobs: Vec::new(),
+            parameters: parameters.of_model(model.name),
+            cores: 1,
+            memory_bytes: 4 << 30,
+            clients: 1000,
+            gaps: None,
+            keeps: None,
+            workload: String::from("choi-penn-state-cse"),
+            settings: Settings::default(),
+            policy: PolicyKind::Lru,
+            warm_up: Duration::from_secs(20),
+            measured: Duration::from_secs(60),
+            seed: 1,
+        }
+    }
+
     /// Another value of a parameter, in its unit, or of a knob of the workload.
     ///
     /// # Errors
@@ -88,6 +118,15 @@ impl Scenario {
             true => self.settings.set(name, value),
             false => self.parameters.set(name, value),
         }
+    }
+
+    /// When sessions begin and how long connections are kept, of what `weir load` lets one choose.
+    ///
+    /// # Errors
+    /// See [`Choices::gaps`].
+    pub fn choose(&mut self, choices: &Choices) -> Result<(), String> {
+        (self.gaps, self.keeps) = (choices.gaps()?, choices.keeps);
+        Ok(())
     }
 
     /// The workload.
@@ -228,6 +267,18 @@ impl Scenario {
         Ok((run, workload))
     }
 
+    /// How long connections are kept under this workload.
+    #[must_use]
+    pub fn keeps(&self, workload: &dyn Workload) -> Keeps {
+        let choices = Choices { keeps: self.keeps, ..Choices::default() };
+        choices.keeps(&self.arrivals(), workload)
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        let closed = || Arrivals::Closed { clients: self.clients, think: Draw::Constant(0.0) };
+        self.gaps.clone().map_or_else(closed, Arrivals::Open)
+    }
+
     fn hardware(&self) -> Hardware {
         let of = &self.parameters;
         Hardware {
@@ -236,6 +287,7 @@ impl Scenario {
                 slice_ns: of.whole("slice").max(1),
                 thread_switch_ns: of.whole("thread-switch"),
                 process_switch_ns: of.whole("process-switch"),
+                wake_ns: of.whole("wake"),
             },
             locking: Locking {
                 spin_ns: of.whole("lock-spin"),
@@ -260,23 +312,22 @@ impl Scenario {
         let world = &simulation.world;
         let backlog = self.parameters.whole("backlog") as usize;
         let listening = world.borrow_mut().queue(backlog);
-        let model = workload.model();
-        let one_request = model.keeps == Some(Keeps::Request);
-        let interrupts = Interrupts {
-            taken_ns: self.parameters.whole("interrupt"),
-            dropped_ns: self.parameters.whole("interrupt-dropped"),
+        let class_name = workload.model().class_name;
+        let manner = Manner {
+            count: self.clients,
+            gaps: self.gaps.clone(),
+            keeps: self.keeps(&*workload),
+            round_trip_ns: self.parameters.whole("round-trip"),
+            interrupts: Interrupts {
+                taken_ns: self.parameters.whole("interrupt"),
+                dropped_ns: self.parameters.whole("interrupt-dropped"),
+            },
+            seed: self.seed,
         };
-        let collector = Collector::new(&self.plan(), workload.files(), model.class_name);
+        let collector = Collector::new(&self.plan(), workload.files(), class_name);
         let sizes = self.sizes(&workload);
-        let clients = Clients::new(
-            (workload, sizes),
-            collector,
-            self.clients,
-            (one_request, interrupts),
-            self.seed,
-            &mut world.borrow_mut(),
-            listening,
-        );
+        let clients =
+            Clients::new((workload, sizes), collector, manner, &mut world.borrow_mut(), listening);
         let Warm { files, paths } = warm;
         let parameters = &self.parameters;
         let (clients, kept) = ((clients, listening), (files, paths));
@@ -295,7 +346,7 @@ impl Scenario {
                 interval: self.warm_up + self.measured,
             },
             patience: None,
-            pace: Pace::Closed,
+            pace: Pace::from(&self.arrivals()),
             clients: 1,
             verified: None,
         }

@@ -71,6 +71,7 @@ const DONE_MAX: usize = 1_000;
 #[derive(Debug, Clone, Copy)]
 struct Costs {
     accept: u64,
+    close: u64,
     receive: u64,
     header: u64,
     transmit: u64,
@@ -239,6 +240,7 @@ impl Server {
         self.transmit(task, asked).await;
         self.clients.borrow_mut().replied(&mut self.world.borrow_mut(), connection);
         if asked.is_last {
+            task.work(self.costs.close).await;
             self.clients.borrow_mut().close(connection);
         }
         asked.is_last
@@ -308,6 +310,7 @@ impl Costs {
     fn of(parameters: &Parameters) -> Self {
         Self {
             accept: parameters.whole("accept"),
+            close: parameters.whole("close"),
             receive: parameters.whole("receive"),
             header: parameters.whole("header"),
             transmit: parameters.whole("transmit"),

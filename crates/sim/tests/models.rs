@@ -1,9 +1,7 @@
 //! Each model with few clients: what holds of every run, whatever is simulated.
 
-use load::workload::settings::Settings;
 use measure::Duration;
 use servers::architectures::ARCHITECTURES;
-use sim::PolicyKind;
 use sim::models::MODELS;
 use sim::parameters::{Parameters, Value};
 use sim::point::Point;
@@ -15,22 +13,17 @@ fn parameters() -> Parameters {
 }
 
 fn scenario(model: usize, cores: u32) -> Scenario {
-    let mut settings = Settings::default();
-    settings.set("trace-scale", "0.1").expect("a scale");
-    Scenario {
-        model: &MODELS[model],
-        knobs: Vec::new(),
-        parameters: parameters(),
+    let mut scenario = Scenario {
         cores,
         memory_bytes: 20 << 20,
         clients: 100,
         workload: String::from("choi-clarknet"),
-        settings,
-        policy: PolicyKind::Lru,
         warm_up: Duration::from_secs(1),
         measured: Duration::from_secs(4),
-        seed: 1,
-    }
+        ..Scenario::new(&MODELS[model], &parameters())
+    };
+    scenario.set("trace-scale", "0.1").expect("a scale");
+    scenario
 }
 
 fn run(scenario: &Scenario) -> Run {

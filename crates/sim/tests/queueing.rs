@@ -16,7 +16,12 @@ const MEAN_NS: f64 = 1e6;
 fn hardware(cores: u32) -> Hardware {
     Hardware {
         cores,
-        sharing: Sharing { slice_ns: u64::MAX / 2, thread_switch_ns: 0, process_switch_ns: 0 },
+        sharing: Sharing {
+            slice_ns: u64::MAX / 2,
+            thread_switch_ns: 0,
+            process_switch_ns: 0,
+            wake_ns: 0,
+        },
         locking: Locking { spin_ns: 0, transfer_ns: 0 },
         disk: Speed { latency_ns: 0, bytes_per_s: 1.0, channels: 1 },
     }

@@ -15,7 +15,12 @@ const MS: u64 = 1_000_000;
 fn hardware(cores: u32) -> Hardware {
     Hardware {
         cores,
-        sharing: Sharing { slice_ns: 10 * MS, thread_switch_ns: MS, process_switch_ns: 2 * MS },
+        sharing: Sharing {
+            slice_ns: 10 * MS,
+            thread_switch_ns: MS,
+            process_switch_ns: 2 * MS,
+            wake_ns: 0,
+        },
         locking: Locking { spin_ns: 0, transfer_ns: 0 },
         disk: Speed { latency_ns: 4 * MS, bytes_per_s: 1e6, channels: 1 },
     }
@@ -23,7 +28,8 @@ fn hardware(cores: u32) -> Hardware {
 
 /// Where who comes to run does so at once.
 fn without_switches(cores: u32) -> Hardware {
-    let sharing = Sharing { slice_ns: 10 * MS, thread_switch_ns: 0, process_switch_ns: 0 };
+    let sharing =
+        Sharing { slice_ns: 10 * MS, thread_switch_ns: 0, process_switch_ns: 0, wake_ns: 0 };
     Hardware { sharing, ..hardware(cores) }
 }
 

@@ -1,8 +1,5 @@
 //! Choi05 table 1 and figure 3: what is left for files, by model.
 
-use load::workload::settings::Settings;
-use measure::Duration;
-use sim::PolicyKind;
 use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::scenario::Scenario;
@@ -33,19 +30,13 @@ const ROWS: [(u64, u32, &str, &str, u64); 18] = [
 fn memory_is_left_for_files_as_by_table_1() {
     for (memory_mb, cores, name, knob, expected) in ROWS {
         let knob = knob.split_once('=').map(|(name, value)| (name.into(), value.into()));
+        let parameters = Parameters::shipped("choi05").expect("a set");
         let scenario = Scenario {
-            model: Model::named(name).expect("a model"),
             knobs: knob.into_iter().collect(),
-            parameters: Parameters::shipped("choi05").expect("a set"),
             cores,
             memory_bytes: memory_mb << 20,
             clients: 5000,
-            workload: String::from("choi-ucb"),
-            settings: Settings::default(),
-            policy: PolicyKind::Lru,
-            warm_up: Duration::ZERO,
-            measured: Duration::from_secs(1),
-            seed: 1,
+            ..Scenario::new(Model::named(name).expect("a model"), &parameters)
         };
         let (_, footprint) = scenario.sized().expect("it fits");
         let seen = footprint.data_cache_bytes() as f64 / f64::from(1 << 20);

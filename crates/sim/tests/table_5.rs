@@ -2,9 +2,6 @@
 
 use load::source::draws;
 use load::trace::presets::PRESETS;
-use load::workload::settings::Settings;
-use measure::Duration;
-use sim::PolicyKind;
 use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::scenario::Scenario;
@@ -18,18 +15,10 @@ fn localities_are_those_of_table_5() {
     }
     for preset in PRESETS {
         let scenario = Scenario {
-            model: Model::named("mt").expect("a model"),
-            knobs: Vec::new(),
-            parameters: parameters.clone(),
-            cores: 1,
             memory_bytes: preset.model.cache_bytes,
             clients: 1,
             workload: preset.name.into(),
-            settings: Settings::default(),
-            policy: PolicyKind::Lru,
-            warm_up: Duration::ZERO,
-            measured: Duration::from_secs(1),
-            seed: 1,
+            ..Scenario::new(Model::named("mt").expect("a model"), &parameters)
         };
         let mut workload = scenario.workload().expect("a trace");
         let mut files = scenario.warm(&mut workload).expect("it fits").files;

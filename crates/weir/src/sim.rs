@@ -1,13 +1,15 @@
 //! `weir sim`: flags to the simulator.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::thread;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use load::workload::settings::Settings;
+use load::choices::{Choices, Pace};
+use load::workload;
+use load::workload::settings::KNOBS;
 use measure::Duration;
 use serde_json::{Map, Value, json};
 use sim::models::{MODELS, Model};
@@ -49,30 +51,54 @@ Examples:
   weir sim run mt:threads=128 --set thread-switch=2  another pool, a cheaper switch";
 
 fn of_run() -> Command {
+    let of = default_scenario();
     let model = Arg::new("model").value_name("MODEL[:KNOB=VALUE,...]").required(true);
-    let set = flag(
-        "set",
-        "NAME=VALUE",
-        "Another value of a parameter, in its unit, or of the workload".into(),
-    );
+    let number = |name, what: &str, default: u64| flag(name, "N", by_default(what, default));
+    let seconds =
+        |name, what: &str, default: Duration| flag(name, "S", by_default(what, default.as_secs()));
+    let set = "Another value of a parameter, in its unit, or of the workload";
+    let clients = "Each asks as soon as it is answered; with a --rate, at most so many at a time";
+    let policy = by_default("Who goes when memory is full", of.policy.name());
+    let json = "All of it, with the results of each run as weir load's";
     Command::new("run")
         .about("Simulates one server, several times with other draws")
         .arg(model.help("Of weir sim list"))
-        .arg(flag("processors", "N", "Of the machine [default: 1]".into()))
-        .arg(flag("memory-mb", "N", "Memory without the kernel's [default: 4096]".into()))
-        .arg(flag("clients", "N", "Each asks as soon as it is answered [default: 1000]".into()))
-        .arg(flag("workload", "NAME", format!("As weir load takes it [default: {WORKLOAD}]")))
-        .arg(flag("cache-policy", "NAME", "Who goes when memory is full [default: lru]".into()))
-        .arg(flag("parameters", "NAME|FILE", "What everything costs [default: choi05]".into()))
-        .arg(set.action(ArgAction::Append))
-        .arg(flag("warm-up", "S", "Simulated seconds before anything counts [default: 20]".into()))
-        .arg(flag("measured", "S", "Simulated seconds that count [default: 60]".into()))
-        .arg(flag("replications", "N", "Runs with draws of their own [default: 5]".into()))
-        .arg(flag("seed", "N", "Of all draws [default: 1]".into()))
-        .arg(flag("json", "FILE", "All of it, with the results of each run as weir load's".into()))
+        .arg(number("processors", "Of the machine", of.cores.into()))
+        .arg(number("memory-mb", "Memory without the kernel's", of.memory_bytes >> 20))
+        .arg(number("clients", clients, of.clients.into()))
+        .args(of_load())
+        .arg(flag("workload", "NAME", by_default("As weir load takes it", &of.workload)))
+        .arg(flag("cache-policy", "NAME", policy))
+        .arg(flag("parameters", "NAME|FILE", by_default("What everything costs", PARAMETERS)))
+        .arg(flag("set", "NAME=VALUE", set.into()).action(ArgAction::Append))
+        .arg(seconds("warm-up", "Simulated seconds before anything counts", of.warm_up))
+        .arg(seconds("measured", "Simulated seconds that count", of.measured))
+        .arg(number("replications", "Runs with draws of their own", REPLICATIONS))
+        .arg(number("seed", "Of all draws", of.seed))
+        .arg(flag("json", "FILE", json.into()))
 }
 
-const WORKLOAD: &str = "choi-penn-state-cse";
+/// What is simulated where nothing is said.
+const PARAMETERS: &str = "choi05";
+const REPLICATIONS: u64 = 5;
+
+/// Of whichever model: it is asked for what flags are by default.
+fn default_scenario() -> Scenario {
+    let parameters = Parameters::shipped(PARAMETERS).expect("a set that is shipped");
+    Scenario::new(&MODELS[0], &parameters)
+}
+
+fn by_default(what: &str, default: impl Display) -> String {
+    format!("{what} [default: {default}]")
+}
+
+/// Flags of `weir load` that a simulation takes.
+const OF_LOAD: [&str; 3] = ["rate", "gaps", "keeps"];
+
+fn of_load() -> impl Iterator<Item = Arg> {
+    let knobs = load::knobs::KNOBS.iter().filter(|knob| OF_LOAD.contains(&knob.name));
+    knobs.map(|knob| flag(knob.name, knob.value, format!("As of weir load: {}", knob.reason)))
+}
 
 fn list() -> ExitCode {
     let width = MODELS.iter().map(|model| model.name.len()).max().unwrap_or_default();
@@ -95,23 +121,32 @@ fn list() -> ExitCode {
     shown(&text)
 }
 
+/// What is to be simulated, as it was asked.
+struct Asked {
+    scenario: Scenario,
+    choices: Choices,
+    replications: u64,
+}
+
 fn run(flags: &ArgMatches) -> ExitCode {
-    let asked = scenario(flags).and_then(|scenario| {
-        let replications = number(flags, "replications", 5, 1..=1000)?;
-        Ok((scenario, replications))
-    });
-    let (scenario, replications) = match asked {
+    let asked = match asked(flags) {
         Ok(asked) => asked,
         Err(what) => return usage(&what),
     };
+    if let Some(what) = another_machine(&asked.scenario.parameters) {
+        complain(&what);
+    }
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let point = match Point::new(&scenario, replications, threads) {
+    let point = match Point::new(&asked.scenario, asked.replications, threads) {
         Ok(point) => point,
         Err(what) => return usage(&what),
     };
     let told = shown(&told(&point));
     if let Some(file) = flags.get_one::<String>("json") {
-        let text = format!("{:#}\n", json(&point));
+        let text = match json(&asked, &point) {
+            Ok(json) => format!("{json:#}\n"),
+            Err(what) => return usage(&what),
+        };
         if let Err(error) = fs::write(file, text) {
             return machine(&format!("--json {file}: {error}"));
         }
@@ -125,31 +160,53 @@ fn run(flags: &ArgMatches) -> ExitCode {
     }
 }
 
-fn scenario(flags: &ArgMatches) -> Result<Scenario, String> {
+fn asked(flags: &ArgMatches) -> Result<Asked, String> {
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let model = text("model").unwrap_or_default();
     let (name, knobs) = model.split_once(':').unwrap_or((model, ""));
-    let policy = text("cache-policy").unwrap_or("lru");
-    let policy = cache_policy(policy)?;
-    let mut scenario = Scenario {
-        model: Model::named(name)?,
-        knobs: pairs(knobs.split(',').filter(|knob| !knob.is_empty()))?,
-        parameters: parameters(flags)?,
-        cores: number(flags, "processors", 1, 1..=1024)? as u32,
-        memory_bytes: number(flags, "memory-mb", 4096, 1..=1 << 30)? << 20,
-        clients: number(flags, "clients", 1000, 1..=1_000_000)? as u32,
-        workload: text("workload").unwrap_or(WORKLOAD).into(),
-        settings: Settings::default(),
-        policy,
-        warm_up: Duration::from_secs(number(flags, "warm-up", 20, 0..=1_000_000)?),
-        measured: Duration::from_secs(number(flags, "measured", 60, 2..=1_000_000)?),
-        seed: number(flags, "seed", 1, 0..=u64::MAX / 2)?,
+    let of = Scenario::new(Model::named(name)?, &parameters(flags)?);
+    let number = |name, default, range| number(flags, name, default, range);
+    let seconds = |name, default: Duration, least: u64| {
+        number(name, default.as_secs(), least..=1_000_000).map(Duration::from_secs)
     };
+    let mut scenario = Scenario {
+        knobs: pairs(knobs.split(',').filter(|knob| !knob.is_empty()))?,
+        cores: number("processors", of.cores.into(), 1..=1024)? as u32,
+        memory_bytes: number("memory-mb", of.memory_bytes >> 20, 1..=1 << 30)? << 20,
+        clients: number("clients", of.clients.into(), 1..=1_000_000)? as u32,
+        workload: text("workload").map_or_else(|| of.workload.clone(), String::from),
+        policy: text("cache-policy").map_or(Ok(of.policy), cache_policy)?,
+        warm_up: seconds("warm-up", of.warm_up, 0)?,
+        measured: seconds("measured", of.measured, 2)?,
+        seed: number("seed", of.seed, 0..=u64::MAX / 2)?,
+        ..of
+    };
+    let mut choices = Choices::default();
+    for (name, value) in OF_LOAD.iter().filter_map(|name| Some((name, text(name)?))) {
+        choices.set(name, value)?;
+    }
+    scenario.choose(&choices)?;
     let set = flags.get_many::<String>("set").unwrap_or_default();
     for (name, value) in pairs(set.map(String::as_str))? {
-        scenario.set(&name, &value).map_err(|why| format!("--set {why}"))?;
+        let set = scenario.set(&name, &value);
+        set.map_err(|why| format!("--set {}", why.trim_start_matches('-')))?;
     }
-    Ok(scenario)
+    let replications = number("replications", REPLICATIONS, 1..=1000)?;
+    Ok(Asked { scenario, choices, replications })
+}
+
+/// Parameters that were measured on another machine tell of that one.
+fn another_machine(parameters: &Parameters) -> Option<String> {
+    let measured = parameters.processor.as_deref()?;
+    let own = load::machine::facts().remove("processor");
+    let own = own.as_deref().unwrap_or("unknown");
+    (measured != own).then(|| {
+        format!(
+            "parameters {}: they were measured on the processor {measured:?}, and this one is \
+             {own:?}: what is simulated is a server there",
+            parameters.name
+        )
+    })
 }
 
 fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
@@ -161,7 +218,7 @@ fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
 }
 
 fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
-    let asked = flags.get_one::<String>("parameters").map_or("choi05", String::as_str);
+    let asked = flags.get_one::<String>("parameters").map_or(PARAMETERS, String::as_str);
     if let Some(shipped) = Parameters::shipped(asked) {
         return Ok(shipped);
     }
@@ -213,10 +270,14 @@ fn rows(point: &Point) -> Vec<(String, Estimate)> {
 }
 
 fn told(point: &Point) -> String {
-    let Scenario { model, cores, memory_bytes, clients, workload, .. } = &point.scenario;
+    let Scenario { model, cores, memory_bytes, clients, gaps, workload, .. } = &point.scenario;
+    let clients = match gaps {
+        None => format!("{clients} clients"),
+        Some(_) => format!("an open loop of at most {clients} clients at a time"),
+    };
     let mut text = format!(
-        "Simulated: {} on {cores} {} with {} MiB of memory, {clients} clients, {workload}, \
-         parameters {}.\n\n",
+        "Simulated: {} on {cores} {} with {} MiB of memory, {clients}, {workload}, parameters \
+         {}.\n\n",
         model.name,
         if *cores == 1 { "processor" } else { "processors" },
         memory_bytes >> 20,
@@ -228,19 +289,33 @@ fn told(point: &Point) -> String {
     text
 }
 
-fn json(point: &Point) -> Value {
-    let Scenario { model, knobs, cores, memory_bytes, clients, workload, seed, .. } =
-        &point.scenario;
+fn json(asked: &Asked, point: &Point) -> Result<Value, String> {
+    let Scenario { model, knobs, parameters, cores, memory_bytes, clients, .. } = &asked.scenario;
+    let Scenario { workload, settings, policy, warm_up, measured, seed, .. } = &asked.scenario;
     let estimate = |of: Estimate| json!({"mean": of.mean, "half_of_95_percent": of.half});
     let told = rows(point).into_iter().map(|(name, of)| (name, estimate(of)));
-    let parameters = point.scenario.parameters.all().map(|(definition, of)| {
+    let values = parameters.all().map(|(definition, of)| {
         let value = match &of.value {
             sim::parameters::Value::Number(number) => json!(number),
             sim::parameters::Value::Word(word) => json!(word),
         };
         (String::from(definition.name), json!({"value": value, "source": of.source}))
     });
-    json!({
+    let of_workload = workload::named(workload).map_or(&[][..], |of| of.knobs);
+    let own = KNOBS.iter().filter(|knob| of_workload.contains(&knob.name));
+    let own = own.map(|knob| (String::from(knob.name), json!((knob.show)(settings))));
+    // As it comes to under this workload, whether it was said or not.
+    let keeps = asked.scenario.keeps(&*asked.scenario.workload()?);
+    let choices = Choices { keeps: Some(keeps), ..asked.choices.clone() };
+    let chosen = |name: &str| {
+        let knob = load::knobs::KNOBS.iter().find(|knob| knob.name == name);
+        knob.map(|knob| (knob.show)(&choices))
+    };
+    let rate = match choices.pace {
+        Some(Pace::Rate(rate)) => Some(rate),
+        _ => None,
+    };
+    Ok(json!({
         "schema": 1,
         "simulated": true,
         "model": model.name,
@@ -248,10 +323,19 @@ fn json(point: &Point) -> Value {
         "processors": cores,
         "memory_bytes": memory_bytes,
         "clients": clients,
+        "rate": rate,
+        "gaps": rate.and_then(|_| chosen("gaps")),
+        "keeps": chosen("keeps"),
         "workload": workload,
+        "settings": own.collect::<Map<_, _>>(),
+        "cache_policy": policy.name(),
+        "warm_up_s": warm_up.as_secs_f64(),
+        "measured_s": measured.as_secs_f64(),
+        "replications": asked.replications,
         "seed": seed,
-        "parameters": parameters.collect::<Map<_, _>>(),
+        "parameters_name": parameters.name,
+        "parameters": values.collect::<Map<_, _>>(),
         "told": Map::from_iter(told),
         "runs": point.runs.iter().map(|run| json!(run.results)).collect::<Vec<_>>(),
-    })
+    }))
 }

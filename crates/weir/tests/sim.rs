@@ -39,6 +39,55 @@ fn all_of_it_can_be_read_by_programs() {
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(2));
     assert!(json["told"]["replies/s"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{text}");
     assert_eq!(json["parameters"]["slice"]["value"], 1e7);
+    // How long a connection is kept is told where nobody has said it, too.
+    assert_eq!((&json["keeps"], &json["rate"]), (&"request".into(), &serde_json::Value::Null));
+}
+
+/// Whatever can be asked stands there, so that the same can be asked again.
+#[test]
+fn all_that_was_asked_can_be_read_by_programs() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let asked = "run mt:threads=9 --workload one-packet --set bytes=4096 --set slice=3 \
+        --rate 200 --gaps poisson --keeps client --clients 77 --cache-policy s3-fifo \
+        --processors 2 --memory-mb 33 --warm-up 1 --measured 4 --replications 3 --seed 5";
+    let told = weir(&format!("{asked} --json {}", file.path().display()));
+    assert!(told.status.success(), "{told:?}");
+    let text = std::fs::read_to_string(file.path()).expect("UTF-8");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (name, expected) in [
+        ("/knobs", serde_json::json!([["threads", "9"]])),
+        ("/workload", "one-packet".into()),
+        ("/settings/bytes", "4096".into()),
+        ("/parameters_name", "choi05".into()),
+        ("/parameters/slice/value", 3e6.into()),
+        ("/rate", 200.0.into()),
+        ("/gaps", "poisson".into()),
+        ("/keeps", "client".into()),
+        ("/clients", 77.into()),
+        ("/cache_policy", "s3-fifo".into()),
+        ("/processors", 2.into()),
+        ("/memory_bytes", (33 << 20).into()),
+        ("/warm_up_s", 1.0.into()),
+        ("/measured_s", 4.0.into()),
+        ("/replications", 3.into()),
+        ("/seed", 5.into()),
+    ] {
+        assert_eq!(json.pointer(name), Some(&expected), "{name}");
+    }
+    let per_s = json["told"]["replies/s"]["mean"].as_f64().expect("a number");
+    assert!((per_s / 200.0 - 1.0).abs() < 0.1, "{per_s}");
+}
+
+/// Who cannot begin all that he was asked for has simulated something else.
+#[test]
+fn an_open_loop_with_too_few_clients_is_invalid() {
+    let told = weir(
+        "run sped --workload one-packet --rate 9000 --clients 10 --warm-up 0 --measured 2 \
+         --replications 1",
+    );
+    let text = String::from_utf8(told.stderr).expect("UTF-8");
+    assert!(text.contains("sessions could not begin, as all clients were busy"), "{text}");
+    assert_eq!((text.lines().count(), told.status.code()), (1, Some(1)), "{text}");
 }
 
 /// What is asked, and how the one line begins that is said to that.
@@ -60,6 +109,13 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
         ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),
+        ("run mt --rate 0", "--rate 0: a rate is a number from"),
+        ("run mt --rate NaN", "--rate NaN: a rate is a number from"),
+        ("run mt --gaps poisson", "--gaps poisson: gaps are those of a --rate"),
+        ("run mt --rate 9 --gaps wide", "--gaps wide: has to be one of fixed, poisson"),
+        ("run mt --keeps ever", "--keeps ever: has to be one of request, session, client"),
+        ("run mt --set trace-scale=x", "--set trace-scale x: has to be a number from 0.001 to 100"),
+        ("run mt --set slice=5 --set bytes=", "--set bytes : has to be"),
         ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),
         ("sweep choi06", "choi06: no such sweep; did you mean choi05?"),
     ];
@@ -79,6 +135,14 @@ fn parameters_have_units_ranges_and_sources() {
     let shipped = include_str!("../../sim/src/parameters/choi05.toml");
     // Of the slice: what stands there, what stands there then, and what is said to it.
     let rows = [
+        ("value = 10", "value = -10", "[slice]: has to be from 0 on and finite, and is -10"),
+        ("value = 10", "value = nan", "[slice]: has to be from 0 on and finite, and is NaN"),
+        ("value = 10", "value = inf", "[slice]: has to be from 0 on and finite, and is inf"),
+        ("range = [1", "range = [-1", "[slice]: range: has to be from 0 on and finite, and is -1"),
+        ("[thread", "[mt.slise]\nvalue = 1\n[thread", "[mt.slise]: there is no parameter slise"),
+        ("[thread", "[mt.slice]\nvalue = 1\n[thread", "[mt.slice]: missing field"),
+        ("[thread", "[not.slice]\nvalue = 1\n[thread", "there is no parameter not"),
+        ("[thread", "[slices]\nvalue = 1\n[thread", "there is no parameter slices; did you"),
         ("unit = \"ms\"", "unit = \"MB\"", "[slice]: unit"),
         ("value = 10", "value = 1000", "[slice]: value lies outside"),
         ("source = \"assumed: ", "source = \"", "[slice]: source has to say where"),
@@ -98,5 +162,29 @@ fn parameters_have_units_ranges_and_sources() {
         let text = String::from_utf8(told.stderr).expect("UTF-8");
         assert!(text.starts_with(&format!("weir: {path}: {expected}")), "{text}");
         assert_eq!((text.lines().count(), told.status.code()), (1, Some(2)), "{text}");
+    }
+}
+
+/// A model's own value counts for it, and for nobody else; and whose processor is another one is
+/// told, and has his figures.
+#[test]
+fn parameters_may_be_a_models_own_and_a_machines_own() {
+    let shipped = include_str!("../../sim/src/parameters/choi05.toml");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().display().to_string();
+    let own = "[mt.receive]\nvalue = 1\nunit = \"ms\"\nrange = [1, 1]\nsource = \"assumed: x\"\n";
+    let of_none = "processor = \"of none\"\n";
+    std::fs::write(&path, format!("{of_none}{shipped}{own}")).expect("written");
+    for (model, expected) in [("mt", 1e6), ("sped", 4e4)] {
+        let json = tempfile::NamedTempFile::new().expect("a file");
+        let to = json.path().display();
+        let told = weir(&format!("run {model} --parameters {path} {SMALL} --json {to}"));
+        let warning = String::from_utf8(told.stderr).expect("UTF-8");
+        let begins = "weir: parameters choi05: they were measured on the processor \"of none\"";
+        assert!(warning.starts_with(begins) && warning.lines().count() == 1, "{warning}");
+        assert!(told.status.success(), "{warning}");
+        let text = std::fs::read_to_string(json.path()).expect("UTF-8");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(json["parameters"]["receive"]["value"], expected, "{model}");
     }
 }

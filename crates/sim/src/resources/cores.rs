@@ -6,6 +6,7 @@
 //! one event. Soft interrupts go first: they make the segment that they interrupt longer.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use super::row::{Little, Row};
 use crate::agenda::Agenda;
@@ -24,6 +25,8 @@ pub struct Sharing {
     pub thread_switch_ns: u64,
     /// A thread of another process does.
     pub process_switch_ns: u64,
+    /// One that had nothing to do begins with something.
+    pub wake_ns: u64,
 }
 
 /// What a core was busy with. Together it is the time in which it was not idle.
@@ -31,7 +34,7 @@ pub struct Sharing {
 pub struct Busy {
     /// With segments.
     pub work_ns: u64,
-    /// With switches from one task to another.
+    /// With switches from one task to another, and with beginning when there was nothing to do.
     pub switching_ns: u64,
     /// With tasks that spin for a lock.
     pub spinning_ns: u64,
@@ -74,6 +77,8 @@ struct Core {
     ready: VecDeque<TaskId>,
     /// Nobody runs, and it was not told to look for somebody.
     is_idle: bool,
+    /// It was idle until somebody called it.
+    wakes: bool,
     /// From when on the segment gets done: switches and interrupts come before.
     starts_ns: u64,
     slice_ends_ns: u64,
@@ -116,6 +121,7 @@ impl Cores {
             last: None,
             ready: VecDeque::new(),
             is_idle: true,
+            wakes: false,
             starts_ns: 0,
             slice_ends_ns: 0,
             busy: Busy::default(),
@@ -230,7 +236,7 @@ impl Cores {
                 Some(task) => self.dispatch(core, task, now_ns),
                 None => {
                     let of = &mut self.cores[core as usize];
-                    of.is_idle = true;
+                    (of.is_idle, of.wakes) = (true, false);
                     // An interrupt may not be over.
                     of.idle_since_ns = of.starts_ns.max(now_ns);
                     agenda.clear(of.place);
@@ -324,6 +330,8 @@ impl Cores {
                 }
             }
         };
+        let wake_ns = if mem::take(&mut of.wakes) { self.sharing.wake_ns } else { 0 };
+        let switch_ns = switch_ns + wake_ns;
         of.busy.switching_ns += switch_ns;
         of.starts_ns = now_ns.max(of.starts_ns) + switch_ns;
         of.slice_ends_ns = of.starts_ns + self.sharing.slice_ns;
@@ -354,7 +362,7 @@ impl Cores {
     fn call(&mut self, core: CoreId, now_ns: u64, agenda: &mut Agenda) {
         let of = &mut self.cores[core as usize];
         if of.is_idle {
-            of.is_idle = false;
+            (of.is_idle, of.wakes) = (false, true);
             of.idle_ns += now_ns.saturating_sub(of.idle_since_ns);
             self.turns.push_back(core);
         } else if let Some(task) = of.runs
