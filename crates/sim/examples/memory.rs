@@ -6,9 +6,7 @@
 use std::process::Command;
 use std::{env, fs};
 
-use load::workload::settings::Settings;
 use measure::Duration;
-use sim::PolicyKind;
 use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::scenario::Scenario;
@@ -33,19 +31,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn simulate((_, workload, clients, memory_mib): &(&str, &str, u32, u64)) -> Result<(), String> {
+    let parameters = Parameters::shipped("choi05").expect("a set");
     let scenario = Scenario {
-        model: Model::named("sped")?,
-        knobs: Vec::new(),
-        parameters: Parameters::shipped("choi05").expect("a set"),
         cores: 16,
         memory_bytes: memory_mib << 20,
         clients: *clients,
         workload: String::from(*workload),
-        settings: Settings::default(),
-        policy: PolicyKind::Lru,
         warm_up: Duration::from_secs(5),
         measured: Duration::from_secs(10),
-        seed: 1,
+        ..Scenario::new(Model::named("sped")?, &parameters)
     };
     let mut workload = scenario.workload()?;
     let warm = scenario.warm(&mut workload)?;
