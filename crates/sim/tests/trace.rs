@@ -1,10 +1,8 @@
 //! Who does what in a model, beside the row of its architecture in the registry: what one performer
 //! does there one task does here, and what two do no task does both of.
 
-use load::workload::settings::Settings;
 use measure::Duration;
 use servers::architectures::{Architecture, Performer};
-use sim::PolicyKind;
 use sim::models::MODELS;
 use sim::parameters::Parameters;
 use sim::scenario::Scenario;
@@ -30,23 +28,16 @@ fn steps_are_performed_by_whom_the_registry_says() {
         let mut parameters = Parameters::shipped("choi05").expect("a set");
         // No path is kept for long, and few files.
         parameters.set("path-entries", "1").expect("a number");
-        let mut settings = Settings::default();
-        settings.set("trace-scale", "0.1").expect("a scale");
-        let scenario = Scenario {
-            model,
-            knobs: Vec::new(),
-            parameters,
-            cores: 1,
+        let mut scenario = Scenario {
             memory_bytes: 8 << 20,
             // One after the other, so that steps that follow are of one request.
             clients: 1,
             workload: String::from("choi-clarknet"),
-            settings,
-            policy: PolicyKind::Lru,
             warm_up: Duration::ZERO,
             measured: Duration::from_secs(10),
-            seed: 1,
+            ..Scenario::new(model, &parameters)
         };
+        scenario.set("trace-scale", "0.1").expect("a scale");
         let mut workload = scenario.workload().expect("a trace");
         let warm = scenario.warm(&mut workload).expect("it fits");
         let done = scenario.run(warm, workload).expect("it runs").0.whole.done;
