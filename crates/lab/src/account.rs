@@ -1,6 +1,7 @@
 //! Results as a page, and in short as lines of JSON.
 
 mod facts;
+mod json;
 mod repeated;
 mod whole;
 
@@ -9,11 +10,12 @@ use std::path::Path;
 
 use load::collector::times::Times;
 use serde::Serialize;
+use sim::run::FIGURES;
 
 use crate::capacity::TRIES;
 use crate::curves::{capital, counted, lasting, number};
 use crate::design::PROBE;
-use crate::experiments::{experiment, machine};
+use crate::experiments::{self, experiment, machine};
 use crate::known::{Cell, Known, Spread};
 use crate::metric;
 use crate::page::{Agreement, Comparison, Page, Section, Table};
@@ -26,11 +28,19 @@ use crate::tuning;
 /// Results, and the directory that they are in.
 pub type Source<'r> = (&'r Path, &'r Results);
 
+pub use json::json;
+
 /// The page of the results of one directory, or of several. Where two of them are of the same
 /// experiment with the same choices, it is also told whether they agree.
 #[must_use]
 pub fn page(sources: &[Source<'_>]) -> Page {
-    let mut sections = all_sections(sources);
+    page_beside(sources, &[])
+}
+
+/// The same with what other points say of what is simulated: see [`experiments::beside`].
+#[must_use]
+pub fn page_beside(sources: &[Source<'_>], beside: &[Point]) -> Page {
+    let mut sections = all_sections(sources, &Known::of(beside));
     sections.extend(repeated::sections(sources));
     sections.iter_mut().for_each(without_what_is_empty);
     sections.iter_mut().for_each(|section| section.answer.extend(claims(&section.comparisons)));
@@ -51,7 +61,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
 }
 
 /// Those of all experiments; where several have the same title, with their directories.
-fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
+fn all_sections(sources: &[Source<'_>], beside: &Known<'_>) -> Vec<Section> {
     let mut told: Vec<(&Path, Section)> = Vec::new();
     // What is done again is told beside what was done first.
     let own = sources.iter().filter(|(_, results)| first_of(results, sources).is_none());
@@ -60,6 +70,10 @@ fn all_sections(sources: &[Source<'_>]) -> Vec<Section> {
             let known = Known::of(&results.points).tried(setup.attempts);
             let Some(experiment) = experiment(name) else { continue };
             let mut sections = (experiment.sections)(setup, &known);
+            let table = experiments::beside(name, setup, &known, beside);
+            if let (Some(first), Some(table)) = (sections.first_mut(), table) {
+                first.tables.insert(0, table);
+            }
             if again_of(results).is_some() {
                 // Without its hints it does not know who was to be told of.
                 sections.iter_mut().for_each(|section| section.answer.clear());
@@ -195,6 +209,7 @@ pub fn cells(sources: &[Source<'_>]) -> String {
     #[derive(Serialize)]
     struct Line<'l> {
         run: &'l str,
+        is_simulated: bool,
         spec: &'l Spec,
         repeats: usize,
         invalid: usize,
@@ -214,6 +229,7 @@ pub fn cells(sources: &[Source<'_>]) -> String {
     for (run, cell) in cells {
         let line = Line {
             run,
+            is_simulated: cell.spec.is_simulated(),
             spec: cell.spec,
             repeats: cell.points().count(),
             invalid: cell.invalid.len(),
@@ -228,12 +244,19 @@ pub fn cells(sources: &[Source<'_>]) -> String {
 }
 
 fn metrics(cell: &Cell<'_>) -> BTreeMap<String, [f64; 5]> {
-    let told = metric::ALL.iter().filter_map(|metric| {
-        let Spread { median, quartiles, range, .. } = cell.spread(metric)?;
-        let values = [range.0, quartiles.0, median, quartiles.1, range.1];
-        Some((metric.heading(), values.map(short)))
+    let values = |spread: Spread| {
+        let Spread { median, quartiles, range, .. } = spread;
+        [range.0, quartiles.0, median, quartiles.1, range.1].map(short)
+    };
+    let told = metric::ALL
+        .iter()
+        .filter_map(|metric| Some((metric.heading(), values(cell.spread(metric)?))));
+    // What a simulation counts has no metric that servers have too.
+    let of_simulation = FIGURES.iter().filter(|_| cell.spec.is_simulated()).filter_map(|figure| {
+        let all = cell.points().filter_map(|point| point.counters.get(figure.name).copied());
+        Some((figure.heading(), values(Spread::of(all.collect())?)))
     });
-    told.collect()
+    told.chain(of_simulation).collect()
 }
 
 /// To six digits, which no two repeats have in common.

@@ -49,6 +49,9 @@ mod whitebox;
 
 use crate::Failure;
 use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::page::Table;
+use crate::setup::Setup;
 use crate::unknown::unknown;
 
 pub use parameters::toml::machine;
@@ -129,6 +132,14 @@ pub const EXPERIMENTS: &[Experiment] = &[
 
 /// Those whose points are simulated: no server is asked.
 pub const SIMULATED: &[&str] = &[choi05_simulated::EXPERIMENT.name];
+
+/// What of other results stands beside those of an experiment that asks the same in another way; of
+/// none but those that are simulated there is such a thing.
+#[must_use]
+pub fn beside(name: &str, setup: &Setup, known: &Known<'_>, other: &Known<'_>) -> Option<Table> {
+    let is_simulated = name == choi05_simulated::EXPERIMENT.name;
+    is_simulated.then(|| choi05_simulated::beside(setup, known, other))
+}
 
 /// Whether the operator may say of an experiment which servers are asked.
 #[must_use]

@@ -87,6 +87,8 @@ pub struct Figure {
 pub enum Shape {
     /// A curve for each series, with the spread of each of its points.
     Curves,
+    /// The same, where the spread is the interval that has the median in 19 of 20 cases.
+    Estimates,
     /// For each x, whose values are named by [`Axis::names`], a group of bars side by side.
     Bars,
     /// For each x, whose values are named, one bar of all series on top of each other.
@@ -124,7 +126,8 @@ pub struct Dot {
     pub x: f64,
     /// The median.
     pub y: f64,
-    /// The lowest and the highest of the repeats, or both the median where there was but one.
+    /// The lowest and the highest of the repeats, or of [`Shape::Estimates`] the ends of the
+    /// interval; both the median where there was but one.
     pub spread: (f64, f64),
     /// What a reader has to see at it.
     pub mark: Mark,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +119,22 @@ impl Results {
         }
     }
 
+    /// The same, of which the file may be compressed (`results.jsonl.xz`), as those that are
+    /// published are.
+    ///
+    /// # Errors
+    /// See [`Self::read`]; there are none, or there is no `xz` to read them with.
+    pub fn published(dir: &Path) -> Result<Self, Failure> {
+        let packed = dir.join(format!("{FILE}.xz"));
+        let is_packed = !dir.join(FILE).exists() && packed.exists();
+        let results =
+            if is_packed { Self::of(&packed, &unpacked(&packed)?)? } else { Self::read(dir)? };
+        if results.runs.is_empty() {
+            return Err(Failure::Operator(format!("{}: there are no results", dir.display())));
+        }
+        Ok(results)
+    }
+
     /// Those in a file's text.
     fn of(path: &Path, text: &[u8]) -> Result<Self, Failure> {
         let mut results = Self::default();
@@ -224,5 +241,15 @@ impl Log {
             let what = format!("{}: what was measured before is kept", self.path.display());
             Failure::machine(what, error)
         })
+    }
+}
+/// By `xz`, which every system has that packages are made on.
+fn unpacked(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |why: String| Failure::Machine(format!("xz -dc {}: {why}", path.display()));
+    let done = Command::new("xz").arg("-dc").arg(path).output();
+    let done = done.map_err(|error| failed(error.to_string()))?;
+    match done.status.success() {
+        true => Ok(done.stdout),
+        false => Err(failed(String::from_utf8_lossy(&done.stderr).trim().into())),
     }
 }

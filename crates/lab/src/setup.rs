@@ -44,6 +44,9 @@ pub struct Setup {
     pub workload: Option<String>,
     /// What a search has found: who was tuned is asked untuned and tuned.
     pub tuned: Option<Tuned>,
+    /// Of all draws of what is simulated; none: the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Of peers that are others than are installed, where they are.
     pub programs: BTreeMap<String, String>,
     /// So long, in minutes, all searches of `weir lab tune --all` take together at most.
@@ -86,6 +89,17 @@ const FILLING_MAX_S: f64 = 3.0;
 
 /// Of a paper's point (Brecht04 5, Pariag07 3.2).
 pub const PAPER_SECONDS: f64 = 120.0;
+
+impl WarmUp {
+    /// How long it takes at most, in seconds.
+    #[must_use]
+    pub fn at_most_s(self) -> f64 {
+        match self {
+            Self::Fixed(seconds) => seconds,
+            Self::Steady(most) => f64::from(most),
+        }
+    }
+}
 
 impl Setup {
     /// How long is measured, where an experiment has its own length.

@@ -18,7 +18,6 @@ use sim::scenario::{Scenario, Warm};
 
 use crate::Failure;
 use crate::point::{Point, Verdict};
-use crate::setup::WarmUp;
 use crate::spec::Spec;
 
 /// Factors of one.
@@ -30,6 +29,8 @@ pub const MEMORY_MB: &str = "memory-mb";
 pub const CLIENTS: &str = "clients";
 /// How many repeats there are to be.
 pub const REPLICATIONS: &str = "replications";
+/// Of all that is drawn; not there: [`FIRST_SEED`].
+pub const SEED: &str = "seed";
 
 /// What is simulated. Caches are warmed once for all repeats, and those that were run beside one
 /// that was asked for are kept until they are.
@@ -100,7 +101,7 @@ impl Simulations {
 /// Which parameters a load names.
 const PARAMETERS: &str = "parameters";
 
-/// Of the first repeat, as where a server is measured.
+/// As where a server is measured.
 const FIRST_SEED: u64 = 1;
 
 /// What a spec asks for. Who has found no steady state is asked again with a longer warm-up.
@@ -110,10 +111,6 @@ fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
     let name = load.flags.get(PARAMETERS).map_or("choi05", String::as_str);
     let parameters = Parameters::shipped(name);
     let parameters = parameters.ok_or_else(|| format!("there are no parameters {name}"))?;
-    let warm_up_s = match load.warm_up {
-        WarmUp::Fixed(seconds) => seconds,
-        WarmUp::Steady(most) => f64::from(most),
-    };
     let knobs = spec.subject.knobs.iter();
     let factor = |name| spec.factors.get(name).copied().unwrap_or(1.0);
     let mut scenario = Scenario {
@@ -122,13 +119,13 @@ fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
         memory_bytes: (factor(MEMORY_MB) * f64::from(1 << 20)) as u64,
         clients: whole(spec, CLIENTS).unwrap_or(1) as u32,
         workload: load.workload.clone(),
-        warm_up: Duration::from_secs_f64(warm_up_s) * LONGER.pow(attempt),
+        warm_up: Duration::from_secs_f64(load.warm_up.at_most_s()) * LONGER.pow(attempt),
         measured: Duration::from_secs_f64(load.seconds),
-        seed: FIRST_SEED,
+        seed: whole(spec, SEED).unwrap_or(FIRST_SEED),
         ..Scenario::new(Model::named(&spec.subject.name)?, &parameters)
     };
     for (flag, value) in &load.flags {
-        if ![CLIENTS, REPLICATIONS, PARAMETERS].contains(&flag.as_str()) {
+        if ![CLIENTS, REPLICATIONS, PARAMETERS, SEED].contains(&flag.as_str()) {
             scenario.set(flag, value)?;
         }
     }

@@ -107,6 +107,13 @@ const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> 
 }
 
 impl Figure {
+    /// With its unit.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        let unit = if self.unit.is_empty() { "" } else { ", " };
+        format!("{}{unit}{}", self.name, self.unit)
+    }
+
     /// What a run tells of it.
     #[must_use]
     pub fn of(&self, run: &Run) -> f64 {

@@ -58,8 +58,26 @@ pub(crate) fn of_sweep() -> impl Iterator<Item = Arg> {
         let is_kept = KEPT.contains(&arg.get_id().as_str()) || arg.get_id() == OTHER_BUILD;
         arg.hide(!is_kept)
     };
-    of_run().map(hidden)
+    let seed = Arg::new(SEED)
+        .long(SEED)
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(..=u64::MAX / 2))
+        .help("Of all draws [default: 1]");
+    let json = Arg::new(JSON)
+        .long(JSON)
+        .value_name("FILE")
+        .help("All points, and each claim with what became of it, for programs");
+    let beside = Arg::new(BESIDE).long(BESIDE).value_name("DIR").help(
+        "Results of choi05-architectures, which has asked real servers: they stand beside what is \
+         simulated of the same traces",
+    );
+    of_run().map(hidden).chain([seed, json, beside])
 }
+
+/// What only a sweep takes.
+const SEED: &str = "seed";
+const JSON: &str = "json";
+const BESIDE: &str = "beside";
 
 pub(crate) fn command() -> Command {
     let names = Arg::new("name").value_name("NAME").num_args(1..).required(true);
@@ -180,5 +198,6 @@ fn setup(flags: &ArgMatches) -> Result<Setup, Failure> {
             (knob.set)(&mut setup, value).map_err(wrong)?;
         }
     }
+    setup.seed = flags.try_get_one(SEED).ok().flatten().copied();
     Ok(setup)
 }

@@ -262,10 +262,7 @@ fn rows(point: &Point) -> Vec<(String, Estimate)> {
         (String::from("replies/s"), point.replies_per_s()),
         (String::from("response (mean), ms"), point.estimate(response_ms)),
     ];
-    let figures = FIGURES.iter().map(|figure| {
-        let unit = if figure.unit.is_empty() { "" } else { ", " };
-        (format!("{}{unit}{}", figure.name, figure.unit), point.figure(figure))
-    });
+    let figures = FIGURES.iter().map(|figure| (figure.heading(), point.figure(figure)));
     first.into_iter().chain(figures).collect()
 }
 

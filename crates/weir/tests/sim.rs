@@ -117,6 +117,7 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --set trace-scale=x", "--set trace-scale x: has to be a number from 0.001 to 100"),
         ("run mt --set slice=5 --set bytes=", "--set bytes : has to be"),
         ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),
+        ("sweep choi05 --beside no/such", "no/such: there are no results"),
         ("sweep choi06", "choi06: no such sweep; did you mean choi05?"),
     ];
     for (asked, expected) in rows {

@@ -6,6 +6,7 @@
 //! judged with each fill changed, one at a time, so that it shows which of them decides.
 
 mod advantage;
+mod beside;
 mod fills;
 mod memory;
 mod said;
@@ -20,15 +21,16 @@ use crate::design::Plan;
 use crate::experiment::Experiment;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric, metric};
-use crate::page::{Axis, Figure, Section, Series, Table};
+use crate::page::{Axis, Dot, Figure, Section, Series, Shape, Table};
 use crate::point::Point;
 use crate::setup::{Setup, WarmUp};
-use crate::simulated::{CLIENTS, MEMORY_MB, PROCESSORS, REPLICATIONS};
+use crate::simulated::{CLIENTS, MEMORY_MB, PROCESSORS, REPLICATIONS, SEED};
 use crate::spec::{Load, SIMULATED, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
 
 use self::advantage::Advantage;
+pub(super) use self::beside::table as beside;
 use self::fills::{AS_SAID, Each, Fill};
 use super::frame;
 
@@ -141,6 +143,10 @@ const SECONDS: f64 = 15.0;
 /// A place in a chart: the model by the paper's name, and where over that which varies.
 type At = (&'static str, u32);
 
+fn warm_up(setup: &Setup) -> WarmUp {
+    setup.warm_up(WarmUp::Fixed(WARM_UP_S))
+}
+
 fn chart_named(name: &str) -> &'static Chart {
     CHARTS.iter().find(|chart| chart.name == name).expect("a chart that something is said of")
 }
@@ -181,6 +187,15 @@ impl Over {
         }
     }
 
+    /// Such a place in words.
+    fn named(self, x: u32) -> String {
+        match self {
+            Self::Processors => x.to_string(),
+            Self::Set => format!("a set of {x} MB"),
+            Self::Clients => format!("{x} clients"),
+        }
+    }
+
     /// What the paper shows of it.
     const fn metric(self) -> &'static Metric {
         match self {
@@ -208,16 +223,20 @@ impl Chart {
         let load = Load {
             workload: self.trace.into(),
             seconds: setup.seconds(SECONDS),
-            warm_up: setup.warm_up(WarmUp::Fixed(WARM_UP_S)),
+            warm_up: warm_up(setup),
             flags: self.flags(x, fill),
             idle_connections: 0,
             beside: None,
         };
+        let load = load.with(CLIENTS, clients).with(REPLICATIONS, fill.repeats(setup));
         Spec {
             experiment: EXPERIMENT.name.into(),
             stage: SIMULATED.into(),
             subject: Subject { name: String::from(*name), knobs: of_fill.map(knob).collect() },
-            load: load.with(CLIENTS, clients).with(REPLICATIONS, fill.repeats(setup)),
+            load: match setup.seed {
+                Some(seed) => load.with(SEED, seed),
+                None => load,
+            },
             layout: Layout { is_loopback: true, ..Layout::default() },
             factors: BTreeMap::from([
                 (PROCESSORS.into(), f64::from(cores)),
@@ -259,8 +278,8 @@ impl Chart {
             let places = self.over.places().iter();
             let dots = places.filter_map(|x| {
                 let cell = self.cell((setup, known), (model, *x), &AS_SAID)?;
-                let one = |_: &Cell<'_>| Some(f64::from(*x));
-                curves::series(String::new(), &[cell], metric, one, false).points.pop()
+                let dot = cell.dot(f64::from(*x), metric)?;
+                Some(Dot { spread: cell.interval(metric).unwrap_or(dot.spread), ..dot })
             });
             let label = String::from(*model);
             Series { label, points: dots.collect(), is_reference: false }
@@ -269,7 +288,7 @@ impl Chart {
         let x = Axis { label: self.over.label().into(), ..Axis::default() };
         let figure = curves::figure(self.name, metric, x, series);
         let title = format!("Figure {}: {} (simulated)", self.figure, self.title);
-        Figure { title, ..figure }
+        Figure { title, shape: Shape::Estimates, ..figure }
     }
 
     fn rows(&self, setup: &Setup, known: &Known<'_>, rows: &mut Vec<Vec<String>>) {
@@ -277,7 +296,7 @@ impl Chart {
             for (model, _) in MODELS {
                 let cell = self.cell((setup, known), (model, *x), &AS_SAID);
                 let Some(cell) = cell.filter(|cell| curves::is_known(cell)) else { continue };
-                let own = [self.name.into(), x.to_string(), model.into()];
+                let own = [self.name.into(), self.over.named(*x), model.into()];
                 let told = METRICS.iter().map(|metric| curves::told(cell, metric));
                 rows.push(own.into_iter().chain(told).collect());
             }
@@ -308,7 +327,7 @@ fn told(point: &Point, figure: &run::Figure) -> Option<f64> {
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     let mut rows = Vec::new();
     CHARTS.iter().for_each(|chart| chart.rows(setup, known, &mut rows));
-    let head = ["figure", "processors", "model"].map(String::from);
+    let head = ["figure", "at", "model"].map(String::from);
     let all = Table {
         title: String::from("All points, simulated"),
         head: head.into_iter().chain(METRICS.map(Metric::heading)).collect(),
@@ -317,7 +336,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     };
     let charts = CHARTS.iter().map(|chart| chart.drawn(setup, known));
     vec![Section {
-        question: question(),
+        question: question(setup),
         answer: said::answer(setup, known),
         comparisons: [memory::comparisons(), said::comparisons(setup, known, &AS_SAID)].concat(),
         figures: memory::figures().into_iter().chain(charts).collect(),
@@ -330,7 +349,8 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     }]
 }
 
-fn question() -> Vec<String> {
+fn question(setup: &Setup) -> Vec<String> {
+    let (seconds, warm_up_s) = (setup.seconds(SECONDS), warm_up(setup).at_most_s());
     vec![
         String::from(
             "Every point here is simulated (docs/sim.md), by the parameters that the paper's \
@@ -341,15 +361,17 @@ fn question() -> Vec<String> {
              for contents is what table 1 leaves of it.",
         ),
         String::from(
-            "In figure 5 one processor has 100 MB beside the kernel's and the slow disk, and all \
-             64 clients ask of Clarknet's files, so many of them as come to the set: the trace is \
-             made anew for each set, with the same share of its files, requests and locality, so \
-             that sizes of files differ by chance from one set to the next.",
+            "Charts show the median of all replications with its 95 % interval. In figure 5 one \
+             processor has 100 MB beside the kernel's and the slow disk, and all 64 clients ask of \
+             Clarknet's files, so many of them as come to the set: the trace is made anew for each \
+             set, with the same share of its files, requests and locality, so that sizes of files \
+             differ by chance from one set to the next. The first part of a log, as the paper may \
+             have cut it, would have what is popular in it, and other sizes again.",
         ),
         format!(
             "Traces are synthesised from tables 4 and 5. Memory is warm before: how long ago each \
-             file was asked for is drawn. {WARM_UP_S:.0} s follow that do not count, and \
-             {SECONDS:.0} s that do. Repeats draw other requests, the same for all models. A run \
+             file was asked for is drawn. {warm_up_s} s follow that do not count, and {seconds} s \
+             that do. Repeats draw other requests, the same for all models. A run \
              whose second half does 5 % more or less than the first, beyond chance, does not count."
         ),
     ]

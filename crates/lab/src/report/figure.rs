@@ -45,7 +45,7 @@ pub fn svg(figure: &Figure) -> String {
 /// For those who cannot see it.
 pub(super) fn alternative(figure: &Figure) -> String {
     let kind = match figure.shape {
-        Shape::Curves => "Curves",
+        Shape::Curves | Shape::Estimates => "Curves",
         Shape::Bars => "Bars",
         Shape::Stack => "Stacked bars",
     };
@@ -125,7 +125,7 @@ struct Plan<'f> {
 impl<'f> Plan<'f> {
     fn of(figure: &'f Figure) -> Self {
         let (across, up, left_out) = match figure.shape {
-            Shape::Curves => curves::scales(figure),
+            Shape::Curves | Shape::Estimates => curves::scales(figure),
             Shape::Bars | Shape::Stack => bars::scales(figure),
         };
         let is_empty = matches!(across, Across::Nothing);

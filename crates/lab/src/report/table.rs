@@ -14,7 +14,7 @@ pub(super) fn of(figure: &Figure) -> Table {
     xs.dedup_by(|one, other| one.total_cmp(other).is_eq());
     let rows = xs.into_iter().map(|x| {
         let name = match figure.shape {
-            Shape::Curves => numbers::shown(x),
+            Shape::Curves | Shape::Estimates => numbers::shown(x),
             Shape::Bars | Shape::Stack => figure::name_of(figure, x),
         };
         let cells = figure.series.iter().map(|series| {

@@ -1,6 +1,6 @@
 //! What is asked of Choi05's models as servers.
 
-use lab::experiments::experiment;
+use lab::experiments::{beside, experiment};
 use lab::known::Known;
 use lab::page::Agreement;
 use lab::schedule::{costs, missing};
@@ -119,4 +119,30 @@ fn a_model_is_set_beside_itself() {
         let row = row.expect("a comparison with these words");
         assert_eq!(row.agrees, expected, "{name}: {}", row.here);
     }
+}
+
+/// Shares of PIPELINED's replies are the same where they are simulated and where they are measured,
+/// but SPED's.
+#[test]
+fn what_was_measured_stands_beside_what_is_simulated() {
+    let setup = Setup { repeats: Some(3), ..Setup::default() };
+    let [simulated, measured] =
+        [("choi05", 0.8), ("choi05-architectures", 1.2)].map(|(name, of_sped)| {
+            let of = experiment(name).expect("an experiment");
+            performed(of, &setup, &|spec, _| match &*spec.subject.name {
+                "pipelined" => 1_000.0,
+                "sped" => 1_000.0 * of_sped,
+                _ => 900.0 + 10.0 * f64::from(spec.repeat),
+            })
+        });
+    let known = Known::of(&simulated);
+    let table = beside("choi05", &setup, &known, &Known::of(&measured)).expect("a table");
+    assert_eq!(table.rows.len(), 6 * 2 * 4, "traces, processors, models");
+    for row in &table.rows {
+        let expected = if row[2] == "SPED" { "no" } else { "yes" };
+        assert_eq!(row.last().map(String::as_str), Some(expected), "{row:?}");
+    }
+    assert_eq!(beside("choi05-memory", &setup, &known, &known), None);
+    let none = beside("choi05", &setup, &known, &Known::default()).expect("a table");
+    assert!(none.rows.is_empty(), "nothing was measured");
 }

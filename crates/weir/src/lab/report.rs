@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Arg, ArgMatches, Command};
 use lab::Failure;
 use lab::account::{self, Source};
+use lab::point::Point;
 use lab::report::terminal;
 use lab::results::Results;
 
@@ -13,6 +14,15 @@ use crate::shown;
 
 /// What a page is drawn of, in short.
 const CELLS: &str = "cells.jsonl";
+
+/// What else goes into a page, or beside it.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// Of others, who have asked the same in another way.
+    pub(super) points: Vec<Point>,
+    /// Where all of it goes for programs.
+    pub(super) json: Option<PathBuf>,
+}
 
 pub(super) fn command() -> Command {
     let dirs = Arg::new("dir").value_name("DIR").num_args(1..).required(true);
@@ -36,16 +46,25 @@ pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let out = flags.get_one::<String>("out").map_or_else(|| dirs[0].clone(), PathBuf::from);
     let sources: Vec<Source<'_>> = dirs.iter().map(PathBuf::as_path).zip(&all).collect();
-    Ok(shown(&write(&sources, &out)?))
+    Ok(shown(&write(&sources, &Beside::default(), &out)?))
 }
 
 /// The page, its figures, and what they are drawn of. What comes back is for a terminal: the
 /// answer, and last where the page is.
-pub(super) fn write(sources: &[Source<'_>], out: &Path) -> Result<String, Failure> {
-    let page = account::page(sources);
+pub(super) fn write(
+    sources: &[Source<'_>],
+    beside: &Beside,
+    out: &Path,
+) -> Result<String, Failure> {
+    let page = account::page_beside(sources, &beside.points);
     lab::report::write(&page, out)?;
     let path = out.join(CELLS);
     std::fs::write(&path, account::cells(sources))
         .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))?;
+    if let Some(path) = &beside.json {
+        let text = format!("{:#}\n", account::json(&page, sources));
+        std::fs::write(path, text)
+            .map_err(|error| Failure::Machine(format!("--json {}: {error}", path.display())))?;
+    }
     Ok(format!("{}\n{}\n", terminal::page(&page), out.join("index.html").display()))
 }

@@ -26,7 +26,8 @@ use lab::testbed;
 use lab::tuned::{self, Tuned};
 
 use super::progress::Progress;
-use super::{ALL, DRY_RUN, MINUTES, MINUTES_MAX, OTHER_BUILD, report, setup};
+use super::report::Beside;
+use super::{ALL, BESIDE, DRY_RUN, JSON, MINUTES, MINUTES_MAX, OTHER_BUILD, report, setup};
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
@@ -149,10 +150,11 @@ impl Asked<'_> {
     }
 
     /// The page of what came of it.
-    fn write(&self, results: &Results, dir: &Path) -> Result<String, Failure> {
+    fn write(&self, results: &Results, beside: &Beside, dir: &Path) -> Result<String, Failure> {
+        let own = (dir, results);
         match self {
-            Self::Experiments(_) => report::write(&[(dir, results)], dir),
-            Self::Again { of, first, .. } => report::write(&[(of, first), (dir, results)], dir),
+            Self::Experiments(_) => report::write(&[own], beside, dir),
+            Self::Again { of, first, .. } => report::write(&[(of, first), own], beside, dir),
         }
     }
 }
@@ -170,6 +172,7 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
         judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
         return Ok(crate::shown(&lengths(&asked.left(&run.setup, &results.points))));
     }
+    let beside = beside(flags)?;
     // Who says where all goes finds nothing elsewhere.
     let own_sites = match flags.contains_id("dir") {
         true => dir.join("sites"),
@@ -199,7 +202,7 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     let done = asked.measure(&setup, points, &mut measure, &mut |news| progress.tell(&news));
     progress.end();
     // Of what there is, also if it is not all.
-    let mut written = asked.write(&results, &dir);
+    let mut written = asked.write(&results, &beside, &dir);
     if is_all {
         let tuned = experiments::tuned(&run, &Known::of(&results.points));
         let told = format!("{}\n", dir.join(tuned::FILE).display());
@@ -208,6 +211,19 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     // What ended the run is why there is no page, if there is none.
     crate::shown(&done.and(written)?);
     Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a sweep is to write beside its page, and to put into it.
+fn beside(flags: &ArgMatches) -> Result<Beside, Failure> {
+    let path = |name: &str| {
+        let given = flags.try_get_one::<String>(name).ok().flatten();
+        given.map(PathBuf::from)
+    };
+    let points = match path(BESIDE) {
+        None => Vec::new(),
+        Some(dir) => Results::published(&dir)?.points,
+    };
+    Ok(Beside { points, json: path(JSON) })
 }
 
 /// How long each will take.

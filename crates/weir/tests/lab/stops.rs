@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use lab::results::{FILE, Results};
+use lab::spec::Spec;
 use lab::testbed::{Lack, Need, lacks};
 use rustix::process::Signal;
 
@@ -56,6 +57,41 @@ fn a_run_that_is_stopped_goes_on_where_it_was() {
     let again = lab.run(&arguments);
     assert_eq!((again.status, again.errors.as_str()), (went_on.status, ""));
     assert_eq!(lab.results().points, after.points);
+}
+
+/// The same of one that is simulated; what it says for programs is of what there is.
+#[test]
+fn a_sweep_that_is_stopped_goes_on_where_it_was() {
+    let lab = Lab::new();
+    let json = lab.home().join("all.json");
+    let mut before = Vec::new();
+    for start in 1..=2 {
+        let mut sweep = weir(&["sim", "sweep", "choi05", "--seed", "3"]);
+        sweep.args(BRIEF).args(lab.places()).arg("--json").arg(&json);
+        let mut started = Started::new(&lab, sweep);
+        started.await_points(before.len() + 1);
+        send(started.child.id(), Signal::INT);
+        let stopped = started.end();
+        assert_eq!(stopped.status, Some(STOPPED), "{}", stopped.errors);
+        let how = "To go on: weir sim sweep choi05 --seed 3 ";
+        assert!(lab.page().contains("Simulated from") && lab.page().contains(how));
+        let results = lab.results();
+        assert_eq!(results.runs.len(), start);
+        assert!(results.points.len() > before.len());
+        assert_eq!(results.points[..before.len()], before, "what was done is kept");
+        before = results.points;
+    }
+    let asked: BTreeSet<_> = before.iter().map(|of| (of.spec.key(), of.spec.repeat)).collect();
+    assert_eq!(asked.len(), before.len(), "simulated twice");
+    let has_seed = |spec: &Spec| spec.is_simulated() && spec.load.flags["seed"] == "3";
+    assert!(before.iter().all(|point| has_seed(&point.spec)));
+    let text = fs::read_to_string(json).expect("a file");
+    let told: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&told["schema"], &told["simulated"]), (&1.into(), &true.into()));
+    assert_eq!(told["cells"][0]["is_simulated"], true);
+    let claims = told["sections"][0]["claims"].as_array().expect("claims");
+    let of_all = |claim: &serde_json::Value| claim["agrees"].is_string();
+    assert!(!claims.is_empty() && claims.iter().all(of_all), "{text}");
 }
 
 /// Gigabytes are heard through, so that nobody has to wait for all of them.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Said, chart_named};
+use super::{At, Chart, Said, chart_named};
 use crate::claim::Side;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric, metric};
@@ -41,8 +41,8 @@ impl Advantage {
     pub(super) fn sides<'k>(&self, claim: &Said, known: &'k Known<'k>) -> [Side<'k>; 2] {
         let [here, _, there, _] = self.cells(claim);
         [here, there].map(|(chart, at)| {
-            let title = chart_named(chart).title;
-            let name = format!("{} over {} with {} ({title})", at.0, self.over, at.1);
+            let Chart { title, over, .. } = chart_named(chart);
+            let name = format!("{} over {} with {} ({title})", at.0, self.over, over.named(at.1));
             let is_it = |cell: &&Cell<'_>| cell.spec.stage == self.stage(chart, at);
             (name, known.all().iter().find(is_it))
         })

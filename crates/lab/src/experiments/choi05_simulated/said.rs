@@ -279,8 +279,8 @@ pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<
     let advantages = advantage::points(CLAIMS, of);
     let advantages = Known::of(&advantages);
     let side = |name: &str, at: At| {
-        let title = chart_named(name).title;
-        (format!("{} with {} ({title})", at.0, at.1), of(name, at))
+        let Chart { title, over, .. } = chart_named(name);
+        (format!("{} with {} ({title})", at.0, over.named(at.1)), of(name, at))
     };
     let figures: Vec<String> = CLAIMS
         .iter()
@@ -301,7 +301,7 @@ pub(super) fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<
             paper: claim.paper,
             says: claim.says,
             metric: claim.metric,
-            at: String::new(),
+            at: String::from(", simulated"),
             one: one.into_iter().next().expect("of whom it is said"),
             beside: Beside::Every,
             others,
@@ -315,6 +315,8 @@ pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
     let base = comparisons(setup, known, &AS_SAID);
     let fills: Vec<&Fill> = FILLS.iter().filter(|fill| is_whole(setup, known, fill)).collect();
     let all: Vec<_> = fills.iter().map(|fill| comparisons(setup, known, fill)).collect();
+    // Of a sweep that was stopped nothing is decided.
+    let is_decided = is_whole(setup, known, &AS_SAID) && !fills.is_empty();
     let row = |(at, claim): (usize, &Comparison)| {
         let differs = |is: Agreement| {
             let fills = fills.iter().zip(&all).filter(|(_, of)| of[at].agrees == is);
@@ -325,7 +327,10 @@ pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
         vec![
             claim.of.replace("Choi05 figure ", ""),
             claim.paper.clone(),
-            decided(claim.agrees, &all.iter().map(|of| of[at].agrees).collect::<Vec<_>>()).into(),
+            match is_decided {
+                true => decided(claim.agrees, all.iter().map(|of| of[at].agrees)).into(),
+                false => NOT_WHOLE.into(),
+            },
             verdict(Agreement::Yes),
             verdict(Agreement::No),
             verdict(Agreement::Open),
@@ -356,8 +361,10 @@ pub(super) fn is_whole(setup: &Setup, known: &Known<'_>, fill: &Fill) -> bool {
     })
 }
 
-fn decided(base: Agreement, fills: &[Agreement]) -> &'static str {
-    let has = |is| base == is || fills.contains(&is);
+const NOT_WHOLE: &str = "not simulated whole";
+
+fn decided(base: Agreement, fills: impl Iterator<Item = Agreement> + Clone) -> &'static str {
+    let has = |is| base == is || fills.clone().any(|of| of == is);
     match (has(Agreement::Yes), has(Agreement::No)) {
         (true, false) => "yes",
         (false, true) => "no",

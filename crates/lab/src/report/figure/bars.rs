@@ -24,7 +24,7 @@ pub(super) fn scales(figure: &Figure) -> (Across, Scale, usize) {
             let parts = figure.series.iter().flat_map(|series| at(series, x));
             parts.filter_map(|dot| height(figure, dot)).sum()
         })),
-        Shape::Curves | Shape::Bars => extent(drawn.clone().flat_map(|dot| {
+        Shape::Curves | Shape::Estimates | Shape::Bars => extent(drawn.clone().flat_map(|dot| {
             let (low, high) = spread_of(dot, &figure.y).unwrap_or((dot.y, dot.y));
             [low, dot.y, high]
         })),
@@ -80,7 +80,7 @@ pub(super) fn draw(
         let middle = frame.left + (column as f64 + 0.5) * slot;
         match figure.shape {
             Shape::Stack => stack(canvas, figure, frame, (x, middle, slot * STACK), up),
-            Shape::Curves | Shape::Bars => {
+            Shape::Curves | Shape::Estimates | Shape::Bars => {
                 group(canvas, figure, frame, (x, middle, slot * GROUP), up);
             }
         }

@@ -120,8 +120,8 @@ fn column_height(entries: &[Entry]) -> f64 {
 
 fn key(shape: Shape, number: usize, series: &Series) -> Key {
     match (shape, series.is_reference) {
-        (Shape::Curves, false) => Key::Line(number),
-        (Shape::Curves, true) => Key::Reference,
+        (Shape::Curves | Shape::Estimates, false) => Key::Line(number),
+        (Shape::Curves | Shape::Estimates, true) => Key::Reference,
         (Shape::Bars | Shape::Stack, false) => Key::Patch(number),
         (Shape::Bars | Shape::Stack, true) => Key::ReferencePatch,
     }
@@ -133,8 +133,12 @@ fn keys_of_marks(figure: &Figure) -> Vec<Entry> {
     let has = |mark| dots().filter(drawn).any(|dot| dot.mark == mark);
     let has_spread = figure.shape != Shape::Stack
         && dots().filter(drawn).any(|dot| spread_of(dot, &figure.y).is_some());
+    let of_spread = match figure.shape {
+        Shape::Estimates => "95 % interval of the median",
+        Shape::Curves | Shape::Bars | Shape::Stack => "lowest to highest repeat",
+    };
     let keys = [
-        (has_spread, Key::Spread, "lowest to highest repeat"),
+        (has_spread, Key::Spread, of_spread),
         (has(Mark::Unstable), Key::Unstable, "unstable: its repeats differ too much"),
         (has(Mark::Failed), Key::Failed, "failed its verification"),
     ];
