@@ -98,6 +98,12 @@ impl Simulations {
     }
 }
 
+/// Whether it can be simulated at all: memory has room for files beside the server.
+#[must_use]
+pub fn fits(spec: &Spec) -> bool {
+    scenario(spec, 0).and_then(|scenario| scenario.sized()).is_ok()
+}
+
 /// Which parameters a load names.
 const PARAMETERS: &str = "parameters";
 
@@ -134,4 +140,26 @@ fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
 
 fn whole(spec: &Spec, flag: &str) -> Option<u64> {
     spec.load.flags.get(flag).and_then(|text| text.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::{SIMULATED, experiment};
+    use crate::schedule::missing;
+    use crate::setup::Setup;
+
+    /// One that does not would end a sweep of an hour somewhere in it.
+    #[test]
+    fn all_that_sweeps_ask_for_fits_into_its_memory() {
+        let setup = Setup { repeats: Some(1), ..Setup::default() };
+        for name in SIMULATED {
+            let (specs, _) = missing(experiment(name).expect("an experiment"), &setup, &[]);
+            assert!(specs.len() > 1_000, "{name}: {}", specs.len());
+            for spec in specs {
+                let sized = scenario(&spec, 0).and_then(|scenario| scenario.sized().map(drop));
+                assert_eq!(sized, Ok(()), "{name}: {} {:?}", spec.subject, spec.load.flags);
+            }
+        }
+    }
 }

@@ -24,7 +24,7 @@ use crate::metric::{self, Metric, metric};
 use crate::page::{Axis, Dot, Figure, Section, Series, Shape, Table};
 use crate::point::Point;
 use crate::setup::{Setup, WarmUp};
-use crate::simulated::{CLIENTS, MEMORY_MB, PROCESSORS, REPLICATIONS, SEED};
+use crate::simulated::{CLIENTS, MEMORY_MB, PROCESSORS, REPLICATIONS, SEED, fits};
 use crate::spec::{Load, SIMULATED, Spec};
 use crate::subject::Subject;
 use crate::testbed::Layout;
@@ -143,6 +143,12 @@ const SECONDS: f64 = 15.0;
 /// A place in a chart: the model by the paper's name, and where over that which varies.
 type At = (&'static str, u32);
 
+/// Where something is said of a chart that can be simulated with that fill.
+fn judged(chart: &Chart, setup: &Setup, fill: &Fill) -> impl Iterator<Item = At> {
+    let has_room = |at: &At| !fill.takes_memory() || fits(&chart.spec(setup, *at, fill));
+    said::places(chart).into_iter().filter(has_room)
+}
+
 fn warm_up(setup: &Setup) -> WarmUp {
     setup.warm_up(WarmUp::Fixed(WARM_UP_S))
 }
@@ -164,7 +170,7 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     }
     for fill in fills::FILLS {
         for chart in &CHARTS {
-            said::places(chart).into_iter().for_each(|at| all(chart, at, fill));
+            judged(chart, setup, fill).for_each(|at| all(chart, at, fill));
         }
     }
     Plan { specs, later_s: 0.0 }

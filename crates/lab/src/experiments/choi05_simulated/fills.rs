@@ -29,6 +29,12 @@ const REPEATS: u32 = 6;
 const FILL_REPEATS: u32 = 4;
 
 impl Fill {
+    /// Whether there may be no room for files beside what it takes.
+    pub(super) fn takes_memory(&self) -> bool {
+        let is_size = |(name, _): &(&str, &str)| ["process-bytes", "thread-bytes"].contains(name);
+        !self.knobs.is_empty() || self.parameters.iter().any(is_size)
+    }
+
     pub(super) fn repeats(&self, setup: &Setup) -> u32 {
         let is_said = self.parameters.is_empty() && self.knobs.is_empty();
         let repeats = setup.repeats(REPEATS);
@@ -181,6 +187,9 @@ pub(super) fn table(is_whole: impl Fn(&Fill) -> bool) -> Table {
         title: String::from("What is changed, one at a time"),
         head: ["fill", "is", "as", "simulated whole"].map(String::from).into(),
         rows: FILLS.iter().map(row).collect(),
-        notes: Vec::new(),
+        notes: vec![String::from(
+            "Where a fill leaves no memory for files nothing is simulated with it, and a claim of \
+             that place stays open.",
+        )],
     }
 }

@@ -2,7 +2,7 @@
 
 use super::advantage::{self, ADVANTAGE, Advantage};
 use super::fills::{AS_SAID, FILLS, Fill};
-use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Over, Said, chart_named};
+use super::{At, CHARTS, Chart, LOCK_WAIT, MODELS, Over, Said, chart_named, judged};
 use crate::claim::{self, Beside, Says};
 use crate::curves::number;
 use crate::known::{Cell, Known};
@@ -356,8 +356,8 @@ pub(super) fn is_whole(setup: &Setup, known: &Known<'_>, fill: &Fill) -> bool {
         cell.points().count() + cell.in_vain().len() >= fill.repeats(setup) as usize
     };
     CHARTS.iter().all(|chart| {
-        let cells = places(chart).into_iter().map(|at| chart.cell((setup, known), at, fill));
-        cells.into_iter().all(|cell| cell.is_some_and(has_all))
+        let mut cells = judged(chart, setup, fill).map(|at| chart.cell((setup, known), at, fill));
+        cells.all(|cell| cell.is_some_and(has_all))
     })
 }
 
