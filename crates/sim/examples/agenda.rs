@@ -91,8 +91,11 @@ impl Queue for Tree {
     }
 }
 
+/// What it is, and what an event costs with so many that are pending.
+type Kind = (&'static str, fn(u32) -> f64);
+
 fn main() {
-    let kinds: [(&str, fn(u32) -> f64); 3] = [
+    let kinds: [Kind; 3] = [
         ("heap of four children", cost::<Agenda>),
         ("library's heap, lazy", cost::<Lazy>),
         ("ordered set", cost::<Tree>),

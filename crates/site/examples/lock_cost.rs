@@ -1,6 +1,6 @@
-//! What locks of the cache cost threads that only find something, as JAWS97 figure 15 asks: one lock
-//! for all, one for each part, or one for each entry. Prints nanoseconds per `Site::find` of one
-//! thread, the median of the rounds with the lowest and the highest; kinds of locks take turns.
+//! What locks of the cache cost threads that only find something, as JAWS97 figure 15 asks: one
+//! lock for all, one for each part, or one for each entry. Prints nanoseconds per `Site::find` of
+//! one thread, the median of the rounds with the lowest and the highest; kinds of locks take turns.
 //!
 //!     cargo run --release -p site --example lock_cost [ROUNDS]
 

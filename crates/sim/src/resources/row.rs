@@ -1,7 +1,7 @@
-//! What Little's law says of a row: the number that is in it, over time, is the sum of how long each
-//! was (Little, A Proof for the Queuing Formula L = λW, 1961). Both sides are whole nanoseconds, and
-//! are counted by different hands: the one when the number changes, the other when somebody leaves.
-//! So a row that loses somebody, or has him twice, is found out in any run.
+//! What Little's law says of a row: the number that is in it, over time, is the sum of how long
+//! each was (Little, A Proof for the Queuing Formula L = λW, 1961). Both sides are whole
+//! nanoseconds, and are counted by different hands: the one when the number changes, the other when
+//! somebody leaves. So a row that loses somebody, or has him twice, is found out in any run.
 
 use std::fmt;
 

@@ -117,8 +117,8 @@ pub(super) const FILLS: &[Fill] = &[
     of(
         "64 KB for each thread",
         &[("thread-bytes", "64")],
-        "25 KB were measured of Apache; 6.3 says that memory of threads takes part. With more, MT's \
-         1,000 would leave no memory for WorldCup98's files",
+        "25 KB were measured of Apache; 6.3 says that memory of threads takes part. With more, \
+         MT's 1,000 would leave no memory for WorldCup98's files",
     ),
     of(
         "a loop takes one event at a time",
