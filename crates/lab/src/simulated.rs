@@ -29,7 +29,7 @@ pub const MEMORY_MB: &str = "memory-mb";
 pub const CLIENTS: &str = "clients";
 /// How many repeats there are to be.
 pub const REPLICATIONS: &str = "replications";
-/// Of all that is drawn; not there: [`FIRST_SEED`].
+/// Of all that is drawn; not there: `FIRST_SEED`.
 pub const SEED: &str = "seed";
 
 /// What is simulated. Caches are warmed once for all repeats, and those that were run beside one
