@@ -80,7 +80,7 @@ fn all_sections(sources: &[Source<'_>], beside: &Known<'_>) -> Vec<Section> {
             }
             if let Some(run) = results.runs.first() {
                 let files = sections.iter_mut().flat_map(|section| &mut section.files);
-                files.for_each(|(_, text)| text.insert_str(0, &machine(&run.machine)));
+                files.for_each(|(name, text)| text.insert_str(0, &machine(name, &run.machine)));
             }
             told.extend(sections.into_iter().map(|of| (*dir, of)));
         }

@@ -25,6 +25,7 @@ use self::sites::Sites;
 use crate::Failure;
 use crate::design::is_flood;
 use crate::experiments::experiment;
+use crate::fitted;
 use crate::point::{CORRECT, InMemory, Point, is_of_client};
 use crate::policies::{self, Policies};
 use crate::profile::Profiler;
@@ -105,6 +106,8 @@ impl Bench {
         may_go_on(&self.signals)?;
         if policies::is_asked(spec) {
             self.count(spec, attempt)
+        } else if fitted::is_asked(spec) {
+            self.fit(spec, attempt)
         } else if spec.is_simulated() {
             self.simulate(spec, attempt)
         } else {
@@ -127,6 +130,15 @@ impl Bench {
         let mut point = Point::begun(&self.run, spec, attempt);
         self.simulations.simulate(spec, &mut point)?;
         point.load = point.load.map(kept);
+        point.cost.whole_s = began.elapsed().as_secs_f64();
+        Ok(point)
+    }
+
+    /// Of what was measured, for what is to be simulated.
+    fn fit(&self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+        let began = Instant::now();
+        let mut point = Point::begun(&self.run, spec, attempt);
+        fitted::fit(spec, &mut point)?;
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }

@@ -45,6 +45,7 @@ mod stages;
 mod step;
 mod targets;
 mod tune;
+mod validation;
 mod whitebox;
 
 use crate::Failure;
@@ -128,6 +129,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     choi05_clients::EXPERIMENT,
     choi05_processes::EXPERIMENT,
     choi05_simulated::EXPERIMENT,
+    validation::KEPT,
+    validation::ONE_PACKET,
 ];
 
 /// Those whose points are simulated: no server is asked.

@@ -25,6 +25,7 @@ pub mod executable;
 pub mod experiment;
 pub mod experiments;
 mod failure;
+pub mod fitted;
 pub mod floors;
 mod hearing;
 pub mod knobs;

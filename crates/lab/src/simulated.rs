@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
+use load::choices::Choices;
 use load::collector::results::Results;
 use load::workload::settings::Settings;
 use measure::Duration;
@@ -105,13 +106,13 @@ pub fn fits(spec: &Spec) -> bool {
 }
 
 /// Which parameters a load names.
-const PARAMETERS: &str = "parameters";
+pub const PARAMETERS: &str = "parameters";
 
 /// As where a server is measured.
 const FIRST_SEED: u64 = 1;
 
 /// What a spec asks for. Who has found no steady state is asked again with a longer warm-up.
-fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
+pub(crate) fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
     const LONGER: u32 = 3;
     let load = &spec.load;
     let name = load.flags.get(PARAMETERS).map_or("choi05", String::as_str);
@@ -130,11 +131,15 @@ fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
         seed: whole(spec, SEED).unwrap_or(FIRST_SEED),
         ..Scenario::new(Model::named(&spec.subject.name)?, &parameters)
     };
+    let mut choices = Choices::default();
     for (flag, value) in &load.flags {
-        if ![CLIENTS, REPLICATIONS, PARAMETERS, SEED].contains(&flag.as_str()) {
-            scenario.set(flag, value)?;
+        match flag.as_str() {
+            CLIENTS | REPLICATIONS | PARAMETERS | SEED => {}
+            "rate" | "gaps" | "keeps" => choices.set(flag, value)?,
+            _ => scenario.set(flag, value)?,
         }
     }
+    scenario.choose(&choices)?;
     Ok(scenario)
 }
 

@@ -15,7 +15,7 @@ const SMALL: &str = "--workload choi-clarknet --set trace-scale=0.05 --memory-mb
 fn what_there_is_is_listed() {
     let listed = weir("list");
     let text = String::from_utf8(listed.stdout).expect("UTF-8");
-    for part in ["  mp ", "  pipelined ", "processes=16 for each", "  choi05 "] {
+    for part in ["  mp ", "  pipelined ", "processes=16 for each", "  choi05 ", "  weir "] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }
@@ -105,7 +105,10 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --set slice=-1", "--set slice: has to be from 0 on and finite, and is -1"),
         ("run mt --set slice=NaN", "--set slice: has to be from 0 on and finite, and is NaN"),
         ("run mt --set contents=some", "--set contents: has to be shared or private"),
-        ("run mt --parameters no/such", "--parameters no/such: is no file, and none of choi05"),
+        (
+            "run mt --parameters no/such",
+            "--parameters no/such: is no file, and none of choi05, weir",
+        ),
         ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
         ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),

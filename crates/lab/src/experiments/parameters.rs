@@ -5,6 +5,7 @@
 //! adds is the difference between two loads of which one has more of it, or between two settings.
 
 mod cases;
+mod simulator;
 pub(super) mod toml;
 
 use cases::{CASES, Case, FROM_LOADS, FromLoads};
@@ -187,7 +188,9 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
             "A difference of two loads that is within their noise may be below 0.",
         )],
     };
-    let files = vec![(String::from("parameters.toml"), toml::text(&parameters))];
+    let mut files = vec![(String::from("parameters.toml"), toml::text(&parameters))];
+    let set = simulator::text(&parameters);
+    files.extend(set.map(|text| (String::from(simulator::NAME), text)));
     vec![Section {
         question: question(),
         tables: vec![table],
@@ -209,8 +212,10 @@ fn question() -> Vec<String> {
         ),
         format!("The loads are: {}.", cases.join("; ")),
         String::from(
-            "parameters.toml has the same for a simulator: each with its unit, its interval (from \
-             the lowest to the highest repeat) and the command that measures it.",
+            "parameters.toml has the same for programs: each with its unit, its interval (from \
+             the lowest to the highest repeat) and the command that measures it. weir.toml has \
+             them as weir sim takes them (--parameters), with what it needs beside them and is \
+             assumed.",
         ),
     ]
 }

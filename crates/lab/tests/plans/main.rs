@@ -12,4 +12,5 @@ mod pages;
 mod policies;
 mod searches;
 mod targets;
+mod validation;
 mod words;

@@ -10,4 +10,7 @@ pub struct Shipped {
 }
 
 /// All of them.
-pub const SHIPPED: &[Shipped] = &[Shipped { name: "choi05", text: include_str!("choi05.toml") }];
+pub const SHIPPED: &[Shipped] = &[
+    Shipped { name: "choi05", text: include_str!("choi05.toml") },
+    Shipped { name: "weir", text: include_str!("weir.toml") },
+];

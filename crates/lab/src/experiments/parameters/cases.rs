@@ -33,6 +33,13 @@ const EACH: Case = Case {
     ..KEPT
 };
 
+const SELDOM: Case = Case {
+    name: "seldom",
+    is: "as kept, where each client rests for 4 ms, so that the server mostly sleeps",
+    flags: &[("bytes", "1024"), ("keeps", "client"), ("rest", "exponential:0.004")],
+    ..KEPT
+};
+
 const LARGE: Case = Case {
     name: "large",
     is: "one file of 65,000 bytes on connections that stay",
@@ -81,8 +88,8 @@ const ONE_FILE: Case = Case {
 };
 
 /// All of them.
-pub(super) const CASES: [Case; 8] =
-    [KEPT, EACH, LARGE, ASKED, UNCACHED, IDLE, MANY_FILES, ONE_FILE];
+pub(super) const CASES: [Case; 9] =
+    [KEPT, EACH, SELDOM, LARGE, ASKED, UNCACHED, IDLE, MANY_FILES, ONE_FILE];
 
 /// So many clients keep a server busy, and wait for it rather than it for them.
 const CLIENTS: u32 = 16;
@@ -101,11 +108,15 @@ pub(super) struct FromLoads {
 }
 
 /// All of them; times are for each reply.
-pub(super) const FROM_LOADS: [FromLoads; 11] = [
+pub(super) const FROM_LOADS: [FromLoads; 12] = [
     row("request", "us", "a request of a file that is in memory, and its reply", &KEPT),
     FromLoads {
         less: Some(&KEPT),
         ..row("connection", "us", "a connection more: accept, its reply's FIN, close", &EACH)
+    },
+    FromLoads {
+        less: Some(&KEPT),
+        ..row("wake", "us", "a request more where the server sleeps and has to be woken", &SELDOM)
     },
     FromLoads {
         less: Some(&KEPT),

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Parameter;
+use super::{Parameter, simulator};
 use crate::known::Spread;
 
-/// The machine, to stand in front: on another one a parameter says nothing.
+/// The machine, to stand in front of a file: on another one a parameter says nothing.
 #[must_use]
-pub fn machine(facts: &BTreeMap<String, String>) -> String {
+pub fn machine(file: &str, facts: &BTreeMap<String, String>) -> String {
+    if file == simulator::NAME {
+        return simulator::head(facts);
+    }
     let mut text = String::from("# Measured by weir lab run parameters.\n\n[machine]\n");
     for name in ["processor", "processors", "kernel"] {
         if let Some(fact) = facts.get(name) {
@@ -46,7 +49,7 @@ fn key(name: &str) -> String {
 }
 
 /// A basic string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -74,7 +77,7 @@ mod tests {
         };
         let facts = [("kernel", "Linux 6.18"), ("clock", "tsc")];
         let facts = facts.map(|(name, fact)| (name.into(), fact.into())).into();
-        let machine = machine(&facts);
+        let machine = machine("parameters.toml", &facts);
         assert!(machine.ends_with("\n[machine]\nkernel = \"Linux 6.18\"\n"), "{machine}");
         let text = text(&[of("sped.request", "weir \"x\""), of("mt:load=0.2.request", "y")]);
         let expected = "# a step\n[sped.request]\nvalue = 2.0\nunit = \"us\"\nlow = 1.5\n\

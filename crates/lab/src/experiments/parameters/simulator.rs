@@ -1,0 +1,247 @@
+//! The same as a set of parameters for the simulator: what it needs and this experiment does not
+//! measure is assumed, and says so.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sim::models::MODELS;
+use sim::parameters::{DEFINITIONS, Definition};
+
+use super::Parameter;
+use super::toml::quoted;
+use crate::known::Spread;
+
+/// The file.
+pub(super) const NAME: &str = "weir.toml";
+
+/// A value with its range, in a unit, and where it is from.
+struct Row {
+    value: f64,
+    range: (f64, f64),
+    unit: &'static str,
+    source: String,
+}
+
+/// What stands in front of a set of these.
+pub(super) fn head(facts: &BTreeMap<String, String>) -> String {
+    let fact = |name: &str| facts.get(name).map_or("unknown", String::as_str);
+    let processor = fact("processor");
+    let machine = format!("{} processors {processor}, {}", fact("processors"), fact("kernel"));
+    format!(
+        "# Made by weir lab run parameters: what Weir's steps cost on the machine that it ran on.\n\n\
+         name = \"weir\"\nmachine = {}\nprocessor = {}\n",
+        quoted(&machine),
+        quoted(processor)
+    )
+}
+
+/// All that the simulator asks for; `None`: a step was not measured.
+pub(super) fn text(measured: &[Parameter]) -> Option<String> {
+    let mut text = String::new();
+    for definition in DEFINITIONS {
+        let assumed = ASSUMED.iter().find(|(name, ..)| *name == definition.name);
+        match (row(measured, BASE, definition), assumed) {
+            (Some(row), _) => row.write(&mut text, definition.name),
+            (None, Some((name, value, unit, range, why))) => {
+                let unit =
+                    if unit.is_empty() { String::new() } else { format!("unit = {unit:?}\n") };
+                // Writing to memory does not fail.
+                let _ = write!(
+                    text,
+                    "\n[{name}]\nvalue = {value}\n{unit}range = [{range}]\nsource = {}\n",
+                    quoted(&format!("assumed: {why}"))
+                );
+            }
+            (None, None) => return None,
+        }
+    }
+    for model in MODELS.iter().filter(|model| model.name != BASE) {
+        for name in OF_MODELS {
+            let definition = DEFINITIONS.iter().find(|of| of.name == name)?;
+            if let Some(row) = row(measured, model.name, definition) {
+                row.write(&mut text, &format!("{}.{name}", model.name));
+            }
+        }
+    }
+    Some(text)
+}
+
+/// Whose values stand for all who have none of their own.
+const BASE: &str = "sped";
+
+/// What differs from one architecture to another.
+const OF_MODELS: [&str; 8] = [
+    "accept",
+    "receive",
+    "transmit",
+    "path-miss",
+    "wake",
+    "entry-bytes",
+    "connection-bytes",
+    "disk-read",
+];
+
+/// What was measured of a parameter, of that architecture's where it has its own.
+fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<Row> {
+    let of = |name: &str| Of::named(measured, name);
+    let own = |name: &str| of(&format!("{model}.{name}"));
+    let switch = of("switch-thread");
+    let row = match definition.name {
+        "accept" => own("connection")?.less(of("close")?.us(), "less its close").in_unit("us", 1.0),
+        "close" => of("close")?.in_unit("us", 1e3),
+        "receive" => {
+            let switches_us = own("switches")?.median * switch?.us();
+            let others_us = own("transmit-kb")?.median + switches_us + LOOKS_US;
+            let why = "less its KiB, its switches and its looks";
+            own("request")?.less(others_us, why).in_unit("us", 1.0)
+        }
+        "transmit" => own("transmit-kb")?.in_unit("us", 1.0),
+        "path-miss" => own("path-translation")?.in_unit("us", 1.0),
+        "disk-read" => own("miss")?.in_unit("us", 1.0),
+        "wake" => own("wake")?.in_unit("us", 1.0),
+        "events-call" => of("epoll-call")?.in_unit("us", 1e3),
+        "event" => of("epoll-event")?.in_unit("us", 1e3),
+        "hand-over" => of("hand-over")?.less(switch?.median, "less the switch").in_unit("us", 1e3),
+        "lock-transfer" => of("cache-line")?.in_unit("us", 1e3),
+        "thread-switch" => switch?.in_unit("us", 1e3),
+        "process-switch" => of("switch-process")?.in_unit("us", 1e3),
+        "thread-bytes" | "helper-bytes" => of("thread-bytes")?.in_unit("B", 1.0),
+        "process-bytes" => of("process-bytes")?.in_unit("B", 1.0),
+        "entry-bytes" => own("entry-bytes")?.in_unit("B", 1.0),
+        "connection-bytes" => {
+            let socket_bytes = of("socket-bytes")?.median;
+            own("connection-bytes")?.less(-socket_bytes, "with its socket").in_unit("B", 1.0)
+        }
+        _ => return None,
+    };
+    Some(row)
+}
+
+/// A parameter as it was measured, in its own unit.
+struct Of {
+    median: f64,
+    range: (f64, f64),
+    unit: &'static str,
+    command: String,
+}
+
+impl Of {
+    fn named(measured: &[Parameter], name: &str) -> Option<Self> {
+        let of = measured.iter().find(|of| of.name == name)?;
+        let Spread { median, range, .. } = *of.value.as_ref().ok()?;
+        let command = format!("weir lab run parameters: {name}");
+        Some(Self { median, range, unit: of.unit, command })
+    }
+
+    fn us(&self) -> f64 {
+        if self.unit == "ns" { self.median / 1e3 } else { self.median }
+    }
+
+    fn less(mut self, by: f64, why: &str) -> Self {
+        self.median -= by;
+        self.range = (self.range.0 - by, self.range.1 - by);
+        self.command = format!("{}, {why}", self.command);
+        self
+    }
+
+    /// So many of its units are one of that.
+    fn in_unit(self, unit: &'static str, each: f64) -> Row {
+        let value = |of: f64| (of / each * 1e3).round().max(0.0) / 1e3;
+        let (value, range) = (value(self.median), (value(self.range.0), value(self.range.1)));
+        Row { value, range, unit, source: format!("command: {}", self.command) }
+    }
+}
+
+impl Row {
+    fn write(&self, text: &mut String, name: &str) {
+        let Self { value, range: (low, high), unit, source } = self;
+        // Writing to memory does not fail.
+        let _ = write!(
+            text,
+            "\n[{name}]\nvalue = {value}\nunit = {unit:?}\nrange = [{low}, {high}]\nsource = {}\n",
+            quoted(source)
+        );
+    }
+}
+
+/// Of a path and of a file, as they are assumed below.
+const LOOKS_US: f64 = 0.4;
+
+type Assumed = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+/// Value, unit, range, and why. Where there is a measured one as well, that counts.
+const ASSUMED: &[Assumed] = &[
+    ("file-sizes", "\"drawn\"", "", "\"drawn\", \"mean\"", "as the workload has them"),
+    ("warmth", "\"drawn\"", "", "\"drawn\", \"pass\"", "a server that has run for long"),
+    ("backlog", "4096", "", "128, 65536", "net.core.somaxconn, as Linux has it"),
+    ("round-trip", "50", "us", "0, 1000", "clients beside the server, who take that long to ask"),
+    ("interrupt", "0", "us", "0, 20", "among what a request and a connection take"),
+    ("interrupt-dropped", "2", "us", "0, 20", "a small part of what a connection takes"),
+    ("header", "0", "us", "0, 10", "among what a request takes"),
+    ("transmit-block", "1", "KiB", "1, 1", "what it is measured by"),
+    ("events-batch", "0", "", "0, 512", "a loop takes all that is ready"),
+    ("path-lookup", "0.2", "us", "0, 2", "a look into a table, of what a request takes"),
+    ("path-entries", "1000000", "", "1000, 10000000", "as many as files are kept"),
+    ("path-miss-reads", "0", "B", "0, 4096", "directories stay in memory"),
+    ("cache-lookup", "0.2", "us", "0, 2", "a look into a table, of what a request takes"),
+    ("lookup-bytes", "0", "B", "0, 65536", "one look for each file"),
+    ("cache-locks", "1", "", "1, 64", "one lock for the cache of a process"),
+    ("lock-spin", "0", "us", "0, 10", "who waits gives up the processor"),
+    (
+        "wake",
+        "10",
+        "us",
+        "0, 30",
+        "less than hand-over-far, which is a wait for the most part; \
+         weir lab run validation-kept measures it",
+    ),
+    ("slice", "3", "ms", "0.75, 10", "Linux's base slice on few processors"),
+    ("pinned", "\"yes\"", "", "\"yes\", \"no\"", "a loop that is busy stays where it is"),
+    ("entry-file", "0", "B", "0, 65536", "entries are of the files themselves"),
+    ("contents", "\"private\"", "", "\"shared\", \"private\"", "each process keeps its own files"),
+    ("disk-latency", "0.1", "ms", "0.02, 10", "a solid-state disk; no disk is measured"),
+    ("disk-rate", "1000", "MB/s", "100, 5000", "the same"),
+    ("disk-channels", "32", "", "1, 128", "the same"),
+];
+
+#[cfg(test)]
+mod tests {
+    use sim::parameters::Parameters;
+
+    use super::*;
+
+    /// Whatever is measured, the simulator can read it; and what a model has of its own is its own.
+    #[test]
+    fn the_simulator_reads_what_is_written() {
+        let of = |name: &str, unit, value: f64| Parameter {
+            name: name.into(),
+            unit,
+            is: "a step",
+            value: Ok(Spread::of(vec![value * 0.9, value, value * 1.2]).expect("three")),
+            command: String::from("weir lab cost \"x\""),
+        };
+        let steps = ["close", "switch-thread", "epoll-call", "epoll-event", "hand-over"];
+        let steps = steps.into_iter().chain(["cache-line", "switch-process"]);
+        let mut all: Vec<Parameter> = steps.map(|name| of(name, "ns", 2_000.0)).collect();
+        let sizes = ["thread-bytes", "process-bytes", "socket-bytes"];
+        all.extend(sizes.map(|name| of(name, "bytes", 4_096.0)));
+        for (model, times) in [("sped", 1.0), ("mt", 2.0)] {
+            for row in super::super::cases::FROM_LOADS {
+                let value = if row.unit == "us" { 20.0 * times } else { 1.0 };
+                let more = if row.name == "transmit-kb" { 0.0 } else { value };
+                all.push(of(&format!("{model}.{}", row.name), row.unit, more));
+            }
+        }
+        let facts = [("processor", "One \"1\""), ("processors", "2"), ("kernel", "Linux 6")];
+        let facts = facts.map(|(name, fact)| (name.into(), fact.into())).into();
+        let written = text(&all).expect("all was measured");
+        let read = Parameters::read(&format!("{}{written}", head(&facts)), "weir.toml");
+        let read = read.expect("a set");
+        assert_eq!(read.processor.as_deref(), Some("One \"1\""));
+        let receive = |model| read.of_model(model).whole("receive");
+        // 20 and 40 us, less a switch of 2 each, and two looks.
+        assert_eq!([receive("sped"), receive("mt"), receive("amped")], [17_600, 37_600, 17_600]);
+        assert_eq!(read.whole("connection-bytes"), 4_097);
+        assert!(text(&all[1..]).is_none(), "what closing costs is not known");
+    }
+}

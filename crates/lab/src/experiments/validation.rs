@@ -1,0 +1,120 @@
+//! Does the simulator say of Weir's own servers what is measured of them?
+//!
+//! Three architectures on one processor, whose files are in the page cache and not in their own:
+//! each reply opens and reads its file, so that the server is the limit and not its one processor
+//! of clients, without a quota, which would leave the network's work out.
+//!
+//! What the simulator has to know is measured in the same run, at points that judge nothing: what
+//! a reply takes of a server that is never idle, and of one at a fifth of its capacity. Of these
+//! two parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and at nine
+//! tenths, and how much it can do.
+
+mod specs;
+mod verdicts;
+
+use super::frame;
+use crate::design::{Plan, are_over};
+use crate::experiment::Experiment;
+use crate::known::Known;
+use crate::page::Section;
+use crate::setup::Setup;
+use crate::spec::Spec;
+use verdicts::Row;
+
+pub(super) const KEPT: Experiment = Experiment {
+    name: OF_KEPT.name,
+    question: "does the simulator say of kept connections what is measured?",
+    plan: |setup, known| OF_KEPT.plan(setup, known),
+    sections: |setup, known| vec![OF_KEPT.section(setup, known, &KEPT)],
+    ..ONE_PACKET
+};
+
+pub(super) const ONE_PACKET: Experiment = Experiment {
+    name: OF_EACH.name,
+    paper: "",
+    is_as_in_papers: false,
+    question: "does the simulator say of a connection for each request what is measured?",
+    ignores: &["workload", "disk", "memory-percent", "subject", "quota"],
+    plan: |setup, known| OF_EACH.plan(setup, known),
+    sections: |setup, known| vec![OF_EACH.section(setup, known, &ONE_PACKET)],
+};
+
+const OF_KEPT: Validation =
+    Validation { name: "validation-kept", keeps: "client", title: "1 KB on kept connections" };
+const OF_EACH: Validation = Validation {
+    name: "validation-one-packet",
+    keeps: "request",
+    title: "1 KB on a connection for each request",
+};
+
+/// One of the two.
+struct Validation {
+    name: &'static str,
+    /// As `weir load --keeps` has it.
+    keeps: &'static str,
+    title: &'static str,
+}
+
+/// Who has a thread for each of its clients has no limit but its processor.
+const SUBJECTS: [&str; 3] = ["sped:cache-mb=0", "mt:cache-mb=0,threads=1024", "amped:cache-mb=0"];
+
+/// Of the capacity, where parameters are made;
+const SELDOM: f64 = 0.2;
+/// and where they are judged.
+const JUDGED: [f64; 2] = [0.5, 0.9];
+
+impl Validation {
+    /// First what servers do busy and what steps cost, then their capacities, then their rates;
+    /// then what is simulated.
+    fn plan(&self, setup: &Setup, known: &Known<'_>) -> Plan {
+        let subjects = setup.subjects(&SUBJECTS);
+        let busy = self.all_busy(setup, &subjects);
+        if !are_over(known, &busy) {
+            let others_s = self.others_s(setup, subjects.len());
+            return Plan { specs: busy, later_s: others_s };
+        }
+        let tries: Vec<Spec> =
+            subjects.iter().filter_map(|of| self.next_try(setup, known, of)).collect();
+        if !tries.is_empty() {
+            return Plan { specs: tries, later_s: self.others_s(setup, subjects.len()) / 2.0 };
+        }
+        let rates = self.rates(setup, known, &subjects);
+        if !are_over(known, &rates) {
+            return Plan { specs: rates, later_s: 0.0 };
+        }
+        let simulated = subjects.iter().flat_map(|of| self.simulations(setup, known, of));
+        Plan { specs: simulated.collect(), later_s: 0.0 }
+    }
+
+    fn section(&self, setup: &Setup, known: &Known<'_>, experiment: &Experiment) -> Section {
+        let subjects = setup.subjects(&SUBJECTS);
+        let rows: Vec<Row> = subjects.iter().flat_map(|of| self.rows(setup, known, of)).collect();
+        let title = format!("Simulated and measured: {}", self.title);
+        Section {
+            question: question(),
+            answer: self.answer(setup, known, &subjects, &rows),
+            tables: vec![verdicts::table(&rows), self.parameters(setup, known, &subjects)],
+            ..frame::section(experiment, title, known, &subjects)
+        }
+    }
+}
+
+fn question() -> Vec<String> {
+    let ways = [
+        "Three of Weir's architectures on one processor, asked for a file of 1 KB. They keep no \
+         files (cache-mb=0): each reply opens and reads its file, which is in the page cache, so \
+         that the server is the limit and not the one processor of its clients. They have no \
+         quota, as what the network does on the server's processor is a part of what a reply \
+         takes.",
+        "What the simulator has to know is measured in the same run, at points that judge \
+         nothing: what a reply takes of a server that is never idle (64 clients in a closed \
+         loop), and of one at 0.2 of its capacity, where its processor has to be woken for most \
+         requests. A search by simulations makes two parameters of these, receive and wake. What \
+         a client waits for at 0.2 of the capacity, beyond its server's work, is the round trip; \
+         a switch and a hand-over are timed by themselves (weir lab cost).",
+        "Then the simulator says what the server can do, and how many replies it sends at 0.5 and \
+         0.9 of its measured capacity and what each takes. New clients come by chance (Poisson), \
+         there and here.",
+    ];
+    ways.map(String::from).into()
+}

@@ -1,0 +1,276 @@
+//! What is measured, and what is simulated of it.
+
+use std::collections::BTreeMap;
+
+use sim::models::Model;
+
+use super::{JUDGED, SELDOM, Validation};
+use crate::capacity::{self, RATE, Search, TRIES};
+use crate::design::is_over;
+use crate::experiments::frame;
+use crate::fitted::{self, BUSY_US, FITTED, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
+use crate::known::{Cell, Known};
+use crate::metric;
+use crate::point::Point;
+use crate::profile::{Kind, Seen};
+use crate::setup::{Setup, WarmUp};
+use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS, REPLICATIONS};
+use crate::spec::{Load, OF_CAPACITY, SIMULATED, Spec};
+use crate::subject::Subject;
+
+/// Stages, as they stand in [`Spec::stage`].
+const BUSY: &str = "busy";
+const RATES: &str = "rates";
+
+/// Whom steps are timed beside: somebody has to listen.
+const IDLER: &str = "floor-readiness";
+
+/// More than any of them works on at a time.
+const BUSY_CLIENTS: u32 = 64;
+
+/// At a time, of an open loop that is simulated: as many as wait for a second at 100,000/s.
+const OPEN_CLIENTS: u32 = 100_000;
+
+/// For one file, and all clients.
+const ENOUGH_MB: f64 = 4096.0;
+
+/// Parameters of all that a request takes but what is made of measurements, which hold all of it.
+const NOTHING_MORE: [&str; 14] = [
+    "interrupt",
+    "interrupt-dropped",
+    "accept",
+    "close",
+    "header",
+    "transmit",
+    "events-call",
+    "event",
+    "path-lookup",
+    "cache-lookup",
+    "path-miss",
+    // So that AMPED's helper has each of them.
+    "path-entries",
+    "lock-transfer",
+    "disk-read",
+];
+
+impl Validation {
+    fn spec(&self, setup: &Setup, (stage, of): (&str, &Subject), load: Load, repeat: u32) -> Spec {
+        Spec {
+            experiment: self.name.into(),
+            stage: stage.into(),
+            subject: of.clone(),
+            load,
+            layout: frame::joined(setup, None),
+            factors: BTreeMap::new(),
+            repeat,
+            profile: None,
+        }
+    }
+
+    fn load(&self, setup: &Setup) -> Load {
+        let load = Load {
+            workload: String::from("one-packet"),
+            seconds: setup.seconds(1.5),
+            warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
+            flags: BTreeMap::new(),
+            idle_connections: 0,
+            beside: None,
+        };
+        load.with("bytes", 1024).with("keeps", self.keeps)
+    }
+
+    /// The contents of some replies are compared: a client that looks at all would be the limit.
+    fn measured(&self, setup: &Setup) -> Load {
+        self.load(setup).with("verified", 0.05)
+    }
+
+    fn open(&self, setup: &Setup, rate: f64) -> Load {
+        self.measured(setup).with("rate", rate).with("gaps", "poisson").with("patience", 1)
+    }
+
+    fn busy(&self, setup: &Setup, of: &Subject, repeat: u32) -> Spec {
+        self.spec(setup, (BUSY, of), self.measured(setup).with(CLIENTS, BUSY_CLIENTS), repeat)
+    }
+
+    /// What steps cost: once, as it is alike for all.
+    fn steps(&self, setup: &Setup) -> Spec {
+        let idler: Subject = IDLER.parse().expect("a floor");
+        Spec { profile: Some(Kind::Costs), ..self.busy(setup, &idler, 0) }
+    }
+
+    pub(super) fn all_busy(&self, setup: &Setup, subjects: &[Subject]) -> Vec<Spec> {
+        let all = |repeat| subjects.iter().map(move |of| self.busy(setup, of, repeat));
+        (0..setup.repeats(3)).flat_map(all).chain([self.steps(setup)]).collect()
+    }
+
+    /// Of the search for its capacity, which begins where it was busy; `None`: it is over.
+    pub(super) fn next_try(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
+        /// A machine that was disturbed each time is quiet again some time.
+        const DISTURBED_MAX: u32 = 2;
+        let begin = self.busy_cell(setup, known, of)?.spread(&metric::GOODPUT)?.median;
+        let Search::Goes { rate, repeat } = capacity::search(known, self.name, of, begin) else {
+            return None;
+        };
+        let spec = self.at_rate(setup, (TRIES, of), rate);
+        let tries = (0..=repeat + DISTURBED_MAX).map(|repeat| Spec { repeat, ..spec.clone() });
+        tries.into_iter().find(|spec| !is_over(known, spec))
+    }
+
+    fn at_rate(&self, setup: &Setup, (stage, of): (&str, &Subject), rate: f64) -> Spec {
+        let mut spec = self.spec(setup, (stage, of), self.open(setup, rate), 0);
+        spec.factors.insert(RATE.into(), rate);
+        spec
+    }
+
+    /// At a share of its capacity, where that was found.
+    pub(super) fn rate(
+        &self,
+        setup: &Setup,
+        known: &Known<'_>,
+        of: &Subject,
+        share: f64,
+    ) -> Option<Spec> {
+        let capacity = capacity::capacity(known, self.name, of)?;
+        let mut spec = self.at_rate(setup, (RATES, of), capacity::rounded(capacity.rate * share));
+        spec.factors.insert(OF_CAPACITY.into(), share);
+        Some(spec)
+    }
+
+    pub(super) fn rates(
+        &self,
+        setup: &Setup,
+        known: &Known<'_>,
+        subjects: &[Subject],
+    ) -> Vec<Spec> {
+        let shares = || [SELDOM].into_iter().chain(JUDGED);
+        let once: Vec<Spec> = shares()
+            .flat_map(|share| subjects.iter().map(move |of| (share, of)))
+            .filter_map(|(share, of)| self.rate(setup, known, of, share))
+            .collect();
+        let again = |repeat| once.iter().map(move |spec| Spec { repeat, ..spec.clone() });
+        (0..setup.repeats(3)).flat_map(again).collect()
+    }
+
+    /// About how long all takes but what is done first.
+    pub(super) fn others_s(&self, setup: &Setup, subjects: usize) -> f64 {
+        /// A search takes about so many.
+        const TRIES_EXPECTED: usize = 5;
+        let of_rates = (1 + JUDGED.len()) * setup.repeats(3) as usize;
+        self.open(setup, 1.0).costs_s() * (subjects * (TRIES_EXPECTED + of_rates)) as f64
+    }
+
+    pub(super) fn busy_cell<'s, 'k>(
+        &self,
+        setup: &Setup,
+        known: &'s Known<'k>,
+        of: &Subject,
+    ) -> Option<&'s Cell<'k>> {
+        known.cell(&self.busy(setup, of, 0))
+    }
+
+    /// What parameters are made of; `None`: something of it does not count.
+    pub(super) fn fit(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
+        let busy_us = self.busy_cell(setup, known, of)?.judged(&metric::CPU)?.median;
+        let at_rest = self.rate(setup, known, of, SELDOM)?;
+        let seldom_rate = at_rest.factors.get(RATE).copied()?;
+        let at_rest = known.cell(&at_rest)?;
+        let seldom_us = at_rest.judged(&metric::CPU)?.median;
+        let waits_us = at_rest.judged(&metric::RESPONSE)?.median * 1e3;
+        // A connection has its handshake's as well.
+        let round_trips = if self.keeps == "request" { 2.0 } else { 1.0 };
+        let round_trip_us = ((waits_us - seldom_us) / round_trips).max(1.0);
+        let step_us = |name: &str| Some(steps(known.cell(&self.steps(setup))?, name)? / 1e3);
+        let switch_us = step_us("switch-thread")?;
+        let hand_over_us = (step_us("hand-over")? - switch_us).max(0.0);
+        let load = NOTHING_MORE.iter().fold(self.load(setup), |load, name| load.with(name, 0));
+        let load = Load { seconds: 0.5, warm_up: WarmUp::Fixed(0.1), ..load };
+        let load = load
+            .with(PARAMETERS, "weir")
+            .with(CLIENTS, BUSY_CLIENTS)
+            .with("round-trip", round_trip_us)
+            .with("thread-switch", switch_us)
+            // Weir's helpers are threads.
+            .with("process-switch", switch_us)
+            .with("hand-over", hand_over_us);
+        let mut spec = self.spec(setup, (FITTED, &modelled(of)), load, 0);
+        let targets = [(BUSY_US, busy_us), (SELDOM_US, seldom_us), (SELDOM_RATE, seldom_rate)];
+        let factors = targets.into_iter().chain([(MEMORY_MB, ENOUGH_MB)]);
+        spec.factors = factors.map(|(name, value)| (name.into(), value)).collect();
+        Some(spec)
+    }
+
+    /// What is simulated of a subject, once its parameters are there: those first.
+    pub(super) fn simulations(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Vec<Spec> {
+        let Some(fit) = self.fit(setup, known, of) else { return Vec::new() };
+        if !is_over(known, &fit) {
+            return vec![fit];
+        }
+        let shares = [None].into_iter().chain(JUDGED.map(Some));
+        let once = shares.filter_map(|share| self.simulation(setup, known, of, share));
+        let repeats = setup.repeats(3);
+        once.flat_map(|spec| (0..repeats).map(move |repeat| Spec { repeat, ..spec.clone() }))
+            .collect()
+    }
+
+    /// At a share of the measured capacity; `None`: as many as it can.
+    pub(super) fn simulation(
+        &self,
+        setup: &Setup,
+        known: &Known<'_>,
+        of: &Subject,
+        share: Option<f64>,
+    ) -> Option<Spec> {
+        let fit = self.fit(setup, known, of)?;
+        let made = made(known, &fit)?;
+        let load = Load { seconds: 2.0, warm_up: WarmUp::Fixed(0.2), ..fit.load.clone() };
+        let load = load.with(RECEIVE, made.receive_us).with(WAKE, made.wake_us);
+        let load = load.with(REPLICATIONS, setup.repeats(3));
+        let (load, rate) = match share {
+            None => (load, None),
+            Some(share) => {
+                let rate = self.rate(setup, known, of, share)?.factors.get(RATE).copied()?;
+                let load = load.with("rate", rate).with("gaps", "poisson");
+                (load.with(CLIENTS, OPEN_CLIENTS), Some(rate))
+            }
+        };
+        let mut spec = self.spec(setup, (SIMULATED, &modelled(of)), load, 0);
+        let factors = [(RATE, rate), (OF_CAPACITY, share), (MEMORY_MB, Some(ENOUGH_MB))];
+        let told = factors.into_iter().filter_map(|(name, of)| Some((name.into(), of?)));
+        spec.factors = told.collect();
+        Some(spec)
+    }
+}
+
+/// What came of a search for parameters, in µs.
+pub(super) struct Made {
+    pub(super) receive_us: f64,
+    pub(super) wake_us: f64,
+}
+
+/// `None`: none were found that reach what they were made of.
+pub(super) fn made(known: &Known<'_>, fit: &Spec) -> Option<Made> {
+    let point = known.cell(fit)?.points().next()?;
+    let of = |name: &str| point.counters.get(name).copied();
+    Some(Made { receive_us: of(fitted::RECEIVE)?, wake_us: of(fitted::WAKE)? })
+}
+
+/// A step, in ns.
+fn steps(cell: &Cell<'_>, name: &str) -> Option<f64> {
+    let costs = |point: &Point| match &point.profile.as_ref()?.as_ref().ok()?.seen {
+        Seen::Costs(costs) => costs.get(name).copied(),
+        Seen::Calls(_) | Seen::Shares(_) => None,
+    };
+    cell.points().find_map(costs)
+}
+
+/// The server as its model has it: without knobs of which a model knows nothing.
+fn modelled(of: &Subject) -> Subject {
+    let knows = |knob: &str| {
+        Model::named(&of.name).is_ok_and(|model| model.knobs.iter().any(|its| its.name == knob))
+    };
+    let knobs = of.knobs.iter().filter(|(knob, _)| knows(knob));
+    Subject {
+        name: of.name.clone(),
+        knobs: knobs.map(|(knob, value)| (knob.clone(), value.clone())).collect(),
+    }
+}

@@ -1,0 +1,101 @@
+//! A validation of the simulator from its first measurement to its page, of servers that are a
+//! formula: what they take is what the simulator can say, or what it cannot.
+
+use std::collections::BTreeMap;
+
+use lab::experiments::experiment;
+use lab::fitted;
+use lab::known::Known;
+use lab::page::Section;
+use lab::point::Point;
+use lab::profile::{Profile, Seen};
+use lab::schedule;
+use lab::setup::Setup;
+use lab::simulated::Simulations;
+use lab::spec::{OF_CAPACITY, Spec};
+use lab::vitals::Vitals;
+
+use crate::model::point;
+
+/// Of a server whose processor is busy for so long in a second.
+fn vitals(busy_us: f64) -> Vitals {
+    let text = include_str!("vitals.json").replace("\"BUSY\"", &(busy_us.round()).to_string());
+    serde_json::from_str(&text).expect("vitals")
+}
+
+/// What a reply takes of a processor that is never idle.
+const BUSY_US: f64 = 40.0;
+
+/// µs for a reply at a share of the capacity.
+type Takes = fn(f64) -> f64;
+
+fn measured(spec: &Spec, attempt: u32, takes: Takes) -> Point {
+    let capacity = 1e6 / BUSY_US;
+    let mut of = point(spec, attempt, &|_, rate| rate.unwrap_or(capacity).min(capacity));
+    let load = of.load.as_ref().expect("a load");
+    let per_s = load.flow.replies as f64 / load.measured.as_secs_f64();
+    let share = spec.factors.get(OF_CAPACITY).copied().unwrap_or(1.0);
+    of.vitals = Some(vitals(per_s * takes(share)));
+    if spec.profile.is_some() {
+        let steps = [("switch-thread", 1_000.0), ("hand-over", 2_000.0)];
+        let seen = Seen::Costs(steps.map(|(name, ns)| (name.into(), ns)).into());
+        of.profile = Some(Ok(Profile { window_us: 0, faults: Vec::new(), seen }));
+    }
+    of
+}
+
+fn section(name: &str, takes: Takes) -> Section {
+    let of = experiment(name).expect("an experiment of this name");
+    let (setup, mut points) = (Setup::default(), Vec::new());
+    let mut simulations = Simulations::default();
+    let mut measure = |spec: &Spec, attempt| {
+        let mut point = Point::begun("of a test", spec, attempt);
+        if fitted::is_asked(spec) {
+            fitted::fit(spec, &mut point)?;
+        } else if spec.is_simulated() {
+            simulations.simulate(spec, &mut point)?;
+        } else {
+            point = measured(spec, attempt, takes);
+        }
+        Ok(point)
+    };
+    schedule::run(&[of], &setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");
+    (of.sections)(&setup, &Known::of(&points)).remove(0)
+}
+
+/// By server and what it is, whether it is near enough.
+fn verdicts(section: &Section) -> BTreeMap<(String, String), String> {
+    let rows = section.tables[0].rows.iter();
+    rows.map(|row| ((row[0].clone(), row[1].clone()), row[5].clone())).collect()
+}
+
+/// Who takes more the more it sleeps is simulated as it is; of whom a point that judges is another
+/// than all others say, that point is told.
+#[test]
+fn what_a_simulator_can_say_is_told_from_what_it_cannot() {
+    let sleeps: Takes = |share| BUSY_US + 10.0 * (1.0 - share);
+    let jumps: Takes =
+        |share| if share == 0.5 { 2.0 * BUSY_US } else { BUSY_US + 8.0 * (1.0 - share) };
+    for name in ["validation-kept", "validation-one-packet"] {
+        for (takes, at_half) in [(sleeps, "yes"), (jumps, "no")] {
+            let section = section(name, takes);
+            let verdicts = verdicts(&section);
+            assert_eq!(verdicts.len(), 15, "{name}: {verdicts:?}");
+            for ((server, what), verdict) in &verdicts {
+                let is_it = what.contains("processor time") && what.contains("at 0.5");
+                let expected = if is_it { at_half } else { "yes" };
+                assert_eq!(verdict, expected, "{name}, {server}, {what}: {:?}", section.tables);
+            }
+        }
+    }
+}
+
+/// A server that takes less where it sleeps is nobody's whom the simulator knows: it says so, and
+/// simulates nothing.
+#[test]
+fn parameters_that_do_not_reach_what_they_are_made_of_are_told() {
+    let section = section("validation-kept", |share| BUSY_US - 20.0 * (1.0 - share));
+    assert!(verdicts(&section).values().all(|verdict| verdict == "open"));
+    let lost = section.answer.iter().filter(|line| line.contains("no parameters were found"));
+    assert_eq!(lost.count(), 3, "{:?}", section.answer);
+}
