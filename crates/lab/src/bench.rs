@@ -104,41 +104,25 @@ impl Bench {
     /// left behind but what was there.
     pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
-        if policies::is_asked(spec) {
-            self.count(spec, attempt)
-        } else if fitted::is_asked(spec) {
-            self.fit(spec, attempt)
-        } else if spec.is_simulated() {
-            self.simulate(spec, attempt)
+        if policies::is_asked(spec) || fitted::is_asked(spec) || spec.is_simulated() {
+            self.compute(spec, attempt)
         } else {
             self.measure_server(spec, attempt)
         }
     }
 
-    /// Of a policy by itself: there is no server.
-    fn count(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+    /// Of a policy by itself, or of a machine that is not there: there is no server.
+    fn compute(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
         let began = Instant::now();
         let mut point = Point::begun(&self.run, spec, attempt);
-        point.counters = self.policies.counted(spec)?;
-        point.cost.whole_s = began.elapsed().as_secs_f64();
-        Ok(point)
-    }
-
-    /// Of a machine that is not there.
-    fn simulate(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
-        let began = Instant::now();
-        let mut point = Point::begun(&self.run, spec, attempt);
-        self.simulations.simulate(spec, &mut point)?;
-        point.load = point.load.map(kept);
-        point.cost.whole_s = began.elapsed().as_secs_f64();
-        Ok(point)
-    }
-
-    /// Of what was measured, for what is to be simulated.
-    fn fit(&self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
-        let began = Instant::now();
-        let mut point = Point::begun(&self.run, spec, attempt);
-        fitted::fit(spec, &mut point)?;
+        if policies::is_asked(spec) {
+            point.counters = self.policies.counted(spec)?;
+        } else if fitted::is_asked(spec) {
+            fitted::fit(spec, &mut point)?;
+        } else {
+            self.simulations.simulate(spec, &mut point)?;
+            point.load = point.load.map(kept);
+        }
         point.cost.whole_s = began.elapsed().as_secs_f64();
         Ok(point)
     }

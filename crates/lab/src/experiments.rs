@@ -55,7 +55,7 @@ use crate::page::Table;
 use crate::setup::Setup;
 use crate::unknown::unknown;
 
-pub use parameters::toml::machine;
+pub use parameters::machine;
 pub use said::{Said, said};
 pub use tune::{tuned, versioned};
 

@@ -4,9 +4,11 @@
 //! Two ways: a step that the kernel performs is timed by itself ([`COSTS`]); what an architecture
 //! adds is the difference between two loads of which one has more of it, or between two settings.
 
+use std::collections::BTreeMap;
+
 mod cases;
 mod simulator;
-pub(super) mod toml;
+mod toml;
 
 use cases::{CASES, Case, FROM_LOADS, FromLoads};
 
@@ -197,6 +199,15 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
         files,
         ..frame::section(&EXPERIMENT, "What steps cost", known, &subjects(setup))
     }]
+}
+
+/// What stands in front of a file of these: the machine.
+#[must_use]
+pub fn machine(file: &str, facts: &BTreeMap<String, String>) -> String {
+    match file {
+        simulator::NAME => simulator::head(facts),
+        _ => toml::machine(facts),
+    }
 }
 
 fn question() -> Vec<String> {

@@ -6,8 +6,8 @@
 //!
 //! What the simulator has to know is measured in the same run, at points that judge nothing: what
 //! a reply takes of a server that is never idle, and of one at a fifth of its capacity. Of these
-//! two parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and at nine
-//! tenths, and how much it can do.
+//! two parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and
+//! at nine tenths, and how much it can do.
 
 mod specs;
 mod verdicts;

@@ -28,7 +28,7 @@ pub(super) fn head(facts: &BTreeMap<String, String>) -> String {
     let processor = fact("processor");
     let machine = format!("{} processors {processor}, {}", fact("processors"), fact("kernel"));
     format!(
-        "# Made by weir lab run parameters: what Weir's steps cost on the machine that it ran on.\n\n\
+        "# Made by weir lab run parameters: what Weir's steps cost on its machine.\n\n\
          name = \"weir\"\nmachine = {}\nprocessor = {}\n",
         quoted(&machine),
         quoted(processor)

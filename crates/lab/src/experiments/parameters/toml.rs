@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Parameter, simulator};
+use super::Parameter;
 use crate::known::Spread;
 
-/// The machine, to stand in front of a file: on another one a parameter says nothing.
-#[must_use]
-pub fn machine(file: &str, facts: &BTreeMap<String, String>) -> String {
-    if file == simulator::NAME {
-        return simulator::head(facts);
-    }
+/// The machine, to stand in front: on another one a parameter says nothing.
+pub(super) fn machine(facts: &BTreeMap<String, String>) -> String {
     let mut text = String::from("# Measured by weir lab run parameters.\n\n[machine]\n");
     for name in ["processor", "processors", "kernel"] {
         if let Some(fact) = facts.get(name) {
@@ -77,7 +73,7 @@ mod tests {
         };
         let facts = [("kernel", "Linux 6.18"), ("clock", "tsc")];
         let facts = facts.map(|(name, fact)| (name.into(), fact.into())).into();
-        let machine = machine("parameters.toml", &facts);
+        let machine = machine(&facts);
         assert!(machine.ends_with("\n[machine]\nkernel = \"Linux 6.18\"\n"), "{machine}");
         let text = text(&[of("sped.request", "weir \"x\""), of("mt:load=0.2.request", "y")]);
         let expected = "# a step\n[sped.request]\nvalue = 2.0\nunit = \"us\"\nlow = 1.5\n\
