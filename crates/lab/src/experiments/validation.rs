@@ -34,7 +34,7 @@ pub(super) const ONE_PACKET: Experiment = Experiment {
     paper: "",
     is_as_in_papers: false,
     question: "does the simulator say of a connection for each request what is measured?",
-    ignores: &["workload", "disk", "memory-percent", "subject", "quota"],
+    ignores: &["workload", "quota", "disk", "memory-percent"],
     plan: |setup, known| OF_EACH.plan(setup, known),
     sections: |setup, known| vec![OF_EACH.section(setup, known, &ONE_PACKET)],
 };
