@@ -48,7 +48,7 @@ pub fn is_asked(spec: &Spec) -> bool {
 /// Looks for both. Where nothing comes near enough the point does not count, and says so.
 ///
 /// # Errors
-/// The operator's: see [`simulated::scenario`].
+/// The operator's: see `simulated::scenario`.
 pub fn fit(spec: &Spec, point: &mut Point) -> Result<(), Failure> {
     let factor = |name: &str| spec.factors.get(name).copied().unwrap_or_default();
     let targets_us = [factor(BUSY_US), factor(SELDOM_US)];

@@ -1,5 +1,5 @@
 //! Who asks, with the sessions of `load`: clients in a closed loop, each of which begins its next
-//! session when the one before is over (Choi05 5.1), or in an open one ([`open`]).
+//! session when the one before is over (Choi05 5.1), or in an open one (`open.rs`).
 //!
 //! A client costs an event only when it pauses, when its SYN is dropped, and where what it sends is
 //! on its way for a while. What becomes of its requests goes to the collector of `load`, so that a
