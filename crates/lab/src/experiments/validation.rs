@@ -12,6 +12,8 @@
 mod specs;
 mod verdicts;
 
+use sim::models::Model;
+
 use super::frame;
 use crate::design::{Plan, are_over};
 use crate::experiment::Experiment;
@@ -19,6 +21,7 @@ use crate::known::Known;
 use crate::page::Section;
 use crate::setup::Setup;
 use crate::spec::Spec;
+use crate::subject::Subject;
 use verdicts::Row;
 
 pub(super) const KEPT: Experiment = Experiment {
@@ -67,7 +70,7 @@ impl Validation {
     /// First what servers do busy and what steps cost, then their capacities, then their rates;
     /// then what is simulated.
     fn plan(&self, setup: &Setup, known: &Known<'_>) -> Plan {
-        let subjects = setup.subjects(&SUBJECTS);
+        let subjects = subjects(setup);
         let busy = self.all_busy(setup, &subjects);
         if !are_over(known, &busy) {
             let others_s = self.others_s(setup, subjects.len());
@@ -87,7 +90,7 @@ impl Validation {
     }
 
     fn section(&self, setup: &Setup, known: &Known<'_>, experiment: &Experiment) -> Section {
-        let subjects = setup.subjects(&SUBJECTS);
+        let subjects = subjects(setup);
         let rows: Vec<Row> = subjects.iter().flat_map(|of| self.rows(setup, known, of)).collect();
         let title = format!("Simulated and measured: {}", self.title);
         Section {
@@ -97,6 +100,13 @@ impl Validation {
             ..frame::section(experiment, title, known, &subjects)
         }
     }
+}
+
+/// Those of which there is a model.
+fn subjects(setup: &Setup) -> Vec<Subject> {
+    let mut subjects = setup.subjects(&SUBJECTS);
+    subjects.retain(|of| Model::named(&of.name).is_ok());
+    subjects
 }
 
 fn question() -> Vec<String> {
