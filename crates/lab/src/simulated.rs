@@ -132,10 +132,11 @@ pub(crate) fn scenario(spec: &Spec, attempt: u32) -> Result<Scenario, String> {
         ..Scenario::new(Model::named(&spec.subject.name)?, &parameters)
     };
     let mut choices = Choices::default();
+    choices.behaviour.patience = None;
     for (flag, value) in &load.flags {
         match flag.as_str() {
             CLIENTS | REPLICATIONS | PARAMETERS | SEED => {}
-            "rate" | "gaps" | "keeps" => choices.set(flag, value)?,
+            "rate" | "gaps" | "keeps" | "patience" => choices.set(flag, value)?,
             _ => scenario.set(flag, value)?,
         }
     }

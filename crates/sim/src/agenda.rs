@@ -67,12 +67,16 @@ impl Agenda {
 
     /// The next alarm up to that time, which is over by that: when it rings, and whose it is.
     pub fn ring(&mut self, until_ns: u64) -> Option<(u64, u32)> {
-        let first = *self.heap.first()?;
-        let at_ns = (first >> TIME_AT) as u64;
-        (at_ns <= until_ns).then(|| {
-            self.take(0);
-            (at_ns, place(first))
-        })
+        let at_ns = self.first().filter(|at_ns| *at_ns <= until_ns)?;
+        let first = place(self.heap[0]);
+        self.take(0);
+        Some((at_ns, first))
+    }
+
+    /// When the next alarm rings.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.heap.first().map(|key| (key >> TIME_AT) as u64)
     }
 
     /// Alarms that are set.

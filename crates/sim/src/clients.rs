@@ -1,12 +1,18 @@
 //! Who asks, with the sessions of `load`: clients in a closed loop, each of which begins its next
 //! session when the one before is over (Choi05 5.1), or in an open one (`open.rs`).
 //!
-//! A client costs an event only when it pauses, when its SYN is dropped, and where what it sends is
-//! on its way for a while. What becomes of its requests goes to the collector of `load`, so that a
-//! simulated run has the results of a measured one.
+//! A client costs an event only when it pauses, when its SYN is dropped, where what it sends is on
+//! its way for a while, and when its patience is over. What becomes of its requests goes to the
+//! collector of `load`, so that a simulated run has the results of a measured one.
 
+mod connecting;
 mod manner;
 mod open;
+mod patience;
+mod sending;
+mod tally;
+
+use std::mem;
 
 use load::behaviour::Keeps;
 use load::collector::Collector;
@@ -16,10 +22,12 @@ use load::session::Session;
 use load::source::{Workload, draws};
 use measure::Instant;
 
+use crate::resources::links::Link;
 use crate::resources::queues::{Item, QueueId};
 use crate::world::{Whose, World};
-pub use manner::{Interrupts, Manner};
+pub use manner::{Interrupts, Manner, Sending};
 use open::Open;
+pub use tally::{Drops, Tally};
 
 /// Where sessions come from.
 pub type Sessions = Box<dyn Workload + Send>;
@@ -38,31 +46,12 @@ pub struct Clients {
     free: Vec<Item>,
     sessions: u64,
     listening: QueueId,
+    /// Handshakes that the server has answered, and of which no end has come.
+    half_open: u64,
+    /// What replies come over; `None`: they are there as soon as they are sent.
+    link: Option<Link>,
     collector: Collector,
     tally: Tally,
-}
-
-/// What was counted from the start, warm-up included: connections are opened and closed once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Requests that were made.
-    pub asked: u64,
-    /// Those that were answered.
-    pub replied: u64,
-    /// Connections that were opened.
-    pub opened: u64,
-    /// Those that the server has closed.
-    pub closed: u64,
-    /// SYNs that found the queue for `accept` full.
-    pub syns_dropped: u64,
-    /// Requests given up, as no SYN of theirs came through.
-    pub given_up: u64,
-    /// Bytes of all replies that came whole.
-    pub bytes: u64,
-    /// Sessions that began.
-    pub begun: u64,
-    /// Sessions of an open loop that did not, as all clients were busy.
-    pub missed: u64,
 }
 
 struct Client {
@@ -83,23 +72,42 @@ struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Thinks,
-    /// A request is on its way, or what a connection begins with.
+    /// A request is on its way, on a connection that was kept.
     Sends,
-    /// So many SYNs were sent, and dropped.
+    /// A SYN is, or will be sent again; so many were dropped.
     Connects(u32),
+    /// The end of a handshake is on its way with a request, or both will be sent again; so many
+    /// were dropped.
+    Acknowledges(u32),
     Waits,
 }
 
 struct Connection {
-    client: u32,
+    /// `None`: it has reset it, or others have left it.
+    client: Option<u32>,
     file: u32,
     bytes: u64,
+    /// What the server has sent of the reply, which is on its way.
+    sent_bytes: u64,
+    reply: Reply,
     /// Whether a request has come that the server has not heard of.
     asks: bool,
     is_last: bool,
+    /// Whether the server has closed it.
+    is_closed: bool,
     /// Where the server hears of it.
     heard: Option<QueueId>,
     first_byte_ns: Option<u64>,
+}
+
+/// How far the server is with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    Unsent,
+    /// A part is sent, and the send buffer has no room for more.
+    Waits,
+    /// All of it is sent.
+    Sent,
 }
 
 /// What a request is for.
@@ -113,19 +121,6 @@ pub struct Asked {
     pub is_last: bool,
 }
 
-const SECOND_NS: u64 = 1_000_000_000;
-/// A SYN is sent so often again, for the last time after 67 s, and given up after 131 s:
-/// `tcp_syn_retries` of 6, beside those of [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
-const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
-/// These wait a second each, whoever comes behind them twice as long as the one before:
-/// `tcp_syn_linear_timeouts`.
-const LINEAR_RETRIES: u32 = 4;
-
-/// How long Linux waits for an answer to a SYN that was sent so often before.
-const fn syn_timeout_ns(before: u32) -> u64 {
-    SECOND_NS << before.saturating_sub(LINEAR_RETRIES)
-}
-
 impl Clients {
     /// So many, who have not begun.
     #[must_use]
@@ -137,6 +132,9 @@ impl Clients {
         listening: QueueId,
     ) -> Self {
         let open = manner.gaps.clone().map(|gaps| Open::new(gaps, manner.seed, world));
+        let rate = manner.sending.link_bytes_per_s;
+        let link =
+            (rate > 0.0).then(|| Link::new(rate, world.place(Whose::Outside(sending::LINK))));
         // Of an open loop they come one by one.
         let first = if open.is_some() { 0 } else { manner.count };
         Self {
@@ -149,6 +147,8 @@ impl Clients {
             free: Vec::new(),
             sessions: 0,
             listening,
+            half_open: 0,
+            link,
             collector,
             tally: Tally::default(),
         }
@@ -165,17 +165,33 @@ impl Clients {
         }
     }
 
-    /// A client's alarm rings.
-    pub fn rung(&mut self, world: &mut World, client: u32) {
-        if client == open::ARRIVAL {
-            return self.arrive(world);
+    /// Somebody's alarm rings: a client's, that of the next arrival, or the link's.
+    pub fn rung(&mut self, world: &mut World, who: u32) {
+        match who {
+            open::ARRIVAL => self.arrive(world),
+            sending::LINK => self.pass(world),
+            client if self.is_impatient(client, world.now_ns) => self.lose_patience(world, client),
+            client => self.act(world, client),
         }
+    }
+
+    /// What a client has begun is there, or over.
+    fn act(&mut self, world: &mut World, client: u32) {
         match self.all[client as usize].state {
             State::Thinks => self.ask(world, client),
-            State::Sends => self.reach(world, client),
-            State::Connects(sent) if sent > SYN_RETRIES => self.give_up(world, client),
-            State::Connects(sent) => self.connect(world, client, sent),
-            State::Waits => unreachable!("who waits for the server has set no alarm"),
+            State::Sends => self.send_request(world, client),
+            State::Connects(dropped) => self.connect(world, client, dropped),
+            State::Acknowledges(dropped) => self.acknowledge(world, client, dropped),
+            State::Waits => unreachable!("who waits for the server has set no other alarm"),
+        }
+    }
+
+    /// What a client begins now, and when it is there. What is there at once is no event.
+    fn begin_with(&mut self, world: &mut World, client: u32, state: State, lasts_ns: u64) {
+        self.all[client as usize].state = state;
+        match lasts_ns {
+            0 => self.act(world, client),
+            _ => self.set_alarm(world, client, world.now_ns + lasts_ns),
         }
     }
 
@@ -193,6 +209,12 @@ impl Clients {
         self.connections[connection as usize].asks = false;
     }
 
+    /// Whether a request has come that the server has not taken.
+    #[must_use]
+    pub fn asks(&self, connection: Item) -> bool {
+        self.connections[connection as usize].asks
+    }
+
     /// What a connection asks for.
     #[must_use]
     pub fn asked(&self, connection: Item) -> Asked {
@@ -206,12 +228,13 @@ impl Clients {
     }
 
     /// The last one has.
-    pub fn replied(&mut self, world: &mut World, connection: Item) {
+    fn replied(&mut self, world: &mut World, connection: Item) {
         let way_ns = self.way_ns();
         let of = &mut self.connections[connection as usize];
-        let client = &mut self.all[of.client as usize];
+        let number = of.client.expect("who has reset a connection gets no replies");
+        let client = &mut self.all[number as usize];
         self.tally.replied += 1;
-        self.tally.bytes += of.bytes;
+        self.tally.bytes += mem::take(&mut of.sent_bytes);
         let is_last = is_last(client);
         self.collector.record(&Record {
             connected: client.connected_ns.take().map(at),
@@ -222,14 +245,7 @@ impl Clients {
         if of.is_last {
             client.connection = None;
         }
-        let client = of.client;
-        self.go_on(world, client, is_last);
-    }
-
-    /// The server has no more to do with a connection.
-    pub fn close(&mut self, connection: Item) {
-        self.tally.closed += 1;
-        self.free.push(connection);
+        self.go_on(world, number, is_last);
     }
 
     /// Since the start.
@@ -247,31 +263,12 @@ impl Clients {
     /// What was lost on the way, a line each: requests, connections, bytes. The server has sent so
     /// many.
     #[must_use]
-    pub fn faults(&self, sent_bytes: u64) -> Vec<String> {
-        let Tally { asked, replied, opened, closed, given_up, bytes, .. } = self.tally;
+    pub fn faults(&self, sent_bytes: u64, now_ns: u64) -> Vec<String> {
         let asking = self.all.iter().filter(|client| client.state != State::Thinks).count() as u64;
-        let on_their_way = self.connections.iter().map(|of| of.bytes).sum::<u64>();
-        let open = self.open() as u64;
-        let checks = [
-            (
-                asked == replied + given_up + asking,
-                format!(
-                    "{asked} requests, {replied} replies, {given_up} given up, and {asking} wait"
-                ),
-            ),
-            (
-                opened == closed + open,
-                format!("{opened} connections opened, {closed} closed, and {open} are open"),
-            ),
-            (
-                (bytes..=bytes + on_their_way).contains(&sent_bytes),
-                format!(
-                    "{sent_bytes} bytes sent, {bytes} of them in whole replies, and {on_their_way} \
-                     asked for"
-                ),
-            ),
-        ];
-        checks.into_iter().filter(|(holds, _)| !holds).map(|(_, what)| what).collect()
+        let on_their_way = self.connections.iter().map(|of| of.sent_bytes).sum::<u64>();
+        let standing = (asking, self.open() as u64, on_their_way);
+        let faults = self.tally.faults(standing, sent_bytes);
+        faults.into_iter().chain(self.link_faults(now_ns)).collect()
     }
 
     /// What came of it, and the workload.
@@ -280,14 +277,15 @@ impl Clients {
         (self.collector.finish(Instant { ns: now_ns }), self.workload)
     }
 
-    /// No SYN of this client's came through: its session is over.
-    fn give_up(&mut self, world: &mut World, client: u32) {
-        let of = &self.all[client as usize];
+    /// A request is given up, and its session with it.
+    fn give_up(&mut self, world: &mut World, client: u32, outcome: Outcome) {
+        let of = &mut self.all[client as usize];
         self.tally.given_up += 1;
-        let record = of.record(world.now_ns, Outcome::TimedOut);
-        self.collector.record(&Record { is_last: true, ..record });
+        let connected = of.connected_ns.take().map(at);
+        let record = of.record(world.now_ns, outcome);
+        self.collector.record(&Record { is_last: true, connected, ..record });
         if self.open.is_some() {
-            return self.leave(client);
+            return self.leave(world, client);
         }
         self.begin_session(client);
         self.ask(world, client);
@@ -307,18 +305,12 @@ impl Clients {
         of.before += 1;
         if was_last {
             if self.open.is_some() {
-                return self.leave(client);
+                return self.leave(world, client);
             }
             self.begin_session(client);
         }
-        match pause.as_nanos() as u64 + self.way_ns() {
-            0 => self.ask(world, client),
-            pause_ns => {
-                let of = &mut self.all[client as usize];
-                of.state = State::Thinks;
-                world.agenda.set(of.place, world.now_ns + pause_ns);
-            }
-        }
+        let pause_ns = pause.as_nanos() as u64 + self.way_ns();
+        self.begin_with(world, client, State::Thinks, pause_ns);
     }
 
     fn begin_session(&mut self, client: u32) {
@@ -341,55 +333,23 @@ impl Clients {
             && let Some(kept) = self.open.as_mut().and_then(|open| open.kept.pop())
         {
             of.connection = Some(kept);
-            self.connections[kept as usize].client = client;
+            self.connections[kept as usize].client = Some(client);
         }
-        match self.manner.round_trip_ns {
-            0 => self.reach(world, client),
-            round_trip_ns => {
-                // What a connection begins with goes there, back, and there again.
-                let handshake_ns = if of.connection.is_none() { round_trip_ns } else { 0 };
-                of.state = State::Sends;
-                let place = of.place;
-                world.agenda.set(place, world.now_ns + handshake_ns + self.way_ns());
-            }
-        }
+        let is_kept = self.all[client as usize].connection.is_some();
+        let state = if is_kept { State::Sends } else { State::Connects(0) };
+        self.begin_with(world, client, state, self.way_ns());
     }
 
-    /// What a client has sent is there.
-    fn reach(&mut self, world: &mut World, client: u32) {
-        let of = &mut self.all[client as usize];
-        of.state = State::Waits;
-        let Some(connection) = of.connection else { return self.connect(world, client, 0) };
+    /// What a client has sent on a connection that it has is there.
+    fn send_request(&mut self, world: &mut World, client: u32) {
+        let connection = self.all[client as usize].connection.expect("one that was kept");
         self.request(world, client, connection);
         if let Some(queue) = self.connections[connection as usize].heard {
             world.push(queue, connection);
         }
     }
 
-    fn connect(&mut self, world: &mut World, client: u32, sent: u32) {
-        let connection = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(Connection::NONE);
-            self.connections.len() as Item - 1
-        });
-        let way_ns = self.way_ns();
-        let of = &mut self.all[client as usize];
-        of.state = State::Waits;
-        if !world.push(self.listening, connection) {
-            world.interrupt(connection, self.manner.interrupts.dropped_ns);
-            self.tally.syns_dropped += 1;
-            of.state = State::Connects(sent + 1);
-            world.agenda.set(of.place, world.now_ns + syn_timeout_ns(sent));
-            self.free.push(connection);
-            return;
-        }
-        world.interrupt(connection, self.manner.interrupts.taken_ns);
-        self.tally.opened += 1;
-        (of.connection, of.connected_ns) = (Some(connection), Some(world.now_ns - way_ns));
-        self.connections[connection as usize] = Connection { client, ..Connection::NONE };
-        self.request(world, client, connection);
-    }
-
-    /// The request is on its way.
+    /// A request is there.
     fn request(&mut self, world: &mut World, client: u32, connection: Item) {
         world.interrupt(connection, self.manner.interrupts.taken_ns);
         let of = &self.all[client as usize];
@@ -397,12 +357,15 @@ impl Clients {
         let connection = &mut self.connections[connection as usize];
         connection.file = file.0;
         connection.bytes = self.sizes[file.0 as usize];
+        connection.reply = Reply::Unsent;
         connection.is_last = match self.manner.keeps {
             Keeps::Request => true,
             Keeps::Session => is_last(of),
             Keeps::Client => false,
         };
         connection.asks = true;
+        self.all[client as usize].state = State::Waits;
+        self.set_deadline(world, client);
     }
 
     /// To the server, or back.
@@ -413,11 +376,14 @@ impl Clients {
 
 impl Connection {
     const NONE: Self = Self {
-        client: 0,
+        client: None,
         file: 0,
         bytes: 0,
+        sent_bytes: 0,
+        reply: Reply::Unsent,
         asks: false,
         is_last: false,
+        is_closed: false,
         heard: None,
         first_byte_ns: None,
     };
@@ -471,19 +437,5 @@ fn is_last(client: &Client) -> bool {
 impl std::fmt::Debug for Clients {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Clients").field("tally", &self.tally).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Linux's ip-sysctl.rst: the last one after 67 s, and the end after 131 s.
-    #[test]
-    fn syns_are_sent_again_as_linux_does() {
-        let sum = |sent: u32| (0..sent).map(syn_timeout_ns).sum::<u64>() / SECOND_NS;
-        let sent_s: Vec<u64> = (1..=SYN_RETRIES).map(sum).collect();
-        assert_eq!(sent_s, [1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
-        assert_eq!(sum(SYN_RETRIES + 1), 131);
     }
 }

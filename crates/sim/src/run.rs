@@ -8,6 +8,7 @@ use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::resources::cores::Busy;
 use crate::resources::disk::Reads;
+use crate::resources::links::Carried;
 use crate::resources::locks::Waits;
 use crate::resources::memory::Seen;
 use crate::server::Done;
@@ -42,6 +43,8 @@ pub struct Whole {
     pub reads: Reads,
     /// Requests that it serves at a time.
     pub channels: u32,
+    /// The link, if there is one.
+    pub carried: Carried,
     /// Locks, all together.
     pub locks: Waits,
     /// What was looked for in memory.
@@ -84,13 +87,17 @@ pub const DISK: Figure = figure("disk busy", "%", |run| {
     let all_ns = run.whole.lasts_ns as f64 * f64::from(run.whole.channels);
     100.0 * run.whole.reads.busy_ns as f64 / all_ns
 });
+/// Of the time.
+pub const LINK: Figure = figure("link busy", "%", |run| {
+    100.0 * run.whole.carried.busy_ns as f64 / run.whole.lasts_ns as f64
+});
 /// Of all tasks together.
 pub const LOCK_WAIT: Figure = figure("wait for locks, for each request", "µs", |run| {
     run.each(run.whole.locks.waited_ns) / 1e3
 });
-/// SYNs, of which each is sent again.
+/// SYNs and ends of handshakes, of which each is sent again.
 pub const DROPPED: Figure =
-    figure("dropped SYNs, for each request", "", |run| run.each(run.whole.tally.syns_dropped));
+    figure("queue drops, for each request", "", |run| run.each(run.whole.tally.drops.all()));
 /// All that processors were busy with: what Linux counts of them.
 pub const CPU: Figure = figure("processor time, for each request", "µs", |run| {
     run.each(run.whole.busy.iter().map(Busy::busy_ns).sum()) / 1e3
@@ -99,8 +106,8 @@ pub const CPU: Figure = figure("processor time, for each request", "µs", |run| 
 pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
 
 /// All of them.
-pub const FIGURES: [Figure; 9] =
-    [CACHE, HITS, WORK, SWITCHING, CPU, DISK, LOCK_WAIT, DROPPED, EVENTS];
+pub const FIGURES: [Figure; 10] =
+    [CACHE, HITS, WORK, SWITCHING, CPU, DISK, LINK, LOCK_WAIT, DROPPED, EVENTS];
 
 const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> Figure {
     Figure { name, unit, of }

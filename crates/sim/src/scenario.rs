@@ -14,7 +14,7 @@ use load::workload::settings::{KNOBS, Settings};
 use measure::draw::{Draw, Stream};
 use measure::{Duration, Instant};
 
-use crate::clients::{Clients, Interrupts, Manner, Sessions};
+use crate::clients::{Clients, Interrupts, Manner, Sending, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::models::Model;
@@ -48,6 +48,8 @@ pub struct Scenario {
     /// How long connections are kept; `None`: as `weir load` has it, see
     /// [`Choices::keeps`](load::choices::Choices::keeps).
     pub keeps: Option<Keeps>,
+    /// How long clients wait for a reply; `None`: as long as it takes.
+    pub patience: Option<Duration>,
     /// As `weir load --workload` takes it.
     pub workload: String,
     /// Its knobs.
@@ -100,6 +102,7 @@ impl Scenario {
             clients: 1000,
             gaps: None,
             keeps: None,
+            patience: None,
             workload: String::from("choi-penn-state-cse"),
             settings: Settings::default(),
             policy: PolicyKind::Lru,
@@ -120,12 +123,14 @@ impl Scenario {
         }
     }
 
-    /// When sessions begin and how long connections are kept, of what `weir load` lets one choose.
+    /// When sessions begin, how long connections are kept and clients wait, of what `weir load` lets
+    /// one choose.
     ///
     /// # Errors
     /// See [`Choices::gaps`].
     pub fn choose(&mut self, choices: &Choices) -> Result<(), String> {
         (self.gaps, self.keeps) = (choices.gaps()?, choices.keeps);
+        self.patience = choices.behaviour.patience;
         Ok(())
     }
 
@@ -253,12 +258,13 @@ impl Scenario {
             busy: world.cores.busy().collect(),
             reads: world.disk.reads(),
             channels: world.disk.channels(),
+            carried: clients.carried(lasts_ns),
             locks: world.all_locks(),
             seen: server.files.borrow().seen(),
             tally: clients.tally(),
             open: clients.open() as u64,
             done: server.done(),
-            faults: [world.faults(), clients.faults(server.sent_bytes())].concat(),
+            faults: [world.faults(), clients.faults(server.sent_bytes(), lasts_ns)].concat(),
         };
         drop((world, clients));
         let server = Rc::into_inner(server).expect("no task is left that has it");
@@ -317,7 +323,13 @@ impl Scenario {
             count: self.clients,
             gaps: self.gaps.clone(),
             keeps: self.keeps(&*workload),
+            patience_ns: self.patience.map(|patience| patience.as_nanos() as u64),
             round_trip_ns: self.parameters.whole("round-trip"),
+            half_open_max: self.parameters.whole("half-open"),
+            sending: Sending {
+                link_bytes_per_s: self.parameters.number("link-rate"),
+                buffer_bytes: self.parameters.whole("send-buffer"),
+            },
             interrupts: Interrupts {
                 taken_ns: self.parameters.whole("interrupt"),
                 dropped_ns: self.parameters.whole("interrupt-dropped"),
@@ -345,7 +357,7 @@ impl Scenario {
                 // Nobody asks how it went meanwhile.
                 interval: self.warm_up + self.measured,
             },
-            patience: None,
+            patience: self.patience,
             pace: Pace::from(&self.arrivals()),
             clients: 1,
             verified: None,

@@ -44,6 +44,17 @@ pub struct Server {
     reading: RefCell<BTreeMap<u32, Vec<TaskId>>>,
 }
 
+/// How far a reply has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// The send buffer is full: who sends hears of the connection when there is room.
+    InPart,
+    /// The connection is kept.
+    Whole,
+    /// It is not.
+    Closed,
+}
+
 /// A step of a request, as the registry of `servers` has them, and the task that has done it.
 pub type Done = (Step, TaskId);
 
@@ -234,16 +245,45 @@ impl Server {
         self.clients.borrow_mut().first_byte(connection, now_ns);
     }
 
-    /// Sends the file, and ends the connection behind its last reply. Says whether it did.
-    pub async fn send(&self, task: &Task, connection: Item, asked: Asked) -> bool {
+    /// Sends the file as far as the send buffer has room, and ends the connection behind its last
+    /// reply.
+    pub async fn send(&self, task: &Task, connection: Item, asked: Asked) -> Sent {
         self.has_done(task, Step::Files);
-        self.transmit(task, asked).await;
-        self.clients.borrow_mut().replied(&mut self.world.borrow_mut(), connection);
-        if asked.is_last {
-            task.work(self.costs.close).await;
-            self.clients.borrow_mut().close(connection);
+        if !self.transmit(task, connection, asked.file).await {
+            return Sent::InPart;
         }
-        asked.is_last
+        self.clients.borrow_mut().sent(&mut self.world.borrow_mut(), connection);
+        // Who is answered may have asked again by now.
+        if !asked.is_last && !self.clients.borrow().is_reset(connection) {
+            return Sent::Whole;
+        }
+        task.work(self.costs.close).await;
+        self.clients.borrow_mut().close(connection);
+        Sent::Closed
+    }
+
+    /// The same by who does nothing else meanwhile. Says whether the connection is over.
+    pub async fn send_all(
+        &self,
+        task: &Task,
+        connection: Item,
+        asked: Asked,
+        heard: QueueId,
+    ) -> bool {
+        loop {
+            match self.send(task, connection, asked).await {
+                Sent::InPart => drop(task.take(heard).await),
+                Sent::Whole => return false,
+                Sent::Closed => return true,
+            }
+        }
+    }
+
+    /// Whether what was heard of a connection is a request. Else there is room to send more of a
+    /// reply, or the client has reset it, which who sends finds out.
+    #[must_use]
+    pub fn asks(&self, connection: Item) -> bool {
+        self.clients.borrow().asks(connection)
     }
 
     /// Puts a connection into another task's queue.
@@ -278,18 +318,29 @@ impl Server {
         self.clients.borrow().asked(connection)
     }
 
-    async fn transmit(&self, task: &Task, asked: Asked) {
+    /// Says whether all of it is sent.
+    async fn transmit(&self, task: &Task, connection: Item, file: u32) -> bool {
         let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
-        let piece_bytes = if lookup_bytes == 0 { asked.bytes } else { lookup_bytes };
-        let mut left = asked.bytes;
-        while left > 0 {
-            let piece = left.min(piece_bytes);
-            task.work(piece.div_ceil(transmit_block_bytes) * transmit).await;
-            self.sent_bytes.set(self.sent_bytes.get() + piece);
-            left -= piece;
-            if left > 0 {
-                self.look(task, self.cache_lock(asked.file), cache_lookup).await;
+        let piece_bytes = if lookup_bytes == 0 { u64::MAX } else { lookup_bytes };
+        let mut is_first = true;
+        loop {
+            let now_ns = self.world.borrow().now_ns;
+            let (unsent, room) = self.clients.borrow().unsent(connection, now_ns);
+            if unsent == 0 {
+                return true;
             }
+            if room == 0 {
+                self.clients.borrow_mut().wait_for_room(&mut self.world.borrow_mut(), connection);
+                return false;
+            }
+            if !std::mem::take(&mut is_first) {
+                self.look(task, self.cache_lock(file), cache_lookup).await;
+            }
+            let piece = room.min(piece_bytes);
+            task.work(piece.div_ceil(transmit_block_bytes) * transmit).await;
+            let mut clients = self.clients.borrow_mut();
+            let taken = clients.send(&mut self.world.borrow_mut(), connection, piece);
+            self.sent_bytes.set(self.sent_bytes.get() + taken);
         }
     }
 

@@ -51,6 +51,24 @@ fn nothing_is_lost() {
     }
 }
 
+/// As of `weir load`: a connection for each session, of several requests.
+#[test]
+fn a_connection_lasts_as_long_as_its_session() {
+    for model in 0..MODELS.len() {
+        for link in ["0", "1000"] {
+            let mut scenario = scenario(model, 1);
+            scenario.workload = String::from("surge");
+            scenario.set("think", "none").expect("no pauses");
+            scenario.set("link-rate", link).expect("a rate");
+            let Run { whole, .. } = run(&scenario);
+            let (name, tally) = (scenario.model.name, whole.tally);
+            assert_eq!(whole.faults, [""; 0], "{name} {link}");
+            assert!(tally.replied > 5 * tally.begun, "{name} {link}: {tally:?}");
+            assert_eq!(tally.opened, tally.begun, "{name} {link}: {tally:?}");
+        }
+    }
+}
+
 /// A queue for few, and one process: who is dropped asks again, and gives up at last.
 #[test]
 fn who_is_dropped_asks_again_and_gives_up() {
@@ -69,8 +87,8 @@ fn who_is_dropped_asks_again_and_gives_up() {
     assert_eq!(tally.asked - tally.replied - tally.given_up, waiting, "{tally:?}");
     assert!(tally.given_up > 0 && results.flow.failed == tally.given_up, "{tally:?}");
     // Eleven SYNs for each who gave up, and no connection.
-    assert!(tally.syns_dropped >= 11 * tally.given_up, "{tally:?}");
-    let interrupts_ns = 7_000 * 2 * tally.opened + 3_000 * tally.syns_dropped;
+    assert!(tally.drops.all() >= 11 * tally.given_up, "{tally:?}");
+    let interrupts_ns = 7_000 * 2 * tally.opened + 3_000 * tally.drops.all();
     assert_eq!(whole.busy[0].interrupts_ns, interrupts_ns, "{tally:?}");
 }
 

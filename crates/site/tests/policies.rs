@@ -4,6 +4,7 @@
 mod town;
 
 use std::fs;
+use std::time::Duration;
 
 use cache::PolicyKind;
 use h1::{Content, Loaded, Status};
@@ -158,5 +159,38 @@ fn hints_name_paths_and_not_files() {
     for (text, nowhere) in [("/docs/a", 0), ("/a", 1), ("/docs/b", 1)] {
         let hints = Hints::parse(text).expect("hints");
         assert_eq!(site.missing(&hints, 100).nowhere, nowhere, "{text}");
+    }
+}
+
+/// A hint of a path beneath a root of its own is heeded, in memory that processes share; one of
+/// what the file is called there is not.
+#[test]
+fn hints_beneath_a_root_of_its_own_are_heeded() {
+    const HOT: usize = 20;
+    let docs = TempDir::new().expect("a directory");
+    for n in 0..1_000 {
+        fs::write(docs.path().join(format!("f{n}")), "x".repeat(4_000)).expect("written");
+    }
+    for (at, are_heeded) in [("/docs", true), ("", false)] {
+        let hints: Vec<_> = (0..HOT).map(|n| format!("{at}/f{n}\n")).collect();
+        let rule = Rule {
+            at: "/docs".into(),
+            effect: Effect::Root(docs.path().into()),
+            origin: Origin::flag("root"),
+        };
+        let settings = Settings {
+            cache_bytes: 1 << 20,
+            answer_age: Duration::from_secs(86_400),
+            policy: PolicyKind::Hinted,
+            hints: Hints::parse(&hints.concat()).expect("hints"),
+            rules: Rules { hosts: vec![Host { names: vec!["*".into()], rules: vec![rule] }] },
+            ..Settings::default()
+        };
+        let town = Town::with(&settings, &[]);
+        town.site.share(2).expect("memory");
+        (0..1_000).for_each(|n| drop(town.get(&format!("/docs/f{n}"))));
+        let hot = (0..HOT).filter(|n| town.hear(&format!("/docs/f{n}")).is_some());
+        let kept = hot.count();
+        assert_eq!(kept > HOT / 2, are_heeded, "{at:?}: {kept} of {HOT}");
     }
 }

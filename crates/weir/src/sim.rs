@@ -93,7 +93,7 @@ fn by_default(what: &str, default: impl Display) -> String {
 }
 
 /// Flags of `weir load` that a simulation takes.
-const OF_LOAD: [&str; 3] = ["rate", "gaps", "keeps"];
+const OF_LOAD: [&str; 4] = ["rate", "gaps", "keeps", "patience"];
 
 fn of_load() -> impl Iterator<Item = Arg> {
     let knobs = load::knobs::KNOBS.iter().filter(|knob| OF_LOAD.contains(&knob.name));
@@ -182,6 +182,8 @@ fn asked(flags: &ArgMatches) -> Result<Asked, String> {
         ..of
     };
     let mut choices = Choices::default();
+    // Who simulates asks first what a server does, and not what becomes of it in the end.
+    choices.behaviour.patience = None;
     for (name, value) in OF_LOAD.iter().filter_map(|name| Some((name, text(name)?))) {
         choices.set(name, value)?;
     }
@@ -323,6 +325,7 @@ fn json(asked: &Asked, point: &Point) -> Result<Value, String> {
         "rate": rate,
         "gaps": rate.and_then(|_| chosen("gaps")),
         "keeps": chosen("keeps"),
+        "patience": chosen("patience"),
         "workload": workload,
         "settings": own.collect::<Map<_, _>>(),
         "cache_policy": policy.name(),

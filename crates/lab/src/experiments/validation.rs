@@ -1,8 +1,8 @@
 //! Does the simulator say of Weir's own servers what is measured of them?
 //!
 //! Three architectures on one processor, whose files are in the page cache and not in their own:
-//! each reply opens and reads its file, so that the server is the limit and not its one processor
-//! of clients, without a quota, which would leave the network's work out.
+//! each reply opens and reads one of many files, so that the server is the limit and not its one
+//! processor of clients, without a quota, which would leave the network's work out.
 //!
 //! What the simulator has to know is measured in the same run, at points that judge nothing: what
 //! a reply takes of a server that is never idle, and of one at a fifth of its capacity. Of these
@@ -111,9 +111,9 @@ fn subjects(setup: &Setup) -> Vec<Subject> {
 
 fn question() -> Vec<String> {
     let ways = [
-        "Three of Weir's architectures on one processor, asked for a file of 1 KB. They keep no \
-         files (cache-mb=0): each reply opens and reads its file, which is in the page cache, so \
-         that the server is the limit and not the one processor of its clients. They have no \
+        "Three of Weir's architectures on one processor, asked for 2,000 files of 1 KB in turn. \
+         They keep no files (cache-mb=0): each reply opens and reads its file, which is in the page \
+         cache, so that the server is the limit and not the one processor of its clients. They have no \
          quota, as what the network does on the server's processor is a part of what a reply \
          takes.",
         "What the simulator has to know is measured in the same run, at points that judge \

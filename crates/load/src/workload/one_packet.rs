@@ -21,10 +21,13 @@ pub struct OnePacket {
 }
 
 impl OnePacket {
-    /// With a file of this size.
+    /// With so many files of this size, which are asked for in turn. Several are no workload of the
+    /// paper's: a server that keeps none of them looks for each, and does nothing for two at once.
     #[must_use]
-    pub fn new(bytes: u64) -> Self {
-        Self { files: Files::new(vec![File::sized("/one-packet.html", bytes)], true) }
+    pub fn new(bytes: u64, copies: u32) -> Self {
+        let first = File::sized("/one-packet.html", bytes);
+        let others = (1..copies).map(|n| File::sized(format!("/one-packet-{n}.html"), bytes));
+        Self { files: Files::new([first].into_iter().chain(others).collect(), true) }
     }
 }
 
@@ -33,17 +36,20 @@ impl Workload for OnePacket {
         &self.files
     }
 
-    fn session(&mut self, _: u64, _: &mut Stream, _: &mut Stream) -> Session {
-        let requests = vec![Request::get(FileId(0))];
+    fn session(&mut self, number: u64, _: &mut Stream, _: &mut Stream) -> Session {
+        let file = FileId((number % self.files.count() as u64) as u32);
+        let requests = vec![Request::get(file)];
         Session { bursts: vec![Burst { requests, ..Burst::default() }] }
     }
 
     fn model(&self) -> Model {
         let (one, keeps) = (Some(1.0), Some(Keeps::Request));
-        Model { shares: vec![1.0], requests: one, connections: one, keeps, ..Model::default() }
+        let copies = self.files.count();
+        let shares = vec![1.0 / copies as f64; copies];
+        Model { shares, requests: one, connections: one, keeps, ..Model::default() }
     }
 }
 
 pub(super) fn make(settings: &Settings) -> Made {
-    Ok(Box::new(OnePacket::new(settings.bytes)))
+    Ok(Box::new(OnePacket::new(settings.bytes, settings.copies)))
 }

@@ -43,7 +43,7 @@ pub const WORKLOADS: &[Named] = &[
         name: "one-packet",
         paper: "Brecht04 6.2",
         is: "one small file, one request on each connection: a flood of new clients",
-        knobs: &["bytes"],
+        knobs: &["bytes", "copies"],
         origin: Origin::BuiltIn(one_packet::make),
     },
     Named {

@@ -21,6 +21,8 @@ pub struct Settings {
     pub pages: u32,
     /// Content of the file of `one-packet`, in bytes.
     pub bytes: u64,
+    /// Files of `one-packet`.
+    pub copies: u32,
     /// Of the requests of `webstone`, how many are for its largest file.
     pub largest_percent: f64,
     /// How users think; `None`: the workload's own way.
@@ -50,6 +52,9 @@ pub enum Think {
 
 /// Names of directories have five digits; 20,000 of them are 102 GB.
 const DIRS_MAX: u32 = 20_000;
+
+/// More is a trace.
+const COPIES_MAX: u32 = 20_000;
 
 /// A larger cache is no machine's: 10^15 bytes.
 const CACHE_MB_MAX: f64 = 1e9;
@@ -82,6 +87,7 @@ impl Default for Settings {
             files: FILES,
             pages: 4,
             bytes: 1_180,
+            copies: 1,
             largest_percent: 1.0,
             think: None,
             think_scale: 1.0,
@@ -176,6 +182,18 @@ pub const KNOBS: &[Knob<Settings>] = &[
             Ok(())
         },
         show: |settings| settings.bytes.to_string(),
+    },
+    Knob {
+        name: "copies",
+        group: GROUP,
+        value: "N",
+        reason: "how many such files there are, asked for in turn; the paper's is one, and several \
+                 keep a server without a cache from answering two clients by one look",
+        set: |settings, value| {
+            settings.copies = whole(value, 1, COPIES_MAX)?;
+            Ok(())
+        },
+        show: |settings| settings.copies.to_string(),
     },
     Knob {
         name: "think",

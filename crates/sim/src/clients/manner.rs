@@ -12,12 +12,27 @@ pub struct Manner {
     pub gaps: Option<Gaps>,
     /// How long they keep a connection.
     pub keeps: Keeps,
+    /// How long they wait for a reply, in nanoseconds; `None`: as long as it takes.
+    pub patience_ns: Option<u64>,
     /// Nanoseconds to the server and back.
     pub round_trip_ns: u64,
+    /// Handshakes that may be half open (`tcp_max_syn_backlog`); 0: any number, as cookies are sent.
+    pub half_open_max: u64,
+    /// How replies come to them.
+    pub sending: Sending,
     /// What the network does of them on the server's processors.
     pub interrupts: Interrupts,
     /// Of all draws.
     pub seed: u64,
+}
+
+/// What is between a server's send and its clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sending {
+    /// Of the link to all clients; 0: there is none, and replies are there at once.
+    pub link_bytes_per_s: f64,
+    /// Of each connection; 0: as large as anything that is sent.
+    pub buffer_bytes: u64,
 }
 
 /// Processor time that the network's soft interrupts take: for a SYN or a request that comes in,

@@ -9,7 +9,7 @@ use super::{Client, Clients, State};
 use crate::resources::queues::Item;
 use crate::world::{Whose, World};
 
-/// Whose alarm is that of the next arrival: no client has that number.
+/// Whose alarm that of the next arrival is: no client has that number.
 pub(super) const ARRIVAL: u32 = u32::MAX;
 
 /// See the head of this file.
@@ -63,9 +63,10 @@ impl Clients {
     }
 
     /// A client's session is over.
-    pub(super) fn leave(&mut self, client: u32) {
+    pub(super) fn leave(&mut self, world: &mut World, client: u32) {
         let of = &mut self.all[client as usize];
         of.state = State::Thinks;
+        world.agenda.clear(of.place);
         if let Some(open) = &mut self.open {
             open.kept.extend(of.connection.take());
             open.free.push(client);

@@ -57,6 +57,10 @@ async fn event_loop(task: Task, server: Rc<Server>, orders: Orders) {
             reply(&task, &server, orders, connection).await;
         }
         for connection in ready {
+            if !server.asks(connection) {
+                server.send(&task, connection, server.asked(connection)).await;
+                continue;
+            }
             let asked = server.receive(&task, connection).await;
             if server.find(&task, asked.file).await {
                 reply(&task, &server, orders, connection).await;

@@ -29,6 +29,11 @@ pub(super) async fn one_at_a_time(task: Task, server: Rc<Server>) {
         server.hear(connection, heard);
         loop {
             task.take(heard).await;
+            if !server.asks(connection) {
+                // It was reset.
+                server.send(&task, connection, server.asked(connection)).await;
+                break;
+            }
             let asked = server.receive(&task, connection).await;
             if !server.find(&task, asked.file).await {
                 server.translate(&task, asked.file).await;
@@ -37,7 +42,7 @@ pub(super) async fn one_at_a_time(task: Task, server: Rc<Server>) {
             if !server.has(&task, asked.file).await {
                 server.load(&task, asked).await;
             }
-            if server.send(&task, connection, asked).await {
+            if server.send_all(&task, connection, asked, heard).await {
                 break;
             }
         }

@@ -30,7 +30,7 @@ struct Pool {
     send_header: QueueId,
     send_data: QueueId,
     read: QueueId,
-    /// Those whose file the helper has read, for the same thread.
+    /// Those whose file the helper has read, or who have room for more of it, for the same thread.
     loaded: QueueId,
 }
 
@@ -68,6 +68,10 @@ async fn accept_connection(task: Task, server: Rc<Server>, pool: Pool) {
 async fn read_request(task: Task, server: Rc<Server>, pool: Pool) {
     loop {
         let connection = task.take(pool.read_request).await;
+        if !server.asks(connection) {
+            server.hand_over(&task, pool.loaded, connection).await;
+            continue;
+        }
         server.receive(&task, connection).await;
         server.hand_over(&task, pool.find_file, connection).await;
     }

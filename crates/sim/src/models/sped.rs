@@ -30,6 +30,10 @@ async fn event_loop(task: Task, server: Rc<Server>) {
             server.hear(connection, heard);
         }
         for connection in ready {
+            if !server.asks(connection) {
+                server.send(&task, connection, server.asked(connection)).await;
+                continue;
+            }
             let asked = server.receive(&task, connection).await;
             if !server.find(&task, asked.file).await {
                 server.translate(&task, asked.file).await;

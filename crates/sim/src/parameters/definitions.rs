@@ -43,6 +43,13 @@ pub const DEFINITIONS: &[Definition] = &[
         "what memory holds at the start: what it would after any time, or after one pass",
     ),
     is("backlog", Takes::Count, "connections that wait to be accepted, at most"),
+    is(
+        "half-open",
+        Takes::Count,
+        "handshakes that may be half open; 0: any number, as cookies are sent",
+    ),
+    is("link-rate", Takes::Rate, "of the link that all replies share; 0: they take no time"),
+    is("send-buffer", Takes::Bytes, "of a connection; 0: as large as anything that is sent"),
     is("round-trip", Takes::Time, "from a client to the server and back, without either's work"),
     is("interrupt", Takes::Time, "soft interrupt of a SYN that is taken, and of a request"),
     is("interrupt-dropped", Takes::Time, "soft interrupt of a SYN that is dropped"),

@@ -2,6 +2,7 @@
 
 pub mod cores;
 pub mod disk;
+pub mod links;
 pub mod locks;
 pub mod memory;
 pub mod queues;

@@ -50,7 +50,7 @@ impl Queue {
 
     /// Whether there was room.
     pub fn push(&mut self, item: Item, now_ns: u64) -> bool {
-        if self.items.len() == self.bound {
+        if self.is_full() {
             self.passed.refused += 1;
             return false;
         }
@@ -78,6 +78,18 @@ impl Queue {
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
+    }
+
+    /// How many it has room for.
+    #[must_use]
+    pub const fn bound(&self) -> usize {
+        self.bound
+    }
+
+    /// Whether there is room for no more.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.items.len() == self.bound
     }
 
     /// Whether nothing does.

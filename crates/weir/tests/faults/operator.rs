@@ -85,7 +85,16 @@ fn caches_that_cannot_be_are_told() {
     let hints = site.beside("hints");
     fs::write(&hints, "/digits.txt\n# nothing\nhttp://a/b\n").expect("written");
     let hints = hints.to_str().expect("UTF-8");
-    let rows: [(&[&str], &[&str]); 7] = [
+    let roots = site.beside("roots");
+    fs::write(&roots, "/digits.txt\n").expect("written");
+    fs::set_permissions(&roots, Permissions::from_mode(0o600)).expect("its mode");
+    fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
+    let roots = roots.to_str().expect("UTF-8");
+    let rows: [(&[&str], &[&str]); 8] = [
+        (
+            &["--cache-hints", roots, "--cache-policy", "hinted", "--user", "nobody"],
+            &["roots: cannot be read: Permission denied"],
+        ),
         (&["--cache-policy", "siev"], &["--cache-policy siev", "lru", "did you mean `sieve`?"]),
         (&["--cache-locks", "entry", "--cache-policy", "lru"], &["--cache-locks entry", "s3-fifo"]),
         (&["--cache-locks", "entries"], &["--cache-locks entries", "1 to 256, or entry"]),

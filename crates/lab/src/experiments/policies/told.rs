@@ -90,10 +90,29 @@ fn chosen(known: &Known<'_>, standings: &[Standing]) -> Option<String> {
         [] => String::from("it has most hits"),
         dear => format!("before it are {}, which cost too much", dear.join(", ")),
     };
+    let hits = |name: &str| standings.iter().find(|of| of.of == name).map(Standing::mean_hits);
+    let others = ranked[place + 1..].iter().map(|(name, _)| *name);
+    let near: Vec<&str> =
+        others.filter(|of| hits(name).zip(hits(of)).is_some_and(is_as_good)).collect();
+    let near = match near.as_slice() {
+        [] => String::new(),
+        near => format!(
+            " {} has as many hits, as far as one draw of each trace tells: less than {POINTS_TOLD} \
+             points fewer.",
+            near.join(", ")
+        ),
+    };
     Some(format!(
         "By the rule {name} is the default: {before}, and to tell it of a hit costs {cost:.2} of \
-         what {LRU} costs."
+         what {LRU} costs.{near}"
     ))
+}
+
+/// A trace that is drawn anew may change as much.
+const POINTS_TOLD: f64 = 0.1;
+
+fn is_as_good((first, second): (f64, f64)) -> bool {
+    first - second < POINTS_TOLD
 }
 
 /// A row for each over all traces.

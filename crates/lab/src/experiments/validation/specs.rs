@@ -22,6 +22,10 @@ use crate::subject::Subject;
 const BUSY: &str = "busy";
 const RATES: &str = "rates";
 
+/// Files: so that no two who ask at a time ask for the same one, which AMPED's helper would open
+/// for both.
+const COPIES: u32 = 2_000;
+
 /// Whom steps are timed beside: somebody has to listen.
 const IDLER: &str = "floor-readiness";
 
@@ -76,7 +80,7 @@ impl Validation {
             idle_connections: 0,
             beside: None,
         };
-        load.with("bytes", 1024).with("keeps", self.keeps)
+        load.with("bytes", 1024).with("copies", COPIES).with("keeps", self.keeps)
     }
 
     /// The contents of some replies are compared: a client that looks at all would be the limit.
@@ -94,8 +98,11 @@ impl Validation {
 
     /// What steps cost: once, as it is alike for all.
     fn steps(&self, setup: &Setup) -> Spec {
+        const FEW_PER_S: u32 = 100;
         let idler: Subject = IDLER.parse().expect("a floor");
-        Spec { profile: Some(Kind::Costs), ..self.busy(setup, &idler, 0) }
+        // A floor has one file.
+        let load = self.open(setup, FEW_PER_S.into()).with("copies", 1);
+        Spec { profile: Some(Kind::Costs), ..self.spec(setup, (BUSY, &idler), load, 0) }
     }
 
     pub(super) fn all_busy(&self, setup: &Setup, subjects: &[Subject]) -> Vec<Spec> {
@@ -107,7 +114,10 @@ impl Validation {
     pub(super) fn next_try(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
         /// A machine that was disturbed each time is quiet again some time.
         const DISTURBED_MAX: u32 = 2;
-        let begin = self.busy_cell(setup, known, of)?.spread(&metric::GOODPUT)?.median;
+        // Who comes by chance asks for all that it can do only for moments.
+        const BEGIN_SHARE: f64 = 0.8;
+        let busy = self.busy_cell(setup, known, of)?.spread(&metric::GOODPUT)?;
+        let begin = BEGIN_SHARE * busy.median;
         let Search::Goes { rate, repeat } = capacity::search(known, self.name, of, begin) else {
             return None;
         };

@@ -1,0 +1,114 @@
+//! Handshakes, and what becomes of those for which the listening queue has no room, as Linux has
+//! it.
+
+use load::record::{Outcome, Step};
+
+use super::{Clients, Connection, Drops, State};
+use crate::resources::queues::Item;
+use crate::world::World;
+
+const MS_NS: u64 = 1_000_000;
+
+/// A SYN is sent so often again, for the last time after 67 s, and given up after 131 s:
+/// `tcp_syn_retries` of 6, beside those of [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
+const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
+/// These wait a second each, whoever comes behind them twice as long as the one before:
+/// `tcp_syn_linear_timeouts`.
+const LINEAR_RETRIES: u32 = 4;
+
+/// What comes with the end of a handshake is sent so often again, for the last time after 51 s. The
+/// server has forgotten the handshake after 63 s (`tcp_synack_retries` of 5), and answers the next
+/// one, after 102 s, with a reset.
+const DATA_RETRIES: u32 = 8;
+
+/// How long Linux waits for an answer to a SYN that was sent so often before.
+const fn syn_timeout_ns(before: u32) -> u64 {
+    1_000 * MS_NS << before.saturating_sub(LINEAR_RETRIES)
+}
+
+/// And for that to data (`TCP_RTO_MIN`, twice as long each time).
+const fn data_timeout_ns(before: u32) -> u64 {
+    200 * MS_NS << before
+}
+
+impl Clients {
+    /// A SYN is there, or is given up.
+    pub(super) fn connect(&mut self, world: &mut World, client: u32, dropped: u32) {
+        if dropped > SYN_RETRIES {
+            return self.give_up(world, client, Outcome::TimedOut);
+        }
+        if let Some(class) = self.refuses(world) {
+            *class(&mut self.tally.drops) += 1;
+            world.interrupt(client, self.manner.interrupts.dropped_ns);
+            let state = State::Connects(dropped + 1);
+            return self.begin_with(world, client, state, syn_timeout_ns(dropped));
+        }
+        world.interrupt(client, self.manner.interrupts.taken_ns);
+        self.half_open += 1;
+        self.begin_with(world, client, State::Acknowledges(0), self.manner.round_trip_ns);
+    }
+
+    /// The end of a handshake is there with a request, or both are given up.
+    pub(super) fn acknowledge(&mut self, world: &mut World, client: u32, dropped: u32) {
+        if dropped > DATA_RETRIES {
+            self.half_open -= 1;
+            return self.give_up(world, client, Outcome::Reset(Step::FirstByte));
+        }
+        let connection = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(Connection::NONE);
+            self.connections.len() as Item - 1
+        });
+        if !world.push(self.listening, connection) {
+            self.free.push(connection);
+            self.tally.drops.listen_overflow += 1;
+            world.interrupt(client, self.manner.interrupts.dropped_ns);
+            let state = State::Acknowledges(dropped + 1);
+            return self.begin_with(world, client, state, data_timeout_ns(dropped));
+        }
+        self.half_open -= 1;
+        self.tally.opened += 1;
+        let connected_ns = world.now_ns - self.way_ns();
+        let of = &mut self.all[client as usize];
+        (of.connection, of.connected_ns) = (Some(connection), Some(connected_ns));
+        self.connections[connection as usize] =
+            Connection { client: Some(client), ..Connection::NONE };
+        self.request(world, client, connection);
+    }
+
+    /// Why a SYN is dropped, in the order of Linux's `tcp_conn_request`.
+    fn refuses(&self, world: &World) -> Option<fn(&mut Drops) -> &mut u64> {
+        let accept_queue = world.queue_at(self.listening);
+        // 0: whoever comes gets a cookie, and nothing is remembered of him.
+        let half_open_max = self.manner.half_open_max;
+        if half_open_max > 0 && self.half_open > accept_queue.bound() as u64 {
+            return Some(|drops| &mut drops.syn_queue_full);
+        }
+        if accept_queue.is_full() {
+            return Some(|drops| &mut drops.accept_queue_full);
+        }
+        let room = half_open_max.saturating_sub(self.half_open);
+        (room < half_open_max / 4).then_some(|drops| &mut drops.drop_request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's ip-sysctl.rst: the last one after 67 s, and the end after 131 s.
+    #[test]
+    fn syns_are_sent_again_as_linux_does() {
+        let sum_s = |sent: u32| (0..sent).map(syn_timeout_ns).sum::<u64>() / (1_000 * MS_NS);
+        let sent_s: Vec<u64> = (1..=SYN_RETRIES).map(sum_s).collect();
+        assert_eq!(sent_s, [1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
+        assert_eq!(sum_s(SYN_RETRIES + 1), 131);
+    }
+
+    /// The last one before the server forgets, and the first one after that.
+    #[test]
+    fn requests_are_sent_again_as_linux_does() {
+        let sum_ms = |sent: u32| (0..sent).map(data_timeout_ns).sum::<u64>() / MS_NS;
+        assert_eq!([sum_ms(1), sum_ms(2), sum_ms(3)], [200, 600, 1_400]);
+        assert!(sum_ms(DATA_RETRIES) < 63_000 && sum_ms(DATA_RETRIES + 1) > 63_000);
+    }
+}
