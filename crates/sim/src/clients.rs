@@ -83,7 +83,7 @@ enum State {
 }
 
 struct Connection {
-    /// `None`: it has reset it, or others have left it.
+    /// `None`: it has reset it.
     client: Option<u32>,
     file: u32,
     bytes: u64,
@@ -93,16 +93,26 @@ struct Connection {
     /// Whether a request has come that the server has not heard of.
     asks: bool,
     is_last: bool,
-    /// Whether the server has closed it.
-    is_closed: bool,
-    /// Where the server hears of it.
+    life: Life,
+    /// Where the server hears of it; `None`: it does not yet, or any more.
     heard: Option<QueueId>,
     first_byte_ns: Option<u64>,
+}
+
+/// How long a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Open,
+    /// By the server, while the link still carries what it has sent.
+    Closed,
+    /// Its number is nobody's.
+    Over,
 }
 
 /// How far the server is with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reply {
+    /// The server has it, or will have: it hears of the connection, or works for it.
     Unsent,
     /// A part is sent, and the send buffer has no room for more.
     Waits,
@@ -206,7 +216,14 @@ impl Clients {
 
     /// The server takes the request of a connection.
     pub fn taken(&mut self, connection: Item) {
-        self.connections[connection as usize].asks = false;
+        let of = &mut self.connections[connection as usize];
+        debug_assert!(of.asks && of.heard.is_some(), "a request, of a connection that is heard");
+        of.asks = false;
+    }
+
+    /// The server begins to close a connection: it hears of it no more.
+    pub fn closes(&mut self, connection: Item) {
+        self.connections[connection as usize].heard = None;
     }
 
     /// Whether a request has come that the server has not taken.
@@ -257,7 +274,7 @@ impl Clients {
     /// Connections that are open.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.connections.len() - self.free.len()
+        self.connections.iter().filter(|of| of.life != Life::Over).count()
     }
 
     /// What was lost on the way, a line each: requests, connections, bytes. The server has sent so
@@ -277,18 +294,18 @@ impl Clients {
         (self.collector.finish(Instant { ns: now_ns }), self.workload)
     }
 
-    /// A request is given up, and its session with it.
-    fn give_up(&mut self, world: &mut World, client: u32, outcome: Outcome) {
+    /// A request is given up in so long, and its session with it.
+    fn give_up(&mut self, world: &mut World, client: u32, (outcome, in_ns): (Outcome, u64)) {
         let of = &mut self.all[client as usize];
         self.tally.given_up += 1;
         let connected = of.connected_ns.take().map(at);
-        let record = of.record(world.now_ns, outcome);
+        let record = of.record(world.now_ns + in_ns, outcome);
         self.collector.record(&Record { is_last: true, connected, ..record });
         if self.open.is_some() {
             return self.leave(world, client);
         }
         self.begin_session(client);
-        self.ask(world, client);
+        self.begin_with(world, client, State::Thinks, in_ns);
     }
 
     fn go_on(&mut self, world: &mut World, client: u32, was_last: bool) {
@@ -351,7 +368,7 @@ impl Clients {
 
     /// A request is there.
     fn request(&mut self, world: &mut World, client: u32, connection: Item) {
-        world.interrupt(connection, self.manner.interrupts.taken_ns);
+        world.interrupt(client, self.manner.interrupts.taken_ns);
         let of = &self.all[client as usize];
         let file = of.session.bursts[of.burst].requests[of.request].file;
         let connection = &mut self.connections[connection as usize];
@@ -383,7 +400,7 @@ impl Connection {
         reply: Reply::Unsent,
         asks: false,
         is_last: false,
-        is_closed: false,
+        life: Life::Over,
         heard: None,
         first_byte_ns: None,
     };

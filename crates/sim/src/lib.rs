@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agenda;
+pub mod classes;
 pub mod clients;
 pub mod crew;
 pub mod footprint;

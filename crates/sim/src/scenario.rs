@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cache::{Class, PolicyKind};
+use cache::PolicyKind;
 use load::arrivals::{Arrivals, Gaps};
 use load::behaviour::Keeps;
 use load::choices::Choices;
@@ -14,6 +14,7 @@ use load::workload::settings::{KNOBS, Settings};
 use measure::draw::{Draw, Stream};
 use measure::{Duration, Instant};
 
+use crate::classes::{Classes, classes};
 use crate::clients::{Clients, Interrupts, Manner, Sending, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
@@ -145,13 +146,8 @@ impl Scenario {
     /// Who works, and what that takes.
     ///
     /// # Errors
-    /// A knob is none of the model's, memory is too small, or the policy one that has to be told
-    /// more than a simulation knows: one line.
+    /// A knob is none of the model's, or memory is too small: one line.
     pub fn sized(&self) -> Result<(Crew, Footprint), String> {
-        if self.policy.class() != Class::One {
-            let name = self.policy.name();
-            return Err(format!("{name}: a simulation tells it nothing of directories and hints"));
-        }
         let crew = self.model.crew(self.cores, self.clients, &self.knobs)?;
         let (parameters, memory) = (&self.parameters, self.memory_bytes);
         let footprint = Footprint::new(parameters, &crew, memory, self.clients)
@@ -168,19 +164,24 @@ impl Scenario {
     /// or the parameter `warmth` says so.
     ///
     /// # Errors
-    /// See [`Self::sized`].
+    /// See [`Self::sized`] and [`classes`].
     pub fn warm(&self, workload: &mut Sessions) -> Result<Warm, String> {
         let (_, footprint) = self.sized()?;
         let sizes = self.sizes(workload);
-        let mut warm = self.cold(&footprint, sizes.len());
-        let is_drawn = self.parameters.word("warmth") == "drawn";
-        let shares = if is_drawn { workload.model().shares } else { Vec::new() };
+        let weights: Vec<u64> = sizes.iter().map(|bytes| footprint.weight(*bytes)).collect();
+        let mut shares = workload.model().shares;
+        let room = (&weights[..], footprint.files_bytes());
+        let classes = classes(self.policy, workload.files(), &shares, room)?;
+        let mut warm = self.cold(&footprint, sizes.len(), classes);
+        if self.parameters.word("warmth") == "pass" {
+            shares.clear();
+        }
         for file in by_age(&shares) {
-            warm.files.keep(file, footprint.weight(sizes[file as usize]));
+            warm.files.keep(file, weights[file as usize]);
             warm.paths.keep(file, 1);
         }
         if self.policy != PolicyKind::Lru || shares.is_empty() {
-            self.pass(workload, &footprint, &sizes, &mut warm);
+            self.pass(workload, &weights, &mut warm);
         }
         warm.files.forget_seen();
         warm.paths.forget_seen();
@@ -188,7 +189,7 @@ impl Scenario {
     }
 
     /// One pass of the workload's requests through memory.
-    fn pass(&self, workload: &mut Sessions, footprint: &Footprint, sizes: &[u64], warm: &mut Warm) {
+    fn pass(&self, workload: &mut Sessions, weights: &[u64], warm: &mut Warm) {
         /// Of workloads that have no end.
         const REQUESTS: u64 = 1_000_000;
         for number in 0..workload.pass().unwrap_or(REQUESTS) {
@@ -197,7 +198,7 @@ impl Scenario {
             for request in session.bursts.iter().flat_map(|burst| &burst.requests) {
                 let file = request.file.0;
                 if !warm.files.look(file) {
-                    warm.files.keep(file, footprint.weight(sizes[file as usize]));
+                    warm.files.keep(file, weights[file as usize]);
                 }
                 if !warm.paths.look(file) {
                     warm.paths.keep(file, 1);
@@ -217,11 +218,11 @@ impl Scenario {
         sizes
     }
 
-    fn cold(&self, footprint: &Footprint, files: usize) -> Warm {
+    fn cold(&self, footprint: &Footprint, files: usize, classes: Classes) -> Warm {
         let paths = self.parameters.whole("path-entries");
         Warm {
-            files: Kept::new(files, footprint.files_bytes(), self.policy),
-            paths: Kept::new(files, paths, PolicyKind::Lru),
+            files: Kept::new(files, footprint.files_bytes(), self.policy, classes),
+            paths: Kept::new(files, paths, PolicyKind::Lru, Classes::default()),
         }
     }
 
@@ -316,7 +317,8 @@ impl Scenario {
         warm: Warm,
     ) -> Rc<Server> {
         let world = &simulation.world;
-        let backlog = self.parameters.whole("backlog") as usize;
+        // Linux has room for one more than listen is told (`sk_acceptq_is_full`).
+        let backlog = self.parameters.whole("backlog") as usize + 1;
         let listening = world.borrow_mut().queue(backlog);
         let class_name = workload.model().class_name;
         let manner = Manner {

@@ -249,7 +249,7 @@ impl Server {
     /// reply.
     pub async fn send(&self, task: &Task, connection: Item, asked: Asked) -> Sent {
         self.has_done(task, Step::Files);
-        if !self.transmit(task, connection, asked.file).await {
+        if !self.transmit(task, connection, asked).await {
             return Sent::InPart;
         }
         self.clients.borrow_mut().sent(&mut self.world.borrow_mut(), connection);
@@ -257,6 +257,7 @@ impl Server {
         if !asked.is_last && !self.clients.borrow().is_reset(connection) {
             return Sent::Whole;
         }
+        self.clients.borrow_mut().closes(connection);
         task.work(self.costs.close).await;
         self.clients.borrow_mut().close(connection);
         Sent::Closed
@@ -319,28 +320,30 @@ impl Server {
     }
 
     /// Says whether all of it is sent.
-    async fn transmit(&self, task: &Task, connection: Item, file: u32) -> bool {
+    async fn transmit(&self, task: &Task, connection: Item, asked: Asked) -> bool {
         let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
         let piece_bytes = if lookup_bytes == 0 { u64::MAX } else { lookup_bytes };
-        let mut is_first = true;
         loop {
             let now_ns = self.world.borrow().now_ns;
             let (unsent, room) = self.clients.borrow().unsent(connection, now_ns);
             if unsent == 0 {
                 return true;
             }
-            if room == 0 {
-                self.clients.borrow_mut().wait_for_room(&mut self.world.borrow_mut(), connection);
-                return false;
+            if lookup_bytes > 0 && unsent < asked.bytes {
+                self.look(task, self.cache_lock(asked.file), cache_lookup).await;
             }
-            if !std::mem::take(&mut is_first) {
-                self.look(task, self.cache_lock(file), cache_lookup).await;
-            }
+            // Room that is told of may be less by rounding.
+            let room = room.max(1);
             let piece = room.min(piece_bytes);
             task.work(piece.div_ceil(transmit_block_bytes) * transmit).await;
             let mut clients = self.clients.borrow_mut();
             let taken = clients.send(&mut self.world.borrow_mut(), connection, piece);
             self.sent_bytes.set(self.sent_bytes.get() + taken);
+            // What drains meanwhile is left for later: crumbs would take its processor for ever.
+            if piece == room && room < unsent && taken > 0 {
+                clients.wait_for_room(&mut self.world.borrow_mut(), connection);
+                return false;
+            }
         }
     }
 

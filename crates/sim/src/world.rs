@@ -171,10 +171,10 @@ impl World {
         })
     }
 
-    /// A soft interrupt for a connection, on the core that the network's card sends it to.
-    pub fn interrupt(&mut self, connection: Item, work_ns: u64) {
+    /// A soft interrupt for a client, on the core that the network's card sends his packets to.
+    pub fn interrupt(&mut self, client: u32, work_ns: u64) {
         if work_ns > 0 {
-            let core = connection % self.cores.busy().len() as u32;
+            let core = client % self.cores.busy().len() as u32;
             self.cores.interrupt(core, self.now_ns, work_ns, &mut self.agenda);
         }
     }

@@ -106,47 +106,82 @@ fn who_is_forgotten_leaves_his_share() {
     network.check(&[(6, All(0))]);
 }
 
-proptest! {
-    /// Against shares that are worked out anew for each millisecond.
-    #[test]
-    fn shares_are_as_of_a_naive_link(puts in prop::collection::vec((0..9_u64, 1..9_u64), 1..6)) {
-        let mut puts: Vec<(u64, u64)> = puts;
-        puts.sort_unstable();
-        let mut network = Network::new();
-        let mut left: Vec<(f64, f64)> = Vec::new();
-        let mut ends: Vec<(f64, usize)> = Vec::new();
-        let mut now_ms = 0.0;
-        let mut pass = |left: &mut Vec<(f64, f64)>, now_ms: &mut f64, until_ms: f64| loop {
-            let open: Vec<usize> = (0..left.len()).filter(|at| left[*at].0 > 1e-9).collect();
-            let Some(least) = open.iter().map(|at| left[*at].0).min_by(f64::total_cmp) else { break };
-            let share = 1_000.0 / open.len() as f64;
-            let lasts_ms = (least / share).min(until_ms - *now_ms);
-            for at in open {
-                left[at].0 -= lasts_ms * share;
-                if left[at].0 <= 1e-9 {
-                    ends.push((*now_ms + lasts_ms, at));
+/// Shares that are worked out anew whenever somebody comes, ends or is forgotten.
+#[derive(Default)]
+struct Naive {
+    now_ms: f64,
+    /// Thousands of bytes, by flow.
+    left: [f64; 4],
+    ends: Vec<(f64, FlowId)>,
+}
+
+impl Naive {
+    fn run(&mut self, until_ms: f64) {
+        loop {
+            let open: Vec<usize> = (0..4).filter(|flow| self.left[*flow] > 1e-9).collect();
+            let least = open.iter().map(|flow| self.left[*flow]).min_by(f64::total_cmp);
+            let ends_ms = least.map(|least| self.now_ms + least * open.len() as f64);
+            let Some(ends_ms) = ends_ms.filter(|ends_ms| *ends_ms <= until_ms + 1e-9) else {
+                open.iter().for_each(|flow| {
+                    self.left[*flow] -= (until_ms - self.now_ms) / open.len() as f64;
+                });
+                self.now_ms = until_ms;
+                return;
+            };
+            for flow in &open {
+                self.left[*flow] -= (ends_ms - self.now_ms) / open.len() as f64;
+                if self.left[*flow] <= 1e-9 {
+                    self.left[*flow] = 0.0;
+                    self.ends.push((ends_ms, *flow as FlowId));
                 }
             }
-            *now_ms += lasts_ms;
-            if *now_ms >= until_ms {
-                break;
-            }
-        };
-        for (flow, (at_ms, thousands)) in puts.into_iter().enumerate() {
-            pass(&mut left, &mut now_ms, at_ms as f64);
-            now_ms = at_ms as f64;
-            left.push((thousands as f64 * 1e3, 0.0));
-            network.put(at_ms, flow as FlowId, thousands * 1_000);
+            self.now_ms = ends_ms;
         }
-        pass(&mut left, &mut now_ms, 1e9);
+    }
+}
+
+proptest! {
+    /// Whoever puts more behind what is left, and whoever is forgotten in the midst.
+    #[test]
+    fn shares_are_as_of_a_naive_link(
+        steps in prop::collection::vec((0..6_u64, 0..4_usize, 0..9_u64), 1..12),
+    ) {
+        let (mut network, mut naive) = (Network::new(), Naive::default());
+        let mut at_ns = 0;
+        for (step, (gap_ms, flow, thousands)) in (1..).zip(steps) {
+            // So that nobody is forgotten just when he ends.
+            at_ns += gap_ms * MS + 1_237 * step * step;
+            naive.run(at_ns as f64 / 1e6);
+            network.run(at_ns);
+            match thousands {
+                0 => {
+                    naive.left[flow] = 0.0;
+                    network.link.forget(flow as FlowId, at_ns, &mut network.agenda);
+                }
+                _ => {
+                    naive.left[flow] += thousands as f64;
+                    let bytes = thousands * 1_000;
+                    network.link.put(flow as FlowId, bytes, at_ns, &mut network.agenda);
+                }
+            }
+        }
+        naive.run(1e6);
         network.run(1_000 * MS);
-        prop_assert_eq!(network.told.len(), ends.len());
-        for (expected_ms, flow) in ends {
-            let told = network.told.iter().find(|(_, of)| *of == All(flow as FlowId));
-            let (at_ns, _) = told.expect("it ends");
-            prop_assert!((*at_ns as f64 / 1e6 - expected_ms).abs() < 1e-5, "{} {}", at_ns, expected_ms);
+        let told = |flow: FlowId| {
+            let of = network.told.iter().filter(move |(_, of)| *of == All(flow));
+            of.map(|(at_ns, _)| *at_ns as f64 / 1e6).collect::<Vec<_>>()
+        };
+        for flow in 0..4 {
+            let expected = naive.ends.iter().filter(|(_, of)| *of == flow);
+            let expected: Vec<f64> = expected.map(|(at_ms, _)| *at_ms).collect();
+            let told = told(flow);
+            prop_assert_eq!(told.len(), expected.len(), "{:?} {:?}", told, expected);
+            let near = told.iter().zip(&expected).all(|(one, other)| (one - other).abs() < 1e-5);
+            prop_assert!(near, "{:?} {:?}", told, expected);
         }
         prop_assert!(network.link.little(1_000 * MS).holds());
+        let carried = network.link.carried(1_000 * MS);
+        prop_assert_eq!(carried.put_bytes, carried.through_bytes + carried.lost_bytes);
     }
 }
 
@@ -240,14 +275,26 @@ fn small_buffers_cost_events() {
     }
 }
 
-/// A process that blocks on its send buffer does nothing for anybody else: MP with a process has
-/// one reply at a time on the link.
+/// Who blocks on its send buffer does nothing for anybody else meanwhile.
 #[test]
-fn who_blocks_has_one_reply_at_a_time() {
+fn who_blocks_serves_fewer() {
     let mp = Model::named("mp").expect("a model");
     let set = [("link-rate", "5"), ("send-buffer", "4096")];
     let one = run(mp, &set, |of| of.knobs = vec![(String::from("processes"), String::from("1"))]);
     let many = run(mp, &set, |_| ());
     assert!(one.whole.tally.replied > 100);
     assert!(one.whole.tally.replied < many.whole.tally.replied);
+}
+
+/// What drains while a piece is sent is no room for the next one: with a third of 16 KiB at a time,
+/// and nobody else on the link, a reply has a few pieces and not thousands.
+#[test]
+fn a_reply_is_not_sent_in_crumbs() {
+    for model in MODELS {
+        let set = [("link-rate", "100"), ("send-buffer", "16384"), ("transmit", "1")];
+        let whole = run(model, &set, |of| of.clients = 1).whole;
+        let pieces = whole.tally.bytes as f64 / 5_000.0 + whole.tally.replied as f64;
+        let events = whole.events as f64 / pieces;
+        assert!(events < 12.0, "{}: {events} for each piece", model.name);
+    }
 }

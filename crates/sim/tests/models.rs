@@ -2,10 +2,11 @@
 
 use measure::Duration;
 use servers::architectures::ARCHITECTURES;
+use sim::PolicyKind;
 use sim::models::MODELS;
 use sim::parameters::{Parameters, Value};
 use sim::point::Point;
-use sim::run::Run;
+use sim::run::{HITS, Run};
 use sim::scenario::Scenario;
 
 fn parameters() -> Parameters {
@@ -136,6 +137,25 @@ fn memory_is_warm_by_its_parameter() {
         assert!(held > count / 2, "{warmth}: {held} of {count}");
         assert!(few.look(0), "{warmth}: what is asked for most");
     }
+}
+
+/// Any of the server's; who is told what will be asked for keeps more of it.
+#[test]
+fn every_policy_says_who_goes() {
+    let hits = |policy: PolicyKind| {
+        let run = run(&Scenario { policy, memory_bytes: 8 << 20, ..scenario(2, 1) });
+        assert_eq!(run.whole.faults, [""; 0], "{policy:?}");
+        assert!(run.whole.tally.replied > 1_000, "{policy:?}");
+        HITS.of(&run)
+    };
+    let all: Vec<_> = PolicyKind::ALL.iter().map(|policy| (*policy, hits(*policy))).collect();
+    let of = |policy| all.iter().find(|(of, _)| *of == policy).expect("one of them").1;
+    assert_eq!(of(PolicyKind::None), 0.0);
+    assert!(of(PolicyKind::Hinted) > of(PolicyKind::Lru) + 0.5, "{all:?}");
+    assert!(
+        all.iter().all(|(policy, hits)| *policy == PolicyKind::None || *hits > 10.0),
+        "{all:?}"
+    );
 }
 
 /// A loop that takes few events at a time asks for them as often.

@@ -84,8 +84,10 @@ fn what_overflows_is_sent_again() {
     let tally = whole.tally;
     assert!(tally.drops.listen_overflow > 0, "{tally:?}");
     assert_eq!(tally.given_up, 0, "{tally:?}");
-    let slowest = results.requests.whole.quantile(1.0).as_secs_f64();
-    assert!((0.2..3.0).contains(&slowest), "{slowest}");
+    // A SYN that is dropped is sent again a second later.
+    let quantile_s = |of: u32| results.requests.whole.quantile(f64::from(of) / 1e3).as_secs_f64();
+    let soon = (0..=1_000).map(quantile_s).any(|response_s| (0.25..0.7).contains(&response_s));
+    assert!(soon, "{} to {} s", quantile_s(900), quantile_s(1_000));
 }
 
 /// At twice its capacity with a queue that is longer than anybody waits most of what is done is
@@ -128,7 +130,13 @@ fn a_short_queue_serves_who_waits() {
 fn a_reply_that_is_given_up_is_lost() {
     for model in MODELS {
         for buffer in ["0", "4096"] {
-            let set = [("receive", "10"), ("link-rate", "8"), ("send-buffer", buffer)];
+            let set = [
+                ("receive", "10"),
+                // So that some give up while their connection is being closed.
+                ("close", "1000"),
+                ("link-rate", "8"),
+                ("send-buffer", buffer),
+            ];
             let mut scenario = scenario(model, 200.0, &set);
             scenario.workload = String::from("choi-clarknet");
             scenario.set("trace-scale", "0.1").expect("a scale");

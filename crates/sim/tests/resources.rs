@@ -240,6 +240,6 @@ fn what_comes_into_a_queue_wakes_one() {
         assert!(task.push(other, 5));
     });
     taken.check(&mut simulation, &[10, 10, 10, 20]);
-    let passed = simulation.world.borrow().queue_at(other).passed();
+    let passed = simulation.world.borrow().queue_at(other).traffic();
     assert_eq!((passed.items, passed.refused, passed.longest), (3, 1, 2));
 }

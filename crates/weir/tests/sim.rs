@@ -48,7 +48,7 @@ fn all_of_it_can_be_read_by_programs() {
 fn all_that_was_asked_can_be_read_by_programs() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let asked = "run mt:threads=9 --workload one-packet --set bytes=4096 --set slice=3 \
-        --rate 200 --gaps poisson --keeps client --clients 77 --cache-policy s3-fifo \
+        --rate 200 --gaps poisson --keeps client --patience 3 --clients 77 --cache-policy s3-fifo \
         --processors 2 --memory-mb 33 --warm-up 1 --measured 4 --replications 3 --seed 5";
     let told = weir(&format!("{asked} --json {}", file.path().display()));
     assert!(told.status.success(), "{told:?}");
@@ -63,6 +63,7 @@ fn all_that_was_asked_can_be_read_by_programs() {
         ("/rate", 200.0.into()),
         ("/gaps", "poisson".into()),
         ("/keeps", "client".into()),
+        ("/patience", "3".into()),
         ("/clients", 77.into()),
         ("/cache_policy", "s3-fifo".into()),
         ("/processors", 2.into()),
@@ -100,7 +101,6 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt:threads=0", "mt: threads=0: has to be from 1 to"),
         ("run mt:threads", "threads: has to be NAME=VALUE"),
         ("run amped:helpers=1", "amped: helpers=1: has to be from 2 to"),
-        ("run mt --cache-policy hinted", "hinted: a simulation tells it nothing of"),
         ("run mt --set slise=1", "--set there is no parameter slise; did you mean slice?"),
         ("run mt --set slice=-1", "--set slice: has to be from 0 on and finite, and is -1"),
         ("run mt --set slice=NaN", "--set slice: has to be from 0 on and finite, and is NaN"),
@@ -117,6 +117,7 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --gaps poisson", "--gaps poisson: gaps are those of a --rate"),
         ("run mt --rate 9 --gaps wide", "--gaps wide: has to be one of fixed, poisson"),
         ("run mt --keeps ever", "--keeps ever: has to be one of request, session, client"),
+        ("run mt --patience never", "--patience never: has to be a number of seconds above 0"),
         ("run mt --set trace-scale=x", "--set trace-scale x: has to be a number from 0.001 to 100"),
         ("run mt --set slice=5 --set bytes=", "--set bytes : has to be"),
         ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),

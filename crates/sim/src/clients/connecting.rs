@@ -3,7 +3,7 @@
 
 use load::record::{Outcome, Step};
 
-use super::{Clients, Connection, Drops, State};
+use super::{Clients, Connection, Drops, Life, State};
 use crate::resources::queues::Item;
 use crate::world::World;
 
@@ -17,25 +17,25 @@ const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
 const LINEAR_RETRIES: u32 = 4;
 
 /// What comes with the end of a handshake is sent so often again, for the last time after 51 s. The
-/// server has forgotten the handshake after 63 s (`tcp_synack_retries` of 5), and answers the next
-/// one, after 102 s, with a reset.
+/// server has forgotten the handshake after 63 s (`tcp_synack_retries` of 5; here after those 51),
+/// and answers the next one, after 102 s, with a reset.
 const DATA_RETRIES: u32 = 8;
 
 /// How long Linux waits for an answer to a SYN that was sent so often before.
 const fn syn_timeout_ns(before: u32) -> u64 {
-    1_000 * MS_NS << before.saturating_sub(LINEAR_RETRIES)
+    (1_000 * MS_NS) << before.saturating_sub(LINEAR_RETRIES)
 }
 
 /// And for that to data (`TCP_RTO_MIN`, twice as long each time).
 const fn data_timeout_ns(before: u32) -> u64 {
-    200 * MS_NS << before
+    (200 * MS_NS) << before
 }
 
 impl Clients {
     /// A SYN is there, or is given up.
     pub(super) fn connect(&mut self, world: &mut World, client: u32, dropped: u32) {
         if dropped > SYN_RETRIES {
-            return self.give_up(world, client, Outcome::TimedOut);
+            return self.give_up(world, client, (Outcome::TimedOut, 0));
         }
         if let Some(class) = self.refuses(world) {
             *class(&mut self.tally.drops) += 1;
@@ -45,14 +45,15 @@ impl Clients {
         }
         world.interrupt(client, self.manner.interrupts.taken_ns);
         self.half_open += 1;
+        // When the answer has come: whatever becomes of its end, the client is connected then.
+        self.all[client as usize].connected_ns = Some(world.now_ns + self.way_ns());
         self.begin_with(world, client, State::Acknowledges(0), self.manner.round_trip_ns);
     }
 
     /// The end of a handshake is there with a request, or both are given up.
     pub(super) fn acknowledge(&mut self, world: &mut World, client: u32, dropped: u32) {
         if dropped > DATA_RETRIES {
-            self.half_open -= 1;
-            return self.give_up(world, client, Outcome::Reset(Step::FirstByte));
+            return self.give_up(world, client, (Outcome::Reset(Step::FirstByte), 0));
         }
         let connection = self.free.pop().unwrap_or_else(|| {
             self.connections.push(Connection::NONE);
@@ -62,17 +63,23 @@ impl Clients {
             self.free.push(connection);
             self.tally.drops.listen_overflow += 1;
             world.interrupt(client, self.manner.interrupts.dropped_ns);
+            if dropped == DATA_RETRIES {
+                self.half_open -= 1;
+            }
             let state = State::Acknowledges(dropped + 1);
             return self.begin_with(world, client, state, data_timeout_ns(dropped));
         }
         self.half_open -= 1;
         self.tally.opened += 1;
-        let connected_ns = world.now_ns - self.way_ns();
-        let of = &mut self.all[client as usize];
-        (of.connection, of.connected_ns) = (Some(connection), Some(connected_ns));
+        self.all[client as usize].connection = Some(connection);
         self.connections[connection as usize] =
-            Connection { client: Some(client), ..Connection::NONE };
+            Connection { client: Some(client), life: Life::Open, ..Connection::NONE };
         self.request(world, client, connection);
+    }
+
+    /// Whether the server remembers a handshake of which so many ends were dropped.
+    pub(super) const fn is_half_open(dropped: u32) -> bool {
+        dropped <= DATA_RETRIES
     }
 
     /// Why a SYN is dropped, in the order of Linux's `tcp_conn_request`.
@@ -80,7 +87,7 @@ impl Clients {
         let accept_queue = world.queue_at(self.listening);
         // 0: whoever comes gets a cookie, and nothing is remembered of him.
         let half_open_max = self.manner.half_open_max;
-        if half_open_max > 0 && self.half_open > accept_queue.bound() as u64 {
+        if half_open_max > 0 && self.half_open >= accept_queue.bound() as u64 {
             return Some(|drops| &mut drops.syn_queue_full);
         }
         if accept_queue.is_full() {

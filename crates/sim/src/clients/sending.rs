@@ -3,7 +3,7 @@
 //!
 //! Where there is no link a reply is there as soon as it is sent. A head has no bytes.
 
-use super::{Clients, Reply};
+use super::{Clients, Life, Reply};
 use crate::resources::links::{Carried, Passed};
 use crate::resources::queues::Item;
 use crate::world::World;
@@ -74,7 +74,7 @@ impl Clients {
 
     /// The server has no more to do with a connection: the link may have.
     pub fn close(&mut self, connection: Item) {
-        self.connections[connection as usize].is_closed = true;
+        self.connections[connection as usize].life = Life::Closed;
         if self.link.as_ref().is_none_or(|link| !link.sends(connection)) {
             self.free(connection);
         }
@@ -87,7 +87,9 @@ impl Clients {
         {
             match passed {
                 Passed::Room(connection) => {
-                    if let Some(queue) = self.connections[connection as usize].heard {
+                    let of = &mut self.connections[connection as usize];
+                    of.reply = Reply::Unsent;
+                    if let Some(queue) = of.heard {
                         world.push(queue, connection);
                     }
                 }
@@ -99,7 +101,7 @@ impl Clients {
     /// What was sent on a connection has come, which may be all of the reply.
     fn passed(&mut self, world: &mut World, connection: Item) {
         let of = &self.connections[connection as usize];
-        let (is_whole, is_closed) = (of.reply == Reply::Sent, of.is_closed);
+        let (is_whole, is_closed) = (of.reply == Reply::Sent, of.life == Life::Closed);
         if is_whole {
             self.replied(world, connection);
         }
@@ -110,6 +112,9 @@ impl Clients {
 
     /// A connection is over, and its number may be another's.
     pub(super) fn free(&mut self, connection: Item) {
+        let of = &mut self.connections[connection as usize];
+        assert_ne!(of.life, Life::Over, "a connection ends once");
+        of.life = Life::Over;
         self.tally.closed += 1;
         self.free.push(connection);
     }

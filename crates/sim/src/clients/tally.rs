@@ -17,7 +17,7 @@ pub struct Tally {
     pub given_up: u64,
     /// Bytes of all replies that came whole.
     pub bytes: u64,
-    /// Of those of which only a part was sent before they were given up.
+    /// Of those that were given up before all of them had come.
     pub lost_bytes: u64,
     /// Sessions that began.
     pub begun: u64,

@@ -28,7 +28,7 @@ pub struct Carried {
     pub put_bytes: u64,
     /// What has come through, of flows that are over.
     pub through_bytes: u64,
-    /// Of flows that were forgotten.
+    /// What was put into flows that were forgotten, whether it came through or not.
     pub lost_bytes: u64,
     /// For how long somebody sent.
     pub busy_ns: u64,
@@ -42,6 +42,7 @@ pub struct Link {
     /// What a byte takes alone, in parts.
     byte_parts: f64,
     /// When the next is to be told of each flow, by the clock of the link.
+    /// Nobody has one while nobody sends, when that clock begins again.
     marks: Agenda,
     flows: Vec<Flow>,
     sending: u64,
@@ -53,8 +54,9 @@ pub struct Link {
     carried: Carried,
 }
 
-/// Of a nanosecond, the clock of a link counts so many parts: rounding is no matter then.
-const PART_BITS: u32 = 20;
+/// Of a nanosecond, the clock of a link counts so many parts. Rounding is no matter then, and a link
+/// that is never idle has time for 52 days.
+const PART_BITS: u32 = 12;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
@@ -180,6 +182,9 @@ impl Link {
     fn end(&mut self, flow: FlowId, now_ns: u64) -> u64 {
         let Flow { since_ns, bytes, .. } = std::mem::take(&mut self.flows[flow as usize]);
         self.sending -= 1;
+        if self.sending == 0 {
+            self.clock = 0;
+        }
         self.row.go(now_ns, since_ns.expect("a flow that sends"));
         bytes
     }

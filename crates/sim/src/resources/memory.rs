@@ -6,6 +6,8 @@
 use cache::{Arrival, PolicyKind, Slab, Weight};
 use measure::draw::mixed;
 
+use crate::classes::Classes;
+
 /// Numbers of files that are kept, bounded by what they weigh.
 #[derive(Debug, Clone)]
 pub struct Kept {
@@ -14,6 +16,7 @@ pub struct Kept {
     places: Vec<u32>,
     /// Which file is there.
     files: Vec<u32>,
+    classes: Classes,
     seen: Seen,
 }
 
@@ -29,10 +32,11 @@ pub struct Seen {
 impl Kept {
     /// Nothing is kept of so many files, and so much may be at once.
     #[must_use]
-    pub fn new(files: usize, bytes: u64, policy: PolicyKind) -> Self {
+    pub fn new(files: usize, bytes: u64, policy: PolicyKind, classes: Classes) -> Self {
         let bounds = Weight { bytes, descriptors: u64::MAX };
         let slab = Slab::new(Vec::new(), bounds, policy);
-        Self { slab, places: vec![0; files], files: Vec::new(), seen: Seen::default() }
+        let places = vec![0; files];
+        Self { slab, places, files: Vec::new(), classes, seen: Seen::default() }
     }
 
     /// Looks for a file: it was asked for.
@@ -57,7 +61,8 @@ impl Kept {
     pub fn keep(&mut self, file: u32, bytes: u64) {
         // Not 0, which stays what it is.
         let hash = mixed(u64::from(file) + 1);
-        let arrival = Arrival { hash, weight: Weight { bytes, descriptors: 0 }, class: 0 };
+        let class = self.classes.get(file as usize).copied().unwrap_or_default();
+        let arrival = Arrival { hash, weight: Weight { bytes, descriptors: 0 }, class };
         if !self.slab.admits(&arrival) {
             return;
         }

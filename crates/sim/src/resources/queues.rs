@@ -14,7 +14,7 @@ pub type Item = u32;
 
 /// What was seen of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct Traffic {
     /// What came in.
     pub items: u64,
     /// What found no room.
@@ -32,7 +32,7 @@ pub struct Queue {
     bound: usize,
     /// Who came first is woken first.
     waiting: VecDeque<TaskId>,
-    passed: Passed,
+    traffic: Traffic,
 }
 
 impl Queue {
@@ -44,20 +44,20 @@ impl Queue {
             row: Row::default(),
             bound,
             waiting: VecDeque::new(),
-            passed: Passed::default(),
+            traffic: Traffic::default(),
         }
     }
 
     /// Whether there was room.
     pub fn push(&mut self, item: Item, now_ns: u64) -> bool {
         if self.is_full() {
-            self.passed.refused += 1;
+            self.traffic.refused += 1;
             return false;
         }
         self.items.push_back((item, now_ns));
         self.row.come(now_ns);
-        self.passed.items += 1;
-        self.passed.longest = self.passed.longest.max(self.items.len());
+        self.traffic.items += 1;
+        self.traffic.longest = self.traffic.longest.max(self.items.len());
         true
     }
 
@@ -120,7 +120,7 @@ impl Queue {
 
     /// From the start.
     #[must_use]
-    pub const fn passed(&self) -> Passed {
-        self.passed
+    pub const fn traffic(&self) -> Traffic {
+        self.traffic
     }
 }
