@@ -5,9 +5,9 @@
 //! processor of clients, without a quota, which would leave the network's work out.
 //!
 //! What the simulator has to know is measured in the same run, at points that judge nothing: what
-//! a reply takes of a server that is never idle, and of one at a fifth of its capacity. Of these
-//! two parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and
-//! at nine tenths, and how much it can do.
+//! a reply takes of a server at a fifth and at seven tenths of its capacity. Of these two
+//! parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and at
+//! nine tenths, and how much it can do, which lies beyond all that the parameters are made of.
 
 mod specs;
 mod verdicts;
@@ -61,14 +61,16 @@ struct Validation {
 /// Who has a thread for each of its clients has no limit but its processor.
 const SUBJECTS: [&str; 3] = ["sped:cache-mb=0", "mt:cache-mb=0,threads=1024", "amped:cache-mb=0"];
 
-/// Of the capacity, where parameters are made;
+/// Of the capacity, where parameters are made,
 const SELDOM: f64 = 0.2;
+/// by either of them;
+const OFTEN: f64 = 0.7;
 /// and where they are judged.
 const JUDGED: [f64; 2] = [0.5, 0.9];
 
 impl Validation {
-    /// First what servers do busy and what steps cost, then their capacities, then their rates;
-    /// then what is simulated.
+    /// First what steps cost and about where to look for capacities, then these, then rates; then
+    /// what is simulated.
     fn plan(&self, setup: &Setup, known: &Known<'_>) -> Plan {
         let subjects = subjects(setup);
         let busy = self.all_busy(setup, &subjects);
@@ -117,14 +119,16 @@ fn question() -> Vec<String> {
          quota, as what the network does on the server's processor is a part of what a reply \
          takes.",
         "What the simulator has to know is measured in the same run, at points that judge \
-         nothing: what a reply takes of a server that is never idle (64 clients in a closed \
-         loop), and of one at 0.2 of its capacity, where its processor has to be woken for most \
-         requests. A search by simulations makes two parameters of these, receive and wake. What \
-         a client waits for at 0.2 of the capacity, beyond its server's work, is the round trip; \
-         a switch and a hand-over are timed by themselves (weir lab cost).",
-        "Then the simulator says what the server can do, and how many replies it sends at 0.5 and \
-         0.9 of its measured capacity and what each takes. New clients come by chance (Poisson), \
-         there and here.",
+         nothing: what a reply takes of a server at 0.2 of its capacity, where its processor has \
+         to be woken for most requests, and at 0.7. A search by simulations makes two parameters \
+         of these, receive and wake. What a client waits for at 0.2 of the capacity, beyond its \
+         server's work, is the round trip; a switch and a hand-over are timed by themselves (weir \
+         lab cost).",
+        "Then the simulator says what the server does at 0.5 and 0.9 of its measured capacity: \
+         replies, what each takes, and how long half of the clients wait; and how much it can do, \
+         which is beyond what the parameters are made of. New clients come by chance (Poisson), \
+         there and here. Replies are told by the clients at a rate that is below the capacity, so \
+         that a yes there says little.",
     ];
     ways.map(String::from).into()
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use sim::models::Model;
 
-use super::{JUDGED, SELDOM, Validation};
+use super::{JUDGED, OFTEN, SELDOM, Validation};
 use crate::capacity::{self, RATE, Search, TRIES};
 use crate::design::is_over;
 use crate::experiments::frame;
-use crate::fitted::{self, BUSY_US, FITTED, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
+use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
 use crate::known::{Cell, Known};
 use crate::metric;
 use crate::point::Point;
@@ -35,7 +35,7 @@ const BUSY_CLIENTS: u32 = 64;
 /// At a time, of an open loop that is simulated: as many as wait for a second at 100,000/s.
 const OPEN_CLIENTS: u32 = 100_000;
 
-/// For one file, and all clients.
+/// For the files, and all clients.
 const ENOUGH_MB: f64 = 4096.0;
 
 /// Parameters of all that a request takes but what is made of measurements, which hold all of it.
@@ -92,8 +92,8 @@ impl Validation {
         self.measured(setup).with("rate", rate).with("gaps", "poisson").with("patience", 1)
     }
 
-    fn busy(&self, setup: &Setup, of: &Subject, repeat: u32) -> Spec {
-        self.spec(setup, (BUSY, of), self.measured(setup).with(CLIENTS, BUSY_CLIENTS), repeat)
+    fn busy(&self, setup: &Setup, of: &Subject) -> Spec {
+        self.spec(setup, (BUSY, of), self.measured(setup).with(CLIENTS, BUSY_CLIENTS), 0)
     }
 
     /// What steps cost: once, as it is alike for all.
@@ -106,8 +106,7 @@ impl Validation {
     }
 
     pub(super) fn all_busy(&self, setup: &Setup, subjects: &[Subject]) -> Vec<Spec> {
-        let all = |repeat| subjects.iter().map(move |of| self.busy(setup, of, repeat));
-        (0..setup.repeats(3)).flat_map(all).chain([self.steps(setup)]).collect()
+        subjects.iter().map(|of| self.busy(setup, of)).chain([self.steps(setup)]).collect()
     }
 
     /// Of the search for its capacity, which begins where it was busy; `None`: it is over.
@@ -116,7 +115,7 @@ impl Validation {
         const DISTURBED_MAX: u32 = 2;
         // Who comes by chance asks for all that it can do only for moments.
         const BEGIN_SHARE: f64 = 0.8;
-        let busy = self.busy_cell(setup, known, of)?.spread(&metric::GOODPUT)?;
+        let busy = known.cell(&self.busy(setup, of))?.spread(&metric::GOODPUT)?;
         let begin = BEGIN_SHARE * busy.median;
         let Search::Goes { rate, repeat } = capacity::search(known, self.name, of, begin) else {
             return None;
@@ -152,7 +151,7 @@ impl Validation {
         known: &Known<'_>,
         subjects: &[Subject],
     ) -> Vec<Spec> {
-        let shares = || [SELDOM].into_iter().chain(JUDGED);
+        let shares = || [SELDOM, OFTEN].into_iter().chain(JUDGED);
         let once: Vec<Spec> = shares()
             .flat_map(|share| subjects.iter().map(move |of| (share, of)))
             .filter_map(|(share, of)| self.rate(setup, known, of, share))
@@ -165,27 +164,21 @@ impl Validation {
     pub(super) fn others_s(&self, setup: &Setup, subjects: usize) -> f64 {
         /// A search takes about so many.
         const TRIES_EXPECTED: usize = 5;
-        let of_rates = (1 + JUDGED.len()) * setup.repeats(3) as usize;
+        let of_rates = (2 + JUDGED.len()) * setup.repeats(3) as usize;
         self.open(setup, 1.0).costs_s() * (subjects * (TRIES_EXPECTED + of_rates)) as f64
-    }
-
-    pub(super) fn busy_cell<'s, 'k>(
-        &self,
-        setup: &Setup,
-        known: &'s Known<'k>,
-        of: &Subject,
-    ) -> Option<&'s Cell<'k>> {
-        known.cell(&self.busy(setup, of, 0))
     }
 
     /// What parameters are made of; `None`: something of it does not count.
     pub(super) fn fit(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
-        let busy_us = self.busy_cell(setup, known, of)?.judged(&metric::CPU)?.median;
-        let at_rest = self.rate(setup, known, of, SELDOM)?;
-        let seldom_rate = at_rest.factors.get(RATE).copied()?;
-        let at_rest = known.cell(&at_rest)?;
-        let seldom_us = at_rest.judged(&metric::CPU)?.median;
-        let waits_us = at_rest.judged(&metric::RESPONSE)?.median * 1e3;
+        let told = |share| {
+            let spec = self.rate(setup, known, of, share)?;
+            let cell = known.cell(&spec)?;
+            let cpu_us = cell.judged(&metric::CPU)?.median;
+            let waits_us = cell.judged(&metric::P50)?.median * 1e3;
+            Some((spec.factors.get(RATE).copied()?, cpu_us, waits_us))
+        };
+        let (seldom_rate, seldom_us, waits_us) = told(SELDOM)?;
+        let (often_rate, often_us, _) = told(OFTEN)?;
         // A connection has its handshake's as well.
         let round_trips = if self.keeps == "request" { 2.0 } else { 1.0 };
         let round_trip_us = ((waits_us - seldom_us) / round_trips).max(1.0);
@@ -193,7 +186,7 @@ impl Validation {
         let switch_us = step_us("switch-thread")?;
         let hand_over_us = (step_us("hand-over")? - switch_us).max(0.0);
         let load = NOTHING_MORE.iter().fold(self.load(setup), |load, name| load.with(name, 0));
-        let load = Load { seconds: 0.5, warm_up: WarmUp::Fixed(0.1), ..load };
+        let load = Load { seconds: 1.0, warm_up: WarmUp::Fixed(0.1), ..load };
         let load = load
             .with(PARAMETERS, "weir")
             .with(CLIENTS, BUSY_CLIENTS)
@@ -203,7 +196,8 @@ impl Validation {
             .with("process-switch", switch_us)
             .with("hand-over", hand_over_us);
         let mut spec = self.spec(setup, (FITTED, &modelled(of)), load, 0);
-        let targets = [(BUSY_US, busy_us), (SELDOM_US, seldom_us), (SELDOM_RATE, seldom_rate)];
+        let often = [(OFTEN_US, often_us), (OFTEN_RATE, often_rate)];
+        let targets = [often, [(SELDOM_US, seldom_us), (SELDOM_RATE, seldom_rate)]].concat();
         let factors = targets.into_iter().chain([(MEMORY_MB, ENOUGH_MB)]);
         spec.factors = factors.map(|(name, value)| (name.into(), value)).collect();
         Some(spec)
@@ -222,7 +216,7 @@ impl Validation {
             .collect()
     }
 
-    /// At a share of the measured capacity; `None`: as many as it can.
+    /// At a share of the measured capacity; `None`: as many as it can, as it is never idle.
     pub(super) fn simulation(
         &self,
         setup: &Setup,

@@ -3,7 +3,7 @@
 use sim::run::CPU;
 
 use super::specs::made;
-use super::{JUDGED, SELDOM, Validation};
+use super::{JUDGED, OFTEN, SELDOM, Validation};
 use crate::capacity;
 use crate::compare::{self, MISSED_SHARE, Pair, Ratio};
 use crate::curves::{marked, number, spread_text};
@@ -43,7 +43,7 @@ impl Validation {
             let real = real.and_then(|spec| known.cell(&spec));
             let simulated = self.simulation(setup, known, of, Some(share));
             let simulated = simulated.and_then(|spec| known.cell(&spec));
-            for metric in [&metric::GOODPUT, &REPLY_CPU] {
+            for metric in [&metric::GOODPUT, &REPLY_CPU, &metric::P50] {
                 let both = simulated.zip(real);
                 rows.push(Row {
                     of: self.shown(known, of),
@@ -126,10 +126,10 @@ impl Validation {
         subjects: &[Subject],
     ) -> Table {
         let row = |of: &Subject| {
-            let busy = self.busy_cell(setup, known, of);
-            let busy = busy.and_then(|cell| cell.judged(&metric::CPU));
-            let at_rest = self.rate(setup, known, of, SELDOM);
-            let at_rest = at_rest.and_then(|spec| known.cell(&spec)?.judged(&metric::CPU));
+            let cpu = |share| {
+                let spec = self.rate(setup, known, of, share)?;
+                known.cell(&spec)?.judged(&metric::CPU)
+            };
             let told = |of: Option<Spread>| of.map_or(NONE.into(), |of| spread_text(&of));
             let fit = self.fit(setup, known, of);
             let made = fit.as_ref().and_then(|fit| made(known, fit));
@@ -137,8 +137,8 @@ impl Validation {
             let flag = |name: &str| fit.as_ref()?.load.flags.get(name)?.parse().ok();
             vec![
                 self.shown(known, of),
-                told(busy),
-                told(at_rest),
+                told(cpu(SELDOM)),
+                told(cpu(OFTEN)),
                 us(made.as_ref().map(|of| of.receive_us)),
                 us(made.as_ref().map(|of| of.wake_us)),
                 us(flag("round-trip")),
@@ -148,8 +148,8 @@ impl Validation {
         };
         let head = [
             "server",
-            "a reply, busy, µs",
             "a reply at 0.2 of its capacity, µs",
+            "at 0.7, µs",
             "receive, µs",
             "wake, µs",
             "round trip, µs",
