@@ -1,6 +1,6 @@
 //! What a replacement policy is told of each file, where it has to be told something: the directory
-//! that it lies in, or whether it is among those that will be asked for most. The server is told the
-//! latter by `--cache-hints`; here the workload knows.
+//! that it lies in, or whether it is among those that will be asked for most. The server is told
+//! the latter by `--cache-hints`; here the workload knows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

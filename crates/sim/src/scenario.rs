@@ -124,8 +124,8 @@ impl Scenario {
         }
     }
 
-    /// When sessions begin, how long connections are kept and clients wait, of what `weir load` lets
-    /// one choose.
+    /// When sessions begin, how long connections are kept and clients wait, of what `weir load`
+    /// lets one choose.
     ///
     /// # Errors
     /// See [`Choices::gaps`].

@@ -114,10 +114,10 @@ fn subjects(setup: &Setup) -> Vec<Subject> {
 fn question() -> Vec<String> {
     let ways = [
         "Three of Weir's architectures on one processor, asked for 2,000 files of 1 KB in turn. \
-         They keep no files (cache-mb=0): each reply opens and reads its file, which is in the page \
-         cache, so that the server is the limit and not the one processor of its clients. They have no \
-         quota, as what the network does on the server's processor is a part of what a reply \
-         takes.",
+         They keep no files (cache-mb=0): each reply opens and reads its file, which is in the \
+         page cache, so that the server is the limit and not the one processor of its clients. \
+         They have no quota, as what the network does on the server's processor is a part of what \
+         a reply takes.",
         "What the simulator has to know is measured in the same run, at points that judge \
          nothing: what a reply takes of a server at 0.2 of its capacity, where its processor has \
          to be woken for most requests, and at 0.7. A search by simulations makes two parameters \

@@ -16,7 +16,8 @@ pub struct Manner {
     pub patience_ns: Option<u64>,
     /// Nanoseconds to the server and back.
     pub round_trip_ns: u64,
-    /// Handshakes that may be half open (`tcp_max_syn_backlog`); 0: any number, as cookies are sent.
+    /// Handshakes that may be half open (`tcp_max_syn_backlog`); 0: any number, as cookies are
+    /// sent.
     pub half_open_max: u64,
     /// How replies come to them.
     pub sending: Sending,

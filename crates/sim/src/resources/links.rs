@@ -54,8 +54,8 @@ pub struct Link {
     carried: Carried,
 }
 
-/// Of a nanosecond, the clock of a link counts so many parts. Rounding is no matter then, and a link
-/// that is never idle has time for 52 days.
+/// Of a nanosecond, the clock of a link counts so many parts. Rounding is no matter then, and a
+/// link that is never idle has time for 52 days.
 const PART_BITS: u32 = 12;
 
 #[derive(Debug, Clone, Copy, Default)]
