@@ -29,7 +29,11 @@ pub(super) const PAPER: Paper = Paper {
             "memory for data, and for keeping it",
             Is("`choi05-processes`; of a connection, by hand: docs/performance.md"),
         ),
-        ("6", "warm-up of 5,000 s", Part("memory is filled before; caches of paths are not")),
+        (
+            "6",
+            "warm-up of 5,000 s",
+            Part("memory is filled before; caches of paths in `weir sim` alone"),
+        ),
         ("6.1", "memory of 70 to 75 % of the set, 1,000 clients", Is("`choi05-architectures`")),
     ],
     figures: &[

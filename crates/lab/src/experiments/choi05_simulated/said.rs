@@ -343,9 +343,11 @@ pub(super) fn deciding(setup: &Setup, known: &Known<'_>) -> Table {
             .into(),
         rows: base.iter().enumerate().map(row).collect(),
         notes: vec![String::from(
-            "Yes, or no: whatever is changed, but where it is open. Only if: with some fills and \
-             not with others. By default is among \"all others\". A fill that was not simulated \
-             whole is left out.",
+            "Yes, or no: by default, and whatever is changed, but where it is open. Only if: with \
+             some fills and not with others. By default is among \"all others\". Fills have four \
+             replications and the default six, so that more is open with them. What differs by \
+             less than 5 % is open, too, whatever the number of replications. A fill that was not \
+             simulated whole is left out.",
         )],
     }
 }
@@ -363,13 +365,17 @@ pub(super) fn is_whole(setup: &Setup, known: &Known<'_>, fill: &Fill) -> bool {
 
 const NOT_WHOLE: &str = "not simulated whole";
 
+/// What stands by default may only be left open by a fill. What is open by default a fill can tell,
+/// of itself alone.
 fn decided(base: Agreement, fills: impl Iterator<Item = Agreement> + Clone) -> &'static str {
     let has = |is| base == is || fills.clone().any(|of| of == is);
-    match (has(Agreement::Yes), has(Agreement::No)) {
-        (true, false) => "yes",
-        (false, true) => "no",
-        (true, true) => "only if",
-        (false, false) => "open",
+    match (base, has(Agreement::Yes), has(Agreement::No)) {
+        (_, true, true) => "only if",
+        (Agreement::Yes, ..) => "yes",
+        (Agreement::No, ..) => "no",
+        (Agreement::Open, true, false) => "open; yes with some",
+        (Agreement::Open, false, true) => "open; no with some",
+        (Agreement::Open, false, false) => "open",
     }
 }
 
@@ -391,4 +397,26 @@ pub(super) fn answer(setup: &Setup, known: &Known<'_>) -> Vec<String> {
     };
     let over_processors = |chart: &&Chart| chart.over == Over::Processors;
     CHARTS.iter().filter(over_processors).filter_map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agreement::{No, Open, Yes};
+    use super::*;
+
+    #[test]
+    fn a_fill_decides_what_it_changes() {
+        for (base, fills, expected) in [
+            (Yes, &[Yes, Open][..], "yes"),
+            (Yes, &[Yes, No], "only if"),
+            (No, &[Open, No], "no"),
+            (No, &[Yes], "only if"),
+            (Open, &[Open], "open"),
+            (Open, &[Open, Yes], "open; yes with some"),
+            (Open, &[No], "open; no with some"),
+            (Open, &[No, Yes], "only if"),
+        ] {
+            assert_eq!(decided(base, fills.iter().copied()), expected, "{base:?} {fills:?}");
+        }
+    }
 }
