@@ -158,7 +158,8 @@ fn every_policy_says_who_goes() {
     );
 }
 
-/// Whatever else differs: a switch's cost, the seed. Other memory, or another model's, holds others.
+/// Whatever else differs: a switch's cost, the seed. Other memory, or another model's, holds other
+/// files.
 #[test]
 fn what_is_warm_is_told_by_what_it_depends_on() {
     let of = |change: &dyn Fn(&mut Scenario)| {
