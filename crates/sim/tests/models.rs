@@ -158,25 +158,6 @@ fn every_policy_says_who_goes() {
     );
 }
 
-/// Whatever else differs: a switch's cost, the seed. Other memory, or another model's, holds other
-/// files.
-#[test]
-fn what_is_warm_is_told_by_what_it_depends_on() {
-    let of = |change: &dyn Fn(&mut Scenario)| {
-        let mut scenario = scenario(2, 1);
-        change(&mut scenario);
-        scenario.warmth().expect("it fits")
-    };
-    let same = of(&|_| ());
-    assert_eq!(of(&|scenario| scenario.seed = 9), same);
-    assert_eq!(of(&|scenario| scenario.set("slice", "3").expect("a time")), same);
-    assert_ne!(of(&|scenario| scenario.memory_bytes += 4096), same);
-    assert_ne!(of(&|scenario| scenario.model = &MODELS[0]), same);
-    assert_ne!(of(&|scenario| scenario.policy = PolicyKind::Sieve), same);
-    assert_ne!(of(&|scenario| scenario.set("entry-bytes", "9999").expect("bytes")), same);
-    assert_ne!(of(&|scenario| scenario.set("trace-scale", "0.2").expect("a scale")), same);
-}
-
 /// A loop that takes few events at a time asks for them as often.
 #[test]
 fn a_loop_takes_so_many_events_at_a_time() {

@@ -1,42 +1,25 @@
 //! An open loop: whether as many sessions begin as were asked for, what theory says of their waits,
 //! and what connections cost them.
 
+mod plain;
+
 use load::arrivals::Gaps;
 use load::behaviour::Keeps;
 use measure::Duration;
+use plain::run;
 use sim::models::Model;
-use sim::parameters::{DEFINITIONS, Parameters, Takes};
 use sim::run::Run;
 use sim::scenario::Scenario;
 
-/// A millisecond for a request, and nothing else costs anything.
 fn scenario(model: &str, set: &[(&str, &str)]) -> Scenario {
-    let mut parameters = Parameters::shipped("choi05").expect("a set");
-    for definition in DEFINITIONS.iter().filter(|of| of.takes == Takes::Time) {
-        let value = if definition.name == "slice" { "10" } else { "0" };
-        parameters.set(definition.name, value).expect("a time");
-    }
-    for (name, value) in [("receive", "1000")].iter().chain(set) {
-        parameters.set(name, value).expect("a time");
-    }
     Scenario {
-        gaps: Some(Gaps::Poisson(Box::new(Gaps::Fixed { rate: RATE }))),
-        workload: String::from("one-packet"),
         warm_up: Duration::from_secs(2),
         measured: Duration::from_secs(400),
-        ..Scenario::new(Model::named(model).expect("a model"), &parameters)
+        ..plain::scenario(Model::named(model).expect("a model"), RATE, set)
     }
 }
 
 const RATE: f64 = 700.0;
-
-fn run(scenario: &Scenario) -> Run {
-    let mut workload = scenario.workload().expect("a workload");
-    let warm = scenario.warm(&mut workload).expect("it fits");
-    let run = scenario.run(warm, workload).expect("it runs").0;
-    assert_eq!(run.whole.faults, [""; 0]);
-    run
-}
 
 fn response_ms(run: &Run) -> f64 {
     run.results.requests.whole.mean().as_secs_f64() * 1e3

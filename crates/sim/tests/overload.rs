@@ -1,41 +1,24 @@
 //! More clients than a server has time for: what is dropped, who gives up, and what of a server's
 //! work is in vain then.
 
-use load::arrivals::Gaps;
+mod plain;
+
 use load::behaviour::Keeps;
 use measure::Duration;
+use plain::run;
 use sim::clients::Drops;
 use sim::models::{MODELS, Model};
-use sim::parameters::{DEFINITIONS, Parameters, Takes};
 use sim::run::Run;
 use sim::scenario::Scenario;
 
-/// A millisecond for a request, and nothing else costs anything.
+/// More clients than any of these has at a time.
 fn scenario(model: &'static Model, rate: f64, set: &[(&str, &str)]) -> Scenario {
-    let mut parameters = Parameters::shipped("choi05").expect("a set");
-    for definition in DEFINITIONS.iter().filter(|of| of.takes == Takes::Time) {
-        let value = if definition.name == "slice" { "10" } else { "0" };
-        parameters.set(definition.name, value).expect("a time");
-    }
-    for (name, value) in [("receive", "1000")].iter().chain(set) {
-        parameters.set(name, value).expect("a parameter");
-    }
     Scenario {
-        gaps: Some(Gaps::Poisson(Box::new(Gaps::Fixed { rate }))),
-        workload: String::from("one-packet"),
         clients: 100_000,
         warm_up: Duration::from_secs(1),
         measured: Duration::from_secs(20),
-        ..Scenario::new(model, &parameters)
+        ..plain::scenario(model, rate, set)
     }
-}
-
-fn run(scenario: &Scenario) -> Run {
-    let mut workload = scenario.workload().expect("a workload");
-    let warm = scenario.warm(&mut workload).expect("it fits");
-    let run = scenario.run(warm, workload).expect("it runs").0;
-    assert_eq!(run.whole.faults, [""; 0], "{}", scenario.model.name);
-    run
 }
 
 /// By the queue that is full, and by what came to it.
