@@ -33,7 +33,9 @@ pub fn classes(
     }
 }
 
-fn directories(files: &Files) -> Classes {
+/// Files of one directory have one number.
+#[must_use]
+pub fn directories(files: &Files) -> Classes {
     let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
     let number = |target| {
         let next = numbers.len() as u32;

@@ -1,12 +1,11 @@
 //! A trace as a cache sees it: which file is asked for, one after the other.
 
-use std::collections::BTreeMap;
-
 use cache::{Arrival, Weight};
 use load::source::draws;
 use load::workload::settings::Settings;
 use load::workload::{self, Workload};
 use measure::draw::Stream;
+use sim::classes::directories;
 
 use crate::Failure;
 use crate::spec::Load;
@@ -143,19 +142,13 @@ fn made(load: &Load) -> Result<Box<dyn Workload + Send>, Failure> {
 /// Files as a cache is told of them. What each weighs are its bytes alone, so that a share of the
 /// files is a share of their bytes.
 fn arrivals(of: &dyn Workload) -> Vec<Arrival> {
-    let mut directories: BTreeMap<&str, u32> = BTreeMap::new();
     let hashes = Stream::new(SEED, HASHING);
-    let arrival = |(id, file): (load::files::FileId, &'_ load::files::File)| {
+    let directories = directories(of.files());
+    let arrival = |((id, file), class): ((load::files::FileId, &load::files::File), &u32)| {
         let hash = hashes.sibling(id.0.into()).bits();
-        Arrival { hash, weight: weight(file.bytes.unwrap_or(0)), class: 0 }
+        Arrival { hash, weight: weight(file.bytes.unwrap_or(0)), class: *class }
     };
-    let mut arrivals: Vec<Arrival> = of.files().iter().map(arrival).collect();
-    for (arrival, (_, file)) in arrivals.iter_mut().zip(of.files().iter()) {
-        let directory = file.target.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let next = directories.len() as u32;
-        arrival.class = *directories.entry(directory).or_insert(next);
-    }
-    arrivals
+    of.files().iter().zip(directories.iter()).map(arrival).collect()
 }
 
 /// Of descriptors there are always enough.
