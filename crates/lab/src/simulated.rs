@@ -3,7 +3,7 @@
 //! A repeat is a replication with draws of its own, the same for all rivals. They depend on nothing
 //! that this machine does, so that as many run beside each other as it has processors.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::thread;
 
 use load::choices::Choices;
@@ -15,7 +15,7 @@ use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::point::replicate;
 use sim::run::{FIGURES, Run};
-use sim::scenario::{Scenario, Warm, Warmth};
+use sim::scenario::{Scenario, Warm};
 
 use crate::Failure;
 use crate::point::{Point, Verdict};
@@ -33,14 +33,12 @@ pub const REPLICATIONS: &str = "replications";
 /// Of all that is drawn; not there: `FIRST_SEED`.
 pub const SEED: &str = "seed";
 
-/// What is simulated. Caches are warmed once for all repeats, and for other points that have the
-/// same; repeats that were run beside one that was asked for are kept until they are.
+/// What is simulated. Caches are warmed once for all repeats, and those that were run beside one
+/// that was asked for are kept until they are.
 #[derive(Default)]
 pub struct Simulations {
-    /// The key of the last spec.
-    last: Option<String>,
-    /// The last ones, the newest last.
-    warm: VecDeque<(Warmth, Warm)>,
+    /// Of the last spec, by its key.
+    last: Option<(String, Warm)>,
     ahead: BTreeMap<u32, Run>,
     /// One for each that runs at a time, of the last workload and its settings.
     workloads: Vec<Sessions>,
@@ -55,9 +53,11 @@ impl Simulations {
     pub fn simulate(&mut self, spec: &Spec, point: &mut Point) -> Result<(), Failure> {
         let scenario = scenario(spec, point.attempt).map_err(Failure::Operator)?;
         let key = format!("{} {}", point.attempt, spec.key());
-        if self.last.as_ref() != Some(&key) {
-            self.warm_up(&scenario)?;
-            (self.last, self.ahead) = (Some(key), BTreeMap::new());
+        if self.last.as_ref().is_none_or(|(of, _)| *of != key) {
+            let mut workload = self.workload(&scenario)?;
+            let warm = scenario.warm(&mut workload).map_err(Failure::Operator)?;
+            self.workloads.push(workload);
+            (self.last, self.ahead) = (Some((key, warm)), BTreeMap::new());
         }
         if !self.ahead.contains_key(&spec.repeat) {
             self.run_some(spec, &scenario)?;
@@ -71,26 +71,6 @@ impl Simulations {
         }
         // What size a file has changes nothing that is told, and would be most of a line.
         point.load = Some(Results { kinds: Vec::new(), ..run.results });
-        Ok(())
-    }
-
-    /// Sees to it that the newest of what is warm is this scenario's.
-    fn warm_up(&mut self, scenario: &Scenario) -> Result<(), Failure> {
-        /// As many as points of one figure have beside each other.
-        const KEPT: usize = 16;
-        let warmth = scenario.warmth().map_err(Failure::Operator)?;
-        if let Some(at) = self.warm.iter().position(|(of, _)| *of == warmth) {
-            let newest = self.warm.remove(at).expect("the one that was found");
-            self.warm.push_back(newest);
-            return Ok(());
-        }
-        let mut workload = self.workload(scenario)?;
-        let warm = scenario.warm(&mut workload).map_err(Failure::Operator)?;
-        self.workloads.push(workload);
-        self.warm.push_back((warmth, warm));
-        if self.warm.len() > KEPT {
-            self.warm.pop_front();
-        }
         Ok(())
     }
 
@@ -111,7 +91,7 @@ impl Simulations {
         let numbers = first..(first + processors).min(all).max(first + 1);
         let mut workloads: Vec<Sessions> =
             numbers.clone().map(|_| self.workload(scenario)).collect::<Result<_, _>>()?;
-        let (_, warm) = self.warm.back().expect("it is warm");
+        let (_, warm) = self.last.as_ref().expect("it is warm");
         let runs = replicate(scenario, warm, numbers, &mut workloads).map_err(Failure::Operator)?;
         self.workloads.append(&mut workloads);
         self.ahead.extend((spec.repeat..).zip(runs));

@@ -68,12 +68,6 @@ impl Footprint {
         bytes + (sets * entries * self.entry_bytes).round() as u64
     }
 
-    /// All that a weight depends on but the size.
-    #[must_use]
-    pub fn weighs_by(&self) -> [f64; 3] {
-        [f64::from(self.entries / self.contents), self.entry_bytes, self.entry_file_bytes]
-    }
-
     /// What files and their entries may take.
     #[must_use]
     pub fn files_bytes(&self) -> u64 {

@@ -74,18 +74,6 @@ pub struct Warm {
     pub paths: Kept,
 }
 
-/// All that [`Warm`] depends on: whatever else differs, what is warm is the same.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Warmth {
-    workload: String,
-    settings: Settings,
-    policy: PolicyKind,
-    files_bytes: u64,
-    weighs_by: [f64; 3],
-    path_entries: u64,
-    words: [String; 2],
-}
-
 /// No run that counts draws from it.
 const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
 
@@ -165,23 +153,6 @@ impl Scenario {
         let footprint = Footprint::new(parameters, &crew, memory, self.clients)
             .map_err(|why| format!("{}: {why}", self.model.name))?;
         Ok((crew, footprint))
-    }
-
-    /// What [`Self::warm`] is made of.
-    ///
-    /// # Errors
-    /// See [`Self::sized`].
-    pub fn warmth(&self) -> Result<Warmth, String> {
-        let (_, footprint) = self.sized()?;
-        Ok(Warmth {
-            workload: self.workload.clone(),
-            settings: self.settings.clone(),
-            policy: self.policy,
-            files_bytes: footprint.files_bytes(),
-            weighs_by: footprint.weighs_by(),
-            path_entries: self.parameters.whole("path-entries"),
-            words: ["warmth", "file-sizes"].map(|name| self.parameters.word(name).into()),
-        })
     }
 
     /// What memory holds long after the start.
