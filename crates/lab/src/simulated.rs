@@ -15,7 +15,8 @@ use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::point::replicate;
 use sim::run::{FIGURES, Run};
-use sim::scenario::{Scenario, Warm};
+use sim::scenario::Scenario;
+use sim::warm::{Caches, Warm};
 
 use crate::Failure;
 use crate::point::{Point, Verdict};
@@ -33,13 +34,13 @@ pub const REPLICATIONS: &str = "replications";
 /// Of all that is drawn; not there: `FIRST_SEED`.
 pub const SEED: &str = "seed";
 
-/// What is simulated. Caches are warmed once for all repeats, and those that were run beside one
-/// that was asked for are kept until they are.
+/// What is simulated. Caches are warmed once for all that begin from the same and follow each
+/// other; repeats that were run beside one that was asked for are kept until they are.
 #[derive(Default)]
 pub struct Simulations {
-    /// Of the last spec, by its key.
-    last: Option<(String, Warm)>,
-    ahead: BTreeMap<u32, Run>,
+    warm: Option<(Caches, Warm)>,
+    /// Of the spec with that key.
+    ahead: (String, BTreeMap<u32, Run>),
     /// One for each that runs at a time, of the last workload and its settings.
     workloads: Vec<Sessions>,
     of: Option<(String, Settings)>,
@@ -53,16 +54,13 @@ impl Simulations {
     pub fn simulate(&mut self, spec: &Spec, point: &mut Point) -> Result<(), Failure> {
         let scenario = scenario(spec, point.attempt).map_err(Failure::Operator)?;
         let key = format!("{} {}", point.attempt, spec.key());
-        if self.last.as_ref().is_none_or(|(of, _)| *of != key) {
-            let mut workload = self.workload(&scenario)?;
-            let warm = scenario.warm(&mut workload).map_err(Failure::Operator)?;
-            self.workloads.push(workload);
-            (self.last, self.ahead) = (Some((key, warm)), BTreeMap::new());
+        if self.ahead.0 != key {
+            self.ahead = (key, BTreeMap::new());
         }
-        if !self.ahead.contains_key(&spec.repeat) {
+        if !self.ahead.1.contains_key(&spec.repeat) {
             self.run_some(spec, &scenario)?;
         }
-        let run = self.ahead.remove(&spec.repeat).expect("it was run just now");
+        let run = self.ahead.1.remove(&spec.repeat).expect("it was run just now");
         let figures = FIGURES.iter().map(|figure| (figure.name.into(), figure.of(&run)));
         point.counters = figures.collect();
         point.counted_s = (scenario.warm_up + scenario.measured).as_secs_f64();
@@ -91,10 +89,20 @@ impl Simulations {
         let numbers = first..(first + processors).min(all).max(first + 1);
         let mut workloads: Vec<Sessions> =
             numbers.clone().map(|_| self.workload(scenario)).collect::<Result<_, _>>()?;
-        let (_, warm) = self.last.as_ref().expect("it is warm");
+        self.heat(scenario, &mut workloads[0]).map_err(Failure::Operator)?;
+        let (_, warm) = self.warm.as_ref().expect("it is warm");
         let runs = replicate(scenario, warm, numbers, &mut workloads).map_err(Failure::Operator)?;
         self.workloads.append(&mut workloads);
-        self.ahead.extend((spec.repeat..).zip(runs));
+        self.ahead.1.extend((spec.repeat..).zip(runs));
+        Ok(())
+    }
+
+    /// Warms what the scenario begins from, unless it is the same as before.
+    fn heat(&mut self, scenario: &Scenario, workload: &mut Sessions) -> Result<(), String> {
+        let caches = scenario.caches()?;
+        if self.warm.as_ref().is_none_or(|(of, _)| *of != caches) {
+            self.warm = Some((caches, scenario.warm(workload)?));
+        }
         Ok(())
     }
 }

@@ -142,9 +142,11 @@ impl Clients {
         listening: QueueId,
     ) -> Self {
         let open = manner.gaps.clone().map(|gaps| Open::new(gaps, manner.seed, world));
-        let rate = manner.sending.link_bytes_per_s;
-        let link =
-            (rate > 0.0).then(|| Link::new(rate, world.place(Whose::Outside(sending::LINK))));
+        let Sending { link_bytes_per_s: rate, has_own_links, .. } = manner.sending;
+        let link = (rate > 0.0).then(|| {
+            let place = world.place(Whose::Outside(sending::LINK));
+            if has_own_links { Link::one_for_each(rate, place) } else { Link::new(rate, place) }
+        });
         // Of an open loop they come one by one.
         let first = if open.is_some() { 0 } else { manner.count };
         Self {

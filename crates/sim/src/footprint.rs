@@ -24,6 +24,8 @@ pub struct Footprint {
     pub contents: u32,
     entry_bytes: f64,
     entry_file_bytes: f64,
+    /// Whether memory is for contents alone: what else is taken is beside it.
+    is_contents: bool,
 }
 
 impl Footprint {
@@ -49,6 +51,7 @@ impl Footprint {
             contents: if is_private { crew.processes } else { 1 },
             entry_bytes: parameters.number("entry-bytes"),
             entry_file_bytes: parameters.number("entry-file"),
+            is_contents: parameters.word("memory-is") == "contents",
         };
         match footprint.taken_bytes() < memory_bytes {
             true => Ok(footprint),
@@ -64,6 +67,9 @@ impl Footprint {
             0.0 => 1.0,
             of => bytes as f64 / of,
         };
+        if self.is_contents {
+            return bytes;
+        }
         let sets = f64::from(self.entries / self.contents);
         bytes + (sets * entries * self.entry_bytes).round() as u64
     }
@@ -82,6 +88,9 @@ impl Footprint {
     }
 
     const fn taken_bytes(&self) -> u64 {
+        if self.is_contents {
+            return 0;
+        }
         self.processes_bytes + self.threads_bytes + self.helpers_bytes + self.connections_bytes
     }
 }

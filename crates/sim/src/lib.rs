@@ -19,6 +19,7 @@ pub mod scenario;
 pub mod server;
 pub mod simulation;
 pub mod task;
+pub mod warm;
 pub mod world;
 
 pub use cache::PolicyKind;

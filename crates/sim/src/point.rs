@@ -9,7 +9,8 @@ use measure::student::{moments, reach};
 
 use crate::clients::Sessions;
 use crate::run::{Figure, Run};
-use crate::scenario::{Scenario, Warm};
+use crate::scenario::Scenario;
+use crate::warm::Warm;
 
 /// Several runs of one scenario.
 #[derive(Debug)]

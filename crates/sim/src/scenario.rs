@@ -11,10 +11,9 @@ use load::source::Workload;
 use load::stop::Stop;
 use load::workload;
 use load::workload::settings::{KNOBS, Settings};
-use measure::draw::{Draw, Stream};
+use measure::draw::Draw;
 use measure::{Duration, Instant};
 
-use crate::classes::{Classes, classes};
 use crate::clients::{Clients, Interrupts, Manner, Sending, Sessions};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
@@ -23,10 +22,10 @@ use crate::parameters::Parameters;
 use crate::resources::cores::Sharing;
 use crate::resources::disk::Speed;
 use crate::resources::locks::Locking;
-use crate::resources::memory::Kept;
 use crate::run::{BATCHES, Run, Whole};
 use crate::server::Server;
 use crate::simulation::Simulation;
+use crate::warm::Warm;
 use crate::world::{Hardware, World};
 
 /// See the head of this file.
@@ -63,30 +62,6 @@ pub struct Scenario {
     pub measured: Duration,
     /// Of all that is drawn.
     pub seed: u64,
-}
-
-/// What is warm before a run: it can be the same for several.
-#[derive(Debug, Clone)]
-pub struct Warm {
-    /// Files.
-    pub files: Kept,
-    /// Translated paths.
-    pub paths: Kept,
-}
-
-/// No run that counts draws from it.
-const WARM_SEED: u64 = 0x005E_ED0F_1A51_EA50;
-
-/// Files from the one on that was asked for longest ago.
-fn by_age(shares: &[f64]) -> Vec<u32> {
-    let mut stream = Stream::new(WARM_SEED, 0);
-    let mut ages: Vec<(f64, u32)> = Vec::with_capacity(shares.len());
-    for (file, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-        let age = Draw::Exponential { mean: 1.0 / share }.draw(&mut stream);
-        ages.push((age, file as u32));
-    }
-    ages.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
-    ages.into_iter().map(|(_, file)| file).collect()
 }
 
 impl Scenario {
@@ -155,60 +130,8 @@ impl Scenario {
         Ok((crew, footprint))
     }
 
-    /// What memory holds long after the start.
-    ///
-    /// Where it is known how likely each file is, the time since somebody asked for it last is
-    /// drawn (it is exponential, as requests know nothing of each other), and files come in from
-    /// the oldest on: that is what LRU has kept after any number of requests. Other policies see a
-    /// pass of requests behind that. One pass through empty memory is all where nothing is known,
-    /// or the parameter `warmth` says so.
-    ///
-    /// # Errors
-    /// See [`Self::sized`] and [`classes`].
-    pub fn warm(&self, workload: &mut Sessions) -> Result<Warm, String> {
-        let (_, footprint) = self.sized()?;
-        let sizes = self.sizes(workload);
-        let weights: Vec<u64> = sizes.iter().map(|bytes| footprint.weight(*bytes)).collect();
-        let mut shares = workload.model().shares;
-        let room = (&weights[..], footprint.files_bytes());
-        let classes = classes(self.policy, workload.files(), &shares, room)?;
-        let mut warm = self.cold(&footprint, sizes.len(), classes);
-        if self.parameters.word("warmth") == "pass" {
-            shares.clear();
-        }
-        for file in by_age(&shares) {
-            warm.files.keep(file, weights[file as usize]);
-            warm.paths.keep(file, 1);
-        }
-        if self.policy != PolicyKind::Lru || shares.is_empty() {
-            self.pass(workload, &weights, &mut warm);
-        }
-        warm.files.forget_seen();
-        warm.paths.forget_seen();
-        Ok(warm)
-    }
-
-    /// One pass of the workload's requests through memory.
-    fn pass(&self, workload: &mut Sessions, weights: &[u64], warm: &mut Warm) {
-        /// Of workloads that have no end.
-        const REQUESTS: u64 = 1_000_000;
-        for number in 0..workload.pass().unwrap_or(REQUESTS) {
-            let (mut sessions, mut thinking) = load::source::draws(WARM_SEED, number);
-            let session = workload.session(number, &mut sessions, &mut thinking);
-            for request in session.bursts.iter().flat_map(|burst| &burst.requests) {
-                let file = request.file.0;
-                if !warm.files.look(file) {
-                    warm.files.keep(file, weights[file as usize]);
-                }
-                if !warm.paths.look(file) {
-                    warm.paths.keep(file, 1);
-                }
-            }
-        }
-    }
-
     /// Of each file, in bytes.
-    fn sizes(&self, workload: &Sessions) -> Vec<u64> {
+    pub(crate) fn sizes(&self, workload: &Sessions) -> Vec<u64> {
         let sizes = workload.files().iter().map(|(_, file)| file.bytes.unwrap_or_default());
         let mut sizes: Vec<u64> = sizes.collect();
         if self.parameters.word("file-sizes") == "mean" {
@@ -216,14 +139,6 @@ impl Scenario {
             sizes.fill(mean);
         }
         sizes
-    }
-
-    fn cold(&self, footprint: &Footprint, files: usize, classes: Classes) -> Warm {
-        let paths = self.parameters.whole("path-entries");
-        Warm {
-            files: Kept::new(files, footprint.files_bytes(), self.policy, classes),
-            paths: Kept::new(files, paths, PolicyKind::Lru, Classes::default()),
-        }
     }
 
     /// One run, from warm caches on. The workload is given back: making one may take longer than
@@ -330,6 +245,7 @@ impl Scenario {
             half_open_max: self.parameters.whole("half-open"),
             sending: Sending {
                 link_bytes_per_s: self.parameters.number("link-rate"),
+                has_own_links: self.parameters.word("link-is") == "own",
                 buffer_bytes: self.parameters.whole("send-buffer"),
             },
             interrupts: Interrupts {

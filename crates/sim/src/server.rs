@@ -27,6 +27,11 @@ pub struct Server {
     pub listening: QueueId,
     /// Whether what is one per core stays on it.
     is_pinned: bool,
+    /// Whether all other tasks have a core for good, too.
+    has_task_rows: bool,
+    /// Whether a stage gives its core up behind each request.
+    takes_one: bool,
+    covers: Covers,
     /// Who asks.
     pub clients: RefCell<Clients>,
     /// What is kept of files.
@@ -75,6 +80,14 @@ pub enum Step {
     Files,
 }
 
+/// What the cache's lock is held for, from the least on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Covers {
+    Look,
+    Read,
+    Send,
+}
+
 /// So many steps are remembered: enough to see who does what.
 const DONE_MAX: usize = 1_000;
 
@@ -87,6 +100,7 @@ struct Costs {
     header: u64,
     transmit: u64,
     transmit_block_bytes: u64,
+    block_switch: u64,
     events_call: u64,
     event: u64,
     events_batch: usize,
@@ -127,6 +141,13 @@ impl Server {
             crew,
             listening,
             is_pinned: parameters.word("pinned") == "yes",
+            has_task_rows: parameters.word("task-rows") == "each",
+            takes_one: parameters.word("stage-takes") == "one",
+            covers: match parameters.word("lock-covers") {
+                "read" => Covers::Read,
+                "send" => Covers::Send,
+                _ => Covers::Look,
+            },
             clients: RefCell::new(clients),
             files: RefCell::new(files),
             paths: RefCell::new(paths),
@@ -147,7 +168,20 @@ impl Server {
     /// The core that belongs to a copy of something that is there once for each.
     #[must_use]
     pub fn core(&self, copy: u32) -> Option<u32> {
-        self.is_pinned.then_some(copy % self.crew.cores)
+        (self.is_pinned || self.has_task_rows).then_some(copy % self.crew.cores)
+    }
+
+    /// That of a task of which there may be any number.
+    #[must_use]
+    pub fn any_core(&self, number: u32) -> Option<u32> {
+        self.has_task_rows.then_some(number % self.crew.cores)
+    }
+
+    /// A stage is done with a request: it may give its core up.
+    pub async fn rest(&self, task: &Task) {
+        if self.takes_one {
+            task.give_way().await;
+        }
     }
 
     /// Waits until something comes, and says which connections want to be heard.
@@ -194,7 +228,7 @@ impl Server {
     /// Looks the path up; says whether it was kept.
     pub async fn find(&self, task: &Task, file: u32) -> bool {
         let lock = self.locks.as_ref().map(|locks| locks.path);
-        self.look(task, lock, self.costs.path_lookup).await;
+        self.under(task, lock, self.costs.path_lookup).await;
         self.paths.borrow_mut().look(file)
     }
 
@@ -214,7 +248,7 @@ impl Server {
 
     /// Looks whether the file is in memory.
     pub async fn has(&self, task: &Task, file: u32) -> bool {
-        self.look(task, self.cache_lock(file), self.costs.cache_lookup).await;
+        self.under(task, self.cache_lock(file), self.costs.cache_lookup).await;
         self.files.borrow_mut().look(file)
     }
 
@@ -230,9 +264,17 @@ impl Server {
             return task.sleep().await;
         }
         self.reading.borrow_mut().insert(file, Vec::new());
-        task.work(self.costs.disk_read).await;
+        let lock = self.cache_lock(file).filter(|_| self.covers == Covers::Read);
+        let transfer_ns = match lock {
+            Some(lock) => task.lock(lock).await,
+            None => 0,
+        };
+        task.work(transfer_ns + self.costs.disk_read).await;
         task.read(bytes).await;
         self.files.borrow_mut().keep(file, self.footprint.weight(bytes));
+        if let Some(lock) = lock {
+            task.unlock(lock);
+        }
         let row = self.reading.borrow_mut().remove(&file).expect("who reads takes it out");
         row.into_iter().for_each(|task| self.world.borrow_mut().wake(task));
     }
@@ -321,7 +363,9 @@ impl Server {
 
     /// Says whether all of it is sent.
     async fn transmit(&self, task: &Task, connection: Item, asked: Asked) -> bool {
-        let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
+        let Costs { transmit, transmit_block_bytes, block_switch, .. } = self.costs;
+        let Costs { lookup_bytes, cache_lookup, .. } = self.costs;
+        let lock = self.cache_lock(asked.file).filter(|_| self.covers == Covers::Send);
         let piece_bytes = if lookup_bytes == 0 { u64::MAX } else { lookup_bytes };
         loop {
             let now_ns = self.world.borrow().now_ns;
@@ -330,12 +374,14 @@ impl Server {
                 return true;
             }
             if lookup_bytes > 0 && unsent < asked.bytes {
-                self.look(task, self.cache_lock(asked.file), cache_lookup).await;
+                self.under(task, self.cache_lock(asked.file), cache_lookup).await;
             }
             // Room that is told of may be less by rounding.
             let room = room.max(1);
             let piece = room.min(piece_bytes);
-            task.work(piece.div_ceil(transmit_block_bytes) * transmit).await;
+            let switch = if block_switch > 0 && task.others_wait() { block_switch } else { 0 };
+            self.under(task, lock, piece.div_ceil(transmit_block_bytes) * (transmit + switch))
+                .await;
             let mut clients = self.clients.borrow_mut();
             let taken = clients.send(&mut self.world.borrow_mut(), connection, piece);
             self.sent_bytes.set(self.sent_bytes.get() + taken);
@@ -347,7 +393,8 @@ impl Server {
         }
     }
 
-    async fn look(&self, task: &Task, lock: Option<LockId>, lasts_ns: u64) {
+    /// Works for so long, with that lock.
+    async fn under(&self, task: &Task, lock: Option<LockId>, lasts_ns: u64) {
         match lock {
             Some(lock) => task.hold(lock, lasts_ns).await,
             None => task.work(lasts_ns).await,
@@ -369,6 +416,7 @@ impl Costs {
             header: parameters.whole("header"),
             transmit: parameters.whole("transmit"),
             transmit_block_bytes: parameters.whole("transmit-block").max(1),
+            block_switch: parameters.whole("block-switch"),
             events_call: parameters.whole("events-call"),
             event: parameters.whole("event"),
             events_batch: match parameters.whole("events-batch") {

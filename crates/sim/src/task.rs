@@ -37,6 +37,13 @@ impl Task {
 
     /// Works for so long while it holds a lock.
     pub async fn hold(&self, lock: LockId, lasts_ns: u64) {
+        let transfer_ns = self.lock(lock).await;
+        self.work(transfer_ns + lasts_ns).await;
+        self.unlock(lock);
+    }
+
+    /// Waits for a lock, and has it from then on. Says how long it takes to have what it protects.
+    pub async fn lock(&self, lock: LockId) -> u64 {
         let since_ns = self.world.borrow().now_ns;
         let mut comes = true;
         loop {
@@ -47,9 +54,26 @@ impl Task {
             parked().await;
             comes = false;
         }
-        let transfer_ns = self.world.borrow_mut().transfer_ns(lock, self.id);
-        self.work(transfer_ns + lasts_ns).await;
+        self.world.borrow_mut().transfer_ns(lock, self.id)
+    }
+
+    /// Has it no more.
+    pub fn unlock(&self, lock: LockId) {
         self.world.borrow_mut().release(lock);
+    }
+
+    /// Lets whoever waits for its core come before it.
+    pub async fn give_way(&self) {
+        if self.others_wait() {
+            self.world.borrow_mut().give_way(self.id);
+            parked().await;
+        }
+    }
+
+    /// Whether somebody waits for its core.
+    #[must_use]
+    pub fn others_wait(&self) -> bool {
+        self.world.borrow().cores.others_wait(self.id)
     }
 
     /// Reads so many bytes from the disk, without a core.

@@ -256,6 +256,11 @@ impl World {
         self.cores.demand(task, self.now_ns, work_ns);
     }
 
+    /// The task that runs lets others have its core first.
+    pub(crate) fn give_way(&mut self, task: TaskId) {
+        self.cores.give_way(task, self.now_ns, &mut self.agenda);
+    }
+
     /// The task that runs waits for so many bytes of the disk.
     pub(crate) fn read(&mut self, task: TaskId, bytes: u64) {
         self.cores.wait(task, self.now_ns);

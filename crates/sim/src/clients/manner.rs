@@ -30,8 +30,10 @@ pub struct Manner {
 /// What is between a server's send and its clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sending {
-    /// Of the link to all clients; 0: there is none, and replies are there at once.
+    /// Of the link to clients; 0: there is none, and replies are there at once.
     pub link_bytes_per_s: f64,
+    /// Whether each client has one of his own.
+    pub has_own_links: bool,
     /// Of each connection; 0: as large as anything that is sent.
     pub buffer_bytes: u64,
 }

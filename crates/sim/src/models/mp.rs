@@ -16,6 +16,7 @@ use crate::simulation::Simulation;
 
 pub(super) fn mp(simulation: &mut Simulation, server: &Rc<Server>) {
     for process in 0..server.crew.processes {
-        simulation.spawn(process, None, |task| one_at_a_time(task, Rc::clone(server)));
+        let core = server.any_core(process);
+        simulation.spawn(process, core, |task| one_at_a_time(task, Rc::clone(server)));
     }
 }

@@ -16,8 +16,9 @@ use crate::task::Task;
 const PROCESS: u32 = 0;
 
 pub(super) fn mt(simulation: &mut Simulation, server: &Rc<Server>) {
-    for _ in 0..server.crew.threads {
-        simulation.spawn(PROCESS, None, |task| one_at_a_time(task, Rc::clone(server)));
+    for thread in 0..server.crew.threads {
+        let core = server.any_core(thread);
+        simulation.spawn(PROCESS, core, |task| one_at_a_time(task, Rc::clone(server)));
     }
 }
 

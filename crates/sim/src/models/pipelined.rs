@@ -7,7 +7,7 @@
 //! threads of one process, so that they share paths and entries under locks.
 //!
 //! Different: none. A thread works off what stands in its queue before it gives its processor up,
-//! of which the paper says nothing.
+//! or one request of it (`stage-takes`): the paper says nothing of it.
 
 use std::rc::Rc;
 
@@ -62,6 +62,7 @@ async fn accept_connection(task: Task, server: Rc<Server>, pool: Pool) {
     loop {
         let connection = server.accepted(&task).await;
         server.hear(connection, pool.read_request);
+        server.rest(&task).await;
     }
 }
 
@@ -74,6 +75,7 @@ async fn read_request(task: Task, server: Rc<Server>, pool: Pool) {
         }
         server.receive(&task, connection).await;
         server.hand_over(&task, pool.find_file, connection).await;
+        server.rest(&task).await;
     }
 }
 
@@ -83,6 +85,7 @@ async fn find_file(task: Task, server: Rc<Server>, pool: Pool) {
         let is_kept = server.find(&task, server.asked(connection).file).await;
         let next = if is_kept { pool.send_header } else { pool.translate };
         server.hand_over(&task, next, connection).await;
+        server.rest(&task).await;
     }
 }
 
@@ -99,6 +102,7 @@ async fn send_header(task: Task, server: Rc<Server>, pool: Pool) {
         let connection = task.take(pool.send_header).await;
         server.send_header(&task, connection).await;
         server.hand_over(&task, pool.send_data, connection).await;
+        server.rest(&task).await;
     }
 }
 
@@ -115,7 +119,9 @@ async fn send_data(task: Task, server: Rc<Server>, pool: Pool) {
             }
         } else {
             task.wait(&[pool.loaded, pool.send_data]).await;
+            continue;
         }
+        server.rest(&task).await;
     }
 }
 

@@ -153,6 +153,20 @@ impl Cores {
         self.leave(task, Standing::Waits, now_ns);
     }
 
+    /// The task that runs wants to go on behind all who wait for its core.
+    pub fn give_way(&mut self, task: TaskId, now_ns: u64, agenda: &mut Agenda) {
+        let core = self.core_of(task);
+        self.cores[core as usize].runs = None;
+        self.enqueue(task, now_ns, agenda);
+    }
+
+    /// Whether somebody waits for the core of the task that runs.
+    #[must_use]
+    pub fn others_wait(&self, task: TaskId) -> bool {
+        let core = self.core_of(task);
+        !self.ready.is_empty() || !self.cores[core as usize].ready.is_empty()
+    }
+
     /// The task that runs waits for a lock, and keeps its core for so long.
     pub fn spin(&mut self, task: TaskId, now_ns: u64, most_ns: u64) {
         self.demand(task, now_ns, most_ns);

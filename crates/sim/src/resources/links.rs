@@ -5,6 +5,9 @@
 //! while n share it. By that clock a flow's bytes take as long as if nobody else sent, so that who
 //! comes or goes moves nobody's end, and one alarm is enough: for the first of them (Parekh and
 //! Gallager, A Generalized Processor Sharing Approach to Flow Control, 1993).
+//!
+//! Links of their own, one for each flow, are the same with a clock that goes at full pace whoever
+//! sends.
 
 use super::row::{Little, Row};
 use crate::agenda::Agenda;
@@ -39,6 +42,7 @@ pub struct Carried {
 pub struct Link {
     /// In the agenda.
     place: u32,
+    is_shared: bool,
     /// What a byte takes alone, in parts.
     byte_parts: f64,
     /// When the next is to be told of each flow, by the clock of the link.
@@ -76,6 +80,7 @@ impl Link {
     pub fn new(bytes_per_s: f64, place: u32) -> Self {
         Self {
             place,
+            is_shared: true,
             byte_parts: 1e9 / bytes_per_s * f64::from(1 << PART_BITS),
             marks: Agenda::default(),
             flows: Vec::new(),
@@ -85,6 +90,12 @@ impl Link {
             row: Row::default(),
             carried: Carried::default(),
         }
+    }
+
+    /// One such for each flow.
+    #[must_use]
+    pub fn one_for_each(bytes_per_s: f64, place: u32) -> Self {
+        Self { is_shared: false, ..Self::new(bytes_per_s, place) }
     }
 
     /// So many bytes more of a flow.
@@ -200,7 +211,8 @@ impl Link {
         match self.marks.first() {
             None => agenda.clear(self.place),
             Some(mark) => {
-                let parts = u128::from(mark.saturating_sub(self.clock)) * u128::from(self.sending);
+                let parts =
+                    u128::from(mark.saturating_sub(self.clock)) * u128::from(self.sharers());
                 agenda.set(self.place, now_ns + parts.div_ceil(1 << PART_BITS) as u64);
             }
         }
@@ -216,7 +228,12 @@ impl Link {
 
     fn clock_at(&self, now_ns: u64) -> u64 {
         let parts = u128::from(now_ns - self.changed_ns) << PART_BITS;
-        self.clock + parts.checked_div(self.sending.into()).unwrap_or_default() as u64
+        self.clock + parts.checked_div(self.sharers().into()).unwrap_or_default() as u64
+    }
+
+    /// Among how many each link's rate is divided.
+    fn sharers(&self) -> u64 {
+        if self.is_shared { self.sending } else { self.sending.min(1) }
     }
 
     fn parts(&self, bytes: u64) -> u64 {
