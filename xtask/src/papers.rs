@@ -30,7 +30,7 @@ pub(crate) fn markdown(tree: &Tree) -> String {
 fn claims(text: &mut String, tree: &Tree, paper: &Paper) {
     let mut all = said();
     all.retain(|said| said.place.split(' ').next() == Some(paper.short));
-    all.sort_by_key(|said| number(said.place));
+    all.sort_by_key(|said| number(&said.place));
     if all.is_empty() {
         return;
     }
@@ -51,6 +51,8 @@ fn claims(text: &mut String, tree: &Tree, paper: &Paper) {
 /// Of the figure; last, what stands in the text.
 fn number(place: &str) -> u32 {
     let word = place.split(' ').nth(2);
+    // Figure 5a is of 5.
+    let word = word.map(|word| word.trim_end_matches(|c: char| c.is_ascii_lowercase()));
     word.and_then(|word| word.parse().ok()).unwrap_or(u32::MAX)
 }
 
@@ -85,7 +87,7 @@ fn verdicts<'t>(
     is_there: &dyn Fn(&str) -> bool,
 ) -> Option<(&'t str, String)> {
     let all = said();
-    let there = all.iter().filter(|said| said.experiment == experiment && is_there(said.place));
+    let there = all.iter().filter(|said| said.experiment == experiment && is_there(&said.place));
     let told: Vec<(&str, &str)> = there.filter_map(|said| verdict(tree, said)).collect();
     let count = |of: &&str| told.iter().filter(|(_, other)| other == of).count();
     let counts = ["yes", "no", "open"].iter().filter(|of| count(of) > 0);
@@ -150,7 +152,7 @@ mod tests {
     fn a_verdict_is_that_of_the_page() {
         let said = Said {
             experiment: "e",
-            place: "A figure 1",
+            place: "A figure 1".into(),
             words: "x is more than y",
             is_built: true,
         };

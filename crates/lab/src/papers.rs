@@ -75,7 +75,8 @@ pub fn is_built(architecture: &str) -> bool {
     servers::architectures::architecture(architecture).is_some()
 }
 
-/// The places that an experiment says to follow: `Brecht04 figures 8 to 10 and 15` are four.
+/// The places that an experiment says to follow: `Brecht04 figures 8 to 10 and 15` are four. A part
+/// of a figure, as 5a, is that figure.
 #[must_use]
 pub fn places(of: &str) -> Vec<(&str, String)> {
     let Some((short, rest)) = of.split_once(' ') else { return Vec::new() };
@@ -84,13 +85,20 @@ pub fn places(of: &str) -> Vec<(&str, String)> {
         Some((kind @ ("table" | "tables"), numbers)) => (&kind[..5], numbers),
         _ => ("", rest),
     };
-    let place = |number: &dyn std::fmt::Display| (short, format!("{kind} {number}").trim().into());
+    let place = |number: &str| {
+        let whole = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        // Words are no number with a part.
+        let whole = if whole.ends_with(|c: char| c.is_ascii_digit()) { whole } else { number };
+        (short, format!("{kind} {whole}").trim().into())
+    };
     let several = numbers.split(',').flat_map(|part| part.split(" and "));
     let several = several.map(str::trim).filter(|part| !part.is_empty());
     several
         .flat_map(|part| match part.split_once(" to ").map(|(a, b)| (a.parse(), b.parse())) {
-            Some((Ok(first), Ok(last))) => (first..=last).map(|n: u32| place(&n)).collect(),
-            _ => vec![place(&part)],
+            Some((Ok(first), Ok(last))) => {
+                (first..=last).map(|n: u32| place(&n.to_string())).collect()
+            }
+            _ => vec![place(part)],
         })
         .collect()
 }
@@ -102,7 +110,8 @@ mod tests {
 
     #[test]
     fn places_are_counted_out() {
-        let rows: [(&str, &[&str]); 5] = [
+        let rows: [(&str, &[&str]); 6] = [
+            ("A figure 6a", &["figure 6"]),
             (
                 "A figures 8 to 10, 12 and 16",
                 &["figure 8", "figure 9", "figure 10", "figure 12", "figure 16"],
@@ -121,11 +130,12 @@ mod tests {
 
     #[test]
     fn who_follows_a_paper_stands_in_it() {
-        let told = EXPERIMENTS.iter().map(|experiment| (experiment.name, experiment.paper, true));
+        let told = EXPERIMENTS.iter();
+        let told = told.map(|experiment| (experiment.name, experiment.paper.into(), true));
         // The text of a section is no row of its own.
         let said = said().into_iter().map(|said| (said.experiment, said.place, false));
         for (experiment, of, is_all) in told.chain(said) {
-            for (short, place) in places(of) {
+            for (short, place) in places(&of) {
                 let paper = PAPERS.iter().find(|paper| paper.short == short);
                 let stands = paper.is_some_and(|paper| paper.rows().any(|row| row.0 == place));
                 let is_text = !is_all && place.starts_with(char::is_numeric);

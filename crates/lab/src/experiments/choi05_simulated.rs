@@ -7,6 +7,7 @@
 
 mod advantage;
 mod beside;
+mod claims;
 mod fills;
 mod memory;
 mod said;
@@ -31,7 +32,7 @@ use crate::testbed::Layout;
 
 use self::advantage::Advantage;
 pub(super) use self::beside::table as beside;
-use self::fills::{AS_SAID, Each, Fill};
+use self::fills::{AS_SAID, Fill};
 use super::frame;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -134,19 +135,37 @@ const SLOW_DISK: [(&str, &str); 2] = [("disk-latency", "5.35"), ("disk-rate", "5
 const MODELS: [(&str, &str); 5] =
     [("MP", "mp"), ("MT", "mt"), ("SPED", "sped"), ("AMPED", "amped"), ("PIPELINED", "pipelined")];
 
+/// Replications: those of one draw the same for all models.
+const REPEATS: u32 = 6;
+
 /// Simulated. Memory is warm from the start, so this is for queues alone: with one processor a
 /// round of all clients takes 6 s with Penn State CSE's files. What is not steady then does not
 /// count, and is simulated again with three times as much.
 const WARM_UP_S: f64 = 8.0;
 const SECONDS: f64 = 15.0;
 
+/// All that is judged: where it stands, and in which words.
+pub(super) fn said() -> impl Iterator<Item = (String, &'static str)> {
+    let of_memory = memory::SAID.iter().map(|(place, words)| (String::from(*place), *words));
+    let simulated = claims::CLAIMS.iter().map(|claim| (claim.place(), claim.paper));
+    of_memory.chain(simulated)
+}
+
+/// A model of the paper's, by its name in the registry.
+fn registered(model: &str) -> &'static str {
+    MODELS.iter().find(|(of, _)| *of == model).expect("one of the five").1
+}
+
 /// A place in a chart: the model by the paper's name, and where over that which varies.
 type At = (&'static str, u32);
 
 /// Where something is said of a chart that can be simulated with that fill.
 fn judged(chart: &Chart, setup: &Setup, fill: &Fill) -> impl Iterator<Item = At> {
-    let has_room = |at: &At| !fill.takes_memory() || fits(&chart.spec(setup, *at, fill));
-    said::places(chart).into_iter().filter(has_room)
+    said::places(chart).into_iter().filter(|at| has_room(chart, setup, *at, fill))
+}
+
+fn has_room(chart: &Chart, setup: &Setup, at: At, fill: &Fill) -> bool {
+    !fill.takes_memory() || fits(&chart.spec(setup, at, fill))
 }
 
 fn warm_up(setup: &Setup) -> WarmUp {
@@ -161,16 +180,23 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
     let mut specs = Vec::new();
     let mut all = |chart: &Chart, at: At, fill: &Fill| {
         let spec = chart.spec(setup, at, fill);
-        specs.extend((0..fill.repeats(setup)).map(|repeat| Spec { repeat, ..spec.clone() }));
+        let repeats = setup.repeats(REPEATS);
+        specs.extend((0..repeats).map(|repeat| Spec { repeat, ..spec.clone() }));
     };
     for chart in &CHARTS {
         for x in chart.over.places() {
             MODELS.iter().for_each(|(model, _)| all(chart, (model, *x), &AS_SAID));
         }
     }
-    for fill in fills::FILLS {
+    // What begins from the same memory stands together, and with it what asks for the same files.
+    for is_of_workload in [false, true] {
+        let fills = || fills::FILLS.iter().filter(|fill| fill.is_of_workload() == is_of_workload);
         for chart in &CHARTS {
-            judged(chart, setup, fill).for_each(|at| all(chart, at, fill));
+            for at in said::places(chart) {
+                let fills = fills().filter(|fill| fill.changes(registered(at.0)));
+                let fills = fills.filter(|fill| has_room(chart, setup, at, fill));
+                fills.for_each(|fill| all(chart, at, fill));
+            }
         }
     }
     Plan { specs, later_s: 0.0 }
@@ -213,19 +239,14 @@ impl Over {
 
 impl Chart {
     fn spec(&self, setup: &Setup, (model, x): At, fill: &Fill) -> Spec {
-        let (_, name) = MODELS.iter().find(|(of, _)| *of == model).expect("one of the five");
+        let name = registered(model);
+        let fill = if fill.changes(name) { fill } else { &AS_SAID };
         let (cores, clients) = match self.over {
             Over::Processors => (x, self.clients),
             Over::Set => (1, self.clients),
             Over::Clients => (1, x),
         };
-        let of_fill = fill.knobs.iter().filter(|(of, ..)| of == name);
-        let times = match fill.each {
-            Each::Processor => cores,
-            Each::Client => clients,
-        };
-        let knob =
-            |(_, knob, each): &(&str, &str, u32)| (String::from(*knob), (each * times).to_string());
+        let knobs = fill.knobs_of(name, (cores, clients)).into_iter().collect();
         let load = Load {
             workload: self.trace.into(),
             seconds: setup.seconds(SECONDS),
@@ -234,11 +255,11 @@ impl Chart {
             idle_connections: 0,
             beside: None,
         };
-        let load = load.with(CLIENTS, clients).with(REPLICATIONS, fill.repeats(setup));
+        let load = load.with(CLIENTS, clients).with(REPLICATIONS, setup.repeats(REPEATS));
         Spec {
             experiment: EXPERIMENT.name.into(),
             stage: SIMULATED.into(),
-            subject: Subject { name: String::from(*name), knobs: of_fill.map(knob).collect() },
+            subject: Subject { name: String::from(name), knobs },
             load: match setup.seed {
                 Some(seed) => load.with(SEED, seed),
                 None => load,
@@ -344,7 +365,7 @@ fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
     vec![Section {
         question: question(setup),
         answer: said::answer(setup, known),
-        comparisons: [memory::comparisons(), said::comparisons(setup, known, &AS_SAID)].concat(),
+        comparisons: said::whole(setup, known, &AS_SAID),
         figures: memory::figures().into_iter().chain(charts).collect(),
         tables: vec![
             said::deciding(setup, known),
@@ -383,6 +404,13 @@ fn question(setup: &Setup) -> Vec<String> {
     ]
 }
 
+impl Said {
+    /// As a page has it.
+    fn place(&self) -> String {
+        format!("Choi05 figure {}", self.figure.unwrap_or(chart_named(self.chart).figure))
+    }
+}
+
 /// What is said of a chart: of a model somewhere, beside others there or elsewhere.
 struct Said {
     paper: &'static str,
@@ -395,4 +423,6 @@ struct Said {
     there: &'static [&'static str],
     /// It is of what this one has more than another, beside the same there.
     over: Option<Advantage>,
+    /// Where the paper says it, if that is another figure with the same chart.
+    figure: Option<&'static str>,
 }

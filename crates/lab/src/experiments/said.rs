@@ -3,8 +3,8 @@
 use super::frame::Rival;
 use super::{
     brecht04, brecht04_one_packet, brecht04_requests, brecht04_specweb99, choi05,
-    choi05_architectures, choi05_clients, choi05_memory, choi05_processes, disk, jaws97,
-    jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
+    choi05_architectures, choi05_clients, choi05_memory, choi05_processes, choi05_simulated, disk,
+    jaws97, jaws97_blackbox, jaws97_cache, jaws97_protocol, jaws97_threads, jaws97_whitebox,
     pariag07_architectures, pariag07_blocking, pariag07_in_memory, pariag07_knot,
     pariag07_processes, pariag07_profile, pariag07_watpipe,
 };
@@ -16,7 +16,7 @@ pub struct Said {
     /// Who judges it.
     pub experiment: &'static str,
     /// Where it stands: `Brecht04 figure 8`.
-    pub place: &'static str,
+    pub place: String,
     /// As the experiment's page says it.
     pub words: &'static str,
     /// Whether this build has those of whom it speaks.
@@ -99,6 +99,11 @@ fn of_choi05() -> Vec<Said> {
         let experiment = &choi05_processes::EXPERIMENT;
         Said::new(experiment, (row.place, row.paper), row.of, &[row.to])
     }));
+    let experiment = choi05_simulated::EXPERIMENT.name;
+    all.extend(choi05_simulated::said().map(|(place, words)| {
+        // Models are simulated, whether their servers are built or not.
+        Said { experiment, place, words, is_built: true }
+    }));
     all
 }
 
@@ -111,7 +116,7 @@ impl Said {
     ) -> Self {
         let is_there = |text: &str| text.parse::<Subject>().is_ok_and(|of| of.judge().is_ok());
         let is_built = is_there(of) && to.iter().any(|text| is_there(text));
-        Self { experiment: experiment.name, place, words, is_built }
+        Self { experiment: experiment.name, place: place.into(), words, is_built }
     }
 }
 
