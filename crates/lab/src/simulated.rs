@@ -14,9 +14,10 @@ use sim::clients::Sessions;
 use sim::models::Model;
 use sim::parameters::Parameters;
 use sim::point::replicate;
+use sim::resources::memory::Warm;
 use sim::run::{FIGURES, Run};
 use sim::scenario::Scenario;
-use sim::warm::{Caches, Warm};
+use sim::warm::Caches;
 
 use crate::Failure;
 use crate::point::{Point, Verdict};

@@ -8,9 +8,9 @@ use measure::draw::Stream;
 use measure::student::{moments, reach};
 
 use crate::clients::Sessions;
+use crate::resources::memory::Warm;
 use crate::run::{Figure, Run};
 use crate::scenario::Scenario;
-use crate::warm::Warm;
 
 /// Several runs of one scenario.
 #[derive(Debug)]

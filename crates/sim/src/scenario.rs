@@ -22,10 +22,10 @@ use crate::parameters::Parameters;
 use crate::resources::cores::Sharing;
 use crate::resources::disk::Speed;
 use crate::resources::locks::Locking;
+use crate::resources::memory::Warm;
 use crate::run::{BATCHES, Run, Whole};
 use crate::server::Server;
 use crate::simulation::Simulation;
-use crate::warm::Warm;
 use crate::world::{Hardware, World};
 
 /// See the head of this file.

@@ -7,17 +7,8 @@ use measure::draw::{Draw, Stream};
 use crate::classes::{Classes, classes};
 use crate::clients::Sessions;
 use crate::footprint::Footprint;
-use crate::resources::memory::Kept;
+use crate::resources::memory::{Kept, Warm};
 use crate::scenario::Scenario;
-
-/// See the head of this file. It can be the same for several runs.
-#[derive(Debug, Clone)]
-pub struct Warm {
-    /// Files.
-    pub files: Kept,
-    /// Translated paths.
-    pub paths: Kept,
-}
 
 /// All that decides what is warm. Scenarios of which it is the same can begin from the same.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,6 +20,15 @@ pub struct Kept {
     seen: Seen,
 }
 
+/// What memory holds before a run: it can be the same for several.
+#[derive(Debug, Clone)]
+pub struct Warm {
+    /// Files.
+    pub files: Kept,
+    /// Translated paths.
+    pub paths: Kept,
+}
+
 /// What was seen of what is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
