@@ -4,7 +4,7 @@ use measure::Duration;
 use servers::architectures::ARCHITECTURES;
 use sim::PolicyKind;
 use sim::models::MODELS;
-use sim::parameters::{Parameters, Value};
+use sim::parameters::Parameters;
 use sim::point::Point;
 use sim::run::{HITS, Run};
 use sim::scenario::Scenario;
@@ -185,41 +185,6 @@ fn replications_are_their_seeds_own() {
     assert_eq!(one, told(1, 3));
     let next = told(2, 1);
     assert!(one.iter().all(|run| !next.contains(run)), "shared");
-}
-
-/// Each time is a parameter here, so all of them doubled is all of time doubled.
-#[test]
-fn doubled_times_double_everything() {
-    for model in 0..MODELS.len() {
-        let mut scenario = scenario(model, 2);
-        // 8 ns for each byte: a rate that is a whole number of them.
-        scenario.parameters.set("disk-rate", "1000").expect("a rate");
-        let mut doubled = scenario.clone();
-        doubled.parameters.set("disk-rate", "500").expect("a rate");
-        for (definition, parameter) in scenario.parameters.all() {
-            let Value::Number(ns) = parameter.value else { continue };
-            let of_unit = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
-            let of_unit = of_unit.iter().find(|(unit, _)| *unit == parameter.unit);
-            if let Some((_, unit_ns)) = of_unit {
-                let twice = (2.0 * ns / unit_ns).to_string();
-                doubled.parameters.set(definition.name, &twice).expect("a time");
-            }
-        }
-        doubled.warm_up *= 2;
-        doubled.measured *= 2;
-        let [one, twice] = [&scenario, &doubled].map(run);
-        let name = scenario.model.name;
-        assert_eq!(one.whole.events, twice.whole.events, "{name}");
-        // Each event, not their sums alone.
-        assert_eq!(one.whole.digest.wrapping_mul(2), twice.whole.digest, "{name}");
-        assert_eq!(one.whole.tally, twice.whole.tally, "{name}");
-        for (one, twice) in one.whole.busy.iter().zip(&twice.whole.busy) {
-            assert_eq!(2 * one.work_ns, twice.work_ns, "{name}");
-            assert_eq!(2 * one.switching_ns, twice.switching_ns, "{name}");
-        }
-        assert_eq!(2 * one.whole.reads.busy_ns, twice.whole.reads.busy_ns, "{name}");
-        assert_eq!(2 * one.whole.locks.waited_ns, twice.whole.locks.waited_ns, "{name}");
-    }
 }
 
 #[test]
