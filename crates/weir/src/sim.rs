@@ -12,7 +12,6 @@ use load::workload;
 use load::workload::settings::KNOBS;
 use measure::Duration;
 use serde_json::{Map, Value, json};
-use sim::clients::Tally;
 use sim::models::{MODELS, Model};
 use sim::parameters::{Parameters, SHIPPED};
 use sim::point::{Estimate, Point};
@@ -265,28 +264,11 @@ fn rows(point: &Point) -> Vec<(String, Estimate)> {
         (String::from("replies/s"), point.replies_per_s()),
         (String::from("response (mean), ms"), point.estimate(response_ms)),
     ];
-    let figures = FIGURES.iter().map(|figure| (figure.heading(), point.figure(figure)));
-    first.into_iter().chain(figures).chain(lost(point)).collect()
-}
-
-/// What was given up, and drops by Brecht04's classes, where there were any.
-fn lost(point: &Point) -> impl Iterator<Item = (String, Estimate)> {
-    type Count = fn(&Tally) -> u64;
-    let counts: [(&str, Count); 5] = [
-        ("given up", |tally| tally.given_up),
-        ("SynQFull", |tally| tally.drops.syn_queue_full),
-        ("DropRequest", |tally| tally.drops.drop_request),
-        ("AcceptQFull", |tally| tally.drops.accept_queue_full),
-        ("ListenOverflow", |tally| tally.drops.listen_overflow),
-    ];
-    counts.into_iter().filter_map(|(name, of)| {
-        let each = |run: &Run| {
-            let tally = &run.whole.tally;
-            of(tally) as f64 / tally.asked.max(1) as f64
-        };
-        let told = point.estimate(each);
-        (told.mean > 0.0).then(|| (format!("{name}, of each request asked for"), told))
-    })
+    let figures = FIGURES.iter().filter_map(|figure| {
+        let told = point.figure(figure);
+        (told.mean > 0.0 || !figure.is_rare).then(|| (figure.heading(), told))
+    });
+    first.into_iter().chain(figures).collect()
 }
 
 fn told(point: &Point) -> String {
