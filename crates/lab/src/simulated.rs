@@ -13,7 +13,7 @@ use measure::Duration;
 use sim::clients::Sessions;
 use sim::models::Model;
 use sim::parameters::Parameters;
-use sim::point::replicate;
+use sim::point::{Course, replicate};
 use sim::run::{FIGURES, Run};
 use sim::scenario::{Scenario, Warm};
 
@@ -92,7 +92,10 @@ impl Simulations {
         let mut workloads: Vec<Sessions> =
             numbers.clone().map(|_| self.workload(scenario)).collect::<Result<_, _>>()?;
         let (_, warm) = self.last.as_ref().expect("it is warm");
-        let runs = replicate(scenario, warm, numbers, &mut workloads).map_err(Failure::Operator)?;
+        // Who stops a run of the lab waits for its point.
+        let course = Course::default();
+        let runs = replicate(scenario, warm, numbers, &mut workloads, &course)
+            .map_err(Failure::Operator)?;
         self.workloads.append(&mut workloads);
         self.ahead.extend((spec.repeat..).zip(runs));
         Ok(())

@@ -1,11 +1,13 @@
 //! Each model with few clients: what holds of every run, whatever is simulated.
 
+use std::thread;
+
 use measure::Duration;
 use servers::architectures::ARCHITECTURES;
 use sim::PolicyKind;
 use sim::models::MODELS;
 use sim::parameters::Parameters;
-use sim::point::Point;
+use sim::point::{Course, Point};
 use sim::run::{HITS, Run};
 use sim::scenario::Scenario;
 
@@ -172,19 +174,49 @@ fn a_loop_takes_so_many_events_at_a_time() {
     assert!(one > 0 && one * 11 < all * 10, "{one} of {all}");
 }
 
+fn told(point: &Point) -> Vec<String> {
+    point.runs.iter().map(|run| format!("{:?}", run.results)).collect()
+}
+
 /// By any number of threads, and no two seeds share a replication.
 #[test]
 fn replications_are_their_seeds_own() {
     let scenario = Scenario { measured: Duration::from_secs(1), ..scenario(2, 2) };
     let told = |seed: u64, threads: usize| {
         let scenario = Scenario { seed, ..scenario.clone() };
-        let point = Point::new(&scenario, 4, threads).expect("it runs");
-        point.runs.into_iter().map(|run| format!("{:?}", run.results)).collect::<Vec<_>>()
+        told(&Point::new(&scenario, 4, threads, &Course::default()).expect("it runs"))
     };
     let one = told(1, 1);
     assert_eq!(one, told(1, 3));
     let next = told(2, 1);
     assert!(one.iter().all(|run| !next.contains(run)), "shared");
+}
+
+/// Whoever stops them has those that were done, and these are what they would have been.
+#[test]
+fn replications_that_are_stopped_leave_what_is_done() {
+    const MANY: u64 = 1_000_000;
+    let scenario = Scenario { measured: Duration::from_secs(1), ..scenario(2, 2) };
+    let of = |replications: u64, course: &Course| {
+        Point::new(&scenario, replications, 1, course).expect("it runs")
+    };
+    let course = Course::default();
+    let stopped = thread::scope(|scope| {
+        let all = scope.spawn(|| of(MANY, &course));
+        while course.done() < 2 && !all.is_finished() {
+            thread::yield_now();
+        }
+        course.stop();
+        all.join().expect("it ends")
+    });
+    let stopped = told(&stopped);
+    let count = stopped.len() as u64;
+    assert!((2..MANY).contains(&count) && course.done() == count, "{count}");
+    let simulated = course.simulated().as_secs();
+    assert!((2 * count..=2 * count + 2).contains(&simulated), "{simulated} s of {count}");
+    assert_eq!(stopped[..2], told(&of(2, &Course::default())));
+    // Also before the first one.
+    assert!(of(MANY, &course).runs.is_empty());
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `weir sim`: flags to the simulator.
 
+mod watch;
+
 use std::fmt::{Display, Write as _};
 use std::fs;
 use std::io::ErrorKind;
 use std::process::ExitCode;
-use std::thread;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use load::choices::{Choices, Pace};
@@ -19,7 +20,8 @@ use sim::run::{FIGURES, Run};
 use sim::scenario::Scenario;
 
 use crate::flags::flag;
-use crate::{complain, machine, shown, usage};
+use crate::{STOPPED, complain, machine, shown, usage};
+use watch::Fault;
 
 pub(crate) fn sim(flags: &ArgMatches) -> ExitCode {
     match flags.subcommand() {
@@ -136,11 +138,19 @@ fn run(flags: &ArgMatches) -> ExitCode {
     if let Some(what) = another_machine(&asked.scenario.parameters) {
         complain(&what);
     }
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let point = match Point::new(&asked.scenario, asked.replications, threads) {
+    let point = match watch::replicated(&asked.scenario, asked.replications) {
         Ok(point) => point,
-        Err(what) => return usage(&what),
+        Err(Fault::Operator(what)) => return usage(&what),
+        Err(Fault::Machine(what)) => return machine(&what),
     };
+    let (done, all) = (point.runs.len() as u64, asked.replications);
+    if done == 0 {
+        complain(&format!("stopped before any of {all} replications was done"));
+        return ExitCode::from(STOPPED);
+    }
+    if done < all {
+        complain(&format!("stopped: {done} of {all} replications are done"));
+    }
     let told = shown(&told(&point));
     if let Some(file) = flags.get_one::<String>("json") {
         let text = match json(&asked, &point) {
