@@ -5,7 +5,7 @@
 //! looks elsewhere.
 
 use load::arrivals::Gaps;
-use sim::point::Point as Simulated;
+use sim::point::{Course, Point as Simulated};
 use sim::run::CPU;
 use sim::scenario::Scenario;
 
@@ -99,7 +99,8 @@ fn simulated_us(
     scenario.set(WAKE, &wake_us.to_string())?;
     let us = |rate| {
         let gaps = Some(Gaps::Poisson(Box::new(Gaps::Fixed { rate })));
-        let simulated = Simulated::new(&Scenario { gaps, ..scenario.clone() }, 1, 1)?;
+        let simulated =
+            Simulated::new(&Scenario { gaps, ..scenario.clone() }, 1, 1, &Course::default())?;
         simulated.judge()?;
         Ok::<_, String>(simulated.figure(&CPU).mean)
     };

@@ -13,7 +13,7 @@ use measure::Duration;
 use sim::clients::Sessions;
 use sim::models::Model;
 use sim::parameters::Parameters;
-use sim::point::replicate;
+use sim::point::{Course, replicate};
 use sim::resources::memory::Warm;
 use sim::run::{FIGURES, Run};
 use sim::scenario::Scenario;
@@ -92,7 +92,10 @@ impl Simulations {
             numbers.clone().map(|_| self.workload(scenario)).collect::<Result<_, _>>()?;
         self.heat(scenario, &mut workloads[0]).map_err(Failure::Operator)?;
         let (_, warm) = self.warm.as_ref().expect("it is warm");
-        let runs = replicate(scenario, warm, numbers, &mut workloads).map_err(Failure::Operator)?;
+        // Who stops a run of the lab waits for its point.
+        let course = Course::default();
+        let runs = replicate(scenario, warm, numbers, &mut workloads, &course)
+            .map_err(Failure::Operator)?;
         self.workloads.append(&mut workloads);
         self.ahead.1.extend((spec.repeat..).zip(runs));
         Ok(())

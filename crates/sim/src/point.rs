@@ -1,9 +1,10 @@
 //! A scenario, run several times with other draws, and what may be said of it then.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use measure::Duration;
 use measure::draw::Stream;
 use measure::student::{moments, reach};
 
@@ -17,8 +18,41 @@ use crate::scenario::Scenario;
 pub struct Point {
     /// What was simulated.
     pub scenario: Scenario,
-    /// One for each replication, in their order.
+    /// One for each replication that was done, in their order.
     pub runs: Vec<Run>,
+}
+
+/// How replications go, for whoever looks at them from another thread and may want them to stop.
+#[derive(Debug, Default)]
+pub struct Course {
+    done: AtomicU64,
+    simulated_ns: AtomicU64,
+    is_stopped: AtomicBool,
+}
+
+impl Course {
+    /// Replications that are done.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done.load(Relaxed)
+    }
+
+    /// Simulated time that has begun, of all of them.
+    #[must_use]
+    pub fn simulated(&self) -> Duration {
+        Duration::from_nanos(self.simulated_ns.load(Relaxed))
+    }
+
+    /// What is not done is to be left, within a simulated second.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Relaxed);
+    }
+
+    /// So much more begins, if it is to.
+    fn goes_on(&self, piece: Duration) -> bool {
+        self.simulated_ns.fetch_add(piece.as_nanos() as u64, Relaxed);
+        !self.is_stopped.load(Relaxed)
+    }
 }
 
 /// A mean with half of its 95 % interval.
@@ -38,7 +72,8 @@ const REPLICATIONS: u64 = 0x5EED;
 
 /// Runs a scenario so many times, by the numbers of the replications: each has its draws, of the
 /// scenario's seed and its number. A thread for each of the workloads, which are left as they were.
-/// The same comes out whatever their number is.
+/// The same comes out whatever their number is. Of those that are stopped only what was done before
+/// is told, and workloads are lost.
 ///
 /// # Errors
 /// See [`Scenario::run`].
@@ -47,6 +82,7 @@ pub fn replicate(
     warm: &Warm,
     numbers: Range<u64>,
     workloads: &mut Vec<Sessions>,
+    course: &Course,
 ) -> Result<Vec<Run>, String> {
     let next = AtomicU64::new(numbers.start);
     let work = |mut workload: Sessions| {
@@ -54,13 +90,15 @@ pub fn replicate(
         loop {
             let number = next.fetch_add(1, Relaxed);
             if number >= numbers.end {
-                return Ok((runs, workload));
+                return Ok((runs, Some(workload)));
             }
             let seed = Stream::of(scenario.seed, REPLICATIONS, number).bits();
             let scenario = Scenario { seed, ..scenario.clone() };
-            let run;
-            (run, workload) = scenario.run(warm.clone(), workload)?;
+            let ran = scenario.run_while(warm.clone(), workload, |piece| course.goes_on(piece))?;
+            let Some((run, again)) = ran else { return Ok((runs, None)) };
+            workload = again;
             runs.push((number, run));
+            course.done.fetch_add(1, Relaxed);
         }
     };
     let done: Vec<Result<_, String>> = thread::scope(|scope| {
@@ -73,7 +111,7 @@ pub fn replicate(
     for of_thread in done {
         let (runs, workload) = of_thread?;
         all.extend(runs);
-        workloads.push(workload);
+        workloads.extend(workload);
     }
     all.sort_by_key(|(number, _)| *number);
     Ok(all.into_iter().map(|(_, run)| run).collect())
@@ -84,13 +122,18 @@ impl Point {
     ///
     /// # Errors
     /// See [`Scenario::run`] and [`Scenario::workload`].
-    pub fn new(scenario: &Scenario, replications: u64, threads: usize) -> Result<Self, String> {
+    pub fn new(
+        scenario: &Scenario,
+        replications: u64,
+        threads: usize,
+        course: &Course,
+    ) -> Result<Self, String> {
         let mut workloads = vec![scenario.workload()?];
         let warm = scenario.warm(&mut workloads[0])?;
         while workloads.len() < threads.min(replications as usize) {
             workloads.push(scenario.workload()?);
         }
-        let runs = replicate(scenario, &warm, 0..replications, &mut workloads)?;
+        let runs = replicate(scenario, &warm, 0..replications, &mut workloads, course)?;
         Ok(Self { scenario: scenario.clone(), runs })
     }
 

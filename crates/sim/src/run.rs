@@ -66,6 +66,8 @@ pub struct Figure {
     pub name: &'static str,
     /// Of its numbers; empty: pure ones.
     pub unit: &'static str,
+    /// Whether it is 0 of most runs, and not worth a line then.
+    pub is_rare: bool,
     of: fn(&Run) -> f64,
 }
 
@@ -105,12 +107,51 @@ pub const CPU: Figure = figure("processor time, for each request", "µs", |run| 
 /// Alarms that rang.
 pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
 
+/// By clients, as no SYN came through or they had no more patience.
+pub const GIVEN_UP: Figure =
+    rare("given up, of each request asked for", |run| run.of_asked(run.whole.tally.given_up));
+/// [`DROPPED`] by Brecht04's classes: see [`Drops`](crate::clients::Drops).
+pub const SYN_QUEUE_FULL: Figure = rare("SynQFull, of each request asked for", |run| {
+    run.of_asked(run.whole.tally.drops.syn_queue_full)
+});
+/// The same.
+pub const DROP_REQUEST: Figure = rare("DropRequest, of each request asked for", |run| {
+    run.of_asked(run.whole.tally.drops.drop_request)
+});
+/// The same.
+pub const ACCEPT_QUEUE_FULL: Figure = rare("AcceptQFull, of each request asked for", |run| {
+    run.of_asked(run.whole.tally.drops.accept_queue_full)
+});
+/// The same.
+pub const LISTEN_OVERFLOW: Figure = rare("ListenOverflow, of each request asked for", |run| {
+    run.of_asked(run.whole.tally.drops.listen_overflow)
+});
+
 /// All of them.
-pub const FIGURES: [Figure; 10] =
-    [CACHE, HITS, WORK, SWITCHING, CPU, DISK, LINK, LOCK_WAIT, DROPPED, EVENTS];
+pub const FIGURES: [Figure; 15] = [
+    CACHE,
+    HITS,
+    WORK,
+    SWITCHING,
+    CPU,
+    DISK,
+    LINK,
+    LOCK_WAIT,
+    DROPPED,
+    EVENTS,
+    GIVEN_UP,
+    SYN_QUEUE_FULL,
+    DROP_REQUEST,
+    ACCEPT_QUEUE_FULL,
+    LISTEN_OVERFLOW,
+];
 
 const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> f64) -> Figure {
-    Figure { name, unit, of }
+    Figure { name, unit, is_rare: false, of }
+}
+
+const fn rare(name: &'static str, of: fn(&Run) -> f64) -> Figure {
+    Figure { name, unit: "", is_rare: true, of }
 }
 
 impl Figure {
@@ -170,6 +211,10 @@ impl Run {
 
     fn each(&self, of: u64) -> f64 {
         of as f64 / self.whole.tally.replied.max(1) as f64
+    }
+
+    fn of_asked(&self, of: u64) -> f64 {
+        of as f64 / self.whole.tally.asked.max(1) as f64
     }
 }
 

@@ -26,7 +26,7 @@ use crate::resources::memory::Warm;
 use crate::run::{BATCHES, Run, Whole};
 use crate::server::Server;
 use crate::simulation::Simulation;
-use crate::world::{Hardware, World};
+use crate::world::Hardware;
 
 /// See the head of this file.
 #[derive(Debug, Clone)]
@@ -63,6 +63,9 @@ pub struct Scenario {
     /// Of all that is drawn.
     pub seed: u64,
 }
+
+/// How much is simulated until it is asked whether it may go on.
+const PIECE: Duration = Duration::from_secs(1);
 
 impl Scenario {
     /// One server as it is simulated where nothing else is said: on one processor, under what the
@@ -147,6 +150,20 @@ impl Scenario {
     /// # Errors
     /// See [`Self::sized`].
     pub fn run(&self, warm: Warm, workload: Sessions) -> Result<(Run, Sessions), String> {
+        Ok(self.run_while(warm, workload, |_| true)?.expect("nobody has stopped it"))
+    }
+
+    /// The same as long as it may go on, which is asked before each piece of a simulated second or
+    /// less, with its length; `None`: it might not.
+    ///
+    /// # Errors
+    /// See [`Self::sized`].
+    pub fn run_while(
+        &self,
+        warm: Warm,
+        workload: Sessions,
+        mut goes_on: impl FnMut(Duration) -> bool,
+    ) -> Result<Option<(Run, Sessions)>, String> {
         let (crew, footprint) = self.sized()?;
         let mut simulation = Simulation::new(&self.hardware());
         let server = self.server(&simulation, crew, footprint, workload, warm);
@@ -154,15 +171,29 @@ impl Scenario {
         server.clients.borrow_mut().begin(&mut server.world.borrow_mut());
         let mut replied_within = |lasts: Duration| {
             let before = server.clients.borrow().tally().replied;
-            let until_ns = server.world.borrow().now_ns + lasts.as_nanos() as u64;
-            let rung = |world: &mut World, client| server.clients.borrow_mut().rung(world, client);
-            simulation.run(until_ns, rung);
-            server.clients.borrow().tally().replied - before
+            let mut left = lasts;
+            while left > Duration::ZERO {
+                let piece = left.min(PIECE);
+                if !goes_on(piece) {
+                    return None;
+                }
+                let until_ns = server.world.borrow().now_ns + piece.as_nanos() as u64;
+                simulation.run(until_ns, |world, who| {
+                    server.clients.borrow_mut().rung(world, who);
+                });
+                left -= piece;
+            }
+            Some(server.clients.borrow().tally().replied - before)
         };
-        replied_within(self.warm_up);
         let batch = self.measured / BATCHES as u32;
-        let batches = [batch; BATCHES].map(replied_within);
-        let batches = batches.map(|replies| replies as f64 / batch.as_secs_f64());
+        let mut batches = [0.0; BATCHES];
+        if replied_within(self.warm_up).is_none() {
+            return Ok(None);
+        }
+        for of in &mut batches {
+            let Some(replies) = replied_within(batch) else { return Ok(None) };
+            *of = replies as f64 / batch.as_secs_f64();
+        }
         let lasts_ns = server.world.borrow().now_ns;
         drop(simulation);
         let world = server.world.borrow();
@@ -186,7 +217,7 @@ impl Scenario {
         let server = Rc::into_inner(server).expect("no task is left that has it");
         let (results, workload) = server.clients.into_inner().finish(lasts_ns);
         let run = Run { batches, results, crew, footprint, whole };
-        Ok((run, workload))
+        Ok(Some((run, workload)))
     }
 
     /// How long connections are kept under this workload.

@@ -29,12 +29,6 @@ impl Task {
         }
     }
 
-    /// Does nothing for so long.
-    pub async fn pause(&self, lasts_ns: u64) {
-        self.world.borrow_mut().pause(self.id, lasts_ns);
-        parked().await;
-    }
-
     /// Works for so long while it holds a lock.
     pub async fn hold(&self, lock: LockId, lasts_ns: u64) {
         let transfer_ns = self.lock(lock).await;

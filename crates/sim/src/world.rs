@@ -36,9 +36,7 @@ pub struct World {
     queues: Vec<Queue>,
     /// Whose each place of the agenda is.
     whose: Vec<Whose>,
-    /// Where each task stands in the agenda.
-    task_places: Vec<u32>,
-    /// And in which queues' rows.
+    /// In which queues' rows each task stands.
     task_waits: Vec<Vec<QueueId>>,
     channel_places: Vec<u32>,
     /// Events that changed something.
@@ -53,8 +51,6 @@ pub enum Whose {
     Core(CoreId),
     /// A channel's of the disk.
     Channel(u32),
-    /// A task's that pauses.
-    Task(TaskId),
     /// Of somebody outside of the machine, by his number: a client.
     Outside(u32),
 }
@@ -88,7 +84,6 @@ impl World {
             locks: Vec::new(),
             queues: Vec::new(),
             whose,
-            task_places: Vec::new(),
             task_waits: Vec::new(),
             channel_places,
             events: 0,
@@ -99,8 +94,6 @@ impl World {
     /// A task of that process, which waits to be woken; see [`Cores::hire`].
     pub fn hire(&mut self, process: u32, pinned: Option<CoreId>) -> TaskId {
         let task = self.cores.hire(process, pinned);
-        let place = self.place(Whose::Task(task));
-        self.task_places.push(place);
         self.task_waits.push(Vec::new());
         task
     }
@@ -268,12 +261,6 @@ impl World {
         self.busy(begun);
     }
 
-    /// The task that runs waits for so long.
-    pub(crate) fn pause(&mut self, task: TaskId, lasts_ns: u64) {
-        self.cores.wait(task, self.now_ns);
-        self.agenda.set(self.task_places[task as usize], self.now_ns + lasts_ns);
-    }
-
     /// The next alarm up to that time. Those of the machine's own parts are seen to.
     pub(crate) fn ring(&mut self, until_ns: u64) -> Option<Rung> {
         let (at_ns, place) = self.agenda.ring(until_ns)?;
@@ -287,7 +274,6 @@ impl World {
                 self.busy(begun);
                 self.wake(task);
             }
-            Whose::Task(task) => self.wake(task),
             Whose::Outside(who) => return Some(Rung::Outside(who)),
         }
         Some(Rung::Inside)

@@ -1,11 +1,13 @@
 //! Each model with few clients: what holds of every run, whatever is simulated.
 
+use std::thread;
+
 use measure::Duration;
 use servers::architectures::ARCHITECTURES;
 use sim::PolicyKind;
 use sim::models::MODELS;
-use sim::parameters::{Parameters, Value};
-use sim::point::Point;
+use sim::parameters::Parameters;
+use sim::point::{Course, Point};
 use sim::run::{HITS, Run};
 use sim::scenario::Scenario;
 
@@ -172,14 +174,17 @@ fn a_loop_takes_so_many_events_at_a_time() {
     assert!(one > 0 && one * 11 < all * 10, "{one} of {all}");
 }
 
+fn told(point: &Point) -> Vec<String> {
+    point.runs.iter().map(|run| format!("{:?}", run.results)).collect()
+}
+
 /// By any number of threads, and no two seeds share a replication.
 #[test]
 fn replications_are_their_seeds_own() {
     let scenario = Scenario { measured: Duration::from_secs(1), ..scenario(2, 2) };
     let told = |seed: u64, threads: usize| {
         let scenario = Scenario { seed, ..scenario.clone() };
-        let point = Point::new(&scenario, 4, threads).expect("it runs");
-        point.runs.into_iter().map(|run| format!("{:?}", run.results)).collect::<Vec<_>>()
+        told(&Point::new(&scenario, 4, threads, &Course::default()).expect("it runs"))
     };
     let one = told(1, 1);
     assert_eq!(one, told(1, 3));
@@ -187,39 +192,31 @@ fn replications_are_their_seeds_own() {
     assert!(one.iter().all(|run| !next.contains(run)), "shared");
 }
 
-/// Each time is a parameter here, so all of them doubled is all of time doubled.
+/// Whoever stops them has those that were done, and these are what they would have been.
 #[test]
-fn doubled_times_double_everything() {
-    for model in 0..MODELS.len() {
-        let mut scenario = scenario(model, 2);
-        // 8 ns for each byte: a rate that is a whole number of them.
-        scenario.parameters.set("disk-rate", "1000").expect("a rate");
-        let mut doubled = scenario.clone();
-        doubled.parameters.set("disk-rate", "500").expect("a rate");
-        for (definition, parameter) in scenario.parameters.all() {
-            let Value::Number(ns) = parameter.value else { continue };
-            let of_unit = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
-            let of_unit = of_unit.iter().find(|(unit, _)| *unit == parameter.unit);
-            if let Some((_, unit_ns)) = of_unit {
-                let twice = (2.0 * ns / unit_ns).to_string();
-                doubled.parameters.set(definition.name, &twice).expect("a time");
-            }
+fn replications_that_are_stopped_leave_what_is_done() {
+    const MANY: u64 = 1_000_000;
+    let scenario = Scenario { measured: Duration::from_secs(1), ..scenario(2, 2) };
+    let of = |replications: u64, course: &Course| {
+        Point::new(&scenario, replications, 1, course).expect("it runs")
+    };
+    let course = Course::default();
+    let stopped = thread::scope(|scope| {
+        let all = scope.spawn(|| of(MANY, &course));
+        while course.done() < 2 && !all.is_finished() {
+            thread::yield_now();
         }
-        doubled.warm_up *= 2;
-        doubled.measured *= 2;
-        let [one, twice] = [&scenario, &doubled].map(run);
-        let name = scenario.model.name;
-        assert_eq!(one.whole.events, twice.whole.events, "{name}");
-        // Each event, not their sums alone.
-        assert_eq!(one.whole.digest.wrapping_mul(2), twice.whole.digest, "{name}");
-        assert_eq!(one.whole.tally, twice.whole.tally, "{name}");
-        for (one, twice) in one.whole.busy.iter().zip(&twice.whole.busy) {
-            assert_eq!(2 * one.work_ns, twice.work_ns, "{name}");
-            assert_eq!(2 * one.switching_ns, twice.switching_ns, "{name}");
-        }
-        assert_eq!(2 * one.whole.reads.busy_ns, twice.whole.reads.busy_ns, "{name}");
-        assert_eq!(2 * one.whole.locks.waited_ns, twice.whole.locks.waited_ns, "{name}");
-    }
+        course.stop();
+        all.join().expect("it ends")
+    });
+    let stopped = told(&stopped);
+    let count = stopped.len() as u64;
+    assert!((2..MANY).contains(&count) && course.done() == count, "{count}");
+    let simulated = course.simulated().as_secs();
+    assert!((2 * count..=2 * count + 2).contains(&simulated), "{simulated} s of {count}");
+    assert_eq!(stopped[..2], told(&of(2, &Course::default())));
+    // Also before the first one.
+    assert!(of(MANY, &course).runs.is_empty());
 }
 
 #[test]

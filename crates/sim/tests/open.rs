@@ -5,9 +5,14 @@ mod plain;
 
 use load::arrivals::Gaps;
 use load::behaviour::Keeps;
+use load::files::Files;
+use load::session::Session;
+use load::source::Workload;
 use measure::Duration;
+use measure::draw::Stream;
 use plain::run;
-use sim::models::Model;
+use sim::clients::Sessions;
+use sim::models::{MODELS, Model};
 use sim::run::Run;
 use sim::scenario::Scenario;
 
@@ -98,5 +103,71 @@ fn a_request_takes_its_way_and_a_wake() {
             let took_ms = response_ms(&run);
             assert!((took_ms - expected_ms).abs() < 0.02, "{model} {keeps:?} {set:?}: {took_ms}");
         }
+    }
+}
+
+/// Whoever is idle on a connection that is kept is nobody's event, however many there are.
+#[test]
+fn idle_connections_cost_no_events() {
+    const IDLE: u64 = 10_000;
+    let second = Duration::from_secs(1);
+    let came = |count: u64, every: Duration, since: Duration| {
+        (0..count).map(move |number| since + every * number as u32)
+    };
+    for model in MODELS {
+        let whole = |idle: u64, asking: u64| {
+            let idle_come = came(idle, second / 500, Duration::ZERO);
+            let all = idle_come.chain(came(asking, second / 500, 30 * second)).collect();
+            // Where each holds one connection.
+            let holder = match model.name {
+                "mp" => Some("processes"),
+                "mt" => Some("threads"),
+                _ => None,
+            };
+            let scenario = Scenario {
+                knobs: holder
+                    .map(|name| (name.into(), (IDLE + 1).to_string()))
+                    .into_iter()
+                    .collect(),
+                gaps: Some(Gaps::Times(all)),
+                keeps: Some(Keeps::Session),
+                clients: IDLE as u32 + 10,
+                memory_bytes: 64 << 30,
+                measured: 40 * second,
+                ..scenario(model.name, &[])
+            };
+            let of = scenario.workload().expect("a workload");
+            let mut workload: Sessions = Box::new(ThenIdle { of, idle });
+            let warm = scenario.warm(&mut workload).expect("it fits");
+            let whole = scenario.run(warm, workload).expect("it runs").0.whole;
+            assert_eq!(whole.faults, [""; 0], "{}", model.name);
+            assert_eq!((whole.tally.replied, whole.open), (idle + asking, idle), "{}", model.name);
+            whole
+        };
+        let [both, idle, asking] =
+            [(IDLE, 1_000), (IDLE, 0), (0, 1_000)].map(|(idle, asking)| whole(idle, asking).events);
+        assert!(asking > 1_000, "{}: {asking}", model.name);
+        assert_eq!(both, idle + asking, "{}", model.name);
+    }
+}
+
+/// The first sessions ask once, and then not within an hour.
+struct ThenIdle {
+    of: Sessions,
+    idle: u64,
+}
+
+impl Workload for ThenIdle {
+    fn files(&self) -> &Files {
+        self.of.files()
+    }
+
+    fn session(&mut self, number: u64, sessions: &mut Stream, thinking: &mut Stream) -> Session {
+        let mut session = self.of.session(number, sessions, thinking);
+        if number < self.idle {
+            session.bursts.push(session.bursts[0].clone());
+            session.bursts[0].think = Duration::from_secs(3_600);
+        }
+        session
     }
 }

@@ -8,7 +8,9 @@ use measure::Duration;
 use plain::run;
 use sim::clients::Drops;
 use sim::models::{MODELS, Model};
-use sim::run::Run;
+use sim::run::{
+    ACCEPT_QUEUE_FULL, DROP_REQUEST, Figure, GIVEN_UP, LISTEN_OVERFLOW, Run, SYN_QUEUE_FULL,
+};
 use sim::scenario::Scenario;
 
 /// More clients than any of these has at a time.
@@ -20,6 +22,8 @@ fn scenario(model: &'static Model, rate: f64, set: &[(&str, &str)]) -> Scenario 
         ..plain::scenario(model, rate, set)
     }
 }
+
+const CLASSES: [Figure; 4] = [SYN_QUEUE_FULL, DROP_REQUEST, ACCEPT_QUEUE_FULL, LISTEN_OVERFLOW];
 
 /// By the queue that is full, and by what came to it.
 #[test]
@@ -51,8 +55,14 @@ fn drops_have_the_classes_of_linux() {
         let mut scenario = scenario(sped, 1_500.0, set);
         // So that who is in the queue for long is there at the end.
         scenario.measured = Duration::from_secs(4);
-        let drops = run(&scenario).whole.tally.drops;
-        assert_eq!(only(drops), expected, "{what}: {drops:?}");
+        let run = run(&scenario);
+        let tally = run.whole.tally;
+        assert_eq!(only(tally.drops), expected, "{what}: {tally:?}");
+        // What is told of each run says the same.
+        let told = CLASSES.map(|class| class.of(&run));
+        assert_eq!(told.map(|share| share > 0.0), expected, "{what}: {told:?}");
+        let dropped = told.iter().sum::<f64>() * tally.asked as f64;
+        assert_eq!(dropped.round() as u64, tally.drops.all(), "{what}: {told:?}");
     }
 }
 
@@ -84,6 +94,8 @@ fn a_long_queue_serves_who_has_gone() {
             let scenario = scenario(model, 2_000.0, &[("link-rate", link)]);
             let run = run(&Scenario { patience, keeps: Some(keeps), ..scenario });
             let (name, tally) = (model.name, run.whole.tally);
+            let given_up = tally.given_up as f64 / tally.asked as f64;
+            assert!(given_up > 0.0 && GIVEN_UP.of(&run) == given_up, "{name}: {given_up}");
             let asking = tally.asked - tally.replied - tally.given_up;
             assert!(asking < 1_100, "{name} {keeps:?}: {asking} wait half a second");
             let work_s = run.whole.busy[0].work_ns as f64 / 1e9;

@@ -1,6 +1,8 @@
 //! The engine against what queueing theory says, within its own intervals.
 
-use std::cell::Cell;
+mod theory;
+
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use measure::draw::{Draw, Stream};
@@ -9,7 +11,8 @@ use sim::resources::disk::Speed;
 use sim::resources::locks::Locking;
 use sim::simulation::Simulation;
 use sim::task::Task;
-use sim::world::Hardware;
+use sim::world::{Hardware, Whose, World};
+use theory::check;
 
 const MEAN_NS: f64 = 1e6;
 
@@ -27,77 +30,84 @@ fn hardware(cores: u32) -> Hardware {
     }
 }
 
+/// Lets it run for so long while somebody comes again and again.
+fn run_open(
+    simulation: &mut Simulation,
+    lasts_ns: f64,
+    (gaps, mut stream): (Draw, Stream),
+    mut comes: impl FnMut(&mut World),
+) {
+    let mut world = simulation.world.borrow_mut();
+    let place = world.place(Whose::Outside(0));
+    let mut gap_ns = move || gaps.draw(&mut stream).round() as u64;
+    world.agenda.set(place, gap_ns());
+    drop(world);
+    simulation.run(lasts_ns as u64, |world, _| {
+        comes(world);
+        world.agenda.set(place, world.now_ns + gap_ns());
+    });
+}
+
 /// What a queue with so many servers is like: customers in it on the average, over a simulation of
 /// so many arrivals, by Little's law from the time that they spent in it.
 fn mean_customers(servers: u32, room: usize, load: f64, service: Draw, seed: u64) -> f64 {
     const ARRIVALS: u64 = 100_000;
-    // One core more: for who comes.
-    let mut simulation = Simulation::new(&hardware(servers + 1));
+    let mut simulation = Simulation::new(&hardware(servers));
     let queue = simulation.world.borrow_mut().queue(room);
-    let arrived: Rc<Cell<Vec<u64>>> = Rc::default();
+    let arrived: Rc<RefCell<Vec<u64>>> = Rc::default();
     let spent_ns = Rc::new(Cell::new(0_u64));
-    let gaps = Draw::Exponential { mean: MEAN_NS / load / f64::from(servers) };
-    simulation.spawn(0, Some(servers), |task| {
-        let (arrived, mut stream) = (Rc::clone(&arrived), Stream::of(seed, 1, 0));
-        async move {
-            for number in 0.. {
-                task.pause(gaps.draw(&mut stream).round() as u64).await;
-                let mut times = arrived.take();
-                times.push(task.world.borrow().now_ns);
-                arrived.set(times);
-                task.push(queue, number);
-            }
-        }
-    });
     for server in 0..servers {
-        simulation.spawn(1 + server, Some(server), |task: Task| {
+        simulation.spawn(server, Some(server), |task: Task| {
             let (arrived, spent_ns) = (Rc::clone(&arrived), Rc::clone(&spent_ns));
             let mut stream = Stream::of(seed, 2, u64::from(server));
             async move {
                 loop {
                     let number = task.take(queue).await;
                     task.work(service.draw(&mut stream).round() as u64).await;
-                    let times = arrived.take();
-                    let came_ns = times[number as usize];
-                    arrived.set(times);
+                    let came_ns = arrived.borrow()[number as usize];
                     spent_ns.set(spent_ns.get() + task.world.borrow().now_ns - came_ns);
                 }
             }
         });
     }
+    let gaps = Draw::Exponential { mean: MEAN_NS / load / f64::from(servers) };
     let lasts_ns = ARRIVALS as f64 * MEAN_NS / load / f64::from(servers);
-    simulation.run(lasts_ns as u64, |_, _| ());
+    run_open(&mut simulation, lasts_ns, (gaps, Stream::of(seed, 1, 0)), |world| {
+        let mut arrived = arrived.borrow_mut();
+        arrived.push(world.now_ns);
+        world.push(queue, arrived.len() as u32 - 1);
+    });
     spent_ns.get() as f64 / lasts_ns
 }
 
-/// Judges the mean of some runs by its own interval of 99.9 %.
-fn check(what: &str, expected: f64, run: impl Fn(u64) -> f64) {
-    const RUNS: u64 = 12;
-    /// Student's t for that and eleven degrees of freedom.
-    const T: f64 = 4.437;
-    let seen: Vec<f64> = (0..RUNS).map(run).collect();
-    let mean = seen.iter().sum::<f64>() / RUNS as f64;
-    let squares: f64 = seen.iter().map(|one| (one - mean).powi(2)).sum();
-    let half = T * (squares / (RUNS - 1) as f64 / RUNS as f64).sqrt();
-    assert!((mean - expected).abs() < half, "{what}: {mean} ± {half}, expected {expected}");
-    assert!(half < expected / 10.0, "{what}: ± {half} tells too little of {expected}");
+/// Of so many servers with a row of all: who is served, and who waits (Erlang's C formula).
+fn erlang(servers: u32, load: f64) -> f64 {
+    let offered = load * f64::from(servers);
+    // The share that is turned away where nobody waits: Erlang's B formula, server by server.
+    let turned_away = (1..=servers)
+        .fold(1.0, |share, servers| offered * share / (f64::from(servers) + offered * share));
+    let waits = turned_away / (1.0 - load * (1.0 - turned_away));
+    offered + waits * load / (1.0 - load)
 }
 
 #[test]
 fn queues_are_as_long_as_theory_says() {
     let exponential = Draw::Exponential { mean: MEAN_NS };
     let constant = Draw::Constant(MEAN_NS);
-    // M/M/1: ρ / (1 - ρ). M/D/1: ρ + ρ² / (2 (1 - ρ)). M/M/2: 2 ρ / (1 - ρ²).
     for load in [0.5, 0.8] {
-        check("M/M/1", load / (1.0 - load), |seed| {
-            mean_customers(1, usize::MAX, load, exponential, seed)
-        });
+        for servers in [1, 2, 4, 8] {
+            check(&format!("M/M/{servers}"), erlang(servers, load), |seed| {
+                mean_customers(servers, usize::MAX, load, exponential, seed)
+            });
+        }
         check("M/D/1", load + load * load / (2.0 * (1.0 - load)), |seed| {
             mean_customers(1, usize::MAX, load, constant, seed)
         });
-        check("M/M/2", 2.0 * load / (1.0 - load * load), |seed| {
-            mean_customers(2, usize::MAX, load, exponential, seed)
-        });
+        // So that nothing is compared with a mistake: M/M/1: ρ / (1 - ρ). M/M/2: 2 ρ / (1 - ρ²).
+        let known = [load / (1.0 - load), 2.0 * load / (1.0 - load * load)];
+        for (servers, known) in [1, 2].into_iter().zip(known) {
+            assert!((erlang(servers, load) - known).abs() < 1e-9, "M/M/{servers}");
+        }
     }
 }
 
@@ -121,8 +131,8 @@ fn a_shared_core_is_as_theory_says() {
     let gaps = Draw::Exponential { mean: MEAN_NS / load };
     check("M/G/1-PS", load / (1.0 - load), |seed| {
         let slice_ns = (MEAN_NS / 100.0) as u64;
-        let shared = Sharing { slice_ns, ..hardware(2).sharing };
-        let mut simulation = Simulation::new(&Hardware { sharing: shared, ..hardware(2) });
+        let shared = Sharing { slice_ns, ..hardware(1).sharing };
+        let mut simulation = Simulation::new(&Hardware { sharing: shared, ..hardware(1) });
         let queue = simulation.world.borrow_mut().queue(usize::MAX);
         let spent = Rc::new(Cell::new((0_u64, 0_u64)));
         for worker in 0..WORKERS {
@@ -137,55 +147,84 @@ fn a_shared_core_is_as_theory_says() {
                 }
             });
         }
-        simulation.spawn(0, Some(1), |task| {
-            let mut stream = Stream::of(seed, 1, 0);
-            async move {
-                loop {
-                    task.pause(gaps.draw(&mut stream).round() as u64).await;
-                    let now_us = task.world.borrow().now_ns / 1000;
-                    task.push(queue, now_us as u32);
-                }
-            }
-        });
         let lasts_ns = ARRIVALS as f64 * MEAN_NS / load;
-        simulation.run(lasts_ns as u64, |_, _| ());
+        run_open(&mut simulation, lasts_ns, (gaps, Stream::of(seed, 1, 0)), |world| {
+            world.push(queue, (world.now_ns / 1000) as u32);
+        });
         spent.get().1 as f64 * 1000.0 / lasts_ns
     });
 }
 
-/// A closed network of two stations, by mean value analysis (Reiser and Lavenberg, 1980).
-#[test]
-fn a_closed_network_is_as_mean_values_say() {
-    const CUSTOMERS: u32 = 5;
-    let means = [MEAN_NS, 0.7 * MEAN_NS];
-    let (mut in_row, mut rate) = ([0.0; 2], 0.0);
-    for customers in 1..=CUSTOMERS {
-        let waits = [0, 1].map(|station| means[station] * (1.0 + in_row[station]));
-        rate = f64::from(customers) / (waits[0] + waits[1]);
-        in_row = waits.map(|wait| rate * wait);
+/// Customers who go from one station to the next, and think before they come again.
+struct Network {
+    /// What each station takes, and thinking, of [`MEAN_NS`].
+    stations: &'static [f64],
+    thinks: f64,
+    customers: u32,
+}
+
+impl Network {
+    /// Rounds in [`MEAN_NS`], by mean value analysis (Reiser and Lavenberg, 1980).
+    fn expected(&self) -> f64 {
+        let (mut in_row, mut rate) = (vec![0.0; self.stations.len()], 0.0);
+        for customers in 1..=self.customers {
+            let stations = self.stations.iter().zip(&in_row);
+            let waits: Vec<f64> = stations.map(|(mean, in_row)| mean * (1.0 + in_row)).collect();
+            rate = f64::from(customers) / (self.thinks + waits.iter().sum::<f64>());
+            in_row = waits.iter().map(|wait| rate * wait).collect();
+        }
+        rate
     }
-    check("closed network", rate * MEAN_NS, |seed| {
-        let mut simulation = Simulation::new(&hardware(2));
-        let queues = [0, 1].map(|_| simulation.world.borrow_mut().queue(usize::MAX));
-        let served = Rc::new(Cell::new(0_u64));
-        for station in 0..2 {
-            let service = Draw::Exponential { mean: means[station] };
+
+    fn simulated(&self, seed: u64) -> f64 {
+        const LASTS: f64 = 50_000.0;
+        let last = self.stations.len() - 1;
+        let mut simulation = Simulation::new(&hardware(last as u32 + 1));
+        let mut world = simulation.world.borrow_mut();
+        let queues: Vec<_> = self.stations.iter().map(|_| world.queue(usize::MAX)).collect();
+        let rings = (0..self.customers).map(|customer| world.place(Whose::Outside(customer)));
+        let rings: Vec<u32> = rings.collect();
+        rings.iter().for_each(|place| world.agenda.set(*place, 0));
+        drop(world);
+        let rounds = Rc::new(Cell::new(0_u64));
+        for (station, mean) in self.stations.iter().enumerate() {
+            let service = Draw::Exponential { mean: mean * MEAN_NS };
+            let thinks = Draw::Exponential { mean: self.thinks * MEAN_NS };
             let mut stream = Stream::of(seed, 3, station as u64);
-            let served = Rc::clone(&served);
+            let (own, next) = (queues[station], queues.get(station + 1).copied());
+            let (rounds, rings) = (Rc::clone(&rounds), rings.clone());
             simulation.spawn(0, Some(station as u32), |task: Task| async move {
                 loop {
-                    let customer = task.take(queues[station]).await;
+                    let customer = task.take(own).await;
                     task.work(service.draw(&mut stream).round() as u64).await;
-                    served.set(served.get() + u64::from(station == 0));
-                    task.push(queues[1 - station], customer);
+                    if let Some(next) = next {
+                        task.push(next, customer);
+                        continue;
+                    }
+                    rounds.set(rounds.get() + 1);
+                    let mut world = task.world.borrow_mut();
+                    let comes_ns = world.now_ns + thinks.draw(&mut stream).round() as u64;
+                    world.agenda.set(rings[customer as usize], comes_ns);
                 }
             });
         }
-        for customer in 0..CUSTOMERS {
-            assert!(simulation.world.borrow_mut().push(queues[0], customer));
-        }
-        let lasts = 50_000;
-        simulation.run((f64::from(lasts) * MEAN_NS) as u64, |_, _| ());
-        served.get() as f64 / f64::from(lasts)
-    });
+        simulation.run((LASTS * MEAN_NS) as u64, |world, customer| {
+            world.push(queues[0], customer);
+        });
+        rounds.get() as f64 / LASTS
+    }
+}
+
+#[test]
+fn closed_networks_are_as_mean_values_say() {
+    for (stations, thinks, customers) in [
+        (&[1.0, 0.7][..], 0.0, 5),
+        (&[1.0, 0.7, 0.9, 0.4], 0.0, 7),
+        (&[0.3, 1.0, 0.8], 10.0, 15),
+        (&[1.0], 20.0, 21),
+    ] {
+        let network = Network { stations, thinks, customers };
+        let what = format!("{stations:?}, {customers} who think for {thinks}");
+        check(&what, network.expected(), |seed| network.simulated(seed));
+    }
 }

@@ -219,7 +219,7 @@ fn a_disk_serves_so_many_at_a_time() {
 /// Whoever came first is woken first, and by one queue of those that he waits at.
 #[test]
 fn what_comes_into_a_queue_wakes_one() {
-    let (mut simulation, taken) = (Simulation::new(&without_switches(1)), Done::default());
+    let (mut simulation, taken) = (Simulation::new(&without_switches(2)), Done::default());
     let [one, other] = [2, 2].map(|bound| simulation.world.borrow_mut().queue(bound));
     let also = taken.clone();
     simulation.spawn(0, None, |task| async move {
@@ -233,10 +233,10 @@ fn what_comes_into_a_queue_wakes_one() {
         }
     });
     simulation.spawn(1, None, |task| async move {
-        task.pause(10 * MS).await;
+        task.work(10 * MS).await;
         assert!(task.push(one, 1) && task.push(other, 2) && task.push(other, 3));
         assert!(!task.push(other, 4), "no room");
-        task.pause(10 * MS).await;
+        task.work(10 * MS).await;
         assert!(task.push(other, 5));
     });
     taken.check(&mut simulation, &[10, 10, 10, 20]);

@@ -16,10 +16,7 @@ use lab::knobs::KNOBS;
 use lab::setup::Setup;
 
 use crate::flags::of_table;
-use crate::{machine, usage};
-
-/// Ended by the operator, as shells tell a process that ^C has ended.
-const STOPPED: u8 = 130;
+use crate::{STOPPED, machine, usage};
 
 pub(crate) fn lab(flags: &ArgMatches) -> ExitCode {
     ended(match flags.subcommand() {

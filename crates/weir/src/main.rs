@@ -21,6 +21,8 @@ use clap::error::{ContextKind, ContextValue};
 const USAGE: u8 = 2;
 /// The machine refuses: port, permission, limit.
 const MACHINE: u8 = 3;
+/// Ended by the operator, as shells tell a process that ^C has ended.
+const STOPPED: u8 = 130;
 
 /// What is said to who says nothing.
 const NOTHING: &str = "\

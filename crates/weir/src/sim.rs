@@ -1,10 +1,11 @@
 //! `weir sim`: flags to the simulator.
 
+mod watch;
+
 use std::fmt::{Display, Write as _};
 use std::fs;
 use std::io::ErrorKind;
 use std::process::ExitCode;
-use std::thread;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use load::choices::{Choices, Pace};
@@ -12,7 +13,6 @@ use load::workload;
 use load::workload::settings::KNOBS;
 use measure::Duration;
 use serde_json::{Map, Value, json};
-use sim::clients::Tally;
 use sim::models::{MODELS, Model};
 use sim::parameters::{Parameters, SHIPPED};
 use sim::point::{Estimate, Point};
@@ -20,7 +20,8 @@ use sim::run::{FIGURES, Run};
 use sim::scenario::Scenario;
 
 use crate::flags::flag;
-use crate::{complain, machine, shown, usage};
+use crate::{STOPPED, complain, machine, shown, usage};
+use watch::Fault;
 
 pub(crate) fn sim(flags: &ArgMatches) -> ExitCode {
     match flags.subcommand() {
@@ -137,11 +138,19 @@ fn run(flags: &ArgMatches) -> ExitCode {
     if let Some(what) = another_machine(&asked.scenario.parameters) {
         complain(&what);
     }
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let point = match Point::new(&asked.scenario, asked.replications, threads) {
+    let point = match watch::replicated(&asked.scenario, asked.replications) {
         Ok(point) => point,
-        Err(what) => return usage(&what),
+        Err(Fault::Operator(what)) => return usage(&what),
+        Err(Fault::Machine(what)) => return machine(&what),
     };
+    let (done, all) = (point.runs.len() as u64, asked.replications);
+    if done == 0 {
+        complain(&format!("stopped before any of {all} replications was done"));
+        return ExitCode::from(STOPPED);
+    }
+    if done < all {
+        complain(&format!("stopped: {done} of {all} replications are done"));
+    }
     let told = shown(&told(&point));
     if let Some(file) = flags.get_one::<String>("json") {
         let text = match json(&asked, &point) {
@@ -265,28 +274,11 @@ fn rows(point: &Point) -> Vec<(String, Estimate)> {
         (String::from("replies/s"), point.replies_per_s()),
         (String::from("response (mean), ms"), point.estimate(response_ms)),
     ];
-    let figures = FIGURES.iter().map(|figure| (figure.heading(), point.figure(figure)));
-    first.into_iter().chain(figures).chain(lost(point)).collect()
-}
-
-/// What was given up, and drops by Brecht04's classes, where there were any.
-fn lost(point: &Point) -> impl Iterator<Item = (String, Estimate)> {
-    type Count = fn(&Tally) -> u64;
-    let counts: [(&str, Count); 5] = [
-        ("given up", |tally| tally.given_up),
-        ("SynQFull", |tally| tally.drops.syn_queue_full),
-        ("DropRequest", |tally| tally.drops.drop_request),
-        ("AcceptQFull", |tally| tally.drops.accept_queue_full),
-        ("ListenOverflow", |tally| tally.drops.listen_overflow),
-    ];
-    counts.into_iter().filter_map(|(name, of)| {
-        let each = |run: &Run| {
-            let tally = &run.whole.tally;
-            of(tally) as f64 / tally.asked.max(1) as f64
-        };
-        let told = point.estimate(each);
-        (told.mean > 0.0).then(|| (format!("{name}, of each request asked for"), told))
-    })
+    let figures = FIGURES.iter().filter_map(|figure| {
+        let told = point.figure(figure);
+        (told.mean > 0.0 || !figure.is_rare).then(|| (figure.heading(), told))
+    });
+    first.into_iter().chain(figures).collect()
 }
 
 fn told(point: &Point) -> String {

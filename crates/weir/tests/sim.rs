@@ -1,10 +1,22 @@
 //! `weir sim` as a user meets it: what it lists and says, and what is said to who asks wrongly.
 
-use std::process::{Command, Output};
+mod support;
+
+use std::io::Read;
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::Signal;
+use support::server::send;
+use support::terminal::Shown;
+
+fn command(args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("sim").args(args.split_whitespace());
+    command
+}
 
 fn weir(args: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.arg("sim").args(args.split_whitespace()).output().expect("weir runs")
+    command(args).output().expect("weir runs")
 }
 
 /// One that takes no time.
@@ -89,6 +101,121 @@ fn an_open_loop_with_too_few_clients_is_invalid() {
     let text = String::from_utf8(told.stderr).expect("UTF-8");
     assert!(text.contains("sessions could not begin, as all clients were busy"), "{text}");
     assert_eq!((text.lines().count(), told.status.code()), (1, Some(1)), "{text}");
+}
+
+/// In words, and of what a terminal shows.
+type Seen = (&'static str, fn(&str) -> bool);
+
+/// Stopped as soon as each of these is seen.
+struct Stopped {
+    asked: &'static str,
+    seen: &'static [Seen],
+    status: i32,
+    said: &'static str,
+    has_figures: bool,
+}
+
+/// Some of a thousand.
+fn some_are_done(all: &str) -> bool {
+    let mut counts = all.split(" of 1000 replications done");
+    counts.any(|before| before.ends_with(|c| ('1'..='9').contains(&c)))
+}
+
+fn begins(all: &str) -> bool {
+    all.contains("0 of 1000 replications done")
+}
+
+fn is_stopping(all: &str) -> bool {
+    all.contains("weir: stopping, with what is done; ^C once more ends it at once\r\n")
+}
+
+/// A request takes a nanosecond of simulated time, so that no test sees the end of a second.
+const ENDLESS: &str = "run sped --workload one-packet --set accept=0 --set receive=0 \
+    --set header=0 --set path-lookup=0 --set path-miss=0 --set cache-lookup=0 \
+    --set transmit=0.001";
+
+const STOPPED: [Stopped; 3] = [
+    Stopped {
+        asked: "run mt --workload choi-clarknet --set trace-scale=0.05 --memory-mb 10 \
+            --clients 20 --warm-up 1 --measured 2",
+        seen: &[("replications that are done", some_are_done)],
+        status: 0,
+        said: " of 1000 replications are done\r\n",
+        has_figures: true,
+    },
+    Stopped {
+        asked: "run mt --measured 1000000",
+        seen: &[("the beginning", begins)],
+        status: 130,
+        said: "weir: stopped before any of 1000 replications was done\r\n",
+        has_figures: false,
+    },
+    Stopped {
+        asked: ENDLESS,
+        seen: &[("the beginning", begins), ("that it is stopping", is_stopping)],
+        status: 130,
+        said: "",
+        has_figures: false,
+    },
+];
+
+/// One that may have no end, and is over with its test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It may be over already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// By ^C, and at once by one more.
+#[test]
+fn who_stops_has_what_is_done() {
+    for of in STOPPED {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let json = file.path().display();
+        let (terminal, shown) = Shown::new();
+        let mut command = command(&format!("{} --replications 1000 --json {json}", of.asked));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(terminal);
+        let mut run = Started(command.spawn().expect("it starts"));
+        drop(command);
+        for (what, is) in of.seen {
+            shown.until(what, is);
+            send(run.0.id(), Signal::INT);
+        }
+        let mut text = String::new();
+        run.0.stdout.take().expect("output").read_to_string(&mut text).expect("UTF-8");
+        let status = run.0.wait().expect("it ends");
+        let said = shown.rest();
+        assert_eq!(status.code(), Some(of.status), "{}: {said}", of.asked);
+        assert!(said.contains(of.said), "{}: {said:?}", of.asked);
+        assert!(of.seen.len() > 1 || is_stopping(&said), "{}: {said:?}", of.asked);
+        assert_eq!(text.contains("replies/s"), of.has_figures, "{}: {text}", of.asked);
+        let text = std::fs::read_to_string(file.path()).expect("UTF-8");
+        if of.has_figures {
+            let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(json["replications"], 1_000);
+            let runs = json["runs"].as_array().map_or(0, Vec::len);
+            assert!((1..1_000).contains(&runs), "{runs}");
+            assert!(said.contains(&format!("weir: stopped: {runs} of 1000")), "{said:?}");
+        } else {
+            assert_eq!(text, "", "{}", of.asked);
+        }
+    }
+}
+
+/// Who is dropped or gives up has a line, where anybody is.
+#[test]
+fn drops_are_told_where_there_are_some() {
+    for (set, is_dropped) in [("100000", false), ("3", true)] {
+        let told = weir(&format!("run sped {SMALL} --set backlog={set}"));
+        let text = String::from_utf8(told.stdout).expect("UTF-8");
+        let line = "AcceptQFull, of each request asked for ";
+        assert_eq!(text.contains(line), is_dropped, "{text}");
+        assert!(!text.contains("SynQFull") && !text.contains("given up"), "{text}");
+    }
 }
 
 /// What is asked, and how the one line begins that is said to that.

@@ -1,19 +1,16 @@
 //! What a terminal shows while a run waits for replies, and how ^C ends that.
 
-use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty;
 use serde_json::Value;
 
-use crate::support::PATIENCE;
+use crate::support::terminal::Shown;
 
 /// Connections that are dead.
 const DEAD: usize = 2;
@@ -30,7 +27,7 @@ const ROWS: [(&[&str], &[&str]); 4] = [
 fn who_does_not_wait_for_replies_gets_the_results() {
     for (how, seen) in ROWS {
         let url = format!("http://{}/", dying());
-        let (terminal, shown) = terminal();
+        let (terminal, shown) = Shown::new();
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         // With rests, so that whoever looks has a processor to look with.
         command.args(["load", &url, "-c", "6", "--rest", "0.01", "--patience", "600"]);
@@ -39,7 +36,7 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         let mut run = command.spawn().expect("it starts");
         drop(command);
         for words in seen {
-            await_words(&shown, words);
+            shown.until(words, |all| all.contains(words));
             kill_process(Pid::from_child(&run), Signal::INT).expect("a signal");
         }
         let mut text = String::new();
@@ -50,38 +47,6 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         let good = report["outcomes"]["good"].as_u64().expect("good replies");
         assert!(good == 48 || (how[0] == "-d" && good > 0), "{how:?}: {good}");
     }
-}
-
-/// Waits for words on a terminal.
-fn await_words(shown: &Receiver<String>, words: &str) {
-    let mut all = String::new();
-    while !all.contains(words) {
-        all += &shown.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {words:?} in {all:?}"));
-    }
-}
-
-/// One, and what is written to it.
-fn terminal() -> (File, Receiver<String>) {
-    // Nobody else who is started meanwhile has it.
-    let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY | pty::OpenptFlags::CLOEXEC;
-    let master = pty::openpt(flags).expect("a terminal");
-    pty::grantpt(&master).expect("it is ours");
-    pty::unlockpt(&master).expect("it is open");
-    let name = pty::ptsname(&master, Vec::new()).expect("its name");
-    let name = name.to_str().expect("text");
-    let terminal = OpenOptions::new().read(true).write(true).open(name).expect(name);
-    let (told, shown) = mpsc::channel();
-    let mut master = File::from(master);
-    thread::spawn(move || {
-        let mut bytes = [0; 1024];
-        // Ends: with the last who has it open.
-        while let Ok(count @ 1..) = master.read(&mut bytes) {
-            if told.send(String::from_utf8_lossy(&bytes[..count]).into_owned()).is_err() {
-                return;
-            }
-        }
-    });
-    (terminal, shown)
 }
 
 /// A server that answers on all connections but the first ones.

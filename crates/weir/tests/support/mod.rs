@@ -11,6 +11,7 @@ pub(crate) mod processes;
 pub(crate) mod rest;
 pub(crate) mod server;
 pub(crate) mod slow;
+pub(crate) mod terminal;
 pub(crate) mod users;
 pub(crate) mod wire;
 
