@@ -9,6 +9,7 @@
 //! parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and at
 //! nine tenths, and how much it can do, which lies beyond all that the parameters are made of.
 
+mod reference;
 mod specs;
 mod verdicts;
 
@@ -129,6 +130,9 @@ fn question() -> Vec<String> {
          which is beyond what the parameters are made of. New clients come by chance (Poisson), \
          there and here. Replies are told by the clients at a rate that is below the capacity, so \
          that a yes there says little.",
+        "Where clients are at their limit before their server is, no capacity is found. All shares \
+         are then of the highest rate that they could ask for and that was answered, and the page \
+         says so.",
     ];
     ways.map(String::from).into()
 }

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use lab::capacity::{RATE, TRIES};
 use lab::experiments::experiment;
 use lab::fitted;
 use lab::known::Known;
-use lab::page::Section;
-use lab::point::Point;
+use lab::page::{NONE, Section};
+use lab::point::{Point, Verdict};
 use lab::profile::{Profile, Seen};
 use lab::schedule;
 use lab::setup::Setup;
@@ -26,12 +27,14 @@ fn vitals(busy_us: f64) -> Vitals {
 /// What a reply takes of a processor that is never idle.
 const BUSY_US: f64 = 40.0;
 
+/// So many replies in a second are that.
+const BUSY_PER_S: f64 = 1e6 / BUSY_US;
+
 /// µs for a reply at a share of the capacity.
 type Takes = fn(f64) -> f64;
 
 fn measured(spec: &Spec, attempt: u32, takes: Takes) -> Point {
-    let capacity = 1e6 / BUSY_US;
-    let mut of = point(spec, attempt, &|_, rate| rate.unwrap_or(capacity).min(capacity));
+    let mut of = point(spec, attempt, &|_, rate| rate.unwrap_or(BUSY_PER_S).min(BUSY_PER_S));
     let load = of.load.as_ref().expect("a load");
     let per_s = load.flow.replies as f64 / load.measured.as_secs_f64();
     let share = spec.factors.get(OF_CAPACITY).copied().unwrap_or(1.0);
@@ -44,9 +47,16 @@ fn measured(spec: &Spec, attempt: u32, takes: Takes) -> Point {
     of
 }
 
+/// What clients can ask for in a second, of an open loop.
+const NO_LIMIT: f64 = f64::INFINITY;
+
 fn section(name: &str, takes: Takes) -> Section {
+    performed(name, &Setup::default(), takes, NO_LIMIT).1
+}
+
+fn performed(name: &str, setup: &Setup, takes: Takes, limit: f64) -> (Vec<Point>, Section) {
     let of = experiment(name).expect("an experiment of this name");
-    let (setup, mut points) = (Setup::default(), Vec::new());
+    let mut points = Vec::new();
     let mut simulations = Simulations::default();
     let mut measure = |spec: &Spec, attempt| {
         let mut point = Point::begun("of a test", spec, attempt);
@@ -56,11 +66,18 @@ fn section(name: &str, takes: Takes) -> Section {
             simulations.simulate(spec, &mut point)?;
         } else {
             point = measured(spec, attempt, takes);
+            let rate = spec.factors.get(RATE).copied();
+            let is_closed = spec.load.flags.contains_key("clients");
+            if rate.unwrap_or(if is_closed { BUSY_PER_S } else { 0.0 }) > limit {
+                let why = String::from("late-starts: the share of sessions begun late is 12 %");
+                point.verdict = Verdict::Invalid(vec![why]);
+            }
         }
         Ok(point)
     };
-    schedule::run(&[of], &setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");
-    (of.sections)(&setup, &Known::of(&points)).remove(0)
+    schedule::run(&[of], setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");
+    let section = (of.sections)(setup, &Known::of(&points)).remove(0);
+    (points, section)
 }
 
 /// By server and what it is, whether it is near enough.
@@ -103,4 +120,30 @@ fn parameters_that_do_not_reach_what_they_are_made_of_are_told() {
     assert!(verdicts(&section).values().all(|verdict| verdict == "open"));
     let lost = section.answer.iter().filter(|line| line.contains("no parameters were found"));
     assert_eq!(lost.count(), 3, "{:?}", section.answer);
+}
+
+/// Whose clients are at their limit before it is has no capacity, and is simulated all the same: at
+/// shares of what they could ask for.
+#[test]
+fn a_server_that_its_clients_cannot_fill_is_judged_at_shares_of_what_they_ask_for() {
+    let subjects = vec!["sped:cache-mb=0".parse().expect("a subject")];
+    let setup = Setup { subjects, ..Setup::default() };
+    let sleeps: Takes = |share| BUSY_US + 10.0 * (1.0 - share);
+    let (points, section) = performed("validation-kept", &setup, sleeps, 15_000.0);
+    let asked = section.answer.iter().find(|line| line.contains("its clients are at their limit"));
+    assert!(asked.is_some_and(|line| line.contains(" 14,")), "{:?}", section.answer);
+    let rows = &section.tables[0].rows;
+    assert_eq!(rows.len(), 7, "{rows:?}");
+    assert!(rows[0][1].contains("its clients are the limit"), "{:?}", rows[0]);
+    for row in &rows[1..] {
+        assert!(row[1].ends_with(" of what its clients could ask for"), "{row:?}");
+        assert!(row[2..5].iter().all(|text| text != NONE), "{row:?}");
+    }
+    let of_asked = |point: &&Point| point.spec.factors.contains_key("of_asked");
+    assert!(points.iter().filter(of_asked).all(|point| point.spec.factors[RATE] <= 15_000.0));
+    // Nothing counts at all: that ends too, and nothing is asked for in shares of nothing.
+    let (points, section) = performed("validation-kept", &setup, sleeps, 1.0);
+    assert!(points.iter().all(|point| ["busy", TRIES].contains(&&*point.spec.stage)));
+    assert_eq!(points.iter().filter(|point| point.spec.stage == TRIES).count(), 27);
+    assert!(section.tables[0].rows.iter().all(|row| row[5] == "open"));
 }

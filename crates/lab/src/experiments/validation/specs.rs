@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sim::models::Model;
 
 use super::{JUDGED, OFTEN, SELDOM, Validation};
-use crate::capacity::{self, RATE, Search, TRIES};
+use crate::capacity::{self, RATE};
 use crate::design::is_over;
 use crate::experiments::frame;
 use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
@@ -15,7 +15,7 @@ use crate::point::Point;
 use crate::profile::{Kind, Seen};
 use crate::setup::{Setup, WarmUp};
 use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS, REPLICATIONS};
-use crate::spec::{Load, OF_CAPACITY, SIMULATED, Spec};
+use crate::spec::{Load, SIMULATED, Spec};
 use crate::subject::Subject;
 
 /// Stages, as they stand in [`Spec::stage`].
@@ -109,29 +109,24 @@ impl Validation {
         subjects.iter().map(|of| self.busy(setup, of)).chain([self.steps(setup)]).collect()
     }
 
-    /// Of the search for its capacity, which begins where it was busy; `None`: it is over.
-    pub(super) fn next_try(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
-        /// A machine that was disturbed each time is quiet again some time.
-        const DISTURBED_MAX: u32 = 2;
+    /// Where to look for what it can do, by what it did when it was busy.
+    pub(super) fn begin(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<f64> {
         // Who comes by chance asks for all that it can do only for moments.
         const BEGIN_SHARE: f64 = 0.8;
-        let busy = known.cell(&self.busy(setup, of))?.spread(&metric::GOODPUT)?;
-        let begin = BEGIN_SHARE * busy.median;
-        let Search::Goes { rate, repeat } = capacity::search(known, self.name, of, begin) else {
-            return None;
-        };
-        let spec = self.at_rate(setup, (TRIES, of), rate);
-        let tries = (0..=repeat + DISTURBED_MAX).map(|repeat| Spec { repeat, ..spec.clone() });
-        tries.into_iter().find(|spec| !is_over(known, spec))
+        let busy = known.cell(&self.busy(setup, of))?;
+        // Those that do not count, as the client was the limit, are a hint as well.
+        let hints = || busy.invalid.iter().rev().filter_map(|point| (metric::GOODPUT.of)(point));
+        let counted = busy.spread(&metric::GOODPUT).map(|of| of.median);
+        Some(BEGIN_SHARE * counted.or_else(|| hints().find(|per_s| *per_s > 0.0))?)
     }
 
-    fn at_rate(&self, setup: &Setup, (stage, of): (&str, &Subject), rate: f64) -> Spec {
+    pub(super) fn at_rate(&self, setup: &Setup, (stage, of): (&str, &Subject), rate: f64) -> Spec {
         let mut spec = self.spec(setup, (stage, of), self.open(setup, rate), 0);
         spec.factors.insert(RATE.into(), rate);
         spec
     }
 
-    /// At a share of its capacity, where that was found.
+    /// At a share of its capacity, or of what its clients could ask for, where that was found.
     pub(super) fn rate(
         &self,
         setup: &Setup,
@@ -139,9 +134,10 @@ impl Validation {
         of: &Subject,
         share: f64,
     ) -> Option<Spec> {
-        let capacity = capacity::capacity(known, self.name, of)?;
-        let mut spec = self.at_rate(setup, (RATES, of), capacity::rounded(capacity.rate * share));
-        spec.factors.insert(OF_CAPACITY.into(), share);
+        let reference = self.reference(setup, known, of)?;
+        let rate = capacity::rounded(reference.rate() * share);
+        let mut spec = self.at_rate(setup, (RATES, of), rate);
+        spec.factors.insert(reference.factor().into(), share);
         Some(spec)
     }
 
@@ -238,7 +234,8 @@ impl Validation {
             }
         };
         let mut spec = self.spec(setup, (SIMULATED, &modelled(of)), load, 0);
-        let factors = [(RATE, rate), (OF_CAPACITY, share), (MEMORY_MB, Some(ENOUGH_MB))];
+        let reference = self.reference(setup, known, of)?;
+        let factors = [(RATE, rate), (reference.factor(), share), (MEMORY_MB, Some(ENOUGH_MB))];
         let told = factors.into_iter().filter_map(|(name, of)| Some((name.into(), of?)));
         spec.factors = told.collect();
         Some(spec)

@@ -2,6 +2,7 @@
 
 use sim::run::CPU;
 
+use super::reference::Reference;
 use super::specs::made;
 use super::{JUDGED, OFTEN, SELDOM, Validation};
 use crate::capacity;
@@ -38,6 +39,7 @@ impl Validation {
     /// What is judged of a subject.
     pub(super) fn rows(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Vec<Row> {
         let mut rows = vec![self.capacity_row(setup, known, of)];
+        let shares_of = self.reference(setup, known, of).map_or("its capacity", |of| of.is());
         for share in JUDGED {
             let real = self.rate(setup, known, of, share);
             let real = real.and_then(|spec| known.cell(&spec));
@@ -47,7 +49,7 @@ impl Validation {
                 let both = simulated.zip(real);
                 rows.push(Row {
                     of: self.shown(known, of),
-                    what: format!("{} at {share} of its capacity", metric.heading()),
+                    what: format!("{} at {share} of {shares_of}", metric.heading()),
                     measured: real.and_then(|cell| cell.judged(metric)),
                     simulated: simulated.and_then(|cell| cell.judged(metric)),
                     pairs: both.map_or_else(Vec::new, |(cell, real)| cell.pairs(real, metric)),
@@ -69,7 +71,12 @@ impl Validation {
         let ends = ends.into_iter().flatten();
         Row {
             of: self.shown(known, of),
-            what: String::from("capacity, replies/s"),
+            what: match self.reference(setup, known, of) {
+                Some(Reference::Asked(_)) => {
+                    String::from("capacity, replies/s (its clients are the limit)")
+                }
+                _ => String::from("capacity, replies/s"),
+            },
             measured: capacity.map(|of| of.spread()),
             simulated: Spread::of(rates.clone()),
             pairs: rates.iter().copied().zip(ends).collect(),
@@ -104,7 +111,18 @@ impl Validation {
             let why = known.cell(&fit)?.in_vain().first()?.verdict.to_string();
             Some(format!("{of}: {why}. So nothing is simulated of it."))
         });
-        told.into_iter().chain(lost).collect()
+        let limited = subjects.iter().filter_map(|of| self.limited(setup, known, of));
+        told.into_iter().chain(limited).chain(lost).collect()
+    }
+
+    /// Why there is no capacity of it.
+    fn limited(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<String> {
+        let Reference::Asked(rate) = self.reference(setup, known, of)? else { return None };
+        Some(format!(
+            "{of} has no capacity here, as its clients are at their limit before it is. Its shares \
+             are of what they could ask for: {} requests/s, which it answered.",
+            number(rate)
+        ))
     }
 
     /// Whether it has answered wrongly anywhere.
@@ -148,7 +166,7 @@ impl Validation {
         };
         let head = [
             "server",
-            "a reply at 0.2 of its capacity, µs",
+            "a reply at 0.2, µs",
             "at 0.7, µs",
             "receive, µs",
             "wake, µs",
