@@ -35,6 +35,11 @@ const BUSY_CLIENTS: u32 = 64;
 /// At a time, of an open loop that is simulated: as many as wait for a second at 100,000/s.
 const OPEN_CLIENTS: u32 = 100_000;
 
+/// So long is measured: what decides whether a rate is answered is seen soon,
+const TRY_S: f64 = 1.5;
+/// and what a reply takes differs from one second to the next by tens of per cent.
+const RATE_S: f64 = 3.0;
+
 /// For the files, and all clients.
 const ENOUGH_MB: f64 = 4096.0;
 
@@ -74,7 +79,7 @@ impl Validation {
     fn load(&self, setup: &Setup) -> Load {
         let load = Load {
             workload: String::from("one-packet"),
-            seconds: setup.seconds(1.5),
+            seconds: setup.seconds(TRY_S),
             warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
             flags: BTreeMap::new(),
             idle_connections: 0,
@@ -137,6 +142,7 @@ impl Validation {
         let reference = self.reference(setup, known, of)?;
         let rate = capacity::rounded(reference.rate() * share);
         let mut spec = self.at_rate(setup, (RATES, of), rate);
+        spec.load.seconds = setup.seconds(RATE_S);
         spec.factors.insert(reference.factor().into(), share);
         Some(spec)
     }
@@ -160,8 +166,11 @@ impl Validation {
     pub(super) fn others_s(&self, setup: &Setup, subjects: usize) -> f64 {
         /// A search takes about so many.
         const TRIES_EXPECTED: usize = 5;
-        let of_rates = (2 + JUDGED.len()) * setup.repeats(3) as usize;
-        self.open(setup, 1.0).costs_s() * (subjects * (TRIES_EXPECTED + of_rates)) as f64
+        let of_try = self.open(setup, 1.0);
+        let of_rate = Load { seconds: setup.seconds(RATE_S), ..of_try.clone() };
+        let rates = (2 + JUDGED.len()) * setup.repeats(3) as usize;
+        let rates_s = of_rate.costs_s() * rates as f64;
+        subjects as f64 * (of_try.costs_s() * TRIES_EXPECTED as f64 + rates_s)
     }
 
     /// What parameters are made of; `None`: something of it does not count.
