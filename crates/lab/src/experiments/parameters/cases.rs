@@ -94,6 +94,10 @@ const ONE_FILE: Case = Case {
 pub(super) const CASES: [Case; 9] =
     [KEPT, EACH, SELDOM, LARGE, ASKED, UNCACHED, IDLE, MANY_FILES, ONE_FILE];
 
+/// Those of which the steps of a simulated request are made; the others are of memory, and of
+/// servers that look whether a file is the same.
+pub(super) const OF_STEPS: [&Case; 5] = [&KEPT, &EACH, &SELDOM, &LARGE, &UNCACHED];
+
 /// So many clients keep a server busy, and wait for it rather than it for them.
 const CLIENTS: u32 = 16;
 

@@ -66,6 +66,43 @@ pub(super) fn text(measured: &[Parameter]) -> Option<String> {
     Some(text)
 }
 
+/// What a request and a connection take of a model, in the units of a set, and what is assumed
+/// beside it; `None`: a step was not measured.
+pub(super) fn steps(measured: &[Parameter], model: &str) -> Option<Vec<(&'static str, f64)>> {
+    let value = |name: &&'static str| {
+        let definition = DEFINITIONS.iter().find(|of| of.name == *name)?;
+        let assumed = || {
+            let (_, value, ..) = ASSUMED.iter().find(|(of, ..)| of == name)?;
+            value.parse().ok()
+        };
+        let own = row(measured, model, definition).map(|row| row.value);
+        // One that was to be measured is not assumed instead.
+        let is_measured = MEASURED_STEPS.contains(name);
+        Some((*name, own.or_else(|| assumed().filter(|_| !is_measured))?))
+    };
+    MEASURED_STEPS.iter().chain(&ASSUMED_STEPS).map(value).collect()
+}
+
+/// Of a request, as it goes.
+const MEASURED_STEPS: [&str; 12] = [
+    "round-trip",
+    "accept",
+    "close",
+    "receive",
+    "transmit",
+    "disk-read",
+    "events-call",
+    "event",
+    "wake",
+    "thread-switch",
+    "hand-over",
+    "lock-transfer",
+];
+
+/// The same.
+const ASSUMED_STEPS: [&str; 5] =
+    ["interrupt", "interrupt-dropped", "header", "path-lookup", "cache-lookup"];
+
 /// Whose values stand for all who have none of their own.
 const BASE: &str = "sped";
 
@@ -273,5 +310,57 @@ mod tests {
         assert_eq!([receive("sped"), receive("mt"), receive("amped")], [17_600, 37_600, 17_600]);
         assert_eq!(read.whole("connection-bytes"), 4_097);
         assert!(text(&all[1..]).is_none(), "what closing costs is not known");
+    }
+
+    /// A step is not paid twice: what the simulator takes by itself is in no difference of loads.
+    #[test]
+    fn steps_of_a_model_come_to_what_its_requests_take() {
+        let of = |name: &str, unit, value: f64| Parameter {
+            name: name.into(),
+            unit,
+            is: "a step",
+            value: Ok(Spread::of(vec![value]).expect("one")),
+            command: String::new(),
+        };
+        let timed = [("close", 8_000.0), ("switch-thread", 1_000.0), ("hand-over", 3_000.0)];
+        let others = ["epoll-call", "epoll-event", "cache-line", "switch-process"];
+        let mut all: Vec<Parameter> = timed.map(|(name, ns)| of(name, "ns", ns)).into();
+        all.extend(others.map(|name| of(name, "ns", 100.0)));
+        let of_loads = [
+            ("request", 12.0),
+            ("connection", 40.0),
+            ("wake", 15.0),
+            ("transmit-kb", 0.25),
+            ("miss", 30.0),
+            ("switches", 1.0),
+            ("connection-switches", 2.0),
+            ("miss-switches", 0.5),
+            ("round-trip", 17.0),
+        ];
+        for model in ["sped", "amped"] {
+            all.extend(of_loads.map(|(name, value)| of(&format!("{model}.{name}"), "us", value)));
+        }
+        let step = |model, name| {
+            let steps = steps(&all, model).expect("all was measured");
+            steps.into_iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+        };
+        let rows = [
+            // Less a KiB, a switch and two looks.
+            ("sped", "receive", 10.35),
+            ("sped", "accept", 30.0),
+            ("sped", "disk-read", 29.5),
+            // Less two hand-overs of 2 us as well.
+            ("amped", "disk-read", 25.5),
+            ("amped", "hand-over", 2.0),
+            ("amped", "round-trip", 17.0),
+            ("amped", "path-lookup", 0.2),
+        ];
+        for (model, name, expected) in rows {
+            assert_eq!(step(model, name), Some(expected), "{model} {name}");
+        }
+        assert_eq!(steps(&all, "mt"), None);
+        all.retain(|of| of.name != "amped.wake");
+        assert_eq!(steps(&all, "amped"), None, "what is to be measured is not assumed instead");
+        assert!(steps(&all, "sped").is_some());
     }
 }

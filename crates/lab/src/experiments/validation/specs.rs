@@ -1,4 +1,4 @@
-//! What is measured, and what is simulated of it.
+//! What is measured, and what is fitted to it.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,15 @@ use sim::models::Model;
 
 use super::{JUDGED, OFTEN, SELDOM, Validation};
 use crate::capacity::{self, RATE};
-use crate::design::is_over;
 use crate::experiments::frame;
-use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
+use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, SELDOM_RATE, SELDOM_US};
 use crate::known::{Cell, Known};
 use crate::metric;
 use crate::point::Point;
 use crate::profile::{Kind, Seen};
 use crate::setup::{Setup, WarmUp};
-use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS, REPLICATIONS};
-use crate::spec::{Load, SIMULATED, Spec};
+use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS};
+use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 
 /// Stages, as they stand in [`Spec::stage`].
@@ -30,10 +29,7 @@ const COPIES: u32 = 2_000;
 const IDLER: &str = "floor-readiness";
 
 /// More than any of them works on at a time.
-const BUSY_CLIENTS: u32 = 64;
-
-/// At a time, of an open loop that is simulated: as many as wait for a second at 100,000/s.
-const OPEN_CLIENTS: u32 = 100_000;
+pub(super) const BUSY_CLIENTS: u32 = 64;
 
 /// So long is measured: what decides whether a rate is answered is seen soon,
 const TRY_S: f64 = 1.5;
@@ -41,7 +37,7 @@ const TRY_S: f64 = 1.5;
 const RATE_S: f64 = 3.0;
 
 /// For the files, and all clients.
-const ENOUGH_MB: f64 = 4096.0;
+pub(super) const ENOUGH_MB: f64 = 4096.0;
 
 /// Parameters of all that a request takes but what is made of measurements, which hold all of it.
 const NOTHING_MORE: [&str; 14] = [
@@ -63,7 +59,13 @@ const NOTHING_MORE: [&str; 14] = [
 ];
 
 impl Validation {
-    fn spec(&self, setup: &Setup, (stage, of): (&str, &Subject), load: Load, repeat: u32) -> Spec {
+    pub(super) fn spec(
+        &self,
+        setup: &Setup,
+        (stage, of): (&str, &Subject),
+        load: Load,
+        repeat: u32,
+    ) -> Spec {
         Spec {
             experiment: self.name.into(),
             stage: stage.into(),
@@ -76,7 +78,7 @@ impl Validation {
         }
     }
 
-    fn load(&self, setup: &Setup) -> Load {
+    pub(super) fn load(&self, setup: &Setup) -> Load {
         let load = Load {
             workload: String::from("one-packet"),
             seconds: setup.seconds(TRY_S),
@@ -101,8 +103,8 @@ impl Validation {
         self.spec(setup, (BUSY, of), self.measured(setup).with(CLIENTS, BUSY_CLIENTS), 0)
     }
 
-    /// What steps cost: once, as it is alike for all.
-    fn steps(&self, setup: &Setup) -> Spec {
+    /// What switches cost: once, as it is alike for all.
+    fn switches(&self, setup: &Setup) -> Spec {
         const FEW_PER_S: u32 = 100;
         let idler: Subject = IDLER.parse().expect("a floor");
         // A floor has one file.
@@ -111,7 +113,7 @@ impl Validation {
     }
 
     pub(super) fn all_busy(&self, setup: &Setup, subjects: &[Subject]) -> Vec<Spec> {
-        subjects.iter().map(|of| self.busy(setup, of)).chain([self.steps(setup)]).collect()
+        subjects.iter().map(|of| self.busy(setup, of)).chain([self.switches(setup)]).collect()
     }
 
     /// Where to look for what it can do, by what it did when it was busy.
@@ -187,7 +189,7 @@ impl Validation {
         // A connection has its handshake's as well.
         let round_trips = if self.keeps == "request" { 2.0 } else { 1.0 };
         let round_trip_us = ((waits_us - seldom_us) / round_trips).max(1.0);
-        let step_us = |name: &str| Some(steps(known.cell(&self.steps(setup))?, name)? / 1e3);
+        let step_us = |name: &str| Some(cost(known.cell(&self.switches(setup))?, name)? / 1e3);
         let switch_us = step_us("switch-thread")?;
         let hand_over_us = (step_us("hand-over")? - switch_us).max(0.0);
         let load = NOTHING_MORE.iter().fold(self.load(setup), |load, name| load.with(name, 0));
@@ -207,48 +209,6 @@ impl Validation {
         spec.factors = factors.map(|(name, value)| (name.into(), value)).collect();
         Some(spec)
     }
-
-    /// What is simulated of a subject, once its parameters are there: those first.
-    pub(super) fn simulations(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Vec<Spec> {
-        let Some(fit) = self.fit(setup, known, of) else { return Vec::new() };
-        if !is_over(known, &fit) {
-            return vec![fit];
-        }
-        let shares = [None].into_iter().chain(JUDGED.map(Some));
-        let once = shares.filter_map(|share| self.simulation(setup, known, of, share));
-        let repeats = setup.repeats(3);
-        once.flat_map(|spec| (0..repeats).map(move |repeat| Spec { repeat, ..spec.clone() }))
-            .collect()
-    }
-
-    /// At a share of the measured capacity; `None`: as many as it can, as it is never idle.
-    pub(super) fn simulation(
-        &self,
-        setup: &Setup,
-        known: &Known<'_>,
-        of: &Subject,
-        share: Option<f64>,
-    ) -> Option<Spec> {
-        let fit = self.fit(setup, known, of)?;
-        let made = made(known, &fit)?;
-        let load = Load { seconds: 2.0, warm_up: WarmUp::Fixed(0.2), ..fit.load.clone() };
-        let load = load.with(RECEIVE, made.receive_us).with(WAKE, made.wake_us);
-        let load = load.with(REPLICATIONS, setup.repeats(3));
-        let (load, rate) = match share {
-            None => (load, None),
-            Some(share) => {
-                let rate = self.rate(setup, known, of, share)?.factors.get(RATE).copied()?;
-                let load = load.with("rate", rate).with("gaps", "poisson");
-                (load.with(CLIENTS, OPEN_CLIENTS), Some(rate))
-            }
-        };
-        let mut spec = self.spec(setup, (SIMULATED, &modelled(of)), load, 0);
-        let reference = self.reference(setup, known, of)?;
-        let factors = [(RATE, rate), (reference.factor(), share), (MEMORY_MB, Some(ENOUGH_MB))];
-        let told = factors.into_iter().filter_map(|(name, of)| Some((name.into(), of?)));
-        spec.factors = told.collect();
-        Some(spec)
-    }
 }
 
 /// What came of a search for parameters, in µs.
@@ -264,8 +224,8 @@ pub(super) fn made(known: &Known<'_>, fit: &Spec) -> Option<Made> {
     Some(Made { receive_us: of(fitted::RECEIVE)?, wake_us: of(fitted::WAKE)? })
 }
 
-/// A step, in ns.
-fn steps(cell: &Cell<'_>, name: &str) -> Option<f64> {
+/// A step that is timed by itself, in ns.
+fn cost(cell: &Cell<'_>, name: &str) -> Option<f64> {
     let costs = |point: &Point| match &point.profile.as_ref()?.as_ref().ok()?.seen {
         Seen::Costs(costs) => costs.get(name).copied(),
         Seen::Calls(_) | Seen::Shares(_) => None,
@@ -274,7 +234,7 @@ fn steps(cell: &Cell<'_>, name: &str) -> Option<f64> {
 }
 
 /// The server as its model has it: without knobs of which a model knows nothing.
-fn modelled(of: &Subject) -> Subject {
+pub(super) fn modelled(of: &Subject) -> Subject {
     let knows = |knob: &str| {
         Model::named(&of.name).is_ok_and(|model| model.knobs.iter().any(|its| its.name == knob))
     };
